@@ -44,6 +44,7 @@ static struct {
     CUptiResult (*enable_activity)(CUpti_ActivityKind);
     CUptiResult (*next_activity)(uint8_t *, size_t, CUpti_Activity **);
     CUptiResult (*flush_activities)(uint32_t);
+    CUptiResult (*timestamp)(uint64_t *);
     CUresult (*parameter)(CUfunction, size_t, size_t *, size_t *);
     CUresult (*kernel_parameter)(CUkernel, size_t, size_t *, size_t *);
     CUresult (*context_device)(CUdevice *);
@@ -567,28 +568,37 @@ static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *records
     *records = 0; /* as many as there is room for */
 }
 
-static void put_ran(uint32_t correlation, uint64_t begin, uint64_t end)
+/* The clock of CUPTI and the recorder's, read at one moment. */
+struct clocks {
+    uint64_t cupti_ns, ticks;
+};
+
+static void put_ran(const struct clocks *now, uint32_t correlation, uint64_t begin, uint64_t end)
 {
-    const uint64_t ns = end - begin, now = recorder_ticks();
+    const uint64_t words[] = {end - begin, 0, now->cupti_ns > end ? now->cupti_ns - end : 0};
     if (end > begin)
-        recorder_put(RAW_ran, RAW_EVENT_CORRELATION | correlation, 0, now, now, &ns, 1);
+        recorder_put(RAW_ran, RAW_EVENT_CORRELATION | correlation, 0, now->ticks, now->ticks, words,
+                     3);
 }
 
 static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
                                  size_t used)
 {
     CUpti_Activity *activity = NULL;
+    struct clocks now = {.ticks = recorder_ticks()};
     (void)context, (void)stream, (void)size;
+    if (!api.timestamp || api.timestamp(&now.cupti_ns) != CUPTI_SUCCESS)
+        now.cupti_ns = 0;
     while (api.next_activity(buffer, used, &activity) == CUPTI_SUCCESS) {
         const CUpti_ActivityKernel10 *kernel = (const void *)activity;
         const CUpti_ActivityMemcpy6 *copy = (const void *)activity;
         const CUpti_ActivityMemset4 *fill = (const void *)activity;
         if (activity->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
-            put_ran(kernel->correlationId, kernel->start, kernel->end);
+            put_ran(&now, kernel->correlationId, kernel->start, kernel->end);
         else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
-            put_ran(copy->correlationId, copy->start, copy->end);
+            put_ran(&now, copy->correlationId, copy->start, copy->end);
         else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMSET)
-            put_ran(fill->correlationId, fill->start, fill->end);
+            put_ran(&now, fill->correlationId, fill->start, fill->end);
     }
     free(buffer);
 }
@@ -640,6 +650,7 @@ static bool find_all(void *cupti, void *driver)
     *(void **)&api.enable_activity = dlsym(cupti, "cuptiActivityEnable");
     *(void **)&api.next_activity = dlsym(cupti, "cuptiActivityGetNextRecord");
     *(void **)&api.flush_activities = dlsym(cupti, "cuptiActivityFlushAll");
+    *(void **)&api.timestamp = dlsym(cupti, "cuptiGetTimestamp");
     *(void **)&api.parameter = dlsym(driver, "cuFuncGetParamInfo");
     *(void **)&api.kernel_parameter = dlsym(driver, "cuKernelGetParamInfo");
     *(void **)&api.context_device = dlsym(driver, "cuCtxGetDevice");

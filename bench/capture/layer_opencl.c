@@ -41,26 +41,28 @@ static inline const cl_icd_dispatch *next_of(const void *object)
 
 /* ---- objects ---- */
 
-static void put_reference(enum raw_kind kind, const void *object, enum raw_class class)
+static void put_reference(enum raw_kind kind, const void *object, enum raw_class class,
+                          uint64_t begin)
 {
-    const uint64_t now = recorder_ticks();
-    recorder_put(kind, HANDLE(object), 0, now, now, &(uint64_t){class}, 1);
+    recorder_put(kind, HANDLE(object), 0, begin, recorder_ticks(), &(uint64_t){class}, 1);
 }
 
-/* Retain and release. A release is recorded before the call: afterwards another thread may have the
+/* Retain and release. The stamp of a release is that of its begin: when it returns, another thread may have the
  * handle. */
 #define REFERENCES(NAME, type, CLASS)                                                              \
     static cl_int CL_API_CALL retain_##type(type object)                                           \
     {                                                                                              \
         const cl_int status = next_of(object)->clRetain##NAME(object);                             \
         if (status == CL_SUCCESS)                                                                  \
-            put_reference(RAW_retain, object, CLASS);                                              \
+            put_reference(RAW_retain, object, CLASS, recorder_ticks());                            \
         return status;                                                                             \
     }                                                                                              \
     static cl_int CL_API_CALL release_##type(type object)                                          \
     {                                                                                              \
-        put_reference(RAW_release, object, CLASS);                                                 \
-        return next_of(object)->clRelease##NAME(object);                                           \
+        const uint64_t begin = recorder_ticks();                                                   \
+        const cl_int status = next_of(object)->clRelease##NAME(object);                            \
+        put_reference(RAW_release, object, CLASS, begin);                                          \
+        return status;                                                                             \
     }
 REFERENCES(Context, cl_context, RAW_CLASS_CONTEXT)
 REFERENCES(CommandQueue, cl_command_queue, RAW_CLASS_QUEUE)
@@ -387,25 +389,28 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
 
 static void CL_API_CALL svm_free(cl_context context, void *block)
 {
-    const uint64_t now = recorder_ticks();
-    if (block)
-        recorder_put(RAW_free, HANDLE(block), 0, now, now, (uint64_t[]){0, 0}, 2);
+    const uint64_t begin = recorder_ticks();
     next_of(context)->clSVMFree(context, block);
+    if (block)
+        recorder_put(RAW_free, HANDLE(block), 0, begin, recorder_ticks(), (uint64_t[]){0, 0}, 2);
 }
 
 /* ---- commands ---- */
 
 static void CL_CALLBACK command_has_ended(cl_event event, cl_int status, void *own)
 {
-    cl_ulong start = 0, end = 0;
+    cl_ulong queued = 0, start = 0, end = 0;
     if (status == CL_COMPLETE &&
+        next_of(event)->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof queued,
+                                                &queued, NULL) == CL_SUCCESS &&
         next_of(event)->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start,
                                                 &start, NULL) == CL_SUCCESS &&
         next_of(event)->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end,
                                                 NULL) == CL_SUCCESS &&
         end >= start) {
         const uint64_t now = recorder_ticks();
-        recorder_put(RAW_ran, HANDLE(event), 0, now, now, &(uint64_t){end - start}, 1);
+        const uint64_t words[] = {end - start, end > queued ? end - queued : 0, 0};
+        recorder_put(RAW_ran, HANDLE(event), 0, now, now, words, 3);
     }
     if (own)
         next_of(event)->clReleaseEvent(event);

@@ -93,6 +93,7 @@ static const char *const without[TRACE_FACTS] = {
     [TRACE_KNOWS_driver] = "what the recorded allocator held: no comparison with a replay",
     [TRACE_KNOWS_uses] = "the lower bound from last uses; first uses; waits for commands",
     [TRACE_KNOWS_device_times] = "how long the device works",
+    [TRACE_KNOWS_ends] = "how long the host waits: only bounds",
     [TRACE_KNOWS_phases] = "plans by iteration",
 };
 

@@ -19,7 +19,8 @@ enum {
     HAS_POOL = 256,
     HAS_OTHER = 512,
     HAS_BEHIND = 1024,
-    HAS_ALL = 2047,
+    HAS_ENDED = 2048,
+    HAS_ALL = 4095,
 };
 
 static bool has_slot(unsigned kind)
@@ -87,7 +88,8 @@ static unsigned mask_of(const struct trace_event *e)
            (e->name ? HAS_NAME : 0) | (e->alignment ? HAS_ALIGNMENT : 0) |
            (e->call_ns ? HAS_CALL : 0) | (e->device_ns ? HAS_DEVICE : 0) |
            (e->use_count ? HAS_USES : 0) | (e->memory ? HAS_MEMORY : 0) | (e->pool ? HAS_POOL : 0) |
-           (e->other ? HAS_OTHER : 0) | (e->behind ? HAS_BEHIND : 0);
+           (e->other ? HAS_OTHER : 0) | (e->behind ? HAS_BEHIND : 0) |
+           (e->ended_ns ? HAS_ENDED : 0);
 }
 
 static void put_optional(struct text *out, struct codec_state *state, const struct trace_event *e,
@@ -119,6 +121,10 @@ static void put_optional(struct text *out, struct codec_state *state, const stru
         codec_put_number(out, e->other);
     if (mask & HAS_BEHIND)
         codec_put_number(out, e->behind);
+    if (mask & HAS_ENDED) {
+        codec_put_number(out, fold(e->ended_ns - state->ended_ns));
+        state->ended_ns = e->ended_ns;
+    }
 }
 
 void codec_put(struct text *out, struct codec_state *state, const struct trace_event *e,
@@ -192,6 +198,8 @@ static void get_optional(struct cursor *in, struct codec_state *state, struct tr
         e->other = get_unsigned(in);
     if (mask & HAS_BEHIND)
         e->behind = codec_get_number(in);
+    if (mask & HAS_ENDED)
+        e->ended_ns = state->ended_ns += unfold(codec_get_number(in));
     in->failed |= mask > HAS_ALL;
 }
 

@@ -24,7 +24,7 @@ enum { TRACE_USES_MAX = 65536 }; /* most blocks of one command */
 /* What differences refer to. Every chunk begins with all zeros. */
 struct codec_state {
     uint64_t time; /* in units */
-    uint64_t address;
+    uint64_t address, ended_ns;
     unsigned queue, thread;
 };
 

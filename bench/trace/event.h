@@ -74,6 +74,7 @@ struct trace_event {
         behind; /* `wait`, `order`: how many of the queue's latest commands are not waited for */
     uint64_t call_ns;   /* host time of the call; 0: unknown */
     uint64_t device_ns; /* time that the command kept the device busy; 0: unknown */
+    uint64_t ended_ns;  /* when the device had ended the command, as time_ns; 0: unknown */
     unsigned use_count;
     const struct trace_use *uses; /* blocks that a command uses */
 };
@@ -82,6 +83,17 @@ struct trace_event {
 static inline int trace_is_command(enum trace_kind kind)
 {
     return kind == TRACE_launch || kind == TRACE_copy || kind == TRACE_fill;
+}
+
+/* When the call of an event began, and when it returned. */
+static inline uint64_t trace_begin_ns(const struct trace_event *e)
+{
+    const uint64_t ahead = e->kind == TRACE_alloc ? e->call_ns : 0;
+    return e->time_ns > ahead ? e->time_ns - ahead : 0;
+}
+static inline uint64_t trace_end_ns(const struct trace_event *e)
+{
+    return trace_begin_ns(e) + e->call_ns;
 }
 
 #endif

@@ -169,7 +169,7 @@ static void add_event(struct export *x, const struct trace_event *e, uint64_t ti
         break;
     default:
         name_threads(x, e->thread);
-        add_call(x, e, time_ns, TRACK_THREADS + e->thread);
+        add_call(x, e, x->has_times ? trace_begin_ns(e) : time_ns, TRACK_THREADS + e->thread);
     }
 }
 

@@ -16,4 +16,7 @@ enum {
     TRACE_ZSTD_LEVEL = 3,
 };
 
+/* What the CRC of a chunk's header begins with: since version 3 it notices a damaged version. */
+#define TRACE_HEAD_SEED(version) ((version) < 3 ? 0 : (version))
+
 #endif

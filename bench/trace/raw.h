@@ -56,7 +56,8 @@ enum {
     X(flush, "object: a queue")                                                                    \
     X(finish, "object: a queue, or a context. The host waits for it, or for its device")           \
     X(wait, "the host waits for events. words: the events")                                        \
-    X(ran, "object: an event. words: nanoseconds between the begin and the end of its command")    \
+    X(ran, "object: an event. words: nanoseconds between the begin and the end of its command; "   \
+           "from the call that gave it to its end, and from its end to this stamp (0: unknown)")   \
     X(free, "object: a block with one owner, which frees it. words: queue (0: none); bytes whose " \
             "blocks are freed, or 0")                                                              \
     X(begin, "a phase begins. words: its name, filled up with NULs")                               \

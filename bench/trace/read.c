@@ -27,6 +27,7 @@ struct trace_reader {
     FILE *in;
     struct trace_info info;
     long begins; /* of the first chunk in the file */
+    uint32_t version;
     size_t chunk_head_bytes;
     struct arena arena;
     struct name_list names[3]; /* names, queues, threads: in the order of DEFINE_* */
@@ -79,7 +80,7 @@ static int read_head(struct trace_reader *r, struct error *error)
                           error);
     if (n < sizeof head)
         return head_error(r, "the trace ends in its head: it was cut off", error);
-    const uint32_t version = get_u32(head + TRACE_MAGIC_BYTES);
+    const uint32_t version = r->version = get_u32(head + TRACE_MAGIC_BYTES);
     const uint32_t length = get_u32(head + TRACE_MAGIC_BYTES + 4);
     if (version < 1 || version > TRACE_VERSION)
         return error_set(
@@ -246,7 +247,8 @@ static const char *read_chunk_head(struct trace_reader *r, struct chunk_head *he
     *head = (struct chunk_head){get_u32(bytes), get_u32(bytes + 4), get_u32(bytes + 8),
                                 get_u32(bytes + 12)};
     if (r->chunk_head_bytes > TRACE_CHUNK_HEAD_BYTES_1 &&
-        crc32(0, bytes, TRACE_CHUNK_HEAD_BYTES_1) != get_u32(bytes + TRACE_CHUNK_HEAD_BYTES_1))
+        crc32(TRACE_HEAD_SEED(r->version), bytes, TRACE_CHUNK_HEAD_BYTES_1) !=
+            get_u32(bytes + TRACE_CHUNK_HEAD_BYTES_1))
         return "the checksum of its header is wrong";
     if (head->packed > TRACE_CHUNK_MOST || head->bytes > TRACE_CHUNK_MOST ||
         head->events > TRACE_CHUNK_EVENTS)
@@ -351,6 +353,8 @@ static uint64_t digest_event(const struct trace_reader *r, const struct trace_ev
     uint64_t sum = 0;
     for (unsigned i = 0; i < sizeof members / sizeof *members; i++)
         sum += (random_mix(i + 1) | 1) * (members[i] ^ members[i] >> 32);
+    if (e->ended_ns) /* files of version 2 have none */
+        sum = random_mix(sum ^ e->ended_ns);
     for (unsigned i = 0; i < e->use_count; i++)
         sum = random_mix(sum ^ trace_block_in(r, e->uses[i].slot) << 2 ^ e->uses[i].access);
     return sum;

@@ -40,6 +40,7 @@ void trace_event_text(const struct trace_reader *reader, const struct trace_even
         TRACE_order) /* an index, which a reader may give another number: never left out */
         text_add(out, " other=%u", e->other);
     add_member(out, "behind", e->behind);
+    add_member(out, "ended", e->ended_ns);
     for (unsigned i = 0; i < e->use_count; i++)
         text_add(out, "%sb%" PRIu64 "%s%s",
                  i ? "," : " uses=", trace_block_in(reader, e->uses[i].slot),

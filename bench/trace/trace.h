@@ -7,9 +7,9 @@
  *     end         the same header with 0 events and stored bytes > 0; contents: totals (JSON)
  *
  * All numbers are little-endian. The contents of a chunk are packed with zstd; their CRC is that of
- * the packed bytes. A file without an end was cut off: the reader delivers all whole chunks, and
+ * the packed bytes. The CRC of a header begins with the version. A file without an end was cut off: the reader delivers all whole chunks, and
  * says that the rest is missing. The CRC of the header tells a damaged length from a cut. Headers of
- * version 1 lack it; such files are read too.
+ * version 1 lack it. Version 2 has no ends of commands (ended_ns in event.h). Such files are read too.
  *
  * In a chunk an event is a byte (kind, and whether time and queue change) followed by numbers of
  * seven bits a byte (LEB128): only what the event has, as a difference where that is smaller. Names
@@ -29,7 +29,7 @@
 /* The length of a path without the ending of traces. */
 size_t trace_stem(const char *path);
 
-enum { TRACE_VERSION = 2 };
+enum { TRACE_VERSION = 3 };
 #define TRACE_SUFFIX ".trace"
 
 /* X(name, help): facts that a log may know; a trace has them for all of its events or for none. */
@@ -46,6 +46,7 @@ enum { TRACE_VERSION = 2 };
     X(driver, "the driver calls of the recorded allocator")                                        \
     X(uses, "the commands, and the blocks that each of them uses")                                 \
     X(device_times, "how long each command kept the device busy")                                  \
+    X(ends, "when the device had ended each command")                                              \
     X(phases, "where phases of the application begin and end")
 
 enum trace_fact {

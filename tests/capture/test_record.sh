@@ -56,7 +56,7 @@ grep -q '"12 (out of order)"' text || fail "the queue without order has no name"
 # Times of the device; no names.
 "$gamut" record --times --anonymous -o times.trace -- "$app" >/dev/null 2>&1
 "$gamut" trace show times.trace >text
-[ "$(grep -c '^launch .* device=' text)" -eq 302 ] || fail "--times: not every launch has its time"
+[ "$(grep -c '^launch .* device=.* ended=' text)" -eq 302 ] || fail "--times: not every launch has its time and its end"
 [ -z "$(awk -f "$here/overlap.awk" text)" ] || fail "--times: calls of a thread overlap: $(awk -f "$here/overlap.awk" text | head -3)"
 grep -q 'add"\|app_opencl' text && fail "--anonymous: a name is in the trace"
 grep -q '"kernel 2"' text || fail "--anonymous: kernels cannot be told apart"

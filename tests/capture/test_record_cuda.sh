@@ -62,7 +62,7 @@ grep -q '^order q2 .* other=1$' text || fail "the wait of one stream for another
 "$gamut" record --via cuda --times --anonymous -o times.trace -- "$app" >/dev/null 2>err || fail "--times: $(cat err)"
 expect_counts times-Fake.trace "$first"
 "$gamut" trace show times-Fake.trace >text
-[ "$(grep -cE '^(launch|fill|copy|read|write) .* device=5000( |$)' text)" -eq 128 ] || fail "--times: not every command has its time"
+[ "$(grep -cE '^(launch|fill|copy|read|write) .* device=5000 ended=[0-9]+( |$)' text)" -eq 128 ] || fail "--times: not every command has its time and its end"
 [ -z "$(awk -f "$here/overlap.awk" text)" ] || fail "--times: calls of a thread overlap: $(awk -f "$here/overlap.awk" text | head -3)"
 grep -q '"add"' text && fail "--anonymous: a name is in the trace"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <zlib.h>
 
 #include "tests/trace/trace_fixture.h"
 #include "trace/edit.h"
@@ -33,8 +34,8 @@ static const char all_kinds[] =
     "thread 1 \"worker \\\"2\\\"\\n\"\n"
     "alloc b3 200 q1 t1 @2000 pool=3\n"
     "name 3 \"scale\"\n"
-    "launch q0 t0 @3000 name=3 device=5000 uses=b2rw,b3r,b1w\n"
-    "copy 100 q1 t0 @4000 uses=b2w,b3r\n"
+    "launch q0 t0 @3000 name=3 device=5000 ended=9100 uses=b2rw,b3r,b1w\n"
+    "copy 100 q1 t0 @4000 ended=8200 uses=b2w,b3r\n"
     "fill 100 q1 t0 @4000 uses=b2w\n"
     "write 100 q1 t0 @4000 uses=b2w\n"
     "read 100 q1 t0 @4000 uses=b3r\n"
@@ -104,6 +105,7 @@ static void the_digest_is_that_of_the_meaning(void **state)
         {"alloc b1 10 q1 @1000\nalloc b2 20 q1 @2000\nfree b1 q1 @3000\n", false},
         {"alloc b1 10 q0 @1000 name=1\nalloc b2 20 q0 @2000\nfree b1 q0 @3000\n", false},
         {"alloc b2 20 q0 @1000\nalloc b1 10 q0 @2000\nfree b1 q0 @3000\n", false},
+        {"alloc b1 10 q0 @1000\nalloc b2 20 q0 @2000\nfree b1 q0 @3000 ended=9\n", false},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         import_events("other", cases[i].events);
@@ -328,7 +330,8 @@ static void a_damaged_byte_is_found(void **state)
     struct text whole = {0};
     import_events("small", all_kinds);
     read_bytes("small.trace", &whole);
-    static const int masks[] = {1, 2, 3, 4, 8, 16, 32, 64, 128, 255}; /* 3: version 2 becomes 1 */
+    static const int masks[] = {1,  2,  3,  4,   8,
+                                16, 32, 64, 128, 255}; /* 1, 2: version 3 becomes 2, 1 */
     for (size_t at = 0; at < whole.length; at++)
         for (unsigned i = 0; i < sizeof masks / sizeof *masks; i++) {
             uint64_t events;
@@ -371,8 +374,26 @@ static uint32_t u32_at(const struct text *t, size_t at)
     return number;
 }
 
-/* A file of version 1 is the same without the last number of each header. */
-static void files_of_version_1_are_read(void **state)
+/* Files of version 1 lack the last number of each header; in version 2 it is a plain CRC. */
+static void make_older(const struct text *whole, char version, struct text *old)
+{
+    size_t at = 16 + u32_at(whole, 12) + 4;
+    old->length = 0;
+    text_add_bytes(old, whole->data, at);
+    old->data[8] = version;
+    while (at < whole->length) {
+        const size_t length = u32_at(whole, at);
+        const uint32_t sum = (uint32_t)crc32(0, (const unsigned char *)whole->data + at, 16);
+        const char bytes[] = {(char)sum, (char)(sum >> 8), (char)(sum >> 16), (char)(sum >> 24)};
+        text_add_bytes(old, whole->data + at, 16);
+        if (version > 1)
+            text_add_bytes(old, bytes, sizeof bytes);
+        text_add_bytes(old, whole->data + at + 20, length);
+        at += 20 + length;
+    }
+}
+
+static void files_of_older_versions_are_read(void **state)
 {
     (void)state;
     struct text whole = {0}, old = {0};
@@ -381,26 +402,20 @@ static void files_of_version_1_are_read(void **state)
     struct error error = {0};
     write_long("long.trace", 200000);
     read_bytes("long.trace", &whole);
-    size_t at = 16 + u32_at(&whole, 12) + 4;
-    text_add_bytes(&old, whole.data, at);
-    old.data[8] = 1;
-    while (at < whole.length) {
-        const size_t length = u32_at(&whole, at);
-        text_add_bytes(&old, whole.data + at, 16);
-        text_add_bytes(&old, whole.data + at + 20, length);
-        at += 20 + length;
+    for (char version = 1; version < 3; version++) {
+        make_older(&whole, version, &old);
+        write_bytes("old.trace", old.data, old.length);
+        if (read_all("old.trace", &events, &cut, &error))
+            fail_msg("version %d: %s", version, error.text);
+        assert_int_equal(events, 200000);
+        assert_false(cut);
+        assert_int_equal(totals_of("old").digest, totals_of("long").digest);
     }
-    write_bytes("old.trace", old.data, old.length);
-    if (read_all("old.trace", &events, &cut, &error))
-        fail_msg("%s", error.text);
-    assert_int_equal(events, 200000);
-    assert_false(cut);
-    assert_int_equal(totals_of("old").digest, totals_of("long").digest);
-    old.data[8] = 3;
+    old.data[8] = 4;
     write_bytes("new.trace", old.data, old.length);
     assert_int_equal(read_all("new.trace", &events, &cut, &error), ERR_PARSE);
-    assert_non_null(strstr(error.text, "the trace has version 3, and this build reads versions 1 "
-                                       "to 2: use the gamut that wrote it"));
+    assert_non_null(strstr(error.text, "the trace has version 4, and this build reads versions 1 "
+                                       "to 3: use the gamut that wrote it"));
     text_free(&old);
     text_free(&whole);
 }
@@ -641,7 +656,7 @@ int main(void)
         cmocka_unit_test(a_file_cut_anywhere_has_its_whole_chunks),
         cmocka_unit_test(a_long_file_that_was_cut_off_keeps_what_came_before),
         cmocka_unit_test(a_damaged_byte_is_found),
-        cmocka_unit_test(files_of_version_1_are_read),
+        cmocka_unit_test(files_of_older_versions_are_read),
         cmocka_unit_test(what_does_not_read_back_is_not_delivered),
         cmocka_unit_test(damage_in_a_chunk_is_named_with_its_place),
         cmocka_unit_test(totals_are_those_of_the_events),

@@ -409,7 +409,7 @@ void live_call(struct live *l, const struct trace_event *e)
     const struct live_thread *from = t->has_called ? t : &l->latest;
     if (!from->has_called) /* the first call of all */
         return;
-    int64_t gap_ns = (int64_t)(schedule_begin_ns(e) - from->recorded_end_ns) + t->debt_ns;
+    int64_t gap_ns = (int64_t)(trace_begin_ns(e) - from->recorded_end_ns) + t->debt_ns;
     t->debt_ns = gap_ns < 0 ? gap_ns : 0;
     if (gap_ns > 0)
         pass_until(from->end_ns + (uint64_t)gap_ns);
@@ -421,7 +421,7 @@ void live_return(struct live *l, const struct trace_event *e)
         return;
     struct live_thread *t = thread_at(l, e->thread);
     t->has_called = true;
-    t->recorded_end_ns = schedule_begin_ns(e) + e->call_ns;
+    t->recorded_end_ns = trace_end_ns(e);
     t->end_ns = clock_ns();
     l->latest = *t;
 }

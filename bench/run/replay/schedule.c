@@ -73,8 +73,7 @@ static void add_times(struct reading *r, const struct trace_event *e)
 {
     if (e->kind == TRACE_held || e->kind == TRACE_done)
         return;
-    const uint64_t begin_ns = schedule_begin_ns(e),
-                   end_ns = e->time_ns + (e->kind == TRACE_alloc ? 0 : e->call_ns);
+    const uint64_t begin_ns = trace_begin_ns(e), end_ns = trace_end_ns(e);
     if (!r->has_begun)
         r->began_ns = begin_ns;
     r->has_begun = true;

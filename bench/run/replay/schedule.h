@@ -47,13 +47,6 @@ static inline bool schedule_blocks(const struct schedule *s, uint64_t event)
     return s->blocking[event / 8] >> event % 8 & 1;
 }
 
-/* When the call of an event began. An alloc is stamped when it ended (trace/event.h). */
-static inline uint64_t schedule_begin_ns(const struct trace_event *e)
-{
-    const uint64_t ahead = e->kind == TRACE_alloc ? e->call_ns : 0;
-    return e->time_ns > ahead ? e->time_ns - ahead : 0;
-}
-
 /* Commands by which a recorder counts what a wait is for: all that a queue is given. */
 static inline bool schedule_is_command(enum trace_kind kind)
 {

@@ -56,6 +56,7 @@ struct object {
         struct {
             struct object *queue; /* NULL: the application completes the event itself */
             uint64_t commands;    /* that the queue had then */
+            uint64_t begin_ns;    /* of the call that gave its command */
         } event;
         struct {
             unsigned count, capacity;
@@ -104,8 +105,10 @@ struct raw_import {
     unsigned last_queue_capacity;
     struct trace_use *uses;
     unsigned use_count, use_capacity;
-    uint32_t
-        *ran_ns; /* by number of the command: how long the device worked; from the first pass */
+    /* By number of the command, from the first pass: how long the device worked, and when that ended; 0: unknown. */
+    struct ran {
+        uint64_t ns, ended_ns;
+    } * ran;
     unsigned ran_capacity;
     uint64_t commands;
     uint64_t unknown[RAW_KINDS]; /* records by kind that name an object that was never made */
@@ -247,7 +250,7 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
             info.knows[TRACE_KNOWS_uses] = true;
     info.knows[TRACE_KNOWS_addresses] = device->has_addresses;
     info.knows[TRACE_KNOWS_sites] = !head->anonymous && !device->has_addresses;
-    info.knows[TRACE_KNOWS_device_times] = head->timed;
+    info.knows[TRACE_KNOWS_device_times] = info.knows[TRACE_KNOWS_ends] = head->timed;
     /* Devices of one name have a trace each. */
     unsigned same = 1;
     for (const struct device *d = device->next; d; d = d->next)
@@ -695,7 +698,10 @@ static void put_command(struct raw_import *r)
         e.kind = kind_by_uses(r, e.kind);
         e.uses = r->uses;
         e.use_count = r->use_count;
-        e.device_ns = r->commands < r->ran_capacity ? r->ran_ns[r->commands] : 0;
+        if (r->commands < r->ran_capacity) {
+            e.device_ns = r->ran[r->commands].ns;
+            e.ended_ns = r->ran[r->commands].ended_ns;
+        }
         import_event(queue->device->stream, &e);
         queue->is.queue.commands++;
         if (r->words[RAW_COMMAND_FLAGS] & RAW_COMMAND_BLOCKING)
@@ -831,7 +837,27 @@ static int next_record(struct raw_import *r, struct error *error)
     return 1;
 }
 
-/* How long the device worked is known after a command was given: finds it for each command. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void read_ran(struct raw_import *r, const struct object *event)
+{
+    const unsigned number = (unsigned)event->is.event.commands;
+    const uint64_t begin_ns = event->is.event.begin_ns;
+    const uint64_t to_end_ns = r->record->words > 1 ? least(r->words[1], INT64_MAX) : 0,
+                   since_ns = r->record->words > 2 ? r->words[2] : 0;
+    r->ran = must_reach(r->ran, number, &r->ran_capacity, sizeof *r->ran);
+    r->ran[number].ns = least(r->words[0], UINT32_MAX);
+    if (to_end_ns)
+        r->ran[number].ended_ns = begin_ns + to_end_ns;
+    else if (since_ns && since_ns < r->now_ns) /* two clocks: not before the call that gave it */
+        r->ran[number].ended_ns =
+            r->now_ns - since_ns > begin_ns ? r->now_ns - since_ns : begin_ns + 1;
+}
+
+/* What the device did with a command is known after it was given: finds it for each command. */
 static int read_device_times(struct raw_import *r, struct error *error)
 {
     int more;
@@ -839,14 +865,15 @@ static int read_device_times(struct raw_import *r, struct error *error)
     while ((more = next_record(r, error)) > 0) {
         struct object *event;
         if (is_command(r->record->kind)) {
-            if (r->record->result)
-                add(r, r->record->result, RAW_CLASS_EVENT)->is.event.commands = commands;
+            if (r->record->result) {
+                struct object *made = add(r, r->record->result, RAW_CLASS_EVENT);
+                made->is.event.commands = commands;
+                made->is.event.begin_ns = r->now_ns;
+            }
             commands++;
         } else if (r->record->kind == RAW_ran && (event = find(r, r->record->object)) != NULL &&
-                   event->is.event.commands < INT32_MAX) {
-            const unsigned number = (unsigned)event->is.event.commands;
-            r->ran_ns = must_reach(r->ran_ns, number, &r->ran_capacity, sizeof *r->ran_ns);
-            r->ran_ns[number] = r->words[0] < UINT32_MAX ? (uint32_t)r->words[0] : UINT32_MAX;
+                   event->class == RAW_CLASS_EVENT && event->is.event.commands < INT32_MAX) {
+            read_ran(r, event);
             drop(r, event);
         }
     }
@@ -950,7 +977,7 @@ static int import_raw(struct import *log, struct error *error)
     free(r.making);
     free(r.last_queues);
     free(r.uses);
-    free(r.ran_ns);
+    free(r.ran);
     return code;
 }
 

@@ -140,6 +140,8 @@ static int read_member(struct reading *r, char *name, char *value, struct trace_
         e->call_ns = number;
     else if (strcmp(name, "behind") == 0)
         e->behind = number;
+    else if (strcmp(name, "ended") == 0)
+        e->ended_ns = number;
     else if (strcmp(name, "device") == 0)
         e->device_ns = number;
     else if (strcmp(name, "memory") == 0 && number <= MEMORY_MANAGED)

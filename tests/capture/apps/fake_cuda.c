@@ -3,7 +3,7 @@
  *
  * The image of a module is a text: the name of its one kernel and the bytes of its arguments, "add 8 8 4"; one with a '*' in
  * front is a kernel of a library, about which only cuKernelGetParamInfo answers. A new module, block or stream gets the
- * handle of the one of its kind that was given back last. Each command takes 5,000 ns. The two devices have one name. */
+ * handle of the one of its kind that was given back last. Each command ends in its call, after 5,000 ns. The two devices have one name. */
 #include <cuda.h>
 #include <cupti.h>
 #include <dlfcn.h>
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fake_cuda.h"
 
@@ -107,12 +108,22 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
     return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiGetTimestamp(uint64_t *ns)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return CUPTI_SUCCESS;
+}
+
 /* One more command that was timed. */
 static void add_activity(CUpti_ActivityKind kind, uint32_t number)
 {
     size_t most;
+    uint64_t now;
     if (!timed)
         return;
+    cuptiGetTimestamp(&now);
     pthread_mutex_lock(&lock);
     if (buffer && buffer_used + sizeof(CUpti_ActivityKernel10) > buffer_bytes)
         cuptiActivityFlushAll(0);
@@ -123,13 +134,13 @@ static void add_activity(CUpti_ActivityKind kind, uint32_t number)
     memset(buffer + buffer_used, 0, sizeof(CUpti_ActivityKernel10));
     if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
         CUpti_ActivityKernel10 *a = (void *)(buffer + buffer_used);
-        a->start = 1000;
-        a->end = 1000 + COMMAND_NS;
+        a->start = now - COMMAND_NS;
+        a->end = now;
         a->correlationId = number;
     } else {
         CUpti_ActivityMemcpy6 *a = (void *)(buffer + buffer_used);
-        a->start = 1000;
-        a->end = 1000 + COMMAND_NS;
+        a->start = now - COMMAND_NS;
+        a->end = now;
         a->correlationId = number;
     }
     ((CUpti_Activity *)(buffer + buffer_used))->kind = kind;
