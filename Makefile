@@ -68,7 +68,7 @@ EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out 
 # A test stands in the room of tests/ that has the name of the room it tests.
 TEST_FILES := $(filter-out tests/capture/apps/%,$(sort $(shell find tests -name '*.c')))
 # Applications that tests record.
-TEST_APPS := $(if $(WITH_OPENCL),$(BUILD)/tests/capture/apps/app_opencl)
+TEST_APPS := $(if $(WITH_OPENCL),$(BUILD)/tests/capture/apps/app_opencl $(BUILD)/tests/capture/apps/waits_opencl)
 TEST_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter test_%,$(notdir $(f))),$(f)))
 BENCH_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter bench_%,$(notdir $(f))),$(f)))
 FUZZ_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter fuzz_%,$(notdir $(f))),$(f)))

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "record/table/text_grid.h"
 #include "run/plan/plan.h"
+#include "run/replay/waits.h"
 #include "trace/edit.h"
 #include "trace/export.h"
 #include "trace/import.h"
@@ -26,6 +29,7 @@ enum trace_flag {
     TRACE_FLAG_LAST,
     TRACE_FLAG_LINES,
     TRACE_FLAG_TO,
+    TRACE_FLAG_STRATEGY,
 };
 enum trace_format { FORMAT_TEXT, FORMAT_JSON };
 
@@ -36,7 +40,7 @@ static const struct flag flags[] = {
     [TRACE_FLAG_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                           "replace the file of --out"},
     [TRACE_FLAG_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "text", "text|json", 0, 0,
-                           "info: what is printed on stdout"},
+                           "info, waits: what is printed on stdout"},
     [TRACE_FLAG_LOG] = {"log", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
                         "import: the kind of log, instead of finding it by the contents"},
     [TRACE_FLAG_FIRST] = {"first", 0, FLAG_COUNT, "N", "1", NULL, 1, 0,
@@ -44,9 +48,11 @@ static const struct flag flags[] = {
     [TRACE_FLAG_LAST] = {"last", 0, FLAG_COUNT, "N", NULL, NULL, 1, 0,
                          "cut: number of the last event; default: that of the trace"},
     [TRACE_FLAG_LINES] = {"lines", 0, FLAG_COUNT, "N", "20", NULL, 1, 0,
-                          "diff: how many differences are printed"},
+                          "diff: how many differences are printed. waits: how many places"},
     [TRACE_FLAG_TO] = {"to", 0, FLAG_CHOICE, "FORMAT", "perfetto", "perfetto", 0, 0,
                        "export: perfetto is JSON for ui.perfetto.dev and chrome://tracing"},
+    [TRACE_FLAG_STRATEGY] = {"strategy", 's', FLAG_TEXT, "NAME", "caching", NULL, 0, 0,
+                             "waits: the strategy that is replayed for the prediction"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -329,15 +335,157 @@ static int diff(const struct command_line *line, struct trace_reader *left, uint
     return code;
 }
 
+/* ---- waits ---- */
+
+static void add_share(struct text_grid *grid, const struct wait_sum *sum, uint64_t duration_ns)
+{
+    if (sum->unknown == sum->calls && sum->calls)
+        text_grid_skip(grid, 2);
+    else {
+        text_grid_add_ns(grid, (double)sum->ns);
+        text_grid_add(grid, "%.1f%%",
+                      duration_ns ? 100 * (double)sum->ns / (double)duration_ns : 0.0);
+    }
+}
+
+static void print_wait_kinds(const struct waits *w, struct terminal_page *page)
+{
+    struct text_grid grid =
+        text_grid_of("call|asked for|>calls|>waited|>unknown|>time|>share|>longest");
+    grid.indent = 2;
+    for (int k = 0; k < WAIT_KINDS; k++) {
+        const struct wait_sum *sum = &w->kinds[k];
+        if (!sum->calls)
+            continue;
+        text_grid_add_row(&grid);
+        text_grid_add(&grid, "%s", wait_kind_title((enum wait_kind)k));
+        text_grid_add(&grid, "%s", wait_is_hidden((enum wait_kind)k) ? "no" : "yes");
+        text_grid_add(&grid, "%" PRIu64, sum->calls);
+        text_grid_add(&grid, "%" PRIu64, sum->waited);
+        text_grid_add(&grid, "%" PRIu64, sum->unknown);
+        add_share(&grid, sum, w->duration_ns);
+        text_grid_add_ns(&grid, sum->waited ? (double)sum->longest_ns : NAN);
+    }
+    text_grid_print(&grid, TABLE_TEXT, &page->terminal, page->out);
+    text_grid_free(&grid);
+}
+
+/* Names of templates are longer than a line. */
+static void add_name(struct text_grid *grid, const char *name)
+{
+    enum { MOST = 48 };
+    text_grid_add(grid, "%.*s%s", MOST, name ? name : "", name && strlen(name) > MOST ? "..." : "");
+}
+
+static void print_wait_places(const struct waits *w, uint64_t most, struct terminal_page *page)
+{
+    struct text_grid grid = text_grid_of(">time|>share|>waits|call|at|waits for");
+    grid.indent = 2;
+    for (unsigned i = 0; i < w->place_count && i < most; i++) {
+        const struct wait_place *p = &w->places[i];
+        text_grid_add_row(&grid);
+        add_share(&grid, &p->sum, w->duration_ns);
+        text_grid_add(&grid, "%" PRIu64, p->sum.waited);
+        text_grid_add(&grid, "%s", wait_kind_title(p->kind));
+        add_name(&grid, p->at);
+        add_name(&grid, p->last);
+    }
+    fprintf(page->out, "\n");
+    text_grid_print(&grid, TABLE_TEXT, &page->terminal, page->out);
+    if (w->place_count > most)
+        fprintf(page->out, "  and %" PRIu64 " places more: --lines\n", w->place_count - most);
+    text_grid_free(&grid);
+}
+
+static void print_prediction(const struct waits *w, FILE *out)
+{
+    const struct wait_prediction *p = &w->prediction;
+    const struct wait_sum gone = waits_gone(w), hidden = waits_sum(w, true);
+    const char *bound = w->by_ends ? "" : "at most ";
+    char ns[32], left[32], calls[48];
+    if (!p->is_known) {
+        fprintf(out, "\nunder %s: unknown: %s\n", p->strategy, p->why_not);
+        return;
+    }
+    fprintf(out,
+            "\nprediction under %s: %s instead of %" PRIu64 "; %" PRIu64 " of %" PRIu64
+            " hidden waits go, %s%s; %s%s are left\n"
+            "a later wait may take over what they took\n",
+            p->strategy, text_count(calls, (double)p->driver_calls, "driver call"), p->calls,
+            gone.waited, hidden.waited, bound, text_ns(ns, (double)gone.ns), bound,
+            text_ns(left, (double)(hidden.ns - gone.ns)));
+}
+
+static void print_waits(const char *path, const struct waits *w, uint64_t most)
+{
+    const struct wait_sum asked = waits_sum(w, false), hidden = waits_sum(w, true);
+    const char *bound = w->by_ends ? "" : "at most ";
+    struct terminal_page page;
+    char one[32], two[32], all[32];
+    terminal_page_open(&page, stdout);
+    fprintf(page.out, "%s: of %s the host waited %s%s as asked for, and %s%s hidden\n", path,
+            text_ns(all, (double)w->duration_ns), bound, text_ns(one, (double)asked.ns), bound,
+            text_ns(two, (double)hidden.ns));
+    fprintf(page.out,
+            w->by_ends ? "by the ends of the commands\n\n"
+                       : "bounds: the record has no ends of commands (gamut record --times)\n\n");
+    print_wait_kinds(w, &page);
+    if (w->place_count)
+        print_wait_places(w, most, &page);
+    print_prediction(w, page.out);
+    terminal_page_close(&page);
+}
+
+static int waits_of(const struct command_line *line, const char *path, json_t *all,
+                    struct error *error)
+{
+    const uint64_t most = line->flag[TRACE_FLAG_LINES].number;
+    struct trace_reader *reader;
+    struct waits waits;
+    TRY(trace_open(path, &reader, error));
+    const int code = waits_read(reader, line->flag[TRACE_FLAG_STRATEGY].text, &waits, error);
+    if (!code && all) {
+        json_t *json = waits_to_json(&waits, most);
+        tree_put(json, "trace", tree_text(path));
+        tree_append(all, json);
+    } else if (!code) {
+        print_waits(path, &waits, most);
+    }
+    waits_free(&waits);
+    trace_close(reader);
+    return code;
+}
+
+static int waits(const struct command_line *line, struct error *error)
+{
+    const bool as_json = line->flag[TRACE_FLAG_FORMAT].number == FORMAT_JSON;
+    json_t *all = as_json ? tree_array() : NULL;
+    int code = 0;
+    for (size_t i = 1; !code && i < line->positional_count; i++) {
+        if (i > 1 && !as_json)
+            putchar('\n');
+        code = waits_of(line, line->positional[i], all, error);
+    }
+    if (all && !code) {
+        json_dumpf(all, stdout, JSON_INDENT(1));
+        putchar('\n');
+    }
+    json_decref(all);
+    return code;
+}
+
 /* ---- the command ---- */
+
+enum { ANY_FILES = 0 }; /* one or more */
 
 static const struct action {
     const char *name;
     size_t files;
     int (*run)(const struct command_line *line, struct trace_reader *reader, struct error *error);
 } actions[] = {
-    {"info", 1, info_of}, {"show", 1, show}, {"check", 1, check}, {"cut", 1, cut},
-    {"diff", 2, NULL},    {"plan", 1, plan}, {"import", 1, NULL}, {"export", 1, export},
+    {"info", 1, info_of}, {"show", 1, show},     {"check", 1, check},
+    {"cut", 1, cut},      {"diff", 2, NULL},     {"plan", 1, plan},
+    {"import", 1, NULL},  {"export", 1, export}, {"waits", ANY_FILES, NULL},
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
@@ -356,6 +504,10 @@ static int run_action(const struct command_line *line, uint64_t *differences, st
     if (!action)
         return text_unknown(error, line->positional[0], action_name, NULL,
                             "trace: there is no action");
+    if (action->files == ANY_FILES && line->positional_count > 1)
+        return waits(line, error);
+    if (action->files == ANY_FILES)
+        return error_set(error, ERR_USAGE, "trace %s: expected a file", action->name);
     if (line->positional_count != action->files + 1)
         return error_set(error, ERR_USAGE, "trace %s: expected %zu file%s, found %zu", action->name,
                          action->files, action->files > 1 ? "s" : "", line->positional_count - 1);
@@ -381,9 +533,9 @@ static int trace_command(const struct command_line *line)
 const struct command command_trace = {
     .name = "trace",
     .summary = "import, look at, check, cut and export traces of applications",
-    .arguments = "info|show|check|cut|diff|plan|import|export FILE",
+    .arguments = "info|show|check|cut|diff|plan|import|export|waits FILE",
     .least_positionals = 1,
-    .most_positionals = 3,
+    .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes = "info    what a trace has, and what cannot be answered because it lacks it\n"
              "show    the trace as text, one line an event; import reads it back\n"
@@ -402,6 +554,8 @@ const struct command command_trace = {
              "        xla           *-buffer-assignment.txt of XLA_FLAGS=--xla_dump_to\n"
              "        text          gamut trace show\n"
              "export  write what a viewer reads: memory over time, phases, driver calls\n"
+             "waits   which calls made the host wait for the device, and which of these waits an\n"
+             "        allocator would take away; exact where it was recorded with --times\n"
              "\n"
              "gamut replay runs traces under every allocator.\n",
     .run = trace_command,

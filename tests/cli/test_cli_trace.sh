@@ -34,6 +34,24 @@ expect 1 '' trace diff gnn.trace part.trace --lines 1
 head -c 3000 gnn.trace >torn.trace
 expect 2 'torn.trace: the file was cut off after event' trace check torn.trace
 
+# ---- waits: of several traces; what a trace does not know is an error
+expect 0 '' trace waits "$here"/../../suites/real/opencv.trace "$here"/../../suites/real/cupy.trace --lines 2
+has 'opencv.trace: of 898 ms the host waited at most 773 ms as asked for, and at most 30.0 ms hidden$'
+has 'cupy.trace: of 210 ms the host waited at most 155 µs as asked for'
+has '^  free  *no  *236  *0  *90 '
+has '^   773 ms  86.1%     30  blocking read .*  resizeLN$'
+has '^  and 5 places more: --lines$'
+has '^prediction under caching: 3 driver calls instead of 476; 143 of 205 hidden waits go, at most 17.9 ms; '
+expect 0 '' trace waits "$here/../../suites/real/opencv.trace" --format json --strategy raw
+cp out out.json
+is_json out.json
+has '"by": "bounds"'
+has '"gone_waits": 0'
+has '"driver_calls": 476'
+expect 2 'gnn.trace: the trace does not know the commands: waits need a recording by gamut record' trace waits gnn.trace
+expect 2 "there is no strategy 'cachin' (did you mean caching?)" trace waits "$here/../../suites/real/opencv.trace" -s cachin
+expect 2 'trace waits: expected a file' trace waits
+
 # ---- export: JSON for the viewers
 expect 0 '' trace export small-cuda0.trace
 cp out out.json
