@@ -1,22 +1,10 @@
 #!/bin/bash
 # Records an application of OpenCL on PoCL, unmodified, as a layer and in front of the driver. What it did is counted in its source.
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-build=$root/${BUILD:-build}
-gamut=${GAMUT:-$build/gamut}
-app=$build/tests/capture/apps/app_opencl
-[ -x "$app" ] && [ -e "$build/libgamut_record_opencl.so" ] || { echo "skipped: built without OpenCL"; exit 0; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
+. "$(dirname "$0")/capture.sh"
+needs opencl
 
 answer=$("$app") || { echo "skipped: no device of OpenCL"; exit 0; }
 
-# counts TRACE: how many events of each kind, on one line
-counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
 expected="alloc=161 copy=2 done=161 fill=4 free=161 launch=302 map=2 order=150 read=6 refused=1 unmap=2 wait=163 write=1 "
 
 for via in auto layer preload icd; do

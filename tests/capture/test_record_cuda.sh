@@ -1,20 +1,8 @@
 #!/bin/bash
 # Records a program of CUDA on a driver without a device (apps/fake_cuda.c). What it does is counted in apps/app_cuda.c.
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-build=$root/${BUILD:-build}
-gamut=${GAMUT:-$build/gamut}
-app=$build/tests/capture/apps/app_cuda
-[ -x "$app" ] && [ -e "$build/libgamut_record_cuda.so" ] || { echo "skipped: built without CUPTI"; exit 0; }
+. "$(dirname "$0")/capture.sh"
+needs cuda
 export GAMUT_CUPTI=$build/tests/capture/apps/fake/libcuda.so.1
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
-# counts TRACE: how many events of each kind, on one line
-counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
 # expect_counts TRACE COUNTS
 expect_counts() {
     [ "$(counts "$1")" = "$2" ] || fail "$1: $(counts "$1"), expected $2"

@@ -1,18 +1,7 @@
 #!/bin/bash
 # Replays the recording of an application of OpenCL on PoCL and on the host, under several allocators.
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-build=$root/${BUILD:-build}
-gamut=${GAMUT:-$build/gamut}
-app=$build/tests/capture/apps/app_opencl
-[ -x "$app" ] && [ -e "$build/libgamut_record_opencl.so" ] || { echo "skipped: built without OpenCL"; exit 0; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
-unset GAMUT_DEVICE
+. "$(dirname "$0")/capture.sh"
+needs opencl
 
 "$app" >/dev/null || { echo "skipped: no device of OpenCL"; exit 0; }
 "$gamut" record --times -o app.trace -- "$app" >/dev/null 2>&1 || fail "record ends with $?"

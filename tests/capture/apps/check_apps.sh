@@ -2,19 +2,13 @@
 # Records real applications from packages (`make setup-apps`) on OpenCL. Each gives the same answer as without the recorder, two
 # recordings agree, nothing is missing in them, and replays have the expected driver calls. Applications that are not installed are skipped.
 #   check_apps.sh [NAME...]      only these
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../../.." && pwd)
-build=$root/${BUILD:-build}
-gamut=${GAMUT:-$build/gamut}
+. "$(dirname "$0")/../capture.sh"
+here=$here/apps
 python=${APPS:-$build/apps}/bin/python
 [ -e "$build/libgamut_record_opencl.so" ] || { echo "skipped: built without OpenCL"; exit 77; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
 export HOME=$dir # caches of compiled kernels begin empty, and stay out of the user's
 cd "$here" || exit 1
-checked=0 failures=0
-fail() { failures=$((failures + 1)); echo "FAILED: $name: $1" >&2; }
+checked=0
 
 # What happened, without when: kind, queue, block, bytes and uses of each event. The moment at which a command is done is the device's, and
 # a callback comes from a thread of the driver, so frees and dones are compared as sets.
