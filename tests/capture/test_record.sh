@@ -5,7 +5,7 @@ needs opencl
 
 answer=$("$app") || { echo "skipped: no device of OpenCL"; exit 0; }
 
-expected="alloc=161 copy=2 done=161 fill=4 free=161 launch=302 map=2 order=150 read=6 refused=1 unmap=2 wait=163 write=1 "
+expected="alloc=161 begin=1 copy=2 done=161 end=1 fill=4 free=161 launch=302 map=2 order=150 read=6 refused=1 unmap=2 wait=163 write=1 "
 
 for via in auto layer preload icd; do
     out=$("$gamut" record --via $via -o $via.trace -- "$app" 2>err) || fail "--via $via ends with $?: $(cat err)"
@@ -25,11 +25,13 @@ awk '/^(free|done) / { ended[$2] = 1 } match($0, /uses=.*/) { split(substr($0, R
     fail "a block is used after its end"
 grep -q '^read 1024 .* uses=b[0-9]*r$' text && ! grep -q '^alloc b[0-9]* 1024 ' text || fail "an image of a buffer counts as memory"
 grep -q '^refused 1125899906842624 ' text || fail "the refused request is missing"
+awk '$1 == "name" && $3 == "\"images\"" { id = "name=" $2 } id && index($0, " " id) { print $1 } /^(read|write) 8192 / { print $1 }' text |
+    tr '\n' ' ' | grep -qx 'begin write read end ' || fail "the phase is not around the commands of the image"
 grep -q '"12 (out of order)"' text || fail "the queue without order has no name"
 
 # With eight threads nothing is lost, and each call stands in its thread.
 "$gamut" record -o threads.trace -- "$app" threads >/dev/null 2>&1
-[ "$(counts threads.trace)" = "alloc=467 copy=2 done=467 fill=4 free=467 launch=902 map=2 order=450 read=12 refused=1 unmap=2 wait=469 write=1 " ] ||
+[ "$(counts threads.trace)" = "alloc=467 begin=1 copy=2 done=467 end=1 fill=4 free=467 launch=902 map=2 order=450 read=12 refused=1 unmap=2 wait=469 write=1 " ] ||
     fail "eight threads: $(counts threads.trace)"
 
 # What was done before a SIGKILL is in the file.
@@ -46,7 +48,7 @@ grep -q '"12 (out of order)"' text || fail "the queue without order has no name"
 "$gamut" trace show times.trace >text
 [ "$(grep -c '^launch .* device=.* ended=' text)" -eq 302 ] || fail "--times: not every launch has its time and its end"
 [ -z "$(awk -f "$here/overlap.awk" text)" ] || fail "--times: calls of a thread overlap: $(awk -f "$here/overlap.awk" text | head -3)"
-grep -q 'add"\|app_opencl' text && fail "--anonymous: a name is in the trace"
+grep -q 'add"\|app_opencl\|images"' text && fail "--anonymous: a name is in the trace"
 grep -q '"kernel 2"' text || fail "--anonymous: kernels cannot be told apart"
 
 # Mistakes.

@@ -239,6 +239,8 @@ static void raw_of_opencl(void **state)
                                 "wait q0 t0 @3600\n"
                                 "read 99 q0 t0 @3900 call=10 uses=b1r\n"
                                 "wait q0 t0 @3900\n"
+                                "name 3 \"phase\"\n"
+                                "begin q0 t0 @4100 name=3\n"
                                 "free b1 q0 t0 @4500 call=10\n"
                                 "done b1 q0 t0 @4500\n"
                                 "free b2 q0 t0 @4700 call=10\n"
@@ -246,6 +248,7 @@ static void raw_of_opencl(void **state)
                                 "wait q0 t0 @4900 call=10\n"
                                 "wait q0 t0 @5000 call=10\n"
                                 "wait q1 t0 @5000\n"
+                                "end q0 t0 @5100 name=3\n"
                                 "free b3 q0 t0 @5200 call=10\n"
                                 "done b3 q0 t0 @5200\n"
                                 "free b4 q0 t0 @5300 call=10\n"
@@ -255,6 +258,9 @@ static void raw_of_opencl(void **state)
                                 "thread 0 \"0\"\n"
                                 "alloc b1 333 q0 t0 @1400 name=1 call=10\n"
                                 "launch q0 t0 @4000 call=10 uses=b1rw\n"
+                                "name 2 \"phase\"\n"
+                                "begin q0 t0 @4100 name=2\n"
+                                "end q0 t0 @5100 name=2\n"
                                 "free b1 q0 t0 @5500 call=10\n"
                                 "done b1 q0 t0 @5500\n"});
 }

@@ -113,6 +113,12 @@ struct raw_import {
     uint64_t commands;
     uint64_t unknown[RAW_KINDS]; /* records by kind that name an object that was never made */
     uint64_t own_events;         /* waits for an event that the application completes */
+    struct phase {
+        unsigned thread;
+        char *name; /* owned */
+    } * phases;     /* that have not ended, in the order of their begins */
+    unsigned phase_count, phase_capacity;
+    bool has_phases;
 };
 
 static bool recognises(const char *start, size_t length)
@@ -260,6 +266,9 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
     return import_stream(r->log, name, &info, &device->stream, error);
 }
 
+static void put_phase(struct raw_import *r, const struct device *device, const char *name,
+                      enum trace_kind kind);
+
 static int put_device(struct raw_import *r, struct error *error)
 {
     if (find(r, r->record->object))
@@ -273,7 +282,10 @@ static int put_device(struct raw_import *r, struct error *error)
     device->next = r->devices;
     r->devices = device;
     add(r, r->record->object, CLASS_DEVICE)->device = device;
-    return open_stream(r, device, error);
+    TRY(open_stream(r, device, error));
+    for (unsigned i = 0; i < r->phase_count; i++)
+        put_phase(r, device, r->phases[i].name, TRACE_begin);
+    return 0;
 }
 
 static struct device *device_of(struct raw_import *r, uint64_t context)
@@ -763,6 +775,49 @@ static void put_host_wait(struct raw_import *r)
     }
 }
 
+/* ---- phases ---- */
+
+/* A phase is the application's, so each device's trace has it; one without a name is of an anonymous recording. */
+static void put_phase(struct raw_import *r, const struct device *device, const char *name,
+                      enum trace_kind kind)
+{
+    struct trace_writer *writer = import_writer(device->stream);
+    struct trace_event e = event_of(r, device, kind);
+    e.call_ns = 0;
+    e.name = *name ? trace_name(writer, name) : 0;
+    trace_writer_info(writer)->knows[TRACE_KNOWS_phases] = true;
+    import_event(device->stream, &e);
+}
+
+static void put_phase_everywhere(struct raw_import *r, const char *name, enum trace_kind kind)
+{
+    for (const struct device *d = r->devices; d; d = d->next)
+        put_phase(r, d, name, kind);
+}
+
+static void begin_phase(struct raw_import *r)
+{
+    char *name = text_of(r, 0);
+    r->phases = must_grow(r->phases, r->phase_count, &r->phase_capacity, sizeof *r->phases);
+    r->phases[r->phase_count++] = (struct phase){r->thread, name};
+    put_phase_everywhere(r, name, TRACE_begin);
+}
+
+/* An end without a begin is of a phase that began before the recorder. */
+static void end_phase(struct raw_import *r)
+{
+    unsigned at = r->phase_count;
+    while (at > 0 && r->phases[at - 1].thread != r->thread)
+        at--;
+    if (at == 0)
+        return;
+    char *name = r->phases[at - 1].name;
+    memmove(&r->phases[at - 1], &r->phases[at], (r->phase_count - at) * sizeof *r->phases);
+    r->phase_count--;
+    put_phase_everywhere(r, name, TRACE_end);
+    free(name);
+}
+
 /* ---- what the recording lacks ---- */
 
 static void add_unseen(json_t *unseen, uint64_t count, const char *format, const char *name)
@@ -939,6 +994,12 @@ static int put_record(struct raw_import *r, struct error *error)
     case RAW_wait:
         put_host_wait(r);
         break;
+    case RAW_begin:
+        begin_phase(r);
+        break;
+    case RAW_end:
+        end_phase(r);
+        break;
     default:
         break;
     }
@@ -972,6 +1033,9 @@ static int import_raw(struct import *log, struct error *error)
     }
     raw_records_close(&r.records);
     slab_free(&r.slab);
+    for (unsigned i = 0; i < r.phase_count; i++)
+        free(r.phases[i].name);
+    free(r.phases);
     free(r.queues);
     free(r.pending);
     free(r.making);

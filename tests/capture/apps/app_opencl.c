@@ -301,6 +301,24 @@ static void without_order(void)
     clReleaseCommandQueue(queue);
 }
 
+/* Names the part of the program that follows, if a recorder is here; NULL: it ends. */
+static void phase(const char *name)
+{
+    cl_platform_id platform;
+    check(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL),
+          "clGetDeviceInfo");
+    union {
+        void *address;
+        void(CL_API_CALL *begin)(const char *name);
+        void(CL_API_CALL *end)(void);
+    } function = {clGetExtensionFunctionAddressForPlatform(platform, name ? "clBeginPhaseGAMUT"
+                                                                          : "clEndPhaseGAMUT")};
+    if (function.address && name)
+        function.begin(name);
+    else if (function.address)
+        function.end();
+}
+
 static void *in_a_thread(void *answer)
 {
     *(long *)answer = two_queues();
@@ -338,7 +356,9 @@ int main(int argc, char **argv)
     set_up();
     long answer = two_queues() + parts() + maps() + threads(strcmp(mode, "threads") == 0 ? 8 : 2);
     callbacks();
+    phase("images");
     images();
+    phase(NULL);
     handed_out();
     image_of_buffer();
     refused();
