@@ -27,6 +27,8 @@ enum trace_flag {
     TRACE_FLAG_LOG,
     TRACE_FLAG_FIRST,
     TRACE_FLAG_LAST,
+    TRACE_FLAG_PHASE,
+    TRACE_FLAG_ACTIONS,
     TRACE_FLAG_LINES,
     TRACE_FLAG_TO,
     TRACE_FLAG_STRATEGY,
@@ -47,6 +49,12 @@ static const struct flag flags[] = {
                           "cut: number of the first event"},
     [TRACE_FLAG_LAST] = {"last", 0, FLAG_COUNT, "N", NULL, NULL, 1, 0,
                          "cut: number of the last event; default: that of the trace"},
+    [TRACE_FLAG_PHASE] = {"phase", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
+                          "cut: the first phase of this name, instead of --first and --last; "
+                          "without the blocks from before that nothing in it uses or frees"},
+    [TRACE_FLAG_ACTIONS] = {"actions", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                            "diff: compare what was done, not when: requests, frees, commands "
+                            "with their blocks, waits; no times, names, threads or `done`"},
     [TRACE_FLAG_LINES] = {"lines", 0, FLAG_COUNT, "N", "20", NULL, 1, 0,
                           "diff: how many differences are printed. waits: how many places"},
     [TRACE_FLAG_TO] = {"to", 0, FLAG_CHOICE, "FORMAT", "perfetto", "perfetto", 0, 0,
@@ -221,14 +229,19 @@ static void say_written(const char *path, const struct trace_totals *totals)
 
 static int cut(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
-    const struct flag_value *last = &line->flag[TRACE_FLAG_LAST];
-    const char *out = line->flag[TRACE_FLAG_OUT].text;
+    const struct flag_value *first = &line->flag[TRACE_FLAG_FIRST],
+                            *last = &line->flag[TRACE_FLAG_LAST];
+    const char *out = line->flag[TRACE_FLAG_OUT].text, *phase = line->flag[TRACE_FLAG_PHASE].text;
+    struct trace_part part = {.first = first->number,
+                              .last = last->given ? last->number : UINT64_MAX};
     struct trace_totals totals;
     if (!out)
         return error_set(error, ERR_USAGE, "cut: --out FILE is missing");
-    TRY(trace_cut(reader, line->flag[TRACE_FLAG_FIRST].number,
-                  last->given ? last->number : UINT64_MAX, out, line->flag[TRACE_FLAG_FORCE].number,
-                  &totals, error));
+    if (phase && (first->given || last->given))
+        return error_set(error, ERR_USAGE, "cut: --phase names the events: no --first or --last");
+    if (phase)
+        TRY(trace_find_phase(reader, phase, &part, error));
+    TRY(trace_cut(reader, &part, out, line->flag[TRACE_FLAG_FORCE].number, &totals, error));
     say_written(out, &totals);
     return 0;
 }
@@ -327,7 +340,9 @@ static int diff(const struct command_line *line, struct trace_reader *left, uint
 {
     struct trace_reader *right;
     TRY(trace_open(line->positional[2], &right, error));
-    int code = trace_diff(left, right, (unsigned)line->flag[TRACE_FLAG_LINES].number, stdout,
+    const enum trace_view view =
+        line->flag[TRACE_FLAG_ACTIONS].number ? TRACE_VIEW_ACTIONS : TRACE_VIEW_ALL;
+    int code = trace_diff(left, right, view, (unsigned)line->flag[TRACE_FLAG_LINES].number, stdout,
                           differences, error);
     if (!code)
         printf("%" PRIu64 " events differ\n", *differences);
@@ -540,7 +555,7 @@ const struct command command_trace = {
     .notes = "info    what a trace has, and what cannot be answered because it lacks it\n"
              "show    the trace as text, one line an event; import reads it back\n"
              "check   read everything; fails if the file is damaged or was cut off\n"
-             "cut     write the events --first to --last to --out\n"
+             "cut     write the events --first to --last, or those of --phase, to --out\n"
              "diff    compare two traces; the exit code is 1 if they differ\n"
              "plan    place all blocks in one memory, for the allocator planned: see --out\n"
              "import  make a trace of another tool's log, plain or compressed with gzip;\n"

@@ -12,6 +12,7 @@
 /* What a block needs to be held at the start of the part. */
 struct cut_block {
     bool lives, let_go;
+    bool is_left_out; /* it is not in the part, and still in its slot */
     struct trace_event event;
 };
 
@@ -22,8 +23,11 @@ struct cut {
     unsigned capacity;
     unsigned phase_count, phase_capacity;
     struct trace_event *phases; /* that began before the part and have not ended */
+    bool *named; /* by slot: an event of the part names the block that lives there before */
+    unsigned named_capacity;
+    bool only_named;
     uint64_t began_ns;
-    bool knows_done;
+    bool knows_frees, knows_done;
 };
 
 static void follow_before(struct cut *c, const struct trace_event *e)
@@ -48,6 +52,51 @@ static void follow_before(struct cut *c, const struct trace_event *e)
     }
 }
 
+static void name_slot(struct cut *c, bool *taken, unsigned slot)
+{
+    c->named[slot] = c->named[slot] || !taken[slot];
+}
+
+/* Finds the blocks from before the part that its events name. */
+static int find_named(struct cut *c, const struct trace_part *part, struct error *error)
+{
+    struct trace_event e;
+    unsigned capacity = 0;
+    bool *taken = NULL; /* by slot: the part itself put a block there */
+    int more = trace_rewind(c->reader, error);
+    for (uint64_t number = 1;
+         !more && number <= part->last && (more = trace_next(c->reader, &e, error)) > 0; number++) {
+        more = 0;
+        if (number < part->first)
+            continue;
+        const unsigned most = (unsigned)trace_reader_totals(c->reader)->slots;
+        c->named = must_reach(c->named, most, &c->named_capacity, sizeof *c->named);
+        taken = must_reach(taken, most, &capacity, sizeof *taken);
+        if (e.kind == TRACE_held || e.kind == TRACE_alloc)
+            taken[e.slot] = true;
+        else if (e.kind == TRACE_free || (e.kind == TRACE_done && !c->knows_frees))
+            name_slot(c, taken, e.slot);
+        for (unsigned i = 0; i < e.use_count; i++)
+            name_slot(c, taken, e.uses[i].slot);
+    }
+    free(taken);
+    return more < 0 ? more : 0;
+}
+
+static bool is_named(const struct cut *c, unsigned slot)
+{
+    return !c->only_named || (slot < c->named_capacity && c->named[slot]);
+}
+
+/* A block that was let go before the part, and whose last command ended in it. */
+static bool is_of_left_out(struct cut *c, const struct trace_event *e)
+{
+    struct cut_block *block = e->slot < c->capacity ? &c->blocks[e->slot] : NULL;
+    if (block && (e->kind == TRACE_held || e->kind == TRACE_alloc))
+        block->is_left_out = false;
+    return block && e->kind == TRACE_done && block->is_left_out;
+}
+
 /* The indices of the reader, as those of the writer. */
 static void rename_indices(const struct cut *c, struct trace_event *e)
 {
@@ -64,7 +113,8 @@ static void begin_part(struct cut *c, uint64_t began_ns)
 {
     c->began_ns = began_ns;
     for (unsigned slot = 0; slot < c->capacity; slot++) {
-        if (!c->blocks[slot].lives)
+        c->blocks[slot].is_left_out = !is_named(c, slot);
+        if (!c->blocks[slot].lives || c->blocks[slot].is_left_out)
             continue;
         struct trace_event held = c->blocks[slot].event;
         held.kind = TRACE_held;
@@ -84,12 +134,15 @@ static void begin_part(struct cut *c, uint64_t began_ns)
     }
 }
 
-static int copy_part(struct cut *c, uint64_t first, uint64_t last, struct error *error)
+static int copy_part(struct cut *c, const struct trace_part *part, struct error *error)
 {
     struct trace_event event;
     uint64_t number = 0;
+    const uint64_t first = part->first;
+    if (c->only_named)
+        TRY(find_named(c, part, error));
     int more = trace_rewind(c->reader, error);
-    while (!more && number < last && (more = trace_next(c->reader, &event, error)) > 0) {
+    while (!more && number < part->last && (more = trace_next(c->reader, &event, error)) > 0) {
         more = 0;
         if (++number < first) {
             follow_before(c, &event);
@@ -97,6 +150,8 @@ static int copy_part(struct cut *c, uint64_t first, uint64_t last, struct error 
         }
         if (number == first)
             begin_part(c, event.time_ns);
+        if (is_of_left_out(c, &event))
+            continue;
         rename_indices(c, &event);
         if (event.kind == TRACE_held)
             trace_put_held(c->writer, &event);
@@ -110,21 +165,54 @@ static int copy_part(struct cut *c, uint64_t first, uint64_t last, struct error 
     return more;
 }
 
-int trace_cut(struct trace_reader *reader, uint64_t first, uint64_t last, const char *out,
+int trace_find_phase(struct trace_reader *reader, const char *name, struct trace_part *part,
+                     struct error *error)
+{
+    struct trace_event e;
+    uint64_t number = 0, phases = 0, depth = 0;
+    *part = (struct trace_part){.last = UINT64_MAX, .only_named = true};
+    int more = trace_rewind(reader, error);
+    while (!more && (more = trace_next(reader, &e, error)) > 0) {
+        more = 0;
+        number++;
+        phases += e.kind == TRACE_begin;
+        if ((e.kind != TRACE_begin && e.kind != TRACE_end) ||
+            strcmp(trace_name_of(reader, e.name), name) != 0)
+            continue;
+        if (e.kind == TRACE_begin && depth++ == 0)
+            part->first = number;
+        else if (e.kind == TRACE_end && depth && --depth == 0) {
+            part->last = number;
+            return 0;
+        }
+    }
+    if (!more && !part->first)
+        return error_set(error, ERR_USAGE,
+                         "%s: none of its %" PRIu64 " phases is called '%s'; gamut trace show has "
+                         "them as `begin` and `end`",
+                         trace_reader_path(reader), phases, name);
+    return more;
+}
+
+int trace_cut(struct trace_reader *reader, const struct trace_part *part, const char *out,
               bool replace, struct trace_totals *totals, struct error *error)
 {
     const struct trace_info *info = trace_reader_info(reader);
-    struct cut c = {.reader = reader, .knows_done = info->knows[TRACE_KNOWS_done]};
+    struct cut c = {.reader = reader,
+                    .only_named = part->only_named,
+                    .knows_frees = info->knows[TRACE_KNOWS_frees],
+                    .knows_done = info->knows[TRACE_KNOWS_done]};
     TRY(trace_create(out, info, &c.writer, error));
-    if (first > 1)
+    if (part->first > 1)
         trace_writer_info(c.writer)->began[0] = 0;
-    int code = copy_part(&c, first, last, error);
+    int code = copy_part(&c, part, error);
     if (code)
         trace_abandon(c.writer);
     else
         code = trace_finish(c.writer, replace, totals, error);
     free(c.blocks);
     free(c.phases);
+    free(c.named);
     return code;
 }
 
@@ -132,27 +220,78 @@ int trace_cut(struct trace_reader *reader, uint64_t first, uint64_t last, const 
 
 struct side {
     struct trace_reader *reader;
+    enum trace_view view;
     struct text line;
-    int more; /* of trace_next */
+    int more;        /* of trace_next */
+    uint64_t number; /* of the event, from 1 on */
+    unsigned queue_count, queue_capacity;
+    unsigned *queues; /* by index: their numbers in the order of first use, from 1 on */
 };
 
 /* The event with its names as texts. */
-static int next_line(struct side *s, struct error *error)
+static void add_event(struct side *s, struct trace_event *e)
 {
-    struct trace_event e;
-    s->line.length = 0;
-    s->more = s->more > 0 ? trace_next(s->reader, &e, error) : s->more;
-    if (s->more <= 0)
-        return s->more;
-    const char *name = trace_name_of(s->reader, e.name);
-    e.name = 0;
-    trace_event_text(s->reader, &e, &s->line);
+    const char *name = trace_name_of(s->reader, e->name);
+    e->name = 0;
+    trace_event_text(s->reader, e, &s->line);
     if (*name) {
         char *quoted = trace_quoted(name);
         text_add(&s->line, " name=%s", quoted);
         free(quoted);
     }
-    return 0;
+}
+
+static unsigned queue_number(struct side *s, unsigned queue)
+{
+    s->queues = must_reach(s->queues, queue, &s->queue_capacity, sizeof *s->queues);
+    if (!s->queues[queue])
+        s->queues[queue] = ++s->queue_count;
+    return s->queues[queue] - 1;
+}
+
+static bool is_request(enum trace_kind kind)
+{
+    return kind == TRACE_held || kind == TRACE_alloc;
+}
+
+static bool is_action(enum trace_kind kind)
+{
+    return is_request(kind) || kind == TRACE_free || (kind >= TRACE_launch && kind <= TRACE_order);
+}
+
+static void add_action(struct side *s, const struct trace_event *e)
+{
+    struct text *line = &s->line;
+    text_add(line, "%s", trace_kind_name(is_request(e->kind) ? TRACE_alloc : e->kind));
+    if (e->block)
+        text_add(line, " b%" PRIu64, e->block);
+    if (e->bytes)
+        text_add(line, " %" PRIu64, e->bytes);
+    if (e->memory)
+        text_add(line, " memory=%u", e->memory);
+    if (is_request(e->kind) || e->kind == TRACE_free)
+        return;
+    text_add(line, " q%u", queue_number(s, e->queue));
+    if (e->kind == TRACE_order)
+        text_add(line, " other=%u", queue_number(s, e->other));
+    if (e->behind)
+        text_add(line, " behind=%" PRIu64, e->behind);
+    trace_uses_text(s->reader, e, line);
+}
+
+static int next_line(struct side *s, struct error *error)
+{
+    struct trace_event e;
+    s->line.length = 0;
+    do {
+        s->more = s->more > 0 ? trace_next(s->reader, &e, error) : s->more;
+        s->number++;
+    } while (s->more > 0 && s->view == TRACE_VIEW_ACTIONS && !is_action(e.kind));
+    if (s->more > 0 && s->view == TRACE_VIEW_ACTIONS)
+        add_action(s, &e);
+    else if (s->more > 0)
+        add_event(s, &e);
+    return s->more < 0 ? s->more : 0;
 }
 
 static bool same(const struct side *a, const struct side *b)
@@ -165,7 +304,7 @@ static int compare(struct side side[2], unsigned most, FILE *out, uint64_t *diff
                    struct error *error)
 {
     unsigned printed = 0;
-    for (uint64_t number = 1;; number++) {
+    for (;;) {
         TRY(next_line(&side[0], error));
         TRY(next_line(&side[1], error));
         if (side[0].more <= 0 && side[1].more <= 0)
@@ -175,7 +314,10 @@ static int compare(struct side side[2], unsigned most, FILE *out, uint64_t *diff
         ++*differences;
         if (printed++ >= most)
             continue;
-        fprintf(out, "event %" PRIu64 "\n", number);
+        fprintf(out, "event %" PRIu64, side[0].number);
+        if (side[1].number != side[0].number)
+            fprintf(out, " and %" PRIu64, side[1].number);
+        fputc('\n', out);
         for (int i = 0; i < 2; i++)
             if (side[i].more > 0)
                 fprintf(out, "%c %s\n", i ? '+' : '-', side[i].line.data);
@@ -184,17 +326,20 @@ static int compare(struct side side[2], unsigned most, FILE *out, uint64_t *diff
     }
 }
 
-int trace_diff(struct trace_reader *left, struct trace_reader *right, unsigned most, FILE *out,
-               uint64_t *differences, struct error *error)
+int trace_diff(struct trace_reader *left, struct trace_reader *right, enum trace_view view,
+               unsigned most, FILE *out, uint64_t *differences, struct error *error)
 {
-    struct side side[2] = {{.reader = left, .more = 1}, {.reader = right, .more = 1}};
+    struct side side[2] = {{.reader = left, .view = view, .more = 1},
+                           {.reader = right, .view = view, .more = 1}};
     *differences = 0;
     int code = trace_rewind(left, error);
     if (!code)
         code = trace_rewind(right, error);
     if (!code)
         code = compare(side, most, out, differences, error);
-    text_free(&side[0].line);
-    text_free(&side[1].line);
+    for (int i = 0; i < 2; i++) {
+        text_free(&side[i].line);
+        free(side[i].queues);
+    }
     return code;
 }

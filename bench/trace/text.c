@@ -14,6 +14,16 @@ static void add_member(struct text *out, const char *name, uint64_t number)
         text_add(out, " %s=%" PRIu64, name, number);
 }
 
+void trace_uses_text(const struct trace_reader *reader, const struct trace_event *e,
+                     struct text *out)
+{
+    for (unsigned i = 0; i < e->use_count; i++)
+        text_add(out, "%sb%" PRIu64 "%s%s",
+                 i ? "," : " uses=", trace_block_in(reader, e->uses[i].slot),
+                 e->uses[i].access & TRACE_READS ? "r" : "",
+                 e->uses[i].access & TRACE_WRITES ? "w" : "");
+}
+
 void trace_event_text(const struct trace_reader *reader, const struct trace_event *e,
                       struct text *out)
 {
@@ -41,11 +51,7 @@ void trace_event_text(const struct trace_reader *reader, const struct trace_even
         text_add(out, " other=%u", e->other);
     add_member(out, "behind", e->behind);
     add_member(out, "ended", e->ended_ns);
-    for (unsigned i = 0; i < e->use_count; i++)
-        text_add(out, "%sb%" PRIu64 "%s%s",
-                 i ? "," : " uses=", trace_block_in(reader, e->uses[i].slot),
-                 e->uses[i].access & TRACE_READS ? "r" : "",
-                 e->uses[i].access & TRACE_WRITES ? "w" : "");
+    trace_uses_text(reader, e, out);
 }
 
 char *trace_quoted(const char *text)

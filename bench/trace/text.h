@@ -29,6 +29,9 @@ int trace_print(struct trace_reader *reader, FILE *out, struct error *error);
 /* Adds the line of one event, without the line's end. */
 void trace_event_text(const struct trace_reader *reader, const struct trace_event *event,
                       struct text *out);
+/* Adds " uses=b1rw,b3r", or nothing for an event without uses. */
+void trace_uses_text(const struct trace_reader *reader, const struct trace_event *event,
+                     struct text *out);
 /* A text in double quotes, with escapes for all that is not plain ASCII; the caller frees it. */
 char *trace_quoted(const char *text);
 

@@ -468,7 +468,8 @@ static void totals_have_an_end(void **state)
 
 /* ---- cut and diff ---- */
 
-static void cut(const char *from, uint64_t first, uint64_t last, const char *to)
+/* With a phase, first and last are those of the phase. */
+static void cut_part(const char *from, struct trace_part part, const char *phase, const char *to)
 {
     struct trace_reader *reader;
     struct error error = {0};
@@ -477,10 +478,17 @@ static void cut(const char *from, uint64_t first, uint64_t last, const char *to)
     if (trace_open(trace_path(file), &reader, &error))
         fail_msg("%s", error.text);
     snprintf(file, sizeof file, "%s.trace", to);
-    int code = trace_cut(reader, first, last, trace_path(file), true, NULL, &error);
+    int code = phase ? trace_find_phase(reader, phase, &part, &error) : 0;
+    if (!code)
+        code = trace_cut(reader, &part, trace_path(file), true, NULL, &error);
     trace_close(reader);
     if (code)
         fail_msg("%s", error.text);
+}
+
+static void cut(const char *from, uint64_t first, uint64_t last, const char *to)
+{
+    cut_part(from, (struct trace_part){.first = first, .last = last}, NULL, to);
 }
 
 static void a_part_has_what_lived_before_it(void **state)
@@ -535,10 +543,123 @@ static void no_part_begins_after_the_end(void **state)
     struct error error = {0};
     import_events("few", "alloc b1 1 q0\nalloc b2 1 q0\n");
     assert_int_equal(trace_open(trace_path("few.trace"), &reader, &error), 0);
-    assert_int_equal(trace_cut(reader, 3, 9, trace_path("no.trace"), true, NULL, &error),
+    const struct trace_part part = {.first = 3, .last = 9};
+    assert_int_equal(trace_cut(reader, &part, trace_path("no.trace"), true, NULL, &error),
                      ERR_USAGE);
     assert_non_null(strstr(error.text, "few.trace has 2 events, and the part begins at 3"));
     trace_close(reader);
+}
+
+static void a_phase_has_the_blocks_that_it_names(void **state)
+{
+    (void)state;
+    import_events("all", "name 1 \"step\"\nname 2 \"other\"\n"
+                         "alloc b1 10 q0\n"
+                         "alloc b2 20 q0\n"
+                         "alloc b3 30 q0\n"
+                         "alloc b5 50 q0\n"
+                         "free b5 q0\n"
+                         "begin q0 name=2\n"
+                         "begin q0 name=1\n"
+                         "free b1 q0\n"
+                         "done b5 q0\n"
+                         "alloc b4 40 q0\n"
+                         "done b1 q0\n"
+                         "begin q0 name=1\n"
+                         "launch q0 uses=b3rw,b4r\n"
+                         "end q0 name=1\n"
+                         "end q0 name=1\n"
+                         "free b2 q0\n"
+                         "begin q0 name=1\n"
+                         "end q0 name=1\n");
+    cut_part("all", (struct trace_part){0}, "step", "phase");
+    is_text("phase", "queue 0 \"0\"\n"
+                     "held b1 10 q0\n"
+                     "held b2 30 q0\n"
+                     "name 1 \"other\"\n"
+                     "begin q0 name=1\n"
+                     "name 2 \"step\"\n"
+                     "begin q0 name=2\n"
+                     "free b1 q0\n"
+                     "alloc b3 40 q0\n"
+                     "done b1 q0\n"
+                     "begin q0 name=2\n"
+                     "launch q0 uses=b2rw,b3r\n"
+                     "end q0 name=2\n"
+                     "end q0 name=2\n");
+}
+
+static void a_phase_that_is_not_there_is_named(void **state)
+{
+    (void)state;
+    struct trace_reader *reader;
+    struct trace_part part;
+    struct error error = {0};
+    import_events("few", "name 1 \"step\"\nbegin q0 name=1\n");
+    assert_int_equal(trace_open(trace_path("few.trace"), &reader, &error), 0);
+    assert_int_equal(trace_find_phase(reader, "pets", &part, &error), ERR_USAGE);
+    assert_non_null(strstr(error.text, "none of its 1 phases is called 'pets'"));
+    assert_int_equal(trace_find_phase(reader, "step", &part, &error), 0);
+    assert_int_equal(part.first, 1);
+    assert_int_equal(part.last, UINT64_MAX);
+    trace_close(reader);
+}
+
+/* Compares the traces "left" and "right"; *differences events differ. The caller frees the text. */
+static char *diff(enum trace_view view, uint64_t *differences)
+{
+    struct trace_reader *side[2];
+    struct error error = {0};
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(trace_open(trace_path("left.trace"), &side[0], &error), 0);
+    assert_int_equal(trace_open(trace_path("right.trace"), &side[1], &error), 0);
+    assert_int_equal(trace_diff(side[0], side[1], view, 1, out, differences, &error), 0);
+    fclose(out);
+    trace_close(side[0]);
+    trace_close(side[1]);
+    return text;
+}
+
+static void actions_are_compared_without_times_and_names(void **state)
+{
+    (void)state;
+    static const char a[] = "queue 3 \"x\"\nqueue 5 \"y\"\nthread 0 \"t\"\nname 1 \"f\"\n"
+                            "held b1 1 q0\nalloc b2 2 q5 t0 @5 name=1 memory=1\n"
+                            "launch q3 t0 @9 name=1 call=4 device=3 uses=b1rw,b2r\n"
+                            "order q5 @10 other=3\nread 2 q5 @10 call=2 uses=b2r\nwait q5 @10\n"
+                            "free b2 q5 @11\ndone b2 q5 @12\nwait q3 @13 behind=1\n";
+    static const struct {
+        const char *events;
+        uint64_t differences;
+        const char *text;
+    } cases[] = {
+        {a, 0, ""},
+        {"alloc b1 1 q0\nbegin q0\nalloc b2 2 q0 memory=1\nrefused 7 q0\n"
+         "launch q0 uses=b1rw,b2r\norder q1 other=0\nread 2 q1 uses=b2r\nwait q1\n"
+         "free b2 q0\nwait q0 behind=1\nend q0\ndone b2 q0\n",
+         0, ""},
+        /* another kind of memory; another queue; another access; another number of commands behind */
+        {"alloc b1 1 q0\nalloc b2 2 q0\nlaunch q0 uses=b1rw,b2r\norder q1 other=0\n"
+         "read 2 q1 uses=b2r\nwait q1\nfree b2 q0\nwait q0 behind=1\n",
+         1, "event 2\n- alloc b2 2 memory=1\n+ alloc b2 2\n"},
+        {"alloc b1 1 q0\nalloc b2 2 q0 memory=1\nlaunch q0 uses=b1rw,b2r\norder q1 other=0\n"
+         "done b1 q0\nread 2 q0 uses=b2r\nwait q1\nfree b2 q0\nwait q0 behind=1\n",
+         1, "event 5 and 6\n- read 2 q1 uses=b2r\n+ read 2 q0 uses=b2r\n"},
+        {"alloc b1 1 q0\nalloc b2 2 q0 memory=1\nlaunch q0 uses=b1rw,b2rw\norder q1 other=0\n"
+         "read 2 q1 uses=b2r\nwait q1\nfree b1 q0\nwait q0\n",
+         3, "event 3\n- launch q0 uses=b1rw,b2r\n+ launch q0 uses=b1rw,b2rw\n"},
+    };
+    import_events("left", a);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t differences;
+        import_events("right", cases[i].events);
+        char *text = diff(TRACE_VIEW_ACTIONS, &differences);
+        assert_string_equal(text, cases[i].text);
+        assert_int_equal(differences, cases[i].differences);
+        free(text);
+    }
 }
 
 static void differences_are_counted_and_printed(void **state)
@@ -563,22 +684,12 @@ static void differences_are_counted_and_printed(void **state)
     };
     import_events("left", a);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct trace_reader *side[2];
-        struct error error = {0};
         uint64_t differences;
-        char *text = NULL;
-        size_t length;
-        FILE *out = open_memstream(&text, &length);
         import_events("right", cases[i].events);
-        assert_int_equal(trace_open(trace_path("left.trace"), &side[0], &error), 0);
-        assert_int_equal(trace_open(trace_path("right.trace"), &side[1], &error), 0);
-        assert_int_equal(trace_diff(side[0], side[1], 1, out, &differences, &error), 0);
-        fclose(out);
+        char *text = diff(TRACE_VIEW_ALL, &differences);
         assert_int_equal(differences, cases[i].differences);
         assert_string_equal(text, cases[i].text);
         free(text);
-        trace_close(side[0]);
-        trace_close(side[1]);
     }
 }
 
@@ -664,6 +775,9 @@ int main(void)
         cmocka_unit_test(a_part_has_what_lived_before_it),
         cmocka_unit_test(a_cut_in_two_parts_loses_nothing),
         cmocka_unit_test(no_part_begins_after_the_end),
+        cmocka_unit_test(a_phase_has_the_blocks_that_it_names),
+        cmocka_unit_test(a_phase_that_is_not_there_is_named),
+        cmocka_unit_test(actions_are_compared_without_times_and_names),
         cmocka_unit_test(differences_are_counted_and_printed),
         cmocka_unit_test(wrong_lines_are_named),
     };
