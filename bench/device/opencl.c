@@ -526,16 +526,17 @@ static int fill_piece(struct opencl_device *d, uint64_t memory, uint64_t offset,
                        opencl_profile_event(d));
 }
 
-/* A driver may fill byte by byte, from the host: NVIDIA's does not fill 2 GiB within minutes.
- * Copies are fast everywhere, so only a first piece is filled, and the filled part is copied to its
- * own end until all is filled. */
+/* A GPU's driver may fill byte by byte, from the host: NVIDIA's does not fill 2 GiB within minutes.
+ * Copies are fast everywhere, so there only a first piece is filled, and the filled part is copied to its
+ * own end until all is filled. PoCL fills 16 MiB at once in half the time of that. */
 static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error)
 {
-    uint64_t filled = bytes < 65536 ? bytes : 65536;
+    struct opencl_device *d = opencl_self(device);
+    uint64_t filled = bytes < 65536 || d->info.kind == DEVICE_CPU ? bytes : 65536;
     if (bytes == 0)
         return 0;
-    int code = fill_piece(opencl_self(device), memory, offset, byte, filled, error);
+    int code = fill_piece(d, memory, offset, byte, filled, error);
     while (!code && filled < bytes) {
         uint64_t more = filled < bytes - filled ? filled : bytes - filled;
         code = copy(device, memory, offset + filled, memory, offset, more, error);
