@@ -285,6 +285,9 @@ struct device_ops {
     /* Says that the contents of these bytes are not needed any more. */
     int (*discard)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
                    struct error *error);
+    /* A recorder of this process hears that a phase begins, or ends (name NULL); without one nothing
+     * happens. */
+    void (*phase)(struct device *device, const char *name);
     const struct device_queue_ops *queues;
     const struct device_event_ops *events;
     const struct device_map_ops *maps;

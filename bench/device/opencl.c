@@ -194,6 +194,24 @@ static int create_context(struct opencl_device *d, cl_context shared, struct err
     return opencl_use_queue(&d->base, 0, error);
 }
 
+/* gamut record answers these names (bench/capture/layer_opencl.c); a driver knows no such extension. */
+static void find_recorder(struct opencl_device *d, cl_platform_id platform)
+{
+    *(void **)&d->begin_phase =
+        d->api.clGetExtensionFunctionAddressForPlatform(platform, "clBeginPhaseGAMUT");
+    *(void **)&d->end_phase =
+        d->api.clGetExtensionFunctionAddressForPlatform(platform, "clEndPhaseGAMUT");
+}
+
+static void tell_phase(struct device *device, const char *name)
+{
+    struct opencl_device *d = opencl_self(device);
+    if (name && d->begin_phase)
+        d->begin_phase(name);
+    else if (!name && d->end_phase)
+        d->end_phase();
+}
+
 static int find_number(const struct opencl_api *api, const char *id, struct found_device *found,
                        size_t *number, struct error *error)
 {
@@ -222,6 +240,7 @@ static int open_in(const char *id, cl_context context, struct device **device, s
     if (!code) {
         describe(&d->api, &found, number, &d->info);
         d->device = found.device;
+        find_recorder(d, found.platform);
         d->rounds_division = device_number(&d->api, d->device, CL_DEVICE_SINGLE_FP_CONFIG) &
                              CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
         code = create_context(d, context, error);
@@ -785,6 +804,7 @@ const struct device_ops device_opencl = {
     .elapsed_ns = opencl_elapsed_ns,
     .touch = touch,
     .load = load,
+    .phase = tell_phase,
     .queues = &opencl_queues,
     .events = &opencl_events,
     .maps = &map_ops,

@@ -45,6 +45,7 @@
     X(clReleaseEvent)                                                                              \
     X(clEnqueueMapBuffer)                                                                          \
     X(clEnqueueUnmapMemObject)                                                                     \
+    X(clGetExtensionFunctionAddressForPlatform)                                                    \
     X(clFlush)                                                                                     \
     X(clFinish)
 

@@ -26,6 +26,9 @@ struct opencl_device {
     struct opencl_mapping *mappings;
     struct opencl_profile *profile; /* NULL but between profile_begin and profile_end */
     uint64_t freed_count; /* memories freed so far: another memory may get the handle of one */
+    /* Functions of a recorder, by which phases are named in its recording; NULL: there is none. */
+    void(CL_API_CALL *begin_phase)(const char *name);
+    void(CL_API_CALL *end_phase)(void);
     bool rounds_division; /* correctly rounded f32 division and square root can be asked for */
 };
 

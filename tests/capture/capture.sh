@@ -23,3 +23,21 @@ needs() {
 
 # counts TRACE: how many events of each kind, on one line
 counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
+
+# record_replay TRACE OUT: the record of a replay on PoCL under raw, which is timed: the second one. gamut replays in a process of its own.
+record_replay() {
+    local folder
+    folder=$(mktemp -d "$dir/again.XXXXXX")
+    "$gamut" record -o "$folder/again.trace" -- "$gamut" replay "$1" -D opencl -s raw --no-gaps --rounds 1 --no-save >"$folder/out" 2>&1 &&
+        "$gamut" trace cut -f --phase "replay 1" -o "$2" "$folder"/again-*.trace 2>>"$folder/out" || { fail "the record of a replay of $1: $(cat "$folder/out")"; return 1; }
+    rm -r "$folder"
+}
+
+# same_actions TRACE OTHER
+same_actions() { "$gamut" trace diff --actions --lines 1 "$1" "$2" >"$dir/difference" || { fail "$1 and $2 differ: $(cat "$dir/difference")"; return 1; }; }
+
+# plays_again TRACE: the record of a replay is the trace, and so is the record of a replay of that
+plays_again() {
+    record_replay "$1" "$dir/second.trace" && same_actions "$1" "$dir/second.trace" &&
+        record_replay "$dir/second.trace" "$dir/third.trace" && same_actions "$dir/second.trace" "$dir/third.trace"
+}

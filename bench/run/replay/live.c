@@ -1,5 +1,6 @@
 #include "run/replay/live.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -59,6 +60,7 @@ struct live {
     uint64_t *spare; /* events of the device that no point has */
     unsigned mapping_count, mapping_capacity;
     struct mapping *mappings;
+    unsigned replays; /* that have ended */
     uint64_t start_ns;
     struct live_counts counts;
 };
@@ -428,6 +430,16 @@ void live_return(struct live *l, const struct trace_event *e)
 
 /* ---- a replay ---- */
 
+/* In a recording of gamut a replay is a phase: "replay 0" is the first. */
+static void tell_phase(struct live *l, bool begins)
+{
+    char name[32];
+    snprintf(name, sizeof name, "replay %u", l->replays);
+    if (l->device->ops->phase)
+        l->device->ops->phase(l->device, begins ? name : NULL);
+    l->replays += !begins;
+}
+
 int live_begin(struct live *l, struct error *error)
 {
     TRY(l->device->ops->sync(l->device, error));
@@ -437,6 +449,7 @@ int live_begin(struct live *l, struct error *error)
         l->threads[i] = (struct live_thread){0};
     l->latest = (struct live_thread){0};
     l->counts = (struct live_counts){0};
+    tell_phase(l, true);
     l->start_ns = clock_ns();
     return 0;
 }
@@ -467,6 +480,7 @@ static int clear(struct live *l, struct error *error)
 
 int live_end(struct live *l, uint64_t *wall_ns, struct error *error)
 {
+    tell_phase(l, false);
     int code = l->device->ops->sync(l->device, error);
     *wall_ns = clock_ns() - l->start_ns;
     const int cleared = clear(l, code ? NULL : error);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Records real applications from packages (`make setup-apps`) on OpenCL. Each gives the same answer as without the recorder, two
-# recordings agree, nothing is missing in them, and replays have the expected driver calls. Applications that are not installed are skipped.
+# recordings agree, nothing is missing in them, the record of a replay is the same again, and replays have the expected driver calls. Applications that are not installed are skipped.
 #   check_apps.sh [NAME...]      only these
 . "$(dirname "$0")/../capture.sh"
 here=$here/apps
@@ -36,6 +36,7 @@ check() {
     counted=$(cut -d' ' -f1 "$dir/1" | sort | uniq -c | awk '{ printf "%s=%d ", $2, $1 }')
     [ "$counted" = "$expected" ] || fail "$counted"
     diff "$dir/1" "$dir/2" >"$dir/different" || fail "two recordings differ: $(head -n 3 "$dir/different")"
+    plays_again "$dir/$name.1.trace"
     echo "$name: $(wc -l <"$dir/1") events"
 }
 
