@@ -10,6 +10,17 @@ const struct named_value *argument(const struct arguments *arguments, const char
     return NULL;
 }
 
+const struct named_value *argument_next(const struct arguments *arguments, const char *name,
+                                        size_t *reads)
+{
+    size_t next = *reads;
+    while (next < arguments->count && strcmp(arguments->values[next].name, name) != 0)
+        next++;
+    if (next < arguments->count)
+        *reads = next + 1;
+    return *reads ? &arguments->values[*reads - 1] : NULL;
+}
+
 int64_t argument_i64(const struct arguments *arguments, const char *name)
 {
     return argument(arguments, name)->scalar.i64;

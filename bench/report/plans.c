@@ -141,7 +141,7 @@ static int plan_program(FILE *out, const struct catalogue *catalogue,
     const char *sets[SETS_MOST + 1] = {"none"};
     memcpy(sets + 1, program->sets, program->set_count * sizeof *sets);
     code = merge_report_make(entry->fun, &inputs.arguments, sets, program->set_count + 1,
-                             DEFAULT_TIME_LIMIT, &report, error);
+                             RELEASE_LAST_USE, DEFAULT_TIME_LIMIT, &report, error);
     if (!code) {
         for (size_t i = 0; i < report.row_count; i++)
             print_set(out, &report, i, program, met);

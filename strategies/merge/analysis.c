@@ -6,7 +6,7 @@ void analysis_open(struct analysis *a, struct merge *m, unsigned how)
 {
     *a = (struct analysis){.m = m, .o = outline_new(m->fun)};
     a->map = memory_map_new(a->o, how);
-    a->numbers = numbers_new(m->fun, m->options.values);
+    a->numbers = numbers_new(m->fun, m->options.values, m->options.readings);
     a->sizes = sizes_open(m->program, m->fun, 0);
     a->kernels = arena_alloc(&a->arena, a->o->position_count * sizeof *a->kernels);
     if (m->options.veto)

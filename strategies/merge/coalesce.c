@@ -905,25 +905,8 @@ static void run_over(struct merge *m, bool updates_only, const struct candidates
 struct attempt {
     struct merge merge;
     struct candidates list;
-    /* The most bytes held at once, blocks being freed at the end of their scope: by all blocks of
-     * known size, and by those that every run allocates. */
-    int64_t most_bytes, certain_bytes;
+    struct held_peak peak;
 };
-
-static void measure_peak(struct attempt *t)
-{
-    struct outline *o = outline_new(t->merge.fun);
-    struct memory_map *map = memory_map_new(o, 0);
-    struct numbers *numbers = numbers_new(t->merge.fun, t->merge.options.values);
-    struct bound held;
-    bound_open_held(&held, map, numbers);
-    t->certain_bytes = held.peak;
-    t->most_bytes = bound_most(&held);
-    bound_close(&held);
-    numbers_free(numbers);
-    memory_map_free(map);
-    outline_free(o);
-}
 
 static void try_extensions(struct attempt *t, const struct merge *m, unsigned extensions,
                            const struct candidates *preferred)
@@ -933,7 +916,7 @@ static void try_extensions(struct attempt *t, const struct merge *m, unsigned ex
     t->merge.fun = &t->merge.program->funs[0];
     t->merge.options.extensions = extensions;
     run_over(&t->merge, false, preferred, &t->list);
-    measure_peak(t);
+    t->peak = held_peak(t->merge.fun, &t->merge.options);
 }
 
 static void drop(struct attempt *t)
@@ -997,7 +980,7 @@ static bool copies_no_more(const struct candidates *list, const struct candidate
 static bool is_no_worse(const struct attempt *t, const struct attempt *plain)
 {
     const bool holds_no_more =
-        t->most_bytes <= plain->most_bytes && t->certain_bytes <= plain->certain_bytes;
+        t->peak.most <= plain->peak.most && t->peak.certain <= plain->peak.certain;
     return (holds_no_more || t->merge.options.veto) && copies_no_more(&t->list, &plain->list);
 }
 

@@ -15,6 +15,7 @@
     X(reuse, "puts arrays into the blocks of dead arrays")                                         \
     X(sink, "allocates as late as possible")                                                       \
     X(plan, "puts all blocks of known size at offsets of one block")                               \
+    X(extended, "coalesces and reuses with all extensions, where that needs no more memory than coalescing")\
     X(best, "tries several methods and takes the one that needs the least memory")                 \
     X(spaces, "moves memories to other spaces, where an extension asks for that")
 
@@ -32,8 +33,7 @@
       &merge_hoist, &merge_coalesce, &merge_spaces_early, &merge_hoist_sizes, &merge_reuse,        \
       &merge_sink, &merge_spaces)                                                                  \
     X("extended", MERGE_ALL_EXTENSIONS, "coalesce and reuse, with all extensions beyond the thesis",\
-      &merge_hoist, &merge_coalesce, &merge_spaces_early, &merge_hoist_sizes, &merge_reuse,        \
-      &merge_sink, &merge_spaces)                                                                  \
+      &merge_extended, &merge_spaces)                                                              \
     X("plan", 1u << EXTENSION_by_branch, "all blocks of known size lie at offsets of one block",   \
       &merge_spaces_early, &merge_plan, &merge_sink, &merge_spaces)                                \
     X("best", MERGE_ALL_EXTENSIONS, "merged where that saves memory, then packed",                 \

@@ -9,9 +9,14 @@ enum { STEPS_MAX = 2000000 };
 struct walk {
     const struct fun *fun;
     struct numbers *n;
+    const struct arguments *readings; /* may be NULL */
+    size_t *reads;                    /* by scalar name: the reading after its last one */
     unsigned steps;
     unsigned uncertain; /* how many bodies around may not run */
 };
+
+/* Bodies that may not run have read a scalar, so it is not known which reading comes next. */
+#define READS_LOST SIZE_MAX
 
 static bool all_known(const struct walk *w, const struct expr *e)
 {
@@ -42,6 +47,46 @@ static void define_scalar(struct walk *w, int name, const struct expr *e)
     union scalar value = {.i64 = 0};
     bool known = evaluate(w, e, &value);
     set_scalar(w, name, known, value);
+}
+
+/* Reads the element of a parameter that the readings have. */
+static bool read_parameter(const struct walk *w, const struct stm *s, union scalar *value)
+{
+    const struct named_value *v = argument(w->readings, w->fun->names[s->array].text);
+    size_t at = 0;
+    if (!v || !v->array.data || v->array.rank != s->slice_rank)
+        return false;
+    for (unsigned d = 0; d < s->slice_rank; d++) {
+        union scalar index;
+        if (!evaluate(w, s->slice[d].start, &index) || index.i64 < 0 ||
+            index.i64 >= v->array.shape[d])
+            return false;
+        at = at * (size_t)v->array.shape[d] + (size_t)index.i64;
+    }
+    const size_t bytes = element_bytes(v->array.element);
+    memcpy(value, (const char *)v->array.data + at * bytes, bytes);
+    return true;
+}
+
+/* The values are those that a dry run of the executor takes. */
+static void read_scalar(struct walk *w, const struct stm *s)
+{
+    const int name = s->outs[0];
+    union scalar value = {.i64 = 0};
+    const struct named_value *given = NULL;
+    if (w->readings && w->reads[name] != READS_LOST)
+        given = argument_next(w->readings, w->fun->names[name].text, &w->reads[name]);
+    if (w->uncertain && given) {
+        size_t next = w->reads[name];
+        if (argument_next(w->readings, w->fun->names[name].text, &next) != given)
+            w->reads[name] = READS_LOST;
+    }
+    if (w->reads[name] == READS_LOST)
+        set_scalar(w, name, false, value);
+    else if (given)
+        set_scalar(w, name, true, given->scalar);
+    else
+        set_scalar(w, name, w->readings && read_parameter(w, s, &value), value);
 }
 
 static void note_bytes(struct walk *w, int memory, const struct expr *e)
@@ -138,7 +183,7 @@ static void walk_body(struct walk *w, const struct body *body)
             define_scalar(w, s->outs[0], s->expr);
             break;
         case STM_ELEMENT:
-            forget_scalars(w, s->outs, 1);
+            read_scalar(w, s);
             break;
         case STM_ALLOC:
             note_bytes(w, s->outs[0], s->expr);
@@ -155,10 +200,12 @@ static void walk_body(struct walk *w, const struct body *body)
     }
 }
 
-struct numbers *numbers_new(const struct fun *fun, const union scalar *values)
+struct numbers *numbers_new(const struct fun *fun, const union scalar *values,
+                            const struct arguments *readings)
 {
     struct numbers *n = must_alloc(sizeof *n);
-    struct walk w = {.fun = fun, .n = n};
+    struct walk w = {.fun = fun, .n = n, .readings = readings};
+    w.reads = arena_alloc(&n->arena, fun->name_count * sizeof *w.reads);
     n->bytes = arena_alloc(&n->arena, fun->name_count * sizeof *n->bytes);
     n->values = arena_alloc(&n->arena, fun->name_count * sizeof *n->values);
     n->known = arena_alloc(&n->arena, fun->name_count * sizeof *n->known);
@@ -271,13 +318,18 @@ static void change(struct bound *b, unsigned moment, int64_t bytes)
     b->changes[b->change_count++] = (struct bound_change){moment, bytes};
 }
 
+void bound_add_span(struct bound *b, struct span span, int64_t bytes)
+{
+    if (!bytes)
+        return;
+    change(b, span.first, bytes);
+    change(b, span.last < b->count ? span.last + 1 : b->count, -bytes);
+}
+
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes)
 {
-    for (unsigned i = 0; bytes && i < spans->count; i++) {
-        const unsigned last = spans->items[i].last;
-        change(b, spans->items[i].first, bytes);
-        change(b, last < b->count ? last + 1 : b->count, -bytes);
-    }
+    for (unsigned i = 0; i < spans->count; i++)
+        bound_add_span(b, spans->items[i], bytes);
 }
 
 static int by_moment(const void *a, const void *b)
@@ -354,20 +406,42 @@ void bound_open(struct bound *b, const struct memory_map *map, const struct numb
     accept_all(b);
 }
 
-void held_spans(const struct memory_map *map, int block, struct spans *held)
+static unsigned later(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
+
+/* The end of the outermost loop that contains position `p` and not the scope of the allocation: a
+ * block from outside of a loop is freed after it. `p` itself if there is none. */
+static unsigned after_loops(const struct outline *o, unsigned p, unsigned scope)
+{
+    unsigned end = p;
+    for (unsigned s = o->scope_at[p]; !outline_encloses(o, s, scope); s = o->scopes[s].parent)
+        if (o->scopes[s].owner->kind == STM_LOOP)
+            end = o->scopes[s].owner->last;
+    return end;
+}
+
+struct span held_span(const struct memory_map *map, int block, unsigned scope, enum merge_hold hold)
 {
     const struct memory *of = &map->of[block];
     const struct outline *o = map->outline;
-    const unsigned first = outline_lift(o, of->first_bound, of->scope, NULL);
-    unsigned end = o->scopes[of->scope].end;
-    for (unsigned e = 0; e < of->existential_count; e++) {
-        const unsigned other = o->scopes[map->of[of->existentials[e]].scope].end;
-        end = other > end ? other : end;
+    struct span held = {0, o->scopes[scope].end};
+    if (of->kind != MEMORY_PARAMETER)
+        held.first = outline_lift(o, of->first_bound, scope, NULL);
+    if (hold == MERGE_HELD_TO_LAST_USE) {
+        held.last = held.first;
+        for (unsigned i = 0; i < of->spans.count; i++)
+            held.last = later(held.last, after_loops(o, of->spans.items[i].last, scope));
+        return held;
     }
-    spans_add(held, first, end);
+    for (unsigned e = 0; e < of->existential_count; e++)
+        held.last = later(held.last, o->scopes[map->of[of->existentials[e]].scope].end);
+    return held;
 }
 
-void bound_open_held(struct bound *b, const struct memory_map *map, const struct numbers *numbers)
+void bound_open_held(struct bound *b, const struct memory_map *map, const struct numbers *numbers,
+                     enum merge_hold hold)
 {
     struct bound certain;
     open_empty(&certain, map->outline->position_count);
@@ -375,20 +449,32 @@ void bound_open_held(struct bound *b, const struct memory_map *map, const struct
     for (unsigned i = 0; i < map->block_count; i++) {
         const int block = map->blocks[i];
         const int64_t bytes = numbers->bytes[block];
-        struct spans held = {0};
-        if (map->of[block].kind != MEMORY_ALLOCATED || !map->of[block].array_count ||
-            bytes == UNKNOWN_BYTES)
+        if (!map->of[block].array_count || bytes == UNKNOWN_BYTES)
             continue;
-        held_spans(map, block, &held);
-        bound_add(b, &held, bytes);
+        const struct span held = held_span(map, block, map->of[block].scope, hold);
+        bound_add_span(b, held, bytes);
         if (numbers->reached[block] == REACHED_ALWAYS)
-            bound_add(&certain, &held, bytes);
-        spans_free(&held);
+            bound_add_span(&certain, held, bytes);
     }
     accept_all(&certain);
     accept_all(b);
     b->peak = certain.peak;
     bound_close(&certain);
+}
+
+struct held_peak held_peak(const struct fun *fun, const struct merge_options *options)
+{
+    struct outline *o = outline_new(fun);
+    struct memory_map *map = memory_map_new(o, MEMORY_BY_BRANCH);
+    struct numbers *numbers = numbers_new(fun, options->values, options->readings);
+    struct bound held;
+    bound_open_held(&held, map, numbers, options->hold);
+    const struct held_peak peak = {.most = bound_most(&held), .certain = held.peak};
+    bound_close(&held);
+    numbers_free(numbers);
+    memory_map_free(map);
+    outline_free(o);
+    return peak;
 }
 
 void bound_close(struct bound *b)

@@ -1,13 +1,15 @@
 /* The values of a program's scalars, and the sizes of its blocks, for given parameters. Only scalars
  * are computed; no kernel runs.
  *
- * A scalar that is read from an array is unknown, and so is every scalar computed from it. If a loop
- * allocates a block with several sizes, the largest counts.
+ * A scalar that is read from an array is unknown unless readings are given, and so is every scalar
+ * computed from it. If a loop allocates a block with several sizes, the largest counts.
  */
 #ifndef GAMUT_MERGE_NUMBERS_H
 #define GAMUT_MERGE_NUMBERS_H
 
 #include "merge/moments.h"
+#include "merge/pass.h"
+#include "program/arguments.h"
 
 enum { UNKNOWN_BYTES = -1 };
 
@@ -22,9 +24,11 @@ struct numbers {
     enum reached *reached; /* by memory name */
 };
 
-/* `values`: the scalar parameters' values, by name number; NULL: none is known. Free with
+/* `values`: the scalar parameters' values, by name number; NULL: none is known. `readings` has the
+ * values that are read from arrays, as for merge_options (pass.h); NULL: none is known. Free with
  * numbers_free, which takes NULL. */
-struct numbers *numbers_new(const struct fun *fun, const union scalar *values);
+struct numbers *numbers_new(const struct fun *fun, const union scalar *values,
+                            const struct arguments *readings);
 /* The bytes of all elements of an array, or UNKNOWN_BYTES. */
 int64_t numbers_array_bytes(const struct numbers *n, const struct fun *fun, int array);
 void numbers_free(struct numbers *n);
@@ -43,13 +47,22 @@ struct bound {
 
 /* Opens the bound of the program as `map` and `numbers` describe it; free with bound_close. */
 void bound_open(struct bound *b, const struct memory_map *map, const struct numbers *numbers);
-/* Opens the bytes held if blocks are freed at the end of their scope. The peak is that of the blocks
- * which every run allocates: a merge that bound_keep accepts raises the peak of no run. */
-void bound_open_held(struct bound *b, const struct memory_map *map, const struct numbers *numbers);
+/* Opens the bytes held by blocks that are freed by `hold`. The peak is that of the blocks which every
+ * run allocates: a merge that bound_keep accepts raises the peak of no run. */
+void bound_open_held(struct bound *b, const struct memory_map *map, const struct numbers *numbers,
+                     enum merge_hold hold);
 void bound_close(struct bound *b);
-/* Adds the positions at which a block is held: from its first use to the end of its scope, or of the
- * scopes that it is passed on to. */
-void held_spans(const struct memory_map *map, int block, struct spans *held);
+/* When a block is held if it is allocated in `scope`, its own or one around that: from its first use
+ * to its last, or to the end of that scope, or of the scopes that it is passed on to. */
+struct span held_span(const struct memory_map *map, int block, unsigned scope,
+                      enum merge_hold hold);
+
+/* The most bytes that runs of a fun hold at once, as far as sizes are known. */
+struct held_peak {
+    int64_t most;    /* by all blocks */
+    int64_t certain; /* by those that every run allocates */
+};
+struct held_peak held_peak(const struct fun *fun, const struct merge_options *options);
 
 /* The most bytes alive, or held, at any moment. */
 int64_t bound_most(const struct bound *b);
@@ -60,6 +73,7 @@ int64_t bound_most(const struct bound *b);
  * that grows with the logarithm of the moments. */
 void bound_begin(struct bound *b);
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes);
+void bound_add_span(struct bound *b, struct span span, int64_t bytes);
 bool bound_keep(struct bound *b);
 bool bound_fits(struct bound *b); /* would bound_keep return true? */
 

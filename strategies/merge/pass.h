@@ -4,6 +4,7 @@
 #ifndef GAMUT_MERGE_PASS_H
 #define GAMUT_MERGE_PASS_H
 
+#include "program/arguments.h"
 #include "program/program.h"
 
 /* Why two blocks may not become one. Tests turn a condition off by its name, to see that it is
@@ -104,6 +105,14 @@ struct merge_event {
 
 #define PLAN_TIME_LIMIT_NS INT64_C(1000000000)
 
+/* When a run frees a block: after its last use, or at the end of its scope. */
+enum merge_hold { MERGE_HELD_TO_LAST_USE, MERGE_HELD_TO_SCOPE_END };
+
+struct merge_needs {
+    int64_t peak_bytes; /* the most that are held at once */
+    int64_t copy_count, copied_bytes;
+};
+
 /* How a program is to be merged. `gamut run` uses {0} if it does not know the sizes. */
 struct merge_options {
     unsigned extensions; /* bits of enum merge_extension, in addition to the set's own */
@@ -111,12 +120,18 @@ struct merge_options {
     /* The values of the program's scalar parameters, by name number. NULL: passes that need numbers
      * do nothing. */
     const union scalar *values;
+    /* Optional: values that the program reads from arrays, by the names of the scalars that it reads
+     * into, or the arrays of these names. Successive reads consume successive values; the last is
+     * used for all further reads. Bytes are counted with them, but no merged program depends on
+     * them: what no run knows before it reads, `plan` does not know. */
+    const struct arguments *readings;
+    enum merge_hold hold;  /* the peaks that `best` and `extended` compare */
     int64_t time_limit_ns; /* how long the planner may search in all; 0: PLAN_TIME_LIMIT_NS */
-    /* Optional: counts for a candidate of `best`. Returns the most bytes that a run of `fun` holds at
-     * once if blocks are freed at their last use, or -1 if it cannot tell. NULL: `best` estimates.
-     */
-    int64_t (*peak_bytes)(void *context, const struct fun *fun);
-    void *peak_context;
+    /* Optional: counts what a run of a candidate of `best` or `extended` needs if blocks are held by
+     * `hold`. Returns false if it cannot tell. NULL: these two estimate. */
+    bool (*count)(void *context, const struct fun *fun, enum merge_hold hold,
+                  struct merge_needs *needs);
+    void *count_context;
     bool veto; /* refuse merges after which the packed program would need more memory */
 };
 

@@ -24,6 +24,7 @@ enum { WIDEST_ALIGNMENT = 256 };
 struct planner {
     struct analysis a;
     struct moments *moments;
+    struct numbers *numbers; /* without what the program reads: no arena depends on that */
     unsigned count;
     int *blocks; /* the blocks that go into the arena */
     struct pack_buffer *buffers;
@@ -59,8 +60,8 @@ static enum merge_condition may_be_planned(const struct planner *p, int block)
     const struct memory *of = &p->a.map->of[block];
     if (plan_name(p, block)->space != SPACE_DEVICE && merge_checks(p->a.m, CONDITION_space))
         return CONDITION_space;
-    if (p->a.numbers->bytes[block] == UNKNOWN_BYTES)
-        return p->a.numbers->reached[block] ? CONDITION_unknown_size : CONDITION_untaken;
+    if (p->numbers->bytes[block] == UNKNOWN_BYTES)
+        return p->numbers->reached[block] ? CONDITION_unknown_size : CONDITION_untaken;
     return of->escapes ? CONDITION_escapes : MERGE_ALLOWED;
 }
 
@@ -91,7 +92,7 @@ static void choose_blocks(struct planner *p)
     for (unsigned i = 0; i < p->count; i++) {
         const struct memory *of = &p->a.map->of[p->blocks[i]];
         const struct spans *alive = &p->moments->of[p->blocks[i]];
-        p->buffers[i] = (struct pack_buffer){.size = p->a.numbers->bytes[p->blocks[i]],
+        p->buffers[i] = (struct pack_buffer){.size = p->numbers->bytes[p->blocks[i]],
                                              .alignment = element_alignment(p, of),
                                              .intervals = next,
                                              .interval_count = alive->count};
@@ -242,6 +243,7 @@ int merge_run_plan(struct merge *m, struct error *error)
     struct pack_result result = {0};
     analysis_open(&p.a, m, MEMORY_BY_BRANCH);
     p.moments = moments_new(p.a.map);
+    p.numbers = numbers_new(m->fun, m->options.values, NULL);
     choose_blocks(&p);
     int code = p.count ? plan_arena(&p, &result, error) : 0;
     if (!code && p.count)
@@ -250,6 +252,7 @@ int merge_run_plan(struct merge *m, struct error *error)
     free(p.blocks);
     free(p.buffers);
     free(p.intervals);
+    numbers_free(p.numbers);
     moments_free(p.moments);
     analysis_close(&p.a);
     return code;

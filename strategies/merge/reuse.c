@@ -27,9 +27,9 @@
  *
  * With `by_bytes` a block of any size does not join the first class in which it fits, but the one that
  * it enlarges least and, of these, the one with the least to spare. If the values of parameters are
- * known, it joins no class where a run could need more memory for it, blocks being held to the end
- * of their scope: because it would enlarge a block for a branch that may not be taken, or because
- * the smaller of two blocks is held for longer than the larger one was.
+ * known, it joins no class where a run could need more memory for it: because it would enlarge a block
+ * for a branch that may not be taken; because the smaller of two blocks is held for longer than the
+ * larger one was; or because a block that is freed at its last use would be held until the next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ struct block_class {
     int block;            /* the block whose allocation all members use */
     struct spans spans;   /* when it is alive */
     struct spans moments; /* the same, for the veto */
-    struct spans held;    /* when its memory is held */
+    struct span held;     /* when its memory is held */
     struct expr *bytes;
     bool resized;
     int64_t known_bytes; /* the value of `bytes`, or UNKNOWN_BYTES */
@@ -62,7 +62,7 @@ struct reuser {
     struct block_class *classes;
     unsigned class_count;
     bool holds;        /* is `held` kept? */
-    struct bound held; /* the bytes of blocks that are held to the end of their scope */
+    struct bound held; /* the bytes held */
     const char *detail;
     unsigned miss_count; /* the classes that refused the block */
     struct near_miss *misses;
@@ -433,6 +433,20 @@ static void try_together(struct bound *b, const struct spans *class_spans, int64
         bound_add(b, &(struct spans){.count = 1, .items = &meeting}, -more);
 }
 
+/* When the block is held where `other` is allocated. */
+static struct span held_in(const struct reuser *r, int block, int other)
+{
+    return held_span(r->a.map, block, r->a.map->of[other].scope, r->a.m->options.hold);
+}
+
+/* When the class is held if the block joins it: also between the uses of the two. */
+static struct span held_with(const struct reuser *r, const struct block_class *k, int block)
+{
+    const struct span own = held_in(r, block, k->block);
+    return (struct span){k->held.first < own.first ? k->held.first : own.first,
+                         k->held.last > own.last ? k->held.last : own.last};
+}
+
 /* Tries the bytes that are held with the block in the class. */
 static void try_held(struct reuser *r, const struct block_class *k, int block)
 {
@@ -440,10 +454,9 @@ static void try_held(struct reuser *r, const struct block_class *k, int block)
     bound_begin(&r->held);
     if (own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
         return;
-    struct spans spans = {0};
-    held_spans(r->a.map, block, &spans);
-    try_together(&r->held, &k->held, bytes, &spans, own);
-    spans_free(&spans);
+    bound_add_span(&r->held, k->held, -bytes);
+    bound_add_span(&r->held, held_in(r, block, block), -own);
+    bound_add_span(&r->held, held_with(r, k, block), own > bytes ? own : bytes);
 }
 
 /* May a run need more memory if the block joins the class? */
@@ -503,7 +516,7 @@ static void begin_class(struct reuser *r, int block)
     struct block_class *k = &r->classes[r->class_count++];
     *k = (struct block_class){
         .block = block, .bytes = bytes_of(r, block), .known_bytes = r->a.numbers->bytes[block]};
-    held_spans(r->a.map, block, &k->held);
+    k->held = held_in(r, block, block);
     add_member(r, k, block);
 }
 
@@ -513,7 +526,7 @@ static void join_class(struct reuser *r, struct block_class *k, int block, bool 
     if (r->holds) {
         try_held(r, k, block);
         bound_keep(&r->held);
-        held_spans(r->a.map, block, &k->held);
+        k->held = held_with(r, k, block);
     }
     add_member(r, k, block);
     r->into[block] = k->block;
@@ -634,7 +647,7 @@ int merge_run_reuse(struct merge *m, struct error *error)
         r.into[n] = (int)n;
     r.holds = merge_extends(m, EXTENSION_by_bytes) && m->options.values && !m->options.veto;
     if (r.holds)
-        bound_open_held(&r.held, r.a.map, r.a.numbers);
+        bound_open_held(&r.held, r.a.map, r.a.numbers, m->options.hold);
     for (unsigned b = 0; b < r.a.map->block_count; b++) {
         int block = r.a.map->blocks[b];
         const struct memory *of = &r.a.map->of[block];
@@ -650,7 +663,6 @@ int merge_run_reuse(struct merge *m, struct error *error)
     for (unsigned i = 0; i < r.class_count; i++) {
         spans_free(&r.classes[i].spans);
         spans_free(&r.classes[i].moments);
-        spans_free(&r.classes[i].held);
         free(r.classes[i].members);
     }
     if (r.holds)

@@ -53,11 +53,39 @@ static bool read_spec(const char *text, struct spec *spec)
            merge_parse(spec->text, &set, &extensions, &error) == 0;
 }
 
-static int merge_as(const struct fun *fun, const char *spec, unsigned unchecked,
-                    const union scalar *values, struct merge **merged, struct error *error)
+/* Arguments whose arrays have other contents: merging may count with them, but no merged program may
+ * depend on them. */
+static struct arguments other_contents(const struct arguments *arguments)
 {
-    struct merge_options options = {
-        .unchecked = unchecked, .values = values, .time_limit_ns = 10000000};
+    struct named_value *values = must_alloc((arguments->count + 1) * sizeof *values);
+    struct arguments others = *arguments;
+    others.values = values;
+    for (size_t i = 0; i < arguments->count; i++) {
+        struct host_array *array = &values[i].array;
+        values[i] = arguments->values[i];
+        if (array->data)
+            array->data = must_alloc(array->count * element_bytes(array->element) + 1);
+    }
+    return others;
+}
+
+static void free_contents(struct arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->count; i++)
+        free(arguments->values[i].array.data);
+    free((void *)arguments->values);
+}
+
+static int merge_as(const struct fun *fun, const char *spec, unsigned unchecked,
+                    const union scalar *values, const struct arguments *readings,
+                    struct merge **merged, struct error *error)
+{
+    struct merge_options options = {.unchecked = unchecked,
+                                    .values = values,
+                                    .readings = readings,
+                                    .hold = fun->name_count % 2 ? MERGE_HELD_TO_SCOPE_END
+                                                                : MERGE_HELD_TO_LAST_USE,
+                                    .time_limit_ns = 10000000};
     const struct merge_set *set;
     int code = merge_parse(spec, &set, &options.extensions, error);
     return code ? code : merge_run(fun, set, &options, merged, error);
@@ -84,19 +112,21 @@ static int transform(const char *set, struct program *program, const struct argu
             values[number] = arguments->values[i].scalar;
     }
     struct spec spec;
+    struct arguments readings = other_contents(arguments);
     struct merge *placed = NULL, *merged;
     int code = read_spec(set, &spec) ? 0 : ERR_INTERNAL;
     if (!code && spec.placed)
-        code = merge_as(fun, "none:with=pinned", 0, values, &placed, error);
+        code = merge_as(fun, "none:with=pinned", 0, values, &readings, &placed, error);
     if (!code)
-        code =
-            merge_as(placed ? placed->fun : fun, spec.text, spec.unchecked, values, &merged, error);
+        code = merge_as(placed ? placed->fun : fun, spec.text, spec.unchecked, values, &readings,
+                        &merged, error);
     if (!code) {
         code = run_dry(merged->fun, arguments, error);
         *text = code ? NULL : program_print(merged->program);
         merge_free(merged);
     }
     merge_free(placed);
+    free_contents(&readings);
     free(values);
     return code;
 }

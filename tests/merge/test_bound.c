@@ -104,7 +104,7 @@ static void trials_are_those_of_a_plain_array(void **state)
             values[fun->params[i]].i64 = 4 + (int64_t)i;
         struct outline *o = outline_new(fun);
         struct memory_map *map = memory_map_new(o, MEMORY_BY_BRANCH);
-        struct numbers *numbers = numbers_new(fun, values);
+        struct numbers *numbers = numbers_new(fun, values, NULL);
         struct bound b;
         bound_open(&b, map, numbers);
         assert_true(b.count <= MOMENTS);

@@ -56,7 +56,8 @@ static void compare(struct measure *m, const struct entry *entry, const struct d
     assert_int_equal(inputs_make_scalars(entry, dataset, &scalars, &error), 0);
     if (readings_find(entry, dataset, &scalars.arguments, once.seed, &readings, &lacking, &error))
         fail_msg("%s: %s", what, error.text);
-    assert_int_equal(merging_run(entry->fun, set, &readings.arguments, 0, &merged, &error), 0);
+    assert_int_equal(merging_run(entry->fun, set, &readings.arguments, policy, 0, &merged, &error),
+                     0);
     if (dry_run(merged->fun, &readings.arguments, policy, &dry, &error))
         fail_msg("%s: %s", what, error.text);
     expect_equal(what, &round, &dry);
@@ -208,7 +209,8 @@ static void a_report_compares_sets(void **state)
     struct error error;
     assert_int_equal(program_read("test.mem", text, strlen(text), &program, &error), 0);
     const struct fun *fun = &program->funs[0];
-    assert_int_equal(merge_report_make(fun, &scalars, sets, 2, 0, &report, &error), 0);
+    assert_int_equal(
+        merge_report_make(fun, &scalars, sets, 2, RELEASE_LAST_USE, 0, &report, &error), 0);
     assert_true(report.counted);
     assert_int_equal(report.row_count, 2);
     assert_int_equal(report.rows[0].block_count, 2);
@@ -217,7 +219,8 @@ static void a_report_compares_sets(void **state)
     assert_int_equal(report.rows[1].last_use.peak_requested_bytes, 400);
     assert_int_equal(report.best_bytes, 400); /* though nobody asked for it */
     merge_report_free(&report);
-    assert_int_equal(merge_report_make(fun, NULL, sets, 2, 0, &report, &error), 0);
+    assert_int_equal(merge_report_make(fun, NULL, sets, 2, RELEASE_LAST_USE, 0, &report, &error),
+                     0);
     assert_false(report.counted);
     assert_int_equal(report.rows[1].block_count, 1);
     merge_report_free(&report);

@@ -19,6 +19,7 @@ enum plan_flag {
     PLAN_DATASET,
     PLAN_PRINT,
     PLAN_WHY,
+    PLAN_RELEASE,
     PLAN_FORMAT,
     PLAN_TIME_LIMIT,
     PLAN_LIFETIMES,
@@ -39,6 +40,8 @@ static const struct flag flags[] = {
          "print the program as written (source), with its memory (ir; merged with -m), or both"},
     [PLAN_WHY] = {"why", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
                   "print only what was decided about this array or block, with every refusal"},
+    [PLAN_RELEASE] = {"release", 0, FLAG_CHOICE, "POLICY", "last-use", "last-use|scope", 0, 0,
+                      "when runs free memory: the sets best and extended choose for it"},
     [PLAN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json|csv", 0, 0,
                      "what is printed on stdout; csv only with --published"},
     [PLAN_TIME_LIMIT] = {"time-limit", 0, FLAG_TIME, "TIME", "1s", NULL, 1, 0,
@@ -207,6 +210,7 @@ static int report_dataset(const struct command_line *line, const struct entry *e
     if (code)
         return code;
     code = merge_report_make(entry->fun, values.known, sets->items, sets->count,
+                             (enum release_policy)flag[PLAN_RELEASE].number,
                              (int64_t)flag[PLAN_TIME_LIMIT].number, &report, error);
     if (!code) {
         code = print_report(line, entry, &report, &values, plans, error);
@@ -373,7 +377,7 @@ const struct command command_plan = {
              "  peak            the most bytes that a run holds, under each release policy\n"
              "  lower bound     the most bytes that are still needed at one moment\n"
              "  scope over it   how far the peak under scope is above the lower bound\n"
-             "  over best       how far the peak at last use is above that of the set best\n"
+             "  over best       how far the peak under --release is above that of the set best\n"
              "  copies, elided  copies that a run makes and leaves out\n"
              "Then it says what was merged, what was refused, and why.\n"
              "\n"

@@ -22,19 +22,6 @@ static const char *plan_action(enum merge_action action)
     return actions[action].done;
 }
 
-/* The sum of the copies of all kinds. */
-static struct copy_counts plan_copies(const struct dry_run *run)
-{
-    struct copy_counts sum = {0};
-    for (int k = 0; k < COPY_KINDS; k++) {
-        sum.count += run->copy[k].count;
-        sum.bytes += run->copy[k].bytes;
-        sum.elided_count += run->copy[k].elided_count;
-        sum.elided_bytes += run->copy[k].elided_bytes;
-    }
-    return sum;
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static void add_excess(struct text_grid *grid, uint64_t bytes, uint64_t least)
@@ -58,7 +45,7 @@ static void add_row(struct text_grid *grid, const struct merge_report *report,
                     const struct merge_report_row *row)
 {
     const struct dry_run *run = &row->last_use;
-    const struct copy_counts copies = plan_copies(run);
+    const struct copy_counts copies = dry_run_copies(run);
     char arena[32];
     struct text_grid_row *cells = text_grid_add_row(grid);
     text_grid_add(grid, "%s", row->set);
@@ -69,7 +56,7 @@ static void add_row(struct text_grid *grid, const struct merge_report *report,
         text_grid_add_bytes(grid, run->peak_requested_bytes);
         text_grid_add_bytes(grid, run->live_lower_bound_bytes);
         add_excess(grid, row->scope.peak_requested_bytes, run->live_lower_bound_bytes);
-        add_excess(grid, run->peak_requested_bytes, report->best_bytes);
+        add_excess(grid, merge_report_peak(report, row), report->best_bytes);
         add_copies(grid, copies.count, copies.bytes);
         add_copies(grid, copies.elided_count, copies.elided_bytes);
     }
@@ -323,7 +310,7 @@ static void put_counts(json_t *json, const struct merge_report *report,
                               tree_count(run->peak_requested_bytes),
                               tree_count(run->live_lower_bound_bytes),
                               excess(row->scope.peak_requested_bytes, run->live_lower_bound_bytes),
-                              excess(run->peak_requested_bytes, report->best_bytes),
+                              excess(merge_report_peak(report, row), report->best_bytes),
                               copies_json(run)};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         tree_put(json, keys[i], values[i]);

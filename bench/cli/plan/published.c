@@ -180,8 +180,8 @@ static int count_row(struct published_table *table, struct published_row *row,
                                 error);
     if (code)
         return code;
-    code =
-        merge_report_make(entry->fun, values.known, sets, SET_COUNT, time_limit_ns, &report, error);
+    code = merge_report_make(entry->fun, values.known, sets, SET_COUNT, RELEASE_LAST_USE,
+                             time_limit_ns, &report, error);
     if (!code) {
         if (report.counted) {
             take_peaks(&report, row);

@@ -39,17 +39,12 @@ bool dry_scalar_follows(struct executor *e, int name, const struct expr *expr)
 
 bool dry_scalar_read(struct executor *e, int name)
 {
-    const struct arguments *given = e->arguments;
-    size_t next = e->reads[name];
-    while (next < given->count && strcmp(given->values[next].name, e->fun->names[name].text) != 0)
-        next++;
-    if (next < given->count)
-        e->reads[name] = next + 1;
-    const bool known = e->reads[name] > 0;
-    e->lacks[name] = known ? NO_NAME : name;
-    if (known)
-        e->values[name] = given->values[e->reads[name] - 1].scalar;
-    return known;
+    const struct named_value *value =
+        argument_next(e->arguments, e->fun->names[name].text, &e->reads[name]);
+    e->lacks[name] = value ? NO_NAME : name;
+    if (value)
+        e->values[name] = value->scalar;
+    return value;
 }
 
 static int refuse(struct executor *e, int name, struct source_position at)

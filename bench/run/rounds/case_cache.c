@@ -29,6 +29,7 @@ struct merged {
     const struct entry *entry;
     const struct dataset *dataset;
     char set[sizeof((struct case_key *)NULL)->merge];
+    enum release_policy policy;
     struct cached_merge merge;
 };
 
@@ -248,16 +249,17 @@ static const struct arguments *values_of(struct case_cache *k, const struct entr
 
 struct cached_merge *case_cache_merge(struct case_cache *k, const struct entry *entry,
                                       const struct dataset *dataset, const char *set,
-                                      struct cached_inputs *inputs)
+                                      enum release_policy policy, struct cached_inputs *inputs)
 {
     for (struct merged *m = k->merged; m; m = m->next)
-        if (m->entry == entry && m->dataset == dataset && strcmp(m->set, set) == 0)
+        if (m->entry == entry && m->dataset == dataset && m->policy == policy &&
+            strcmp(m->set, set) == 0)
             return &m->merge;
     struct merged *m = must_alloc(sizeof *m);
-    *m = (struct merged){.next = k->merged, .entry = entry, .dataset = dataset};
+    *m = (struct merged){.next = k->merged, .entry = entry, .dataset = dataset, .policy = policy};
     k->merged = m;
     snprintf(m->set, sizeof m->set, "%s", set);
-    m->merge.status = merging_run(entry->fun, set, values_of(k, entry, set, inputs), 0,
+    m->merge.status = merging_run(entry->fun, set, values_of(k, entry, set, inputs), policy, 0,
                                   &m->merge.merge, &m->merge.error);
     return &m->merge;
 }

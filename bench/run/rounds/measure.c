@@ -310,7 +310,7 @@ static int log_memory(struct session *s, const struct measure_options *o)
 /* ---- the case -------------------------------------------------------------------------------- */
 
 /* Chooses the fun that runs, the entry's own or a merged one, and its kernels. */
-static int choose_fun(struct session *s)
+static int choose_fun(struct session *s, enum release_policy policy)
 {
     const char *set = s->round->key.merge;
     if (!*set || strcmp(set, "none") == 0) {
@@ -319,7 +319,7 @@ static int choose_fun(struct session *s)
         s->kernels = case_cache_kernels(s->m->cache, s->entry);
     } else {
         struct cached_merge *merged =
-            case_cache_merge(s->m->cache, s->entry, s->dataset, set, s->inputs);
+            case_cache_merge(s->m->cache, s->entry, s->dataset, set, policy, s->inputs);
         if (merged->status) {
             s->error = merged->error;
             return merged->status;
@@ -341,12 +341,12 @@ static int measure_session(struct session *s, const struct measure_options *o)
     TRY(strategy_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error));
     TRY(case_cache_inputs(s->m->cache, s->entry, s->dataset, o->seed, o->known_digests,
                           o->known_digest_count, &s->inputs, &s->error));
-    TRY(choose_fun(s));
+    const enum release_policy policy =
+        strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
+    TRY(choose_fun(s, policy));
     round->traffic_bytes = s->inputs->inputs.traffic_bytes;
     round->program_digest = s->inputs->program_digest;
     round->inputs_digest = s->inputs->inputs_digest;
-    enum release_policy policy =
-        strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
     int code = late_open(s->fun, s->m->device, &s->kernels->kernels, &s->late, &s->error);
     if (!code)
         code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,

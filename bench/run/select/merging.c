@@ -69,25 +69,46 @@ bool merging_counts(const char *spec)
     if (merge_parse(spec, &set, &extensions, &ignored))
         return false;
     for (const struct merge_ops *const *pass = set->passes; *pass; pass++)
-        if (strcmp((*pass)->name, "best") == 0)
+        if (strcmp((*pass)->name, "best") == 0 || strcmp((*pass)->name, "extended") == 0)
             return true;
     return false;
 }
 
-static int64_t peak_bytes(void *context, const struct fun *fun)
+struct copy_counts dry_run_copies(const struct dry_run *run)
+{
+    struct copy_counts sum = {0};
+    for (int k = 0; k < COPY_KINDS; k++) {
+        sum.count += run->copy[k].count;
+        sum.bytes += run->copy[k].bytes;
+        sum.elided_count += run->copy[k].elided_count;
+        sum.elided_bytes += run->copy[k].elided_bytes;
+    }
+    return sum;
+}
+
+static bool count_needs(void *scalars, const struct fun *fun, enum merge_hold hold,
+                        struct merge_needs *needs)
 {
     struct dry_run run;
     struct error ignored;
-    if (dry_run(fun, context, RELEASE_LAST_USE, &run, &ignored))
-        return -1;
-    return (int64_t)run.peak_requested_bytes;
+    if (dry_run(fun, scalars, hold == MERGE_HELD_TO_SCOPE_END ? RELEASE_SCOPE : RELEASE_LAST_USE,
+                &run, &ignored))
+        return false;
+    const struct copy_counts copies = dry_run_copies(&run);
+    *needs = (struct merge_needs){.peak_bytes = (int64_t)run.peak_requested_bytes,
+                                  .copy_count = (int64_t)copies.count,
+                                  .copied_bytes = (int64_t)copies.bytes};
+    return true;
 }
 
 int merging_run(const struct fun *fun, const char *spec, const struct arguments *scalars,
-                int64_t time_limit_ns, struct merge **merged, struct error *error)
+                enum release_policy policy, int64_t time_limit_ns, struct merge **merged,
+                struct error *error)
 {
     const struct merge_set *set;
-    struct merge_options options = {.time_limit_ns = time_limit_ns};
+    struct merge_options options = {.time_limit_ns = time_limit_ns,
+                                    .hold = policy == RELEASE_SCOPE ? MERGE_HELD_TO_SCOPE_END
+                                                                    : MERGE_HELD_TO_LAST_USE};
     int code = merge_parse(spec, &set, &options.extensions, error);
     if (code)
         return code;
@@ -99,8 +120,9 @@ int merging_run(const struct fun *fun, const char *spec, const struct arguments 
     }
     if (scalars) {
         options.values = values;
-        options.peak_bytes = peak_bytes;
-        options.peak_context = (void *)scalars;
+        options.readings = scalars;
+        options.count = count_needs;
+        options.count_context = (void *)scalars;
     }
     code = merge_run(fun, set, &options, merged, error);
     free(values);
@@ -136,18 +158,22 @@ static int count_row(struct merge_report_row *row, const struct arguments *scala
     return code;
 }
 
-static int make_row(struct merge_report_row *row, const struct fun *fun, const char *set,
-                    const struct arguments *scalars, bool counted, int64_t time_limit_ns,
-                    struct error *error)
+static int make_row(const struct merge_report *r, struct merge_report_row *row, const char *set,
+                    const struct arguments *scalars, int64_t time_limit_ns, struct error *error)
 {
     row->set = set;
     uint64_t start = clock_ns();
-    int code = merging_run(fun, set, scalars, time_limit_ns, &row->merge, error);
+    int code = merging_run(r->fun, set, scalars, r->policy, time_limit_ns, &row->merge, error);
     row->planning_ns = clock_ns() - start;
     if (code)
         return code;
     row->block_count = count_allocs(&row->merge->fun->body);
-    return counted ? count_row(row, scalars, error) : 0;
+    return r->counted ? count_row(row, scalars, error) : 0;
+}
+
+uint64_t merge_report_peak(const struct merge_report *r, const struct merge_report_row *row)
+{
+    return (r->policy == RELEASE_SCOPE ? &row->scope : &row->last_use)->peak_requested_bytes;
 }
 
 static int find_best(struct merge_report *r, const struct arguments *scalars, int64_t time_limit_ns,
@@ -155,29 +181,29 @@ static int find_best(struct merge_report *r, const struct arguments *scalars, in
 {
     for (size_t i = 0; i < r->row_count; i++)
         if (strcmp(r->rows[i].set, "best") == 0) {
-            r->best_bytes = r->rows[i].last_use.peak_requested_bytes;
+            r->best_bytes = merge_report_peak(r, &r->rows[i]);
             return 0;
         }
     struct merge_report_row best = {0};
-    int code = make_row(&best, r->fun, "best", scalars, true, time_limit_ns, error);
-    r->best_bytes = best.last_use.peak_requested_bytes;
+    int code = make_row(r, &best, "best", scalars, time_limit_ns, error);
+    r->best_bytes = merge_report_peak(r, &best);
     merge_free(best.merge);
     return code;
 }
 
 int merge_report_make(const struct fun *fun, const struct arguments *scalars,
-                      const char *const *sets, size_t set_count, int64_t time_limit_ns,
-                      struct merge_report *report, struct error *error)
+                      const char *const *sets, size_t set_count, enum release_policy policy,
+                      int64_t time_limit_ns, struct merge_report *report, struct error *error)
 {
-    *report = (struct merge_report){.fun = fun};
+    *report = (struct merge_report){.fun = fun, .policy = policy};
     report->rows = must_alloc((set_count + 1) * sizeof *report->rows);
     struct dry_run unmerged;
     report->counted =
         scalars && !dry_run(fun, scalars, RELEASE_LAST_USE, &unmerged, &report->not_counted);
     int code = 0;
     for (size_t i = 0; i < set_count && !code; i++)
-        code = make_row(&report->rows[report->row_count++], fun, sets[i], scalars, report->counted,
-                        time_limit_ns, error);
+        code = make_row(report, &report->rows[report->row_count++], sets[i], scalars, time_limit_ns,
+                        error);
     if (!code && report->counted)
         code = find_best(report, scalars, time_limit_ns, error);
     if (code)

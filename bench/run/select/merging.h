@@ -22,17 +22,21 @@ struct dry_run {
 int dry_run(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
             struct dry_run *out, struct error *error);
 
+/* The copies of all kinds. */
+struct copy_counts dry_run_copies(const struct dry_run *run);
+
 /* ---- merging ---- */
 
-/* Merges a copy of `fun` by the set `spec` (merge/merge.h). `scalars` are as for dry_run, by which
- * the set `best` chooses; NULL: no value is known, and passes that need numbers do nothing.
- * `time_limit_ns` is for the exact planner; 0: its default. The caller frees *merged with
- * merge_free. Returns an error of merge_parse or merge_run. */
+/* Merges a copy of `fun` by the set `spec` (merge/merge.h) for runs under `policy`. `scalars` are as
+ * for dry_run, by which the sets `best` and `extended` choose; NULL: no value is known, and passes
+ * that need numbers do nothing. `time_limit_ns` is for the exact planner; 0: its default. The caller
+ * frees *merged with merge_free. Returns an error of merge_parse or merge_run. */
 int merging_run(const struct fun *fun, const char *spec, const struct arguments *scalars,
-                int64_t time_limit_ns, struct merge **merged, struct error *error);
+                enum release_policy policy, int64_t time_limit_ns, struct merge **merged,
+                struct error *error);
 
 /* Does the set `spec` choose by what dry runs count, so that it needs all values on which memory
- * depends (readings.h)? */
+ * depends (readings.h), and that its choice is for one release policy? */
 bool merging_counts(const char *spec);
 
 /* ---- a report: decisions and, for given sizes, bytes and copies ---- */
@@ -51,15 +55,18 @@ struct merge_report {
     struct merge_report_row *rows;
     bool counted;             /* all scalars that runs need were given */
     struct error not_counted; /* if not `counted`: the missing one; "" if `scalars` was NULL */
-    uint64_t best_bytes;      /* peak at last use under the set `best`; only if counted */
+    enum release_policy policy;
+    uint64_t best_bytes; /* peak under the policy and the set `best`; only if counted */
 };
 
-/* Reports on each of `sets`, specs of merge/merge.h. `scalars` are as for dry_run; NULL: decisions
- * only. `sets`, `fun` and `scalars` must outlive the report. ERR_INTERNAL if a merged program does
+/* Reports on each of `sets`, specs of merge/merge.h, merged for runs under `policy`. `scalars` are as
+ * for dry_run; NULL: decisions only. `sets`, `fun` and `scalars` must outlive the report. ERR_INTERNAL if a merged program does
  * not run. */
 int merge_report_make(const struct fun *fun, const struct arguments *scalars,
-                      const char *const *sets, size_t set_count, int64_t time_limit_ns,
-                      struct merge_report *report, struct error *error);
+                      const char *const *sets, size_t set_count, enum release_policy policy,
+                      int64_t time_limit_ns, struct merge_report *report, struct error *error);
+/* The row's peak under the report's policy; only if the report is counted. */
+uint64_t merge_report_peak(const struct merge_report *report, const struct merge_report_row *row);
 /* Frees the rows with their merged programs. */
 void merge_report_free(struct merge_report *report);
 

@@ -349,7 +349,7 @@ static bool is_moved(const struct entry *entry, const char *spec)
     struct merge *merged;
     struct error error;
     assert_int_equal(inputs_make_scalars(entry, &entry->program->datasets[0], &inputs, &error), 0);
-    if (merging_run(entry->fun, spec, &inputs.arguments, 0, &merged, &error))
+    if (merging_run(entry->fun, spec, &inputs.arguments, RELEASE_LAST_USE, 0, &merged, &error))
         fail_msg("%s %s: %s", entry->name, spec, error.text);
     bool moved = count_moved(merged) > 0;
     merge_free(merged);
