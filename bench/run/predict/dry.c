@@ -189,13 +189,21 @@ static double dry_device_cost(struct dry *d, const char *method, const char *cal
     return 0;
 }
 
-/* The median time of a call on the host, less the time of reading the clock. */
+/* The pace of a method's calls. The size of a copy or a write does not change it. */
+static double pace_of(const struct dry *d, const char *method, uint64_t bytes)
+{
+    return pace_at(&d->device.pace, strcmp(method, "command") == 0 ? 0 : bytes);
+}
+
+/* The median time of a call on the host, less the time of reading the clock, at the host's pace. */
 static double dry_cost(struct dry *d, const char *method, const char *call, uint64_t bytes)
 {
     double ns = dry_device_cost(d, method, call, bytes);
-    return !d->device.atlas || isnan(d->device.atlas->timer_ns)
-               ? ns
-               : more_than(ns, d->device.atlas->timer_ns);
+    if (!d->device.atlas)
+        return ns;
+    if (!isnan(d->device.atlas->timer_ns))
+        ns = more_than(ns, d->device.atlas->timer_ns);
+    return ns * pace_of(d, method, bytes);
 }
 
 /* Lets the host wait for the device. Returns for how long, in ns. */
@@ -240,8 +248,8 @@ static double slowed(const struct dry *d, double rest_ns, double busy_ns)
     return work_ns >= busy_ns ? busy_ns : work_ns + (1 - work_ns / busy_ns) * rest_ns;
 }
 
-/* The median time of a call, less the time of reading the clock, if the atlas has it: a lack of such a
- * cost is none of the run's. */
+/* The median time of a call at the atlas's pace, less the time of reading the clock, if the atlas has
+ * it: a lack of such a cost is none of the run's. */
 static bool has_cost(const struct dry *d, const char *method, const char *call, uint64_t bytes,
                      double *ns)
 {
@@ -273,13 +281,15 @@ static double after_write(const struct dry *d, const char *call, unsigned number
     const struct atlas_curve *c = atlas_find(d->device.atlas, "after_write", "launch");
     const uint64_t least = c->points[0].bytes, most = c->points[c->point_count - 1].bytes;
     const uint64_t bytes = d->cold.bytes < most ? d->cold.bytes : most;
+    const double pace = pace_at(&d->device.pace, 0);
     double cold_ns;
     char name[32];
     snprintf(name, sizeof name, number ? "%s_%u" : "%s", call, number);
-    return has_cost(d, "after_write", name, least, rest_ns) &&
-                   has_cost(d, "after_write", name, bytes, &cold_ns)
-               ? more_than(cold_ns, *rest_ns)
-               : 0;
+    if (!has_cost(d, "after_write", name, least, rest_ns) ||
+        !has_cost(d, "after_write", name, bytes, &cold_ns))
+        return 0;
+    *rest_ns *= pace;
+    return more_than(pace * cold_ns, *rest_ns);
 }
 
 /* How much dearer a call of `ns` is because of what the host has copied. A call that costs less than
@@ -343,7 +353,8 @@ static double free_after_wait(const struct dry *d, uint64_t bytes, double ns)
         !has_cost(d, "raw", "free_busy", bytes, &free_ns) ||
         atlas_waits(d->device.atlas, "raw", "free", bytes) == ATLAS_WAITS_nothing)
         return ns;
-    const double busy_ns = more_than(free_ns + d->costs.sync_ns, long_ns);
+    const double more_ns = pace_of(d, "raw", bytes) * (free_ns - long_ns); /* both have the wait */
+    const double busy_ns = fmax(0, more_ns + d->costs.sync_ns);
     return waited_ns >= long_ns ? busy_ns : ns + (busy_ns - ns) * waited_ns / long_ns;
 }
 

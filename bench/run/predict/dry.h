@@ -18,10 +18,12 @@
 #include "alloc/source.h"
 #include "record/facts/atlas.h"
 #include "record/facts/case.h"
+#include "run/atlas/pace.h"
 
 struct dry_device {
     const char *name;          /* for messages */
     const struct atlas *atlas; /* its costs; NULL: calls take no time */
+    struct pace pace;          /* of the host: its calls take the atlas's times this */
     bool synchronous;          /* commands are done when their calls return, as on the host */
     bool lazy_on_device; /* the device makes memory usable at its first use; false: the host */
     bool can_touch;      /* memory can be made resident ahead of its use */

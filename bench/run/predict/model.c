@@ -129,7 +129,9 @@ int model_predict(const struct model *model, const struct run_log *trace,
                   struct case_model *prediction, struct error *error)
 {
     struct replay r = {.trace = trace,
-                       .player = {.dry = dry_open(&model->device), .own_time = model->own_time},
+                       .player = {.dry = dry_open(&model->device),
+                                  .own_time = model->own_time,
+                                  .host_factor = model->host_factor},
                        .error = error};
     r.source = dry_source(r.player.dry);
     r.blocks = must_alloc(trace->block_capacity * sizeof *r.blocks);

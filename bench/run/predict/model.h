@@ -7,7 +7,8 @@
  * program's own work come from a log that was recorded under another strategy. Everything that
  * strategies differ in comes from the atlas and from the strategy itself. The model ignores that
  * memory in another place may be slower or faster for a kernel (caches, pages), and that other
- * programs and threads ask the same driver.
+ * programs and threads ask the same driver. How fast the host is at the moment is measured by lives of memories
+ * that have nothing to do with the case (run/atlas/pace.h).
  */
 #ifndef GAMUT_RUN_PREDICT_MODEL_H
 #define GAMUT_RUN_PREDICT_MODEL_H
@@ -18,7 +19,8 @@
 
 struct model {
     struct dry_device device;
-    bool own_time; /* time the strategy's own work; false: it costs nothing */
+    bool own_time;      /* time the strategy's own work; false: it costs nothing */
+    double host_factor; /* as in struct player */
 };
 
 /* A model of a device, from its atlas and its device_info. The atlas must outlive the model. */

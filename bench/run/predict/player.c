@@ -2,10 +2,16 @@
 
 #include "base/clock.h"
 
+/* A recorded time of the host, at its pace of now. */
+static double host_ns(const struct player *p, uint64_t ns)
+{
+    return (double)ns * (p->host_factor > 0 ? p->host_factor : 1);
+}
+
 void player_gap(struct player *p, const struct trace_event *e)
 {
     if (e->time_ns > p->ended_ns)
-        dry_pass(p->dry, (double)(e->time_ns - p->ended_ns));
+        dry_pass(p->dry, host_ns(p, e->time_ns - p->ended_ns));
     p->ended_ns = e->time_ns + e->call_ns;
 }
 
@@ -63,7 +69,7 @@ void player_command(struct player *p, const struct trace_event *e,
             dry_use(p->dry, memory);
     }
     if (trace_is_command(e->kind))
-        dry_command(p->dry, (double)e->call_ns, (double)e->device_ns);
+        dry_command(p->dry, host_ns(p, e->call_ns), (double)e->device_ns);
     else if (e->kind == TRACE_write || e->kind == TRACE_read)
         dry_transfer(p->dry, e->kind == TRACE_write ? "write" : "read", e->bytes);
     else if (e->kind == TRACE_wait)

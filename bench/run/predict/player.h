@@ -11,6 +11,7 @@ struct player {
     struct dry *dry;
     bool own_time;       /* the strategy's own work takes the time that it takes here; else none */
     double allocator_ns; /* that time */
+    double host_factor;  /* the host's recorded work takes so many times as long now; 0: once */
     uint64_t ended_ns;   /* when the call before ended, by the trace */
 };
 

@@ -17,13 +17,21 @@ enum {
     EVENTS_MAX = 4000000, /* some 150 bytes each */
     SHORT_QUEUE = 500,    /* with so few queued commands a launch never waits for a place */
     REPLAYS = 3,          /* the strategy's own work is timed in each */
+    LOOKS_MAX = 32,
 };
 static const uint64_t enough_ns = 100000000; /* for the runs of a kind */
+
+/* The last looks at the host's pace: how long lives of pace_sizes took. */
+struct looks {
+    unsigned count;
+    uint64_t ns[PACE_SIZES][LOOKS_MAX]; /* a ring */
+};
 
 struct profile {
     struct profile *next;
     struct case_key key; /* without strategy and device */
     struct run_log trace;
+    struct looks looks; /* while the host's times were recorded */
     int status;
     struct error error;
 };
@@ -32,6 +40,7 @@ struct predictor {
     struct device *device;
     const struct atlas *atlas;
     struct profile *profiles;
+    struct looks looks; /* while the case was sampled */
 };
 
 struct predictor *predictor_open(struct device *device, const struct atlas *atlas)
@@ -50,6 +59,48 @@ void predictor_close(struct predictor *p)
         p->profiles = next;
     }
     free(p);
+}
+
+/* ---- the host's pace ------------------------------------------------------------------------- */
+
+/* A CPU's commands are the host's work too, and its memory is the program's: the atlas stands as it
+ * is. */
+static void look(const struct predictor *p, struct looks *looks)
+{
+    uint64_t ns[PACE_SIZES];
+    if (device_info(p->device)->kind != DEVICE_GPU)
+        return;
+    for (int i = 0; i < PACE_SIZES; i++)
+        if (pace_life(p->device, pace_sizes[i], PACE_LIVES, &ns[i], NULL))
+            return;
+    for (int i = 0; i < PACE_SIZES; i++)
+        looks->ns[i][looks->count % LOOKS_MAX] = ns[i];
+    looks->count++;
+}
+
+void predictor_begin(struct predictor *p)
+{
+    p->looks.count = 0;
+}
+
+void predictor_look(struct predictor *p)
+{
+    look(p, &p->looks);
+}
+
+/* The median of the looks; unknown without any. */
+static struct pace pace_of(const struct predictor *p, const struct looks *looks)
+{
+    uint64_t ns[PACE_SIZES], sorted[LOOKS_MAX];
+    const unsigned count = looks->count < LOOKS_MAX ? looks->count : LOOKS_MAX;
+    if (count == 0)
+        return (struct pace){0};
+    for (int i = 0; i < PACE_SIZES; i++) {
+        memcpy(sorted, looks->ns[i], count * sizeof *sorted);
+        sort_u64(sorted, count);
+        ns[i] = sorted[count / 2];
+    }
+    return pace_against(p->atlas, ns);
 }
 
 /* ---- runs that are recorded ------------------------------------------------------------------ */
@@ -240,6 +291,7 @@ static int record_host_times(struct profiling *w)
         }
         spent_ns += w->run_ns;
         repeats++;
+        look(w->predictor, &w->profile->looks);
     }
     if (!code) {
         medians_of_rows(before, count, repeats);
@@ -374,7 +426,11 @@ int predictor_predict(struct predictor *p, const struct prediction_request *requ
         }
     const struct profile *profile = profile_of(p, request);
     struct error error = profile->error;
-    const struct model m = model_of(p->atlas, p->device, request->capacity_bytes);
+    const struct pace now = pace_of(p, &p->looks), then = pace_of(p, &profile->looks);
+    struct model m = model_of(p->atlas, p->device, request->capacity_bytes);
+    m.device.pace = now;
+    if (now.is_known && then.is_known)
+        m.host_factor = pace_at(&now, 0) / pace_at(&then, 0);
     struct case_model replays[REPLAYS];
     int code = profile->status;
     for (unsigned i = 0; i < REPLAYS && !code; i++) {

@@ -3,6 +3,9 @@
  * A profile is made in runs of its own, after the samples of the first case that needs it. They run
  * under `pool`, which makes no driver calls after its first run, so that the program's own times
  * contain none. Some runs give the host's times. In others the device times each command.
+ *
+ * A prediction is for the pace at which the host was when the case was sampled: the prices of the atlas
+ * are multiplied by it, and the host's times of the profile by what it was over that of the profile.
  */
 #ifndef GAMUT_RUN_PREDICT_PREDICT_H
 #define GAMUT_RUN_PREDICT_PREDICT_H
@@ -17,6 +20,11 @@ struct predictor;
 struct predictor *predictor_open(struct device *device, const struct atlas *atlas);
 /* Frees the predictor and its profiles. NULL: nothing. */
 void predictor_close(struct predictor *predictor);
+
+/* A case begins: its pace is not known yet. */
+void predictor_begin(struct predictor *predictor);
+/* Looks at the host's pace (run/atlas/pace.h), after a sample, while the device is idle. */
+void predictor_look(struct predictor *predictor);
 
 /* The run to predict: the executor runs a program with these arguments under a strategy. */
 struct prediction_request {

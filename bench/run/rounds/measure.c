@@ -247,6 +247,8 @@ static int take_samples(struct session *s, const struct measure_options *o)
                 code = check_answer(s);
         }
         executor_end(s->executor);
+        if (!code && s->m->predictor)
+            predictor_look(s->m->predictor);
     }
     return code;
 }
@@ -268,6 +270,10 @@ static int measure_runs(struct session *s, const struct measure_options *o)
         code = checked_run(s, "warm", &round->samples[0], &round->warm);
     if (!code) {
         round->sample_count = 1;
+        if (s->m->predictor) {
+            predictor_begin(s->m->predictor);
+            predictor_look(s->m->predictor);
+        }
         code = take_samples(s, o);
     }
     return close_allocators(s, code);

@@ -227,6 +227,56 @@ static void calls_after_a_write_are_dearer(void **state)
     }
 }
 
+/* A host that is slowed by half takes half as long again for its own work and for the driver's calls; the
+ * device and waiting for it take as long as ever. */
+static void prices_and_recorded_work_follow_the_hosts_pace(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    const uint64_t lives_ns[PACE_SIZES] = {60 * US, 120 * US}; /* 40 and 80 in the atlas */
+    struct atlas_curve *lives = atlas_curve_of(&atlas, "raw", "life");
+    for (int i = 0; i < PACE_SIZES; i++)
+        atlas_add_point(lives, &(struct atlas_point){.bytes = pace_sizes[i],
+                                                     .sample_count = 1,
+                                                     .p50_ns = (uint64_t)(i + 1) * 40 * US});
+    struct run_log t = make_trace();
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 98);
+    add_free(&t, 0);
+    struct model model = model_with(&atlas);
+    model.device.pace = pace_against(&atlas, lives_ns);
+    model.host_factor = 1.5;
+    struct case_model m = predicted_of(&model, &t, "raw");
+    /* alloc 60, launch 3, 6.5 on the way (15 - 3 - 1 - 4.5) and 98 on the device, free 45, sync 4.5 */
+    assert_int_equal(m.predicted_ns, 217 * US);
+    assert_int_equal(2 * m.driver_ns, (2 * 60 + 209 + 2 * 45) * US);
+    assert_int_equal(2 * m.waiting_ns, (13 + 2 * 98) * US);
+    run_log_close(&t);
+    atlas_free(&atlas);
+}
+
+/* An atlas without lives, as in older files, has no pace. */
+static void a_pace_has_two_sizes_or_none(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
+    const uint64_t lives_ns[PACE_SIZES] = {10 * US, 80 * US};
+    struct pace pace = pace_against(&atlas, lives_ns);
+    assert_false(pace.is_known);
+    assert_true(pace_at(&pace, MIB) == 1);
+    put_cost(&atlas, "raw", "life", 20 * US, ATLAS_WAITS_nothing);
+    pace = pace_against(&atlas, lives_ns);
+    assert_true(pace.is_known);
+    static const struct {
+        uint64_t bytes;
+        double factor;
+    } rows[] = {{0, 0.5},          {1, 0.5},     {4 * KIB, 0.5},
+                {128 * KIB, 2.25}, {4 * MIB, 4}, {MIB << 10, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_true(fabs(pace_at(&pace, rows[i].bytes) - rows[i].factor) < 1e-9);
+    atlas_free(&atlas);
+}
+
 /* Whose time it is shows where the device is busy meanwhile. */
 static void the_first_use_is_the_hosts_time_or_the_devices(void **state)
 {
@@ -502,6 +552,8 @@ int main(void)
         cmocka_unit_test(a_free_costs_more_after_a_long_wait),
         cmocka_unit_test(a_first_use_beside_work_costs_its_busy_price),
         cmocka_unit_test(calls_after_a_write_are_dearer),
+        cmocka_unit_test(prices_and_recorded_work_follow_the_hosts_pace),
+        cmocka_unit_test(a_pace_has_two_sizes_or_none),
         cmocka_unit_test(the_first_use_of_a_memory_is_paid_once),
         cmocka_unit_test(the_first_use_is_the_hosts_time_or_the_devices),
         cmocka_unit_test(a_warm_run_pays_the_prices_of_repetition),
