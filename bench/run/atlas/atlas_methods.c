@@ -1,8 +1,9 @@
 /* The methods of getting memory, and the life of a memory from alloc to free.
  *
- * A cycle is: alloc, first use, second use, free, alloc again at once (realloc), its first use
- * (reuse), a use, free while that is still queued (free_used), wait (free_sync). A use writes one
- * word to every page and waits, so its time is that of making the pages usable and little else.
+ * A cycle is: alloc, first use, second use, free; then turns, as in a program that repeats itself: while
+ * a memory of the same size is alive, alloc (realloc) and first use (reuse) of a new one, a use of
+ * the older one, its free while that is still queued (free_used), wait (free_sync). A use writes one word to
+ * every page and waits, so its time is that of making the pages usable and little else.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -354,9 +355,11 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     return 0;
 }
 
-/* Times an alloc right after that free, as in a program that repeats itself, its first use, and a
- * free while a further use is queued. */
-static int second_life(struct bench *b, struct cell *cell, struct error *error)
+/* One turn of a program that repeats itself: times an alloc while the memory of the turn before is
+ * alive, its first use, and a free of that older memory while a further use of it is queued. The new
+ * memory takes its place, also after an error. */
+static int take_turn(struct bench *b, struct cell *cell, struct method_block *older, bool is_timed,
+                     struct error *error)
 {
     const struct open_method *o = cell->subject;
     struct method_block block = {.bytes = cell->bytes};
@@ -366,28 +369,48 @@ static int second_life(struct bench *b, struct cell *cell, struct error *error)
     uint64_t realloc_ns = method_ns(&block), reuse_ns = 0;
     code = use_block(b, &block, &reuse_ns, error);
     if (!code)
-        code = bench_touch(b, block.memory, block.bytes, error);
+        code = bench_touch(b, older->memory, older->bytes, error);
     if (!code && !o->method->free_while_used)
         code = bench_sync(b, error);
-    int freed = method_free(b, o, &block, code ? NULL : error);
-    uint64_t began = clock_ns();
+    int freed = method_free(b, o, older, code ? NULL : error);
+    const uint64_t free_ns = method_ns(older), began = clock_ns();
+    *older = block;
     if (!code && !freed)
         code = bench_sync(b, error);
-    if (code || freed)
+    if (code || freed || !is_timed)
         return code ? code : freed;
     cell_take(cell, METHOD_REALLOC, realloc_ns);
     cell_take(cell, METHOD_REUSE, reuse_ns);
     cell_take(cell, METHOD_FREE_SYNC, bench_end(began));
     if (o->method->free_while_used)
-        cell_take(cell, METHOD_FREE_USED, method_ns(&block));
+        cell_take(cell, METHOD_FREE_USED, free_ns);
     return 0;
+}
+
+/* Several turns, of which the first is not timed: the memory that it frees was allocated alone. */
+static int later_lives(struct bench *b, struct cell *cell, struct error *error)
+{
+    enum { TURNS = 4, LARGE_TURNS = 2, LARGE_BYTES = 1 << 30 };
+    const struct open_method *o = cell->subject;
+    const int turns = cell->bytes < LARGE_BYTES ? TURNS : LARGE_TURNS;
+    struct method_block block = {.bytes = cell->bytes};
+    uint64_t ns;
+    int code = method_alloc(b, o, &block, error);
+    if (code)
+        return code;
+    code = use_block(b, &block, &ns, error);
+    for (int turn = 0; turn < turns && !code; turn++)
+        code = take_turn(b, cell, &block, turn > 0, error);
+    int freed = method_free(b, o, &block, code ? NULL : error);
+    int synced = code || freed ? 0 : bench_sync(b, error);
+    return code ? code : freed ? freed : synced;
 }
 
 static int live_and_die(struct bench *b, struct cell *cell, struct error *error)
 {
     TRY(method_warm_up(b, cell->subject, error));
     TRY(first_life(b, cell, error));
-    return second_life(b, cell, error);
+    return later_lives(b, cell, error);
 }
 
 size_t method_name_steps(const struct method_step *steps, struct cell *cell, size_t count)
