@@ -38,6 +38,9 @@ struct bench {
     uint64_t host_bytes;
     uint64_t busy_bytes; /* what the device copies to be busy */
     char *host; /* host_bytes of host memory, for reads and writes; owned by the bench's user */
+    uint64_t full_pace_ns;     /* the shortest life of a memory so far (pace.h); 0: none */
+    uint64_t pace_looked_ns;   /* when the pace was looked at */
+    uint64_t pace_patience_ns; /* for how long it may still be waited for */
     struct obstacle obstacle;
     struct error obstacle_error; /* code 0 unless putting the obstacle there failed */
 };
@@ -167,6 +170,14 @@ bool busy_cell(const struct bench *b, const struct open_method *method, uint64_t
                struct cell *cell);
 /* Fills in a cell for each size of a write, at most AFTER_WRITES_MAX; returns their number. */
 size_t after_write_cells(const struct bench *b, const struct open_method *raw, struct cell *cells);
+
+/* ---- other threads ---- */
+
+enum { OTHERS_CELLS_MAX = 6 };
+/* Fills in *cells, which measure a raw memory while other threads allocate and free such memories; at most
+ * OTHERS_CELLS_MAX. Returns their number: 0 where the device gets memory at its first use, which is a
+ * command, because threads may not share a queue. */
+size_t others_cells(const struct bench *b, const struct open_method *raw, struct cell *cells);
 
 /* ---- commands ---- */
 

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "run/atlas/atlas_bench.h"
+#include "run/atlas/pace.h"
 
 /* ---- points of the atlas ---- */
 
@@ -130,6 +131,28 @@ static void add_method(const struct bench *b, const struct open_method *open, bo
     }
 }
 
+/* The lives by which the cost model knows the host's pace. */
+static int live_for_pace(struct bench *b, struct cell *cell, struct error *error)
+{
+    uint64_t ns;
+    TRY(pace_life(b->device, cell->bytes, PACE_LIVES, &ns, error));
+    cell_take(cell, 0, ns);
+    return 0;
+}
+
+static void add_lives(const struct open_method *raw, const struct effort *effort,
+                      struct cells *cells)
+{
+    for (int i = 0; i < PACE_SIZES; i++)
+        add_cell(cells,
+                 &(struct cell){.method = raw->method->name,
+                                .calls = {"life"},
+                                .bytes = pace_sizes[i],
+                                .run = live_for_pace,
+                                .subject = raw},
+                 effort->most);
+}
+
 static void add_after_writes(const struct bench *b, const struct open_method *raw,
                              const struct effort *effort, struct cells *cells)
 {
@@ -137,6 +160,15 @@ static void add_after_writes(const struct bench *b, const struct open_method *ra
     const size_t count = after_write_cells(b, raw, after);
     for (size_t i = 0; i < count; i++)
         add_cell(cells, &after[i], effort->most);
+}
+
+static void add_others(const struct bench *b, const struct open_method *raw,
+                       const struct effort *effort, struct cells *cells)
+{
+    struct cell others[OTHERS_CELLS_MAX];
+    const size_t count = others_cells(b, raw, others);
+    for (size_t i = 0; i < count; i++)
+        add_cell(cells, &others[i], effort->most);
 }
 
 static void add_commands(const struct bench *b, const struct effort *effort, struct cells *cells)
@@ -157,18 +189,43 @@ static void add_commands(const struct bench *b, const struct effort *effort, str
 /* Interval between reports of the points so far: an interruption loses no more than this. */
 static const uint64_t snapshot_ns = 1000000000;
 
-/* Whether a memory of the cell's size is free on the device; if not, cell->skipped says so. On a
+/* Whether two memories of the cell's size fit into what is free on the device; if not, cell->skipped says so. On a
  * CPU half of the free memory is left to other programs. */
 static bool cell_fits(const struct bench *b, struct cell *cell)
 {
     char size[32], left_text[32];
     uint64_t left = cell->bytes < LARGE_BYTES ? 0 : b->ops->free_bytes(b->device);
     uint64_t usable = device_info(b->device)->kind == DEVICE_CPU ? left / 2 : left;
-    if (left == 0 || cell->bytes <= usable)
+    if (left == 0 || cell->bytes <= usable / 2)
         return true;
-    snprintf(cell->skipped, sizeof cell->skipped, "%s do not fit: %s are free",
+    snprintf(cell->skipped, sizeof cell->skipped, "two of %s do not fit: %s are free",
              text_bytes(size, cell->bytes), text_bytes(left_text, left));
     return false;
+}
+
+/* Waits until the processor is at full pace: a life takes at most a quarter longer than the shortest so far.
+ * Slow paces last for longer than the time between two looks. Once its patience is at an end, the
+ * bench measures at any pace. Returns 0 or ERR_DEVICE_LOST. */
+static int await_full_pace(struct bench *b, struct error *error)
+{
+    enum { LOOK_EVERY_NS = 5000000, LIVES = 4 };
+    uint64_t began = clock_ns(), ns = 0;
+    if (b->is_synchronous || device_info(b->device)->kind == DEVICE_CPU ||
+        began - b->pace_looked_ns < LOOK_EVERY_NS)
+        return 0;
+    do {
+        const int code = pace_life(b->device, pace_sizes[PACE_SIZES - 1], LIVES, &ns, error);
+        if (code)
+            return code == ERR_DEVICE_LOST ? code : 0;
+        if (b->full_pace_ns == 0 || ns < b->full_pace_ns)
+            b->full_pace_ns = ns;
+        b->pace_looked_ns = clock_ns();
+    } while (ns > b->full_pace_ns / 4 * 5 && b->pace_looked_ns - began < b->pace_patience_ns);
+    if (ns > b->full_pace_ns / 4 * 5)
+        b->pace_patience_ns = 0;
+    else if (b->pace_looked_ns - began > LOOK_EVERY_NS)
+        b->pace_patience_ns -= b->pace_looked_ns - began;
+    return 0;
 }
 
 /* Runs one cycle of the cell. Any failure but ERR_DEVICE_LOST becomes cell->skipped. */
@@ -176,6 +233,7 @@ static int cell_visit(struct bench *b, struct cell *cell, struct error *error)
 {
     if (cell->subject && strcmp(cell->method, "command") != 0 && !cell_fits(b, cell))
         return 0;
+    TRY(await_full_pace(b, error));
     struct error why = {0};
     uint64_t began = clock_ns();
     int code = cell->run(b, cell, &why);
@@ -274,9 +332,12 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
 {
     const struct effort effort = effort_of(b);
     struct cells cells = {0};
+    b->pace_patience_ns = effort.budget_ns / 2;
     for (size_t i = 0; i < 2 * method_count; i++)
         add_method(b, &methods[i % method_count], i >= method_count, &effort, &cells);
-    add_after_writes(b, &methods[0], &effort, &cells); /* the first method is raw */
+    add_lives(&methods[0], &effort, &cells); /* the first method is raw */
+    add_others(b, &methods[0], &effort, &cells);
+    add_after_writes(b, &methods[0], &effort, &cells);
     add_commands(b, &effort, &cells);
     /* Creates the curves in this order, instead of that of their first samples. */
     for (size_t i = 0; i < cells.count; i++)

@@ -1,8 +1,10 @@
 /* Measuring an atlas on a device whose costs and waits are known: the null device, with two queues
  * that are busy for as long as they were told, and calls that take and wait for what a test says.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +16,14 @@
 #include "run/atlas/atlas_measure.h"
 #include "run/atlas/atlas_bench.h"
 
-enum { ALLOC_NS = 30000, FREE_NS = 60000, COPY_NS = 400000, MOST_BYTES = 2 << 20 };
+enum {
+    SLOW_NS = 50000000,
+    ALLOC_NS = 30000,
+    FREE_NS = 60000,
+    COPY_NS = 400000,
+    MOST_BYTES = 2 << 20,
+    NEAR_BYTES = 786432
+};
 
 /* What the fake does; one device at a time. */
 static struct fake {
@@ -23,6 +32,11 @@ static struct fake {
     enum atlas_wait alloc_waits, free_waits, read_waits;
     unsigned allocs_until_lost; /* 0: never */
     bool is_cold;               /* the host has written since the last allocation */
+    bool slows_down;            /* calls take twice as long in every fourth period of SLOW_NS */
+    uint64_t near_ns; /* how much dearer an allocation of NEAR_BYTES is beside another one */
+    unsigned near;    /* how many live */
+    unsigned sized,
+        sized_slow; /* allocations of 64 KiB to 1 MiB: all, and those of a slow period */
     unsigned live;
 } fake;
 
@@ -64,27 +78,72 @@ static uint64_t fake_free_bytes(struct device *device)
     return fake_facts.memory_bytes;
 }
 
-static int fake_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
+static unsigned pace(void)
+{
+    return fake.slows_down && clock_ns() / SLOW_NS % 4 == 3 ? 2 : 1;
+}
+
+/* Threads take turns in the order in which they come, as behind a driver's lock. */
+static atomic_uint next_turn, turn;
+
+static void enter(void)
+{
+    const unsigned mine = atomic_fetch_add(&next_turn, 1);
+    while (atomic_load(&turn) != mine)
+        sched_yield();
+}
+
+static int leave(int code)
+{
+    atomic_fetch_add(&turn, 1);
+    return code;
+}
+
+static int locked_alloc(struct device *device, uint64_t bytes, uint64_t *memory,
+                        struct error *error)
 {
     wait_for(fake.alloc_waits);
-    if (fake.allocs_until_lost && --fake.allocs_until_lost == 0)
+    if (fake.allocs_until_lost == 1)
         return error_set(error, ERR_DEVICE_LOST, "it fell off the bus");
+    fake.allocs_until_lost -= fake.allocs_until_lost > 0;
     if (bytes > MOST_BYTES && bytes != 4 << 20) /* what the bench moves is 4 MiB */
         return error_set(error, ERR_OOM, "too much");
     /* Twice as dear while the device works, three times after a write. */
     const bool is_busy = fake.busy_until_ns[0] > clock_ns();
-    wait_until(clock_ns() + (fake.is_cold ? 3 : is_busy ? 2 : 1) * ALLOC_NS);
+    wait_until(clock_ns() +
+               pace() *
+                   (fake.is_cold ? 3
+                    : is_busy    ? 2
+                                 : 1) *
+                   ALLOC_NS +
+               (bytes == NEAR_BYTES && fake.near ? fake.near_ns : 0));
+    fake.near += bytes == NEAR_BYTES;
+    fake.sized += bytes >= 65536 && bytes <= 1 << 20;
+    fake.sized_slow += bytes >= 65536 && bytes <= 1 << 20 && pace() > 1;
     fake.is_cold = false;
     fake.live++;
     return device_null.alloc(device, bytes, memory, error);
 }
 
-static int fake_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+static int fake_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
+{
+    enter();
+    return leave(locked_alloc(device, bytes, memory, error));
+}
+
+static int locked_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
     wait_for(fake.free_waits);
-    wait_until(clock_ns() + FREE_NS);
+    wait_until(clock_ns() + pace() * FREE_NS);
+    fake.near -= bytes == NEAR_BYTES;
     fake.live--;
     return device_null.free(device, memory, bytes, error);
+}
+
+static int fake_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    enter();
+    return leave(locked_free(device, memory, bytes, error));
 }
 
 static int fake_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
@@ -224,6 +283,48 @@ static void prices_away_from_rest_are_those_of_the_calls(void **state)
     atlas_free(&atlas);
 }
 
+/* The host is slowed a quarter of the time, in which the bench does not measure. */
+static void prices_are_those_of_a_host_at_full_pace(void **state)
+{
+    (void)state;
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){.slows_down = true};
+    assert_int_equal(measure(&atlas, &error), 0);
+    assert_true(fake.sized > 100 && fake.sized_slow < fake.sized / 8);
+    atlas_free(&atlas);
+}
+
+/* In a program that repeats itself, the memory of the step before is alive. */
+static void repeated_lives_are_beside_another(void **state)
+{
+    (void)state;
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){.near_ns = 3 * ALLOC_NS};
+    assert_int_equal(measure(&atlas, &error), 0);
+    assert_int_equal(fake.live, 0);
+    check_cost(&atlas, "raw", "alloc", NEAR_BYTES, ALLOC_NS, 2 * ALLOC_NS);
+    check_cost(&atlas, "raw", "realloc", NEAR_BYTES, 4 * ALLOC_NS, 5 * ALLOC_NS);
+    check_cost(&atlas, "raw", "realloc", 65536, ALLOC_NS, 2 * ALLOC_NS);
+    atlas_free(&atlas);
+}
+
+/* Another thread's call comes between two of ours. */
+static void other_threads_calls_are_waited_for(void **state)
+{
+    (void)state;
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){0};
+    assert_int_equal(measure(&atlas, &error), 0);
+    assert_int_equal(fake.live, 0);
+    check_cost(&atlas, "raw", "alloc_beside_1", 4096, 3 * ALLOC_NS / 2, 20 * ALLOC_NS);
+    check_cost(&atlas, "raw", "free_beside_1", 4096, 5 * FREE_NS / 4, 20 * FREE_NS);
+    assert_non_null(atlas_find(&atlas, "raw", "alloc_beside_3"));
+    atlas_free(&atlas);
+}
+
 static void what_is_refused_says_why_and_the_rest_goes_on(void **state)
 {
     (void)state;
@@ -286,7 +387,7 @@ static void a_lost_device_leaves_what_was_measured(void **state)
     (void)state;
     struct atlas atlas;
     struct error error = {0};
-    fake = (struct fake){.allocs_until_lost = 60};
+    fake = (struct fake){.allocs_until_lost = 1500};
     assert_int_equal(measure(&atlas, &error), ERR_DEVICE_LOST);
     assert_non_null(strstr(error.text, "fell off the bus"));
     assert_true(atlas.curve_count > 0);
@@ -308,6 +409,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_are_those_of_the_calls),
         cmocka_unit_test(prices_away_from_rest_are_those_of_the_calls),
+        cmocka_unit_test(other_threads_calls_are_waited_for),
+        cmocka_unit_test(prices_are_those_of_a_host_at_full_pace),
+        cmocka_unit_test(repeated_lives_are_beside_another),
         cmocka_unit_test(what_is_refused_says_why_and_the_rest_goes_on),
         cmocka_unit_test(waits_are_found),
         cmocka_unit_test(a_lost_device_leaves_what_was_measured),
