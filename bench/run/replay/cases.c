@@ -157,6 +157,8 @@ static void note_differences(struct text *notes, const struct schedule *s,
     note(notes, c->blocking, "transfer", " waited for, that was not in the record");
     note(notes, c->shortened, "transfer", " of more bytes than the block has: shortened");
     note(notes, c->unmapped, "map", " done as transfers: the device has no maps");
+    note(notes, c->crossings, "wait",
+         " of a queue for another, that the record does not have: memory moves between them");
     note(notes, c->lost, "command", " without a block that the record has");
 }
 

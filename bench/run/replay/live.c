@@ -8,20 +8,26 @@
 #include "base/clock.h"
 #include "run/execute/device_source.h"
 
-enum { NO_QUEUE = -1 };
+/* A queue of the trace is the device's queue of that number, so that strategies which give the device commands
+ * themselves (a driver's pool) name the same queues. */
+_Static_assert((int)DEVICE_QUEUES_MAX >= (int)ALLOCATOR_QUEUES_MAX,
+               "each queue that a strategy knows");
 
 /* A point of a queue that a later event waits for. */
 struct point {
     uint64_t command; /* number, from 1 on */
+    uint64_t number;  /* of the command's event in the trace, from 1 on */
     uint64_t event;   /* of the device */
     uint16_t waits;   /* that are still to come; UINT16_MAX: any number */
 };
 
-/* A queue of the trace. */
+/* A queue of the trace. Moments are numbers of events, from 1 on. */
 struct live_queue {
-    int number;        /* of the device's queue, or NO_QUEUE */
     uint64_t commands; /* that it was given */
-    bool is_idle;      /* the host has waited for all of them */
+    uint64_t latest;   /* of them */
+    uint64_t waited;   /* the host has waited for its commands up to this moment */
+    /* Its next command comes after those of each other queue up to this moment. */
+    uint64_t behind[ALLOCATOR_QUEUES_MAX];
     unsigned point_count, point_capacity;
     struct point *points;
 };
@@ -51,11 +57,10 @@ struct live {
     uint64_t pinned;
     void *host;
 
-    unsigned queue_capacity, thread_capacity;
-    struct live_queue *queues;
+    unsigned thread_capacity;
+    struct live_queue queues[ALLOCATOR_QUEUES_MAX];
     struct live_thread *threads;
-    struct live_thread latest;    /* the call of any thread that ended last */
-    int owner[DEVICE_QUEUES_MAX]; /* trace queue of each of the device's, or NO_QUEUE */
+    struct live_thread latest; /* the call of any thread that ended last */
     unsigned spare_count, spare_capacity;
     uint64_t *spare; /* events of the device that no point has */
     unsigned mapping_count, mapping_capacity;
@@ -67,93 +72,50 @@ struct live {
 
 /* ---- queues ---- */
 
-static struct live_queue *queue_at(struct live *l, unsigned queue)
+/* Later commands go to a queue. A device with one queue has all of them there. */
+static int use_queue(struct live *l, unsigned queue, struct error *error)
 {
-    const unsigned before = l->queue_capacity;
-    l->queues = must_reach(l->queues, queue, &l->queue_capacity, sizeof *l->queues);
-    for (unsigned i = before; i < l->queue_capacity; i++)
-        l->queues[i] = (struct live_queue){.number = NO_QUEUE};
-    return &l->queues[queue];
+    const struct device_queue_ops *queues = l->device->ops->queues;
+    return queues ? queues->use(l->device, queue, error) : 0;
 }
 
-/* A queue of the device that no queue of the trace has; NO_QUEUE: all are taken. */
-static int unowned(const struct live *l)
-{
-    const int count = l->device->ops->queues ? DEVICE_QUEUES_MAX : 1;
-    for (int i = 0; i < count; i++)
-        if (l->owner[i] == NO_QUEUE)
-            return i;
-    return NO_QUEUE;
-}
-
-static int sync_queue(struct live *l, int number, struct error *error)
+static int sync_queue(struct live *l, unsigned queue, struct error *error)
 {
     const struct device_ops *ops = l->device->ops;
-    return ops->queues ? ops->queues->sync(l->device, (unsigned)number, error)
-                       : ops->sync(l->device, error);
-}
-
-/* Ends a queue that the rest of the trace does not name, and returns its number; NO_QUEUE: there is
- * none. The application's own queue ended too, so a recorder sees a new one. */
-static int retire_queue(struct live *l, uint64_t number, int *retired, struct error *error)
-{
-    const struct device_queue_ops *queues = l->device->ops->queues;
-    *retired = NO_QUEUE;
-    for (int i = 1; queues && queues->close && i < DEVICE_QUEUES_MAX; i++) {
-        const int owner = l->owner[i];
-        if (owner == NO_QUEUE || l->schedule->queues[owner].last_event >= number)
-            continue;
-        if (!l->queues[owner].is_idle)
-            TRY(queues->sync(l->device, (unsigned)i, error));
-        TRY(queues->use(l->device, 0, error));
-        TRY(queues->close(l->device, (unsigned)i, error));
-        l->owner[ *retired = i] = NO_QUEUE;
-        l->queues[owner].number = NO_QUEUE;
-        return 0;
-    }
-    return 0;
-}
-
-/* Later commands go to a queue of the trace. On a device with one queue all of them are that one. */
-static int use_queue(struct live *l, unsigned queue, uint64_t number, struct error *error)
-{
-    struct live_queue *q = queue_at(l, queue);
-    const struct device_queue_ops *queues = l->device->ops->queues;
-    if (q->number == NO_QUEUE && !queues)
-        q->number = 0;
-    if (q->number == NO_QUEUE) {
-        int free = unowned(l);
-        if (free == NO_QUEUE)
-            TRY(retire_queue(l, number, &free, error));
-        if (free == NO_QUEUE)
-            return error_set(error, ERR_UNSUPPORTED,
-                             "the trace uses more than %d queues at once: a device has that many",
-                             DEVICE_QUEUES_MAX);
-        q->number = free;
-        l->owner[free] = (int)queue;
-    }
-    return queues ? queues->use(l->device, (unsigned)q->number, error) : 0;
+    return ops->queues ? ops->queues->sync(l->device, queue, error) : ops->sync(l->device, error);
 }
 
 /* ---- points ---- */
 
-/* Marks the end of the queue, which is in use, if a later event waits for it. */
-static int mark_point(struct live *l, unsigned queue, struct error *error)
+static int take_event(struct live *l, uint64_t *event, struct error *error)
 {
-    struct live_queue *q = queue_at(l, queue);
+    if (!l->spare_count)
+        return l->device->ops->events->create(l->device, event, error);
+    *event = l->spare[--l->spare_count];
+    return 0;
+}
+
+static void give_event(struct live *l, uint64_t event)
+{
+    l->spare = must_grow(l->spare, l->spare_count, &l->spare_capacity, sizeof *l->spare);
+    l->spare[l->spare_count++] = event;
+}
+
+/* Marks the end of the queue, which is in use, if a later event waits for it. */
+static int mark_point(struct live *l, unsigned queue, uint64_t number, struct error *error)
+{
+    struct live_queue *q = &l->queues[queue];
     const struct device_event_ops *events = l->device->ops->events;
     const struct schedule_queue *known = &l->schedule->queues[queue];
     q->commands++;
-    q->is_idle = false;
+    q->latest = number;
     if (!events || !known->waits[q->commands])
         return 0;
     q->points = must_grow(q->points, q->point_count, &q->point_capacity, sizeof *q->points);
     struct point *p = &q->points[q->point_count];
-    *p = (struct point){.command = q->commands, .waits = known->waits[q->commands]};
-    if (l->spare_count)
-        p->event = l->spare[--l->spare_count];
-    else
-        TRY(events->create(l->device, &p->event, error));
+    *p = (struct point){
+        .command = q->commands, .number = number, .waits = known->waits[q->commands]};
+    TRY(take_event(l, &p->event, error));
     q->point_count++;
     return events->record(l->device, p->event, error);
 }
@@ -166,12 +128,6 @@ static struct point *find_point(struct live_queue *q, uint64_t command)
     return NULL;
 }
 
-static void give_event(struct live *l, uint64_t event)
-{
-    l->spare = must_grow(l->spare, l->spare_count, &l->spare_capacity, sizeof *l->spare);
-    l->spare[l->spare_count++] = event;
-}
-
 /* One wait for a point is over. */
 static void leave_point(struct live *l, struct live_queue *q, struct point *p)
 {
@@ -181,35 +137,90 @@ static void leave_point(struct live *l, struct live_queue *q, struct point *p)
     *p = q->points[--q->point_count];
 }
 
+static void advance(uint64_t *moment, uint64_t number)
+{
+    *moment = number > *moment ? number : *moment;
+}
+
 static int play_wait(struct live *l, const struct trace_event *e, uint64_t number,
                      struct error *error)
 {
-    struct live_queue *q = queue_at(l, e->queue);
+    struct live_queue *q = &l->queues[e->queue];
     if (e->behind == 0) {
-        TRY(use_queue(l, e->queue, number, error));
-        q->is_idle = true;
-        return sync_queue(l, q->number, error);
+        TRY(use_queue(l, e->queue, error));
+        q->waited = number;
+        return sync_queue(l, e->queue, error);
     }
     struct point *p = e->behind < q->commands ? find_point(q, q->commands - e->behind) : NULL;
     if (!p) /* a wait for commands before the record began */
         return 0;
     const int code = l->device->ops->events->sync(l->device, p->event, error);
+    advance(&q->waited, p->number);
     leave_point(l, q, p);
     return code;
 }
 
-static int play_order(struct live *l, const struct trace_event *e, uint64_t number,
-                      struct error *error)
+static int play_order(struct live *l, const struct trace_event *e, struct error *error)
 {
-    TRY(use_queue(l, e->queue, number, error));
-    struct live_queue *other = queue_at(l, e->other);
+    TRY(use_queue(l, e->queue, error));
+    struct live_queue *other = &l->queues[e->other];
     struct point *p =
         e->behind < other->commands ? find_point(other, other->commands - e->behind) : NULL;
     if (!p)
         return 0;
     const int code = l->device->ops->events->wait(l->device, l->device, p->event, error);
+    advance(&l->queues[e->queue].behind[e->other], p->number);
     leave_point(l, other, p);
     return code;
+}
+
+/* ---- memory that moves between queues ---- */
+
+/* The next commands of a queue come after all that another has, unless they come after those up to `moment` anyway. */
+static int put_behind(struct live *l, unsigned queue, unsigned other, uint64_t moment,
+                      uint64_t number, struct error *error)
+{
+    const struct device_event_ops *events = l->device->ops->events;
+    const struct live_queue *o = &l->queues[other];
+    uint64_t *behind = &l->queues[queue].behind[other], event;
+    moment = moment < o->latest ? moment : o->latest;
+    if (!events || *behind >= moment || o->waited >= moment)
+        return 0;
+    TRY(use_queue(l, other, error));
+    TRY(take_event(l, &event, error));
+    int code = events->record(l->device, event, error);
+    if (!code)
+        code = use_queue(l, queue, error);
+    if (!code)
+        code = events->wait(l->device, l->device, event, error);
+    give_event(l, event);
+    *behind = number;
+    l->counts.crossings++;
+    return code;
+}
+
+/* A block that was handed out for one queue is used on another: its memory may have been that of an earlier block of the
+ * first. */
+static int enter_block(struct live *l, struct live_block *block, unsigned queue, uint64_t number,
+                       struct error *error)
+{
+    const uint32_t bit = UINT32_C(1) << queue;
+    if (!block->is_reused || queue == block->queue)
+        return 0;
+    if (!(block->others & bit))
+        TRY(put_behind(l, queue, block->queue, block->since, number, error));
+    block->others |= bit;
+    block->latest = number;
+    return 0;
+}
+
+int live_let_go(struct live *l, const struct live_block *block, uint64_t number,
+                struct error *error)
+{
+    for (unsigned queue = 0; block->others >> queue && queue < ALLOCATOR_QUEUES_MAX; queue++)
+        if (block->others >> queue & 1)
+            TRY(put_behind(l, block->queue, queue, block->latest, number, error));
+    return 0;
 }
 
 /* ---- commands ---- */
@@ -223,7 +234,7 @@ static int play_launch(struct live *l, const struct trace_event *e, const struct
         used[n] = (struct standin_use){.memory = block_memory(uses[i].block),
                                        .offset = block_offset(uses[i].block),
                                        .bytes = uses[i].requested_bytes,
-                                       .is_fresh = !*uses[i].used};
+                                       .is_fresh = !uses[i].state->is_used};
     l->counts.wide += count > STANDIN_USES_MAX;
     l->counts.lost += count < e->use_count;
     /* A block that is not there changes the number of arguments: the kernel of that number may be missing. */
@@ -324,7 +335,7 @@ static int play_unmap(struct live *l, const struct live_use *use, struct error *
 static int play_command(struct live *l, const struct trace_event *e, uint64_t number,
                         const struct live_use *uses, unsigned count, struct error *error)
 {
-    const bool waits = schedule_blocks(l->schedule, number);
+    const bool waits = schedule_blocks(l->schedule, number - 1);
     if (e->kind == TRACE_launch)
         return play_launch(l, e, uses, count, error);
     if (count == 0) {
@@ -350,29 +361,33 @@ static int play_command(struct live *l, const struct trace_event *e, uint64_t nu
 /* Was the event before a command for which its own call waited? */
 static bool is_waited(const struct live *l, const struct trace_event *e, uint64_t number)
 {
-    return e->kind == TRACE_wait && number > 0 && schedule_blocks(l->schedule, number - 1);
+    return e->kind == TRACE_wait && number > 1 && schedule_blocks(l->schedule, number - 2);
+}
+
+static int give_command(struct live *l, const struct trace_event *e, uint64_t number,
+                        const struct live_use *uses, unsigned count, struct error *error)
+{
+    for (unsigned i = 0; i < count; i++)
+        TRY(enter_block(l, uses[i].state, e->queue, number, error));
+    TRY(use_queue(l, e->queue, error));
+    const int code = play_command(l, e, number, uses, count, error);
+    for (unsigned i = 0; i < count; i++)
+        uses[i].state->is_used = true;
+    return code ? code : mark_point(l, e->queue, number, error);
 }
 
 int live_command(struct live *l, const struct trace_event *e, uint64_t number,
                  const struct live_use *uses, unsigned count, struct error *error)
 {
-    int code = 0;
     if (is_waited(l, e, number)) {
-        queue_at(l, e->queue)->is_idle = true;
-    } else if (e->kind == TRACE_wait) {
-        code = play_wait(l, e, number, error);
-    } else if (e->kind == TRACE_order) {
-        code = play_order(l, e, number, error);
-    } else if (schedule_is_command(e->kind)) {
-        code = use_queue(l, e->queue, number, error);
-        if (!code)
-            code = play_command(l, e, number, uses, count, error);
-        for (unsigned i = 0; i < count; i++)
-            *uses[i].used = true;
-        if (!code)
-            code = mark_point(l, e->queue, error);
+        l->queues[e->queue].waited = number;
+        return 0;
     }
-    return code;
+    if (e->kind == TRACE_wait)
+        return play_wait(l, e, number, error);
+    if (e->kind == TRACE_order)
+        return play_order(l, e, error);
+    return schedule_is_command(e->kind) ? give_command(l, e, number, uses, count, error) : 0;
 }
 
 /* ---- gaps ---- */
@@ -443,8 +458,6 @@ static void tell_phase(struct live *l, bool begins)
 int live_begin(struct live *l, struct error *error)
 {
     TRY(l->device->ops->sync(l->device, error));
-    for (int i = 0; i < DEVICE_QUEUES_MAX; i++)
-        l->owner[i] = NO_QUEUE;
     for (unsigned i = 0; i < l->thread_capacity; i++)
         l->threads[i] = (struct live_thread){0};
     l->latest = (struct live_thread){0};
@@ -467,13 +480,11 @@ static int clear(struct live *l, struct error *error)
         code = l->device->ops->maps->unmap(l->device, l->mappings[i].memory, l->mappings[i].host,
                                            error);
     l->mapping_count = 0;
-    for (unsigned i = 0; i < l->queue_capacity; i++) {
+    for (unsigned i = 0; i < ALLOCATOR_QUEUES_MAX; i++) {
         struct live_queue *q = &l->queues[i];
         for (unsigned p = 0; p < q->point_count; p++)
             give_event(l, q->points[p].event);
-        q->point_count = 0;
-        q->commands = 0;
-        q->number = NO_QUEUE;
+        *q = (struct live_queue){.points = q->points, .point_capacity = q->point_capacity};
     }
     return code ? code : l->device->ops->sync(l->device, error);
 }
@@ -556,11 +567,10 @@ void live_close(struct live *l)
         return;
     for (unsigned i = 0; i < l->spare_count; i++)
         l->device->ops->events->destroy(l->device, l->spare[i]);
-    for (unsigned i = 0; i < l->queue_capacity; i++)
+    for (unsigned i = 0; i < ALLOCATOR_QUEUES_MAX; i++)
         free(l->queues[i].points);
     standins_close(l->standins);
     close_host_memory(l);
-    free(l->queues);
     free(l->threads);
     free(l->spare);
     free(l->mappings);

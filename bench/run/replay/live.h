@@ -6,6 +6,11 @@
  * since the end of the one before. Time spent in a call is no gap, so what the host waited for the device comes out
  * again by itself, or not.
  *
+ * A strategy hands memory out again on the queue that it was asked for on (enum queue_safety). An application also uses it
+ * on others, and lets it go while they work. So a block's first use on another queue waits for the commands of the first, and
+ * the first waits for the others when the block is let go; both on the device. Where the driver frees the memory, it
+ * waits itself.
+ *
  * What differs from the recorded commands is counted: struct live_counts.
  */
 #ifndef GAMUT_RUN_REPLAY_LIVE_H
@@ -20,13 +25,23 @@ struct live_options {
     uint64_t capacity_bytes; /* of the sources; 0: the driver decides */
 };
 
-/* A block that an event uses, or that of the event. */
+/* What a replay knows of a live block, and its memory. Moments are numbers of events, from 1 on. */
+struct live_block {
+    bool is_used;    /* by a command */
+    bool is_reused;  /* the strategy may have had the memory back from a block of `queue` before */
+    unsigned queue;  /* that it was asked for on */
+    uint64_t since;  /* when it was handed out */
+    uint32_t others; /* a bit for each other queue that has used it */
+    uint64_t latest; /* such use */
+};
+
+/* A block that an event uses. */
 struct live_use {
     const struct block *block;
     unsigned slot; /* as in struct trace_use */
     uint64_t requested_bytes;
     unsigned access; /* bits of enum trace_access */
-    bool *used;      /* a command has used the block; live_command sets it */
+    struct live_block *state;
 };
 
 /* Commands that are not what was recorded. */
@@ -36,6 +51,7 @@ struct live_counts {
     uint64_t unmapped;  /* maps and unmaps on a device without them */
     uint64_t wide;      /* kernels with more blocks than STANDIN_USES_MAX */
     uint64_t lost;      /* commands whose block the record does not have */
+    uint64_t crossings; /* waits of a queue for another, because memory moves between them */
 };
 
 struct live;
@@ -58,10 +74,14 @@ enum driver_memory live_kind(const struct live *live, unsigned memory);
 int live_begin(struct live *live, struct error *error);
 /* The call of an event begins: waits until its gap has passed. */
 void live_call(struct live *live, const struct trace_event *event);
-/* Gives the device the command of event number `number`, from 0 on; other kinds do nothing. ERR_OOM where memory that is made at
+/* Gives the device the command of event number `number`, from 1 on; other kinds do nothing. ERR_OOM where memory that is made at
  * its first use could not be made. */
 int live_command(struct live *live, const struct trace_event *event, uint64_t number,
                  const struct live_use *uses, unsigned count, struct error *error);
+/* The strategy gets a block back at event `number`, while commands may still use it: the queue that it was asked for on, which may
+ * have the memory next, waits for the others that use it. The host does not wait. */
+int live_let_go(struct live *live, const struct live_block *block, uint64_t number,
+                struct error *error);
 /* The call has ended. */
 void live_return(struct live *live, const struct trace_event *event);
 /* The host waits for all commands. */

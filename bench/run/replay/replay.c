@@ -30,9 +30,9 @@ struct played {
     struct block block;
     uint64_t requested;
     unsigned name;
-    unsigned char part; /* + 1; 0: the slot is free */
-    bool let_go;        /* freed, but not done: the strategy does not have it back yet */
-    bool used;          /* by a command, on a real device */
+    unsigned char part;     /* + 1; 0: the slot is free */
+    bool let_go;            /* freed, but not done: the strategy does not have it back yet */
+    struct live_block live; /* on a real device */
 };
 
 struct replay {
@@ -200,6 +200,13 @@ static int give_let_go(struct replay *r, bool *given)
     return 0;
 }
 
+/* Whether memory comes back to the strategy while commands may use it, and the driver does not wait for them. */
+static bool reuses_memory(const struct replay *r)
+{
+    const struct allocator_ops *s = r->options->strategy;
+    return !r->free_at_done && (s->queues != QUEUES_SOURCE || s->opens_pool);
+}
+
 static int take_block(struct replay *r, const struct trace_event *e)
 {
     unsigned index = 0;
@@ -223,7 +230,9 @@ static int take_block(struct replay *r, const struct trace_event *e)
     }
     if (code)
         return error_set(r->error, code, "%s", part->source.error.text);
-    at->let_go = at->used = false;
+    at->let_go = false;
+    at->live =
+        (struct live_block){.is_reused = reuses_memory(r), .queue = e->queue, .since = r->event};
     at->requested = e->bytes;
     at->name = e->name;
     at->part = (unsigned char)(index + 1);
@@ -269,9 +278,9 @@ static int play_on_device(struct replay *r, const struct trace_event *e)
                                              .slot = e->uses[i].slot,
                                              .requested_bytes = at->requested,
                                              .access = e->uses[i].access,
-                                             .used = &at->used};
+                                             .state = &at->live};
     }
-    const int code = live_command(r->live, e, r->event - 1, r->uses, count, &why);
+    const int code = live_command(r->live, e, r->event, r->uses, count, &why);
     if (code == ERR_OOM) {
         r->outcome->refusal = (struct replay_refusal){.event = r->event,
                                                       .time_ns = e->time_ns,
@@ -294,7 +303,11 @@ static int play_event(struct replay *r, const struct trace_event *e)
         return take_block(r, e);
     case TRACE_free:
         slot_of(r, e->slot)->let_go = true;
-        return r->free_at_done ? 0 : give_block(r, e->slot);
+        if (r->free_at_done)
+            return 0;
+        if (r->live)
+            TRY(live_let_go(r->live, &slot_of(r, e->slot)->live, r->event, r->error));
+        return give_block(r, e->slot);
     case TRACE_done:
         return give_block(r, e->slot);
     case TRACE_begin:
@@ -317,11 +330,11 @@ static int play_event(struct replay *r, const struct trace_event *e)
 
 static int play(struct replay *r, const struct trace_event *e)
 {
-    if (e->queue >= ALLOCATOR_QUEUES_MAX)
+    const unsigned queue = e->other > e->queue ? e->other : e->queue;
+    if (queue >= ALLOCATOR_QUEUES_MAX)
         return error_set(r->error, ERR_UNSUPPORTED,
                          "%s: event %" PRIu64 " is on queue %u: strategies know %d queues",
-                         trace_reader_path(r->reader), r->event, e->queue + 1,
-                         ALLOCATOR_QUEUES_MAX);
+                         trace_reader_path(r->reader), r->event, queue + 1, ALLOCATOR_QUEUES_MAX);
     if (r->live)
         live_call(r->live, e);
     else if (r->timed)

@@ -10,6 +10,8 @@ struct reading {
     uint64_t blocking_capacity;
     uint64_t began_ns, ended_ns;
     bool has_begun;
+    unsigned slot_capacity;
+    uint64_t *slots;           /* bytes of the block there */
     struct trace_event before; /* without its uses */
 };
 
@@ -99,20 +101,16 @@ static void add_event(struct reading *r, const struct trace_event *e)
         add_part(s, e);
     } else if (schedule_is_command(e->kind)) {
         add_command(q);
-        q->last_event = r->number;
         if (e->kind == TRACE_launch)
             add_launch(s, e);
         else if ((e->kind == TRACE_read || e->kind == TRACE_write || e->kind == TRACE_map) &&
                  e->bytes > s->most_bytes)
             s->most_bytes = e->bytes;
     } else if (e->kind == TRACE_wait) {
-        q->last_event = r->number;
         if (e->behind)
             add_wait(q, e->behind);
     } else if (e->kind == TRACE_order) {
-        q->last_event = r->number;
         struct schedule_queue *other = queue_of(s, e->other);
-        other->last_event = r->number;
         add_wait(other, e->behind);
     }
     r->before = *e;

@@ -7,8 +7,7 @@
 #include "trace/trace.h"
 
 struct schedule_queue {
-    uint64_t commands;   /* that the queue is given */
-    uint64_t last_event; /* that names the queue */
+    uint64_t commands; /* that the queue is given */
     uint64_t capacity;
     uint16_t
         *waits; /* by number of the command, from 1 on: how many waits name it (at most 65535) */

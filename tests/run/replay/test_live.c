@@ -1,4 +1,4 @@
-/* Replays of small traces on the host device: real time, real memory. */
+/* Replays of small traces on the host device, in real time, and on a fake one whose queues run in any order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 
 #include "alloc/registry.h"
 #include "run/replay/replay.h"
+#include "tests/device/fake_devices.h"
 #include "tests/trace/trace_fixture.h"
 
 #define HEAD(facts)                                                                                \
@@ -19,7 +20,7 @@
 
 static struct live_counts counts;
 
-static struct replay_outcome replay_on(const char *id, const char *log, const char *strategy,
+static struct replay_outcome replay_in(struct device *device, const char *log, const char *strategy,
                                        bool gaps, uint64_t capacity_bytes)
 {
     const struct live_options live_options = {.gaps = gaps, .capacity_bytes = capacity_bytes};
@@ -28,12 +29,11 @@ static struct replay_outcome replay_on(const char *id, const char *log, const ch
     struct replay_outcome outcome;
     struct trace_reader *reader;
     struct schedule schedule;
-    struct device *device;
     struct error error = {0};
     import_good("t", log);
     options.options = &values;
     if (allocator_parse(strategy, &options.strategy, &values, &error) ||
-        trace_open(trace_path("t.trace"), &reader, &error) || device_open(id, &device, &error) ||
+        trace_open(trace_path("t.trace"), &reader, &error) ||
         schedule_read(reader, &schedule, &error) ||
         live_open(device, &schedule, &live_options, &options.live, &error))
         fail_msg("%s", error.text);
@@ -42,8 +42,19 @@ static struct replay_outcome replay_on(const char *id, const char *log, const ch
     counts = *live_counts(options.live);
     live_close(options.live);
     schedule_free(&schedule);
-    device->ops->close(device);
     trace_close(reader);
+    return outcome;
+}
+
+static struct replay_outcome replay_on(const char *id, const char *log, const char *strategy,
+                                       bool gaps, uint64_t capacity_bytes)
+{
+    struct device *device;
+    struct error error = {0};
+    if (device_open(id, &device, &error))
+        fail_msg("%s", error.text);
+    const struct replay_outcome outcome = replay_in(device, log, strategy, gaps, capacity_bytes);
+    device->ops->close(device);
     return outcome;
 }
 
@@ -114,6 +125,79 @@ static void a_refused_request_ends_the_replay_there(void **state)
     assert_non_null(strstr(o.reason, "block b2, event 4"));
 }
 
+/* ---- memory that moves between queues ---- */
+
+static int (*fake_read)(struct device *device, void *host, uint64_t memory, uint64_t offset,
+                        uint64_t bytes, struct error *error);
+static uint32_t word_read; /* the first that was read last */
+
+static int watched_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
+                        uint64_t bytes, struct error *error)
+{
+    const int code = fake_read(device, host, memory, offset, bytes, error);
+    memcpy(&word_read, host, sizeof word_read);
+    return code;
+}
+
+/* A fill with 0 and a kernel, which adds 1: what the read then finds. */
+#define FILL_AND_ADD                                                                               \
+    "fill 4096 q1 @5 uses=b2w\nlaunch q1 @6 device=1 uses=b2rw\n"                                  \
+    "read 4096 q1 @7 uses=b2r\nwait q1 @7\nfree b2 q0 @8\ndone b2 q0 @8\n"
+
+/* A kernel of the block that had the memory before comes first, whichever queue it is on. */
+static void memory_that_was_let_go_waits_for_its_last_commands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log;
+        uint64_t crossings;
+    } cases[] = {
+        /* The next block is used on the other queue. */
+        {TIMED
+         "queue 0 \"0\"\nqueue 1 \"1\"\nalloc b1 4096 q0 @1\nlaunch q0 @2 device=1 uses=b1rw\n"
+         "free b1 q0 @3\ndone b1 q0 @3\nalloc b2 4096 q0 @4\n" FILL_AND_ADD,
+         1},
+        /* The first block was: its queue waits at the free. */
+        {TIMED
+         "queue 0 \"0\"\nqueue 1 \"1\"\nalloc b1 4096 q1 @1\nlaunch q0 @2 device=1 uses=b1rw\n"
+         "free b1 q1 @3\ndone b1 q1 @3\nalloc b2 4096 q1 @4\n" FILL_AND_ADD,
+         1},
+        /* The application put them in order itself. */
+        {TIMED
+         "queue 0 \"0\"\nqueue 1 \"1\"\nalloc b1 4096 q0 @1\nlaunch q0 @2 device=1 uses=b1rw\n"
+         "free b1 q0 @3\ndone b1 q0 @3\nalloc b2 4096 q0 @4\norder q1 @4 other=0\n" FILL_AND_ADD,
+         0},
+        /* So did the host. */
+        {TIMED
+         "queue 0 \"0\"\nqueue 1 \"1\"\nalloc b1 4096 q1 @1\nlaunch q0 @2 device=1 uses=b1rw\n"
+         "wait q0 @2 call=1\nfree b1 q1 @3\ndone b1 q1 @3\nalloc b2 4096 q1 @4\n" FILL_AND_ADD,
+         0},
+    };
+    static const char *const strategies[] = {"raw", "pool", "caching", "tlsf"};
+    for (unsigned i = 0; i < 400; i++) {
+        const unsigned which = i / 4 % (sizeof cases / sizeof *cases);
+        struct fake_world world;
+        fake_world_open(&world, i, true);
+        struct device *device = fake_world_add(&world);
+        struct device_ops ops = *device->ops;
+        fake_read = ops.read;
+        ops.read = watched_read;
+        device->ops = &ops;
+        const struct replay_outcome o =
+            replay_in(device, cases[which].log, strategies[i % 4], false, 0);
+        assert_int_equal(o.status, CASE_ok);
+        if (word_read != 1)
+            fail_msg("case %u under %s, seed %u: the memory has %u", which, strategies[i % 4], i,
+                     word_read);
+        if (counts.crossings != (i % 4 ? cases[which].crossings : 0))
+            fail_msg("case %u under %s: %u waits", which, strategies[i % 4],
+                     (unsigned)counts.crossings);
+        device->ops->close(device);
+        assert_int_equal(world.misuse_count + world.stuck_count, 0);
+        fake_world_close(&world);
+    }
+}
+
 /* A blocking call and its wait are one; a wait for an event names the command behind which the event was made. */
 static void the_schedule_knows_what_is_waited_for(void **state)
 {
@@ -145,6 +229,7 @@ int main(void)
         cmocka_unit_test(everything_is_played_under_every_strategy),
         cmocka_unit_test(gaps_are_kept_or_left_out),
         cmocka_unit_test(a_refused_request_ends_the_replay_there),
+        cmocka_unit_test(memory_that_was_let_go_waits_for_its_last_commands),
         cmocka_unit_test(the_schedule_knows_what_is_waited_for),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
