@@ -91,6 +91,17 @@ static void add_launch(struct schedule *s, const struct trace_event *e)
     s->launches++;
 }
 
+/* A transfer that does not say how many bytes it moves is one of a whole block (live.c). */
+static void add_transfer(struct reading *r, const struct trace_event *e)
+{
+    uint64_t bytes = e->bytes;
+    for (unsigned i = 0; !e->bytes && i < e->use_count; i++) {
+        const uint64_t all = r->slots[e->uses[i].slot];
+        bytes = all > bytes ? all : bytes;
+    }
+    r->s->most_bytes = bytes > r->s->most_bytes ? bytes : r->s->most_bytes;
+}
+
 static void add_event(struct reading *r, const struct trace_event *e)
 {
     struct schedule *s = r->s;
@@ -99,13 +110,14 @@ static void add_event(struct reading *r, const struct trace_event *e)
     add_bit(r, r->number && waits_for_command(&r->before, e));
     if (e->kind == TRACE_held || e->kind == TRACE_alloc) {
         add_part(s, e);
+        r->slots = must_reach(r->slots, e->slot, &r->slot_capacity, sizeof *r->slots);
+        r->slots[e->slot] = e->bytes;
     } else if (schedule_is_command(e->kind)) {
         add_command(q);
         if (e->kind == TRACE_launch)
             add_launch(s, e);
-        else if ((e->kind == TRACE_read || e->kind == TRACE_write || e->kind == TRACE_map) &&
-                 e->bytes > s->most_bytes)
-            s->most_bytes = e->bytes;
+        else if (e->kind == TRACE_read || e->kind == TRACE_write || e->kind == TRACE_map)
+            add_transfer(r, e);
     } else if (e->kind == TRACE_wait) {
         if (e->behind)
             add_wait(q, e->behind);
@@ -127,6 +139,7 @@ int schedule_read(struct trace_reader *reader, struct schedule *schedule, struct
         r.number++;
         more = 0;
     }
+    free(r.slots);
     schedule->events = r.number;
     schedule->recorded_ns = schedule->has_times ? r.ended_ns - r.began_ns : 0;
     return more ? more : trace_rewind(reader, error);

@@ -125,6 +125,17 @@ static void a_refused_request_ends_the_replay_there(void **state)
     assert_non_null(strstr(o.reason, "block b2, event 4"));
 }
 
+/* A write that does not say how many bytes it moves is one of the whole block. */
+static void a_transfer_of_unknown_size_has_room_on_the_host(void **state)
+{
+    (void)state;
+    static const char log[] = TIMED "alloc b1 8000000 q0 @1\nwrite q0 @2 uses=b1w\nwait q0 @2\n"
+                                    "map q0 @3 uses=b1rw\nunmap q0 @4 uses=b1rw\n"
+                                    "read 8 q0 @5 uses=b1r\nfree b1 q0 @6\ndone b1 q0 @7\n";
+    assert_int_equal(replay_on("host", log, "raw", false, 0).status, CASE_ok);
+    assert_int_equal(counts.lost + counts.shortened, 0);
+}
+
 /* ---- memory that moves between queues ---- */
 
 static int (*fake_read)(struct device *device, void *host, uint64_t memory, uint64_t offset,
@@ -229,6 +240,7 @@ int main(void)
         cmocka_unit_test(everything_is_played_under_every_strategy),
         cmocka_unit_test(gaps_are_kept_or_left_out),
         cmocka_unit_test(a_refused_request_ends_the_replay_there),
+        cmocka_unit_test(a_transfer_of_unknown_size_has_room_on_the_host),
         cmocka_unit_test(memory_that_was_let_go_waits_for_its_last_commands),
         cmocka_unit_test(the_schedule_knows_what_is_waited_for),
     };
