@@ -78,7 +78,7 @@ TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH
 
 # What stands inside a recorded application: shared objects of their own, without the libraries that gamut is linked to.
 CAPTURE_OPENCL := recorder layer_opencl front_opencl
-CAPTURE_CUDA := recorder cupti_cuda
+CAPTURE_CUDA := recorder cupti_cuda nvtx
 WITH_CUPTI ?= $(call have_header,cupti.h,-I$(CUDA_PATH)/include)
 ifeq ($(WITH_CUPTI),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_cuda.so
@@ -195,7 +195,7 @@ $(FAKE_CUDA): tests/capture/apps/fake_cuda.c
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -ldl -lpthread
 $(BUILD)/tests/capture/apps/app_cuda: tests/capture/apps/app_cuda.c $(FAKE_CUDA)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -lpthread
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -ldl -lpthread
 
 tests: $(TESTS) $(TEST_APPS) ## build all tests
 

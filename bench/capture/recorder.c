@@ -394,4 +394,6 @@ void recorder_device(uint64_t device, uint64_t ticks, const char *name, uint64_t
     uint64_t words[1 + NAME_WORDS] = {bytes};
     memcpy(words + 1, name, strnlen(name, 8 * NAME_WORDS - 1));
     recorder_put(RAW_device, device, 0, ticks, ticks, words, 1 + NAME_WORDS);
+    if (recorder.head)
+        __atomic_fetch_add(&recorder.head->devices, 1, __ATOMIC_RELAXED);
 }

@@ -121,6 +121,18 @@ static int write_vendors(struct recording *r, const char **vendors, struct error
     return fclose(file) == 0 ? 0 : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
+/* Phases come from NVTX, which has room for one tool. */
+static void set_cuda_environment(const struct recording *r)
+{
+    const char *tool = getenv("NVTX_INJECTION64_PATH");
+    setenv("CUDA_INJECTION64_PATH", r->cuda, 1);
+    if (tool && *tool)
+        fprintf(stderr, "gamut: phases of NVTX are not recorded: NVTX_INJECTION64_PATH names %s\n",
+                tool);
+    else
+        setenv("NVTX_INJECTION64_PATH", r->cuda, 1);
+}
+
 static int set_environment(struct recording *r, struct error *error)
 {
     const uint64_t via = r->line->flag[RECORD_VIA].number;
@@ -131,7 +143,7 @@ static int set_environment(struct recording *r, struct error *error)
                         r->line->flag[RECORD_ANONYMOUS].number ? "anonymous," : ""),
            1);
     if (r->cuda)
-        setenv("CUDA_INJECTION64_PATH", r->cuda, 1);
+        set_cuda_environment(r);
     if (r->opencl && via == VIA_PRELOAD) {
         const char *preload = getenv("LD_PRELOAD");
         setenv("LD_PRELOAD",
@@ -231,8 +243,11 @@ static int find_files(struct recording *r, struct error *error)
         *f = (struct raw_file){.path = arena_printf(&r->arena, "%s/%s", r->folder, entry->d_name)};
         FILE *file = fopen(f->path, "re");
         struct stat status;
-        if (file && fread(&f->head, sizeof f->head, 1, file) == 1 &&
-            fstat(fileno(file), &status) == 0) {
+        const bool is_read = file && fread(&f->head, sizeof f->head, 1, file) == 1 &&
+                             fstat(fileno(file), &status) == 0;
+        if (is_read && !f->head.devices)
+            unlink(f->path); /* a process that named phases and used no device */
+        else if (is_read) {
             f->bytes = (uint64_t)status.st_size;
             r->count++;
         }

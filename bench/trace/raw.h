@@ -60,8 +60,9 @@ enum {
            "from the call that gave it to its end, and from its end to this stamp (0: unknown)")   \
     X(free, "object: a block with one owner, which frees it. words: queue (0: none); bytes whose " \
             "blocks are freed, or 0")                                                              \
-    X(begin, "a phase begins. words: its name, filled up with NULs")                               \
-    X(end, "the phase ends that began last in the same thread")
+    X(begin,                                                                                       \
+      "a phase begins. object: its nest, or its range. words: its name, filled up with NULs")      \
+    X(end, "a phase ends. object: as of its begin")
 
 enum raw_kind {
 #define X(name, help) RAW_##name,
@@ -88,6 +89,10 @@ enum raw_block_flag {
     RAW_BLOCK_GONE_FOLLOWS = 0x800, /* a record `gone` will say when its last command is done */
     RAW_BLOCK_ADDRESS = 0x1000,     /* the handle is the block's address on the device */
 };
+
+/* The phases of a nest, which a thread has for itself, end in the opposite order of their begins. A range has this bit and a
+ * number; it may end at any time and in any thread. */
+#define RAW_PHASE_RANGE (UINT64_C(1) << 63)
 
 /* The event of a timed command of CUDA is none of the application's: this and CUPTI's correlation number. */
 #define RAW_EVENT_CORRELATION (UINT64_C(1) << 62)
@@ -153,7 +158,7 @@ struct raw_head {
     uint32_t ended;                  /* the process ended in order */
     uint32_t anonymous;              /* names are left out */
     uint32_t timed;                  /* commands are timed by the device */
-    uint32_t reserved;
+    uint32_t devices;                /* records of devices; without one there is no trace */
     /* Calls that concern memory and are not recorded, by name. */
     struct raw_unseen {
         char name[40];

@@ -67,6 +67,26 @@ expect_counts "$(ls fork-*.trace)" "alloc=1 done=1 free=1 launch=1000 wait=1 "
 [ $? -eq 137 ] || fail "the exit code is not that of the application"
 "$gamut" trace show kill.trace | grep -q '^alloc b1 12345 ' || fail "the last allocation before SIGKILL is missing"
 
+# NVTX: nests of two domains, a range that another thread ends, a mark; the one that is open at the end has no end. Phases are the process's, and
+# those that began before the driver was asked for anything begin with the trace.
+"$gamut" record --via cuda -o phases.trace -- "$app" phases >/dev/null 2>err || fail "phases: $(cat err)"
+"$gamut" trace show phases.trace >text
+[ "$(awk '$1 == "name" { name[$2] = substr($0, index($0, "\"")) } $1 ~ /^(begin|end|alloc|free)$/ { n = ""; if (match($0, /name=[0-9]+/)) n = name[substr($0, RSTART + 5, RLENGTH - 5)]; printf "%s%s;", $1, n }' text)" = \
+    'begin"set up";alloc;end"set up";begin"range";begin"library: sort";begin"stra\u00DFe";alloc;end"library: sort";free;begin"mark";end"mark";end"stra\u00DFe";end"range";free;begin"open";' ] || fail "phases: $(cat text)"
+grep -q '^end .* t1 .*name=2' text || fail "the range that another thread ended: $(cat text)"
+"$gamut" trace info phases.trace | grep -q '^known:.* phases' || fail "the trace does not know its phases"
+"$gamut" record --via cuda --anonymous -o nameless.trace -- "$app" phases >/dev/null 2>err || fail "phases: $(cat err)"
+"$gamut" trace show nameless.trace >text
+[ "$(grep -c '^begin' text)" -eq 6 ] && ! grep -q 'sort' text || fail "--anonymous: phases: $(cat text)"
+# Another tool for NVTX stays, and it is said.
+NVTX_INJECTION64_PATH=/other/tool.so "$gamut" record --via cuda -o other.trace -- "$app" phases >/dev/null 2>err || fail "phases: $(cat err)"
+grep -q '^gamut: phases of NVTX are not recorded: NVTX_INJECTION64_PATH names /other/tool.so$' err || fail "another tool for NVTX: $(cat err)"
+"$gamut" trace show other.trace | grep '^begin' && fail "phases are recorded though another tool has them"
+
+# A process that names phases and uses no device has no trace.
+"$gamut" record -o idle.trace -- "$app" idle >/dev/null 2>err
+[ $? -eq 77 ] && grep -q 'nothing was recorded' err && [ -z "$(find . -name 'idle*')" ] || fail "phases without a device: $(cat err) $(ls)"
+
 # Another tool has CUPTI: the application goes on.
 FAKE_CUDA_SUBSCRIBED=1 "$gamut" record --via cuda -o no.trace -- "$app" >out 2>err
 grep -q "another tool, such as a profiler, subscribed first" err || fail "a second subscriber: $(cat err)"

@@ -114,6 +114,7 @@ struct raw_import {
     uint64_t unknown[RAW_KINDS]; /* records by kind that name an object that was never made */
     uint64_t own_events;         /* waits for an event that the application completes */
     struct phase {
+        uint64_t object; /* of its begin */
         unsigned thread;
         char *name; /* owned */
     } * phases;     /* that have not ended, in the order of their begins */
@@ -799,15 +800,17 @@ static void begin_phase(struct raw_import *r)
 {
     char *name = text_of(r, 0);
     r->phases = must_grow(r->phases, r->phase_count, &r->phase_capacity, sizeof *r->phases);
-    r->phases[r->phase_count++] = (struct phase){r->thread, name};
+    r->phases[r->phase_count++] = (struct phase){r->record->object, r->thread, name};
     put_phase_everywhere(r, name, TRACE_begin);
 }
 
 /* An end without a begin is of a phase that began before the recorder. */
 static void end_phase(struct raw_import *r)
 {
+    const uint64_t object = r->record->object;
     unsigned at = r->phase_count;
-    while (at > 0 && r->phases[at - 1].thread != r->thread)
+    while (at > 0 && (r->phases[at - 1].object != object ||
+                      (!(object & RAW_PHASE_RANGE) && r->phases[at - 1].thread != r->thread)))
         at--;
     if (at == 0)
         return;

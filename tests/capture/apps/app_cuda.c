@@ -1,6 +1,7 @@
-/* A program of CUDA for the driver of fake_cuda.c: app_cuda [threads|fork|kill]. What it does is counted in
+/* A program of CUDA for the driver of fake_cuda.c: app_cuda [threads|fork|kill|phases|idle]. What it does is counted in
  * tests/capture/test_record_cuda.sh. */
 #include <cuda.h>
+#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -195,11 +196,51 @@ static void *work(void *context_of_all)
     return NULL;
 }
 
+static void *end_range(void *range)
+{
+    nvtxRangeEnd(*(nvtxRangeId_t *)range);
+    return NULL;
+}
+
+/* Every kind of NVTX's phases; one has begun before the driver was asked for anything. */
+static void phases(void)
+{
+    CUdeviceptr a, b;
+    pthread_t other;
+    ASK(cuMemAlloc_v2(&a, 1000));
+    nvtxRangePop();
+    nvtxRangePop(); /* of nothing */
+
+    nvtxDomainHandle_t domain = nvtxDomainCreateA("library");
+    nvtxEventAttributes_t named = {.version = NVTX_VERSION,
+                                   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                   .messageType = NVTX_MESSAGE_TYPE_REGISTERED};
+    named.message.registered = nvtxDomainRegisterStringA(domain, "sort");
+    nvtxRangeId_t range = nvtxRangeStartA("range");
+    nvtxDomainRangePushEx(domain, &named);
+    nvtxRangePushW(L"stra\u00dfe");
+    ASK(cuMemAlloc_v2(&b, 2000));
+    nvtxDomainRangePop(domain);
+    ASK(cuMemFree_v2(b));
+    nvtxMarkA("mark");
+    nvtxRangePop();
+    pthread_create(&other, NULL, end_range, &range);
+    pthread_join(other, NULL);
+    ASK(cuMemFree_v2(a));
+    nvtxRangePushA("open");
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t threads[8];
     CUdeviceptr a;
+    if (strcmp(mode, "phases") == 0)
+        nvtxRangePushA("set up");
+    if (strcmp(mode, "idle") == 0) {
+        nvtxMarkA("nothing else");
+        return 0;
+    }
     ASK(cuInit(0));
     for (int d = 0; d < 2; d++)
         ASK(cuDevicePrimaryCtxRetain(&context[d], d));
@@ -219,6 +260,8 @@ int main(int argc, char **argv)
     } else if (strcmp(mode, "kill") == 0) {
         ASK(cuMemAlloc_v2(&a, 12345));
         kill(getpid(), SIGKILL);
+    } else if (strcmp(mode, "phases") == 0) {
+        phases();
     } else {
         all();
     }
