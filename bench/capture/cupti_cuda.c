@@ -8,7 +8,8 @@
  *
  * What a kernel uses is not told by CUPTI. Its arguments are searched for addresses: each aligned word between
  * the lowest and the highest address of device memory so far is written down, and the importer drops those that are in no block.
- * Pointers that stand in device memory and the nodes of graphs are not seen; graph launches are counted.
+ * Pointers that stand in device memory and the nodes of graphs are not seen. Graph launches are counted, and so is what a
+ * stream captures into a graph: it does not run then.
  * The driver says how many bytes each argument has; it is asked once for each kernel.
  *
  * With the option `times` CUPTI's activities say how long the device worked; they are joined to the commands by
@@ -30,6 +31,9 @@
 #undef cuMemPrefetchAsync
 #undef cuMemcpyBatchAsync
 #undef cuMemcpy3DBatchAsync
+#undef cuIpcOpenMemHandle
+#undef cuStreamBeginCapture
+#undef cuGraphAddNode
 typedef cuMemHostAlloc_params cuMemHostAlloc_v2_params; /* the header lacks it */
 
 #define HANDLE(pointer) ((uint64_t)(uintptr_t)(pointer))
@@ -47,6 +51,7 @@ static struct {
     CUptiResult (*timestamp)(uint64_t *);
     CUresult (*parameter)(CUfunction, size_t, size_t *, size_t *);
     CUresult (*kernel_parameter)(CUkernel, size_t, size_t *, size_t *);
+    CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus *);
     CUresult (*context_device)(CUdevice *);
     CUresult (*device_name)(char *, int, CUdevice);
     CUresult (*device_bytes)(size_t *, CUdevice);
@@ -56,6 +61,9 @@ static bool is_timed;
 
 /* The range of all addresses that the application got. */
 static _Atomic uint64_t lowest = UINT64_MAX, highest;
+
+/* Streams that capture, or at least so many: one whose capture failed may count for ever. */
+static _Atomic unsigned captures;
 
 /* ---- what commands belong to ---- */
 
@@ -107,6 +115,29 @@ static void put_stream(const struct call *c, uint64_t handle)
     recorder_put(RAW_queue, handle, 0, c->begin, c->end, words, 2);
 }
 
+/* Whether a call only became a part of a graph. The default stream of all threads never captures. */
+static bool is_captured(const struct call *c, CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!atomic_load_explicit(&captures, memory_order_relaxed) || !api.is_capturing ||
+        (!stream && !c->per_thread) || stream == CU_STREAM_LEGACY)
+        return false;
+    return api.is_capturing(stream ? stream : CU_STREAM_PER_THREAD, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static void begin_capture(void)
+{
+    atomic_fetch_add(&captures, 1);
+}
+
+static void end_capture(void)
+{
+    unsigned now = atomic_load(&captures);
+    while (now && !atomic_compare_exchange_weak(&captures, &now, now - 1))
+        continue;
+}
+
 /* ---- records ---- */
 
 /* queue: the one that it was asked for on, or 0. */
@@ -136,10 +167,32 @@ static void put_free(const struct call *c, uint64_t address, uint64_t queue, uin
         recorder_put(RAW_free, address, 0, c->begin, c->end, (uint64_t[]){queue, bytes}, 2);
 }
 
+/* In the order of a stream. */
+static void put_block_on(const struct call *c, uint64_t address, uint64_t bytes, CUstream stream)
+{
+    if (is_captured(c, stream))
+        recorder_unseen("allocations captured into a graph");
+    else
+        put_block(c, address, bytes, MEMORY_DEVICE, stream_of(c, stream));
+}
+
+static void put_free_on(const struct call *c, uint64_t address, CUstream stream)
+{
+    if (is_captured(c, stream))
+        recorder_unseen("frees captured into a graph");
+    else
+        put_free(c, address, stream_of(c, stream), 0);
+}
+
 static void put_command(const struct call *c, enum raw_kind kind, CUstream stream, unsigned flags,
                         uint64_t kernel, uint64_t bytes, const uint64_t *blocks, unsigned count,
                         uint64_t event_made, uint64_t event_waited)
 {
+    if (is_captured(c, stream)) {
+        if (kind != RAW_marker)
+            recorder_unseen("commands captured into a graph");
+        return;
+    }
     const uint64_t queue = stream_of(c, stream);
     if (is_timed && kind != RAW_marker)
         event_made = RAW_EVENT_CORRELATION | c->data->correlationId;
@@ -347,6 +400,12 @@ static void put_record(const struct call *c, CUstream stream, CUevent event)
     put_command(c, RAW_marker, stream, 0, 0, 0, NULL, 0, HANDLE(event), 0);
 }
 
+static void put_node(CUgraphNodeType type)
+{
+    if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        recorder_unseen("cuGraphAddNode of memory");
+}
+
 static void put_wait(const struct call *c, enum raw_kind kind, uint64_t object, uint64_t event)
 {
     recorder_put(kind, object, 0, c->begin, c->end, &event, event != 0);
@@ -370,10 +429,8 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
     X(cuMemAllocHost_v2, put_block(c, HANDLE(*p->pp), p->bytesize, MEMORY_PINNED, 0))              \
     X(cuMemHostAlloc, put_block(c, HANDLE(*p->pp), p->bytesize, MEMORY_PINNED, 0))                 \
     X(cuMemHostAlloc_v2, put_block(c, HANDLE(*p->pp), p->bytesize, MEMORY_PINNED, 0))              \
-    BOTH(X, cuMemAllocAsync, _ptsz,                                                                \
-         put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE, stream_of(c, p->hStream)))             \
-    BOTH(X, cuMemAllocFromPoolAsync, _ptsz,                                                        \
-         put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE, stream_of(c, p->hStream)))             \
+    BOTH(X, cuMemAllocAsync, _ptsz, put_block_on(c, *p->dptr, p->bytesize, p->hStream))            \
+    BOTH(X, cuMemAllocFromPoolAsync, _ptsz, put_block_on(c, *p->dptr, p->bytesize, p->hStream))    \
     X(cuMemMap, put_block(c, p->ptr, p->size, MEMORY_DEVICE, 0))
 
 #define COPY_CALLS(X)                                                                              \
@@ -418,7 +475,7 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
 #define OTHER_CALLS(X)                                                                             \
     X(cuMemFree_v2, put_free(c, p->dptr, 0, 0))                                                    \
     X(cuMemFreeHost, put_free(c, HANDLE(p->p), 0, 0))                                              \
-    BOTH(X, cuMemFreeAsync, _ptsz, put_free(c, p->dptr, stream_of(c, p->hStream), 0))              \
+    BOTH(X, cuMemFreeAsync, _ptsz, put_free_on(c, p->dptr, p->hStream))                            \
     X(cuMemUnmap, put_free(c, p->ptr, 0, p->size))                                                 \
     BOTH(X, cuLaunchKernel, _ptsz, put_launch(c, p->hStream, p->f, p->kernelParams, p->extra))     \
     BOTH(X, cuLaunchKernelEx, _ptsz,                                                               \
@@ -437,7 +494,10 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
     BOTH(X, cuStreamWaitEvent, _ptsz,                                                              \
          put_command(c, RAW_marker, p->hStream, RAW_COMMAND_BARRIER, 0, 0, NULL, 0, 0,             \
                      HANDLE(p->hEvent)))                                                           \
-    X(cuEventSynchronize, put_wait(c, RAW_wait, 0, HANDLE(p->hEvent)))
+    X(cuEventSynchronize, put_wait(c, RAW_wait, 0, HANDLE(p->hEvent)))                             \
+    BOTH(X, cuStreamBeginCapture, _ptsz, begin_capture())                                          \
+    BOTH(X, cuStreamBeginCapture_v2, _ptsz, begin_capture())                                       \
+    BOTH(X, cuStreamEndCapture, _ptsz, end_capture())
 
 /* X(call): counted, not recorded. */
 #define TWO(X, call) X(call) X(call##_ptsz)
@@ -464,7 +524,11 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
     X(cuArray3DCreate_v2)                                                                          \
     X(cuMipmappedArrayCreate)                                                                      \
     TWO(X, cuMemMapArrayAsync)                                                                     \
+    X(cuIpcOpenMemHandle)                                                                          \
     X(cuIpcOpenMemHandle_v2)                                                                       \
+    X(cuGraphicsResourceGetMappedPointer_v2)                                                       \
+    X(cuExternalMemoryGetMappedMipmappedArray)                                                     \
+    X(cuDeviceGraphMemTrim)                                                                        \
     X(cuExternalMemoryGetMappedBuffer)                                                             \
     X(cuMemImportFromShareableHandle)                                                              \
     X(cuMemPoolImportPointer)                                                                      \
@@ -478,6 +542,9 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
 #if CUPTI_API_VERSION >= 130000
 #define LATER_CALLS(X)                                                                             \
     X(cuCtxSynchronize_v2, put_wait(c, RAW_finish, p->ctx ? HANDLE(p->ctx) : context_of(c), 0))    \
+    BOTH(X, cuStreamBeginCaptureToGraph, _ptsz, begin_capture())                                   \
+    X(cuGraphAddNode, put_node(p->nodeParams->type))                                               \
+    X(cuGraphAddNode_v2, put_node(p->nodeParams->type))                                            \
     BOTH(X, cuMemcpyBatchAsync, _ptsz,                                                             \
          put_copies(c, p->hStream, p->srcs, p->dsts, p->sizes, p->count))                          \
     BOTH(X, cuMemcpyBatchAsync_v2, _ptsz,                                                          \
@@ -653,6 +720,7 @@ static bool find_all(void *cupti, void *driver)
     *(void **)&api.timestamp = dlsym(cupti, "cuptiGetTimestamp");
     *(void **)&api.parameter = dlsym(driver, "cuFuncGetParamInfo");
     *(void **)&api.kernel_parameter = dlsym(driver, "cuKernelGetParamInfo");
+    *(void **)&api.is_capturing = dlsym(driver, "cuStreamIsCapturing");
     *(void **)&api.context_device = dlsym(driver, "cuCtxGetDevice");
     *(void **)&api.device_name = dlsym(driver, "cuDeviceGetName");
     *(void **)&api.device_bytes = dlsym(driver, "cuDeviceTotalMem_v2");

@@ -135,6 +135,33 @@ static void unused(CUstream stream)
     ASK(cuEventDestroy_v2(event));
 }
 
+/* What a stream captures does not run; another stream's commands do. The block has been there before. */
+static void captured(CUdeviceptr a, CUstream captures, CUstream other)
+{
+    CUmodule module;
+    CUdeviceptr c;
+    CUevent event;
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphNodeParams memory = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC},
+                      kernel = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+    CUfunction f = load(&module, "part 8", "part");
+    ASK(cuEventCreate(&event, 0));
+    ASK(cuStreamBeginCapture_v2(captures, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    ASK(cuMemAllocAsync(&c, 8192, captures));
+    for (int i = 0; i < 3; i++)
+        launch(f, captures, (void *[]){&c}, NULL);
+    ASK(cuMemsetD8Async(a, 7, 100, captures));
+    ASK(cuMemFreeAsync(c, captures));
+    ASK(cuEventRecord(event, captures));
+    launch(f, other, (void *[]){&a}, NULL);
+    ASK(cuStreamEndCapture(captures, &graph));
+    launch(f, captures, (void *[]){&a}, NULL);
+    ASK(cuGraphAddNode(&node, graph, NULL, NULL, 0, &memory));
+    ASK(cuGraphAddNode(&node, graph, NULL, NULL, 0, &kernel));
+    ASK(cuEventDestroy_v2(event));
+}
+
 static void called(void *user)
 {
     (void)user;
@@ -170,6 +197,7 @@ static void all(void)
     ASK(cuStreamCreate(&again, 0));
     ASK(cuMemsetD8Async(a, 6, 1, again));
     second_device(a);
+    captured(a, first, again);
     ASK(cuGraphLaunch(NULL, first));
     ASK(cuLaunchHostFunc(first, called, NULL));
     ASK(cuLaunchHostFunc(first, called, NULL));

@@ -37,7 +37,7 @@ static struct range {
     bool is_used;
 } ranges[DEVICES][ROOM];
 static char streams[ROOM][16];
-static bool stream_is_used[ROOM];
+static bool stream_is_used[ROOM], stream_captures[ROOM];
 static unsigned questions, entered;
 
 /* ---- CUPTI ---- */
@@ -321,6 +321,42 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
 }
 
 /* ---- commands ---- */
+
+/* A stream's place; the default ones have none. */
+static unsigned place_of(CUstream stream)
+{
+    const uintptr_t at = (uintptr_t)stream - (uintptr_t)streams;
+    return at < sizeof streams ? (unsigned)(at / sizeof *streams) : ROOM - 1;
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+    ENTER(cuStreamBeginCapture_v2, NULL, stream, mode);
+    stream_captures[place_of(stream)] = true;
+    LEAVE(CUDA_SUCCESS);
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    ENTER(cuStreamEndCapture, NULL, stream, graph);
+    stream_captures[place_of(stream)] = false;
+    *graph = NULL;
+    LEAVE(CUDA_SUCCESS);
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    *status = stream_captures[place_of(stream)] ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                                : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+                           const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *what)
+{
+    ENTER(cuGraphAddNode_v2, NULL, node, graph, after, edges, count, what);
+    LEAVE(CUDA_SUCCESS);
+}
 
 #define COMMAND(kind)                                                                              \
     do {                                                                                           \
