@@ -36,8 +36,8 @@ static const struct flag flags[] = {
          "cuda: by CUPTI. auto: whichever the application uses, a layer where "
          "the loader knows them"},
     [RECORD_TIMES] = {"times", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                      "also record how long the device works for each command; this slows the "
-                      "application"},
+                      "also record when the device works for each command, as gamut trace waits "
+                      "needs it; this slows the application"},
     [RECORD_ANONYMOUS] = {"anonymous", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                           "leave out the names of kernels, call sites and the command line"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/gzip_file.h"
 #include "base/random.h"
+#include "run/replay/waits.h"
 #include "trace/edit.h"
 #include "trace/format.h"
 #include "trace/import.h"
@@ -22,7 +23,7 @@
 #include "trace/text.h"
 
 static char folder[] = "/dev/shm/gamut-fuzz-XXXXXX";
-static unsigned long long accepted, refused, read_whole;
+static unsigned long long accepted, refused, read_whole, waits_found;
 
 static const char *path_of(const char *name)
 {
@@ -166,7 +167,7 @@ static void mutate_raw(struct text *t, struct random *r)
             break;
         case 3: /* another kind of record, if a record's second word is here */
             word = word_at(t, at);
-            word ^= (word ^ random_below(r, RAW_KINDS) << 32) & UINT64_C(0xffff00000000);
+            word ^= (word ^ random_below(r, RAW_KINDS) << 40) & UINT64_C(0xff0000000000);
             break;
         default: /* another handle, number or stamp of this recording */
             break;
@@ -269,6 +270,22 @@ static void check_text(const char *trace, const struct trace_totals *totals)
         give_up("the text of a trace gives another trace", &error);
 }
 
+/* Who waited in a trace that is read to its end, if it has the times and commands that this takes. */
+static void check_waits(const char *trace, struct random *r)
+{
+    struct trace_reader *reader;
+    struct error error = {0};
+    struct waits waits;
+    if (trace_open(trace, &reader, &error))
+        give_up("a trace that was read is gone", &error);
+    const int code = waits_read(reader, random_below(r, 2) ? "caching" : NULL, &waits, &error);
+    waits_found += code == 0;
+    if (code == ERR_PARSE || code == ERR_IO || code == ERR_INTERNAL)
+        give_up("the waits of a trace that was read", &error);
+    waits_free(&waits);
+    trace_close(reader);
+}
+
 /* Damages the trace; it may be refused, but must not do harm. */
 static void check_damage(const char *trace, struct random *r)
 {
@@ -282,8 +299,12 @@ static void check_damage(const char *trace, struct random *r)
     else
         mutate_chunk(&file, r);
     must_write(&file, "damaged.trace");
-    read_whole += read_all(path_of("damaged.trace"), &totals, &error) == 0;
     text_free(&file);
+    if (read_all(path_of("damaged.trace"), &totals, &error))
+        return;
+    read_whole++;
+    if (random_below(r, 4) == 0)
+        check_waits(path_of("damaged.trace"), r);
 }
 
 static void round_of(const struct text *log, struct random *r)
@@ -306,6 +327,7 @@ static void round_of(const struct text *log, struct random *r)
     if (read_all(path_of("trace.trace"), &totals, &error))
         give_up("an imported trace is not read", &error);
     check_text(path_of("trace.trace"), &totals);
+    check_waits(path_of("trace.trace"), r);
     for (int i = 0; i < 20; i++)
         check_damage(path_of("trace.trace"), r);
 }
@@ -331,8 +353,9 @@ int main(int argc, char **argv)
     struct random r = {seed};
     for (unsigned long long i = 0; i < count; i++)
         round_of(&logs[i % log_count], &r);
-    printf("fuzz_trace: %llu logs imported, %llu refused; %llu damaged traces read\n", accepted,
-           refused, read_whole);
+    printf("fuzz_trace: %llu logs imported, %llu refused; %llu damaged traces read, and the waits "
+           "of %llu\n",
+           accepted, refused, read_whole, waits_found);
     for (unsigned i = 0; i < log_count; i++)
         text_free(&logs[i]);
     free(logs);

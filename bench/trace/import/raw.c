@@ -786,6 +786,7 @@ static void put_phase(struct raw_import *r, const struct device *device, const c
     struct trace_event e = event_of(r, device, kind);
     e.call_ns = 0;
     e.name = *name ? trace_name(writer, name) : 0;
+    e.queue = trace_queue(writer, "0"); /* there may be no command */
     trace_writer_info(writer)->knows[TRACE_KNOWS_phases] = true;
     import_event(device->stream, &e);
 }
