@@ -29,8 +29,6 @@ static inline void insert_free(struct fit_range *r, struct fit_node *n)
 {
     const struct list_index at = list_of(n->size);
     struct fit_node **head = &r->lists[at.first][at.second], *next = *head;
-    n->is_free = true;
-    n->prev_free = NULL;
     n->next_free = next;
     if (next)
         next->prev_free = n;
@@ -44,19 +42,19 @@ static inline void remove_head(struct fit_range *r, struct list_index at, struct
 {
     struct fit_node *next = head->next_free;
     r->lists[at.first][at.second] = next;
-    if (next) {
-        next->prev_free = NULL;
+    if (next)
         return;
-    }
     r->second_level[at.first] &= ~(UINT32_C(1) << at.second);
     if (r->second_level[at.first] == 0)
         r->first_level &= ~(UINT64_C(1) << at.first);
 }
 
-static inline void remove_free(struct fit_range *r, struct fit_node *n)
+/* Removes a node of this size. */
+static inline void remove_free(struct fit_range *r, struct fit_node *n, uint64_t size)
 {
-    if (!n->prev_free) {
-        remove_head(r, list_of(n->size), n);
+    const struct list_index at = list_of(size);
+    if (r->lists[at.first][at.second] == n) {
+        remove_head(r, at, n);
         return;
     }
     n->prev_free->next_free = n->next_free;
@@ -90,7 +88,7 @@ static struct fit_node *take_from_own_list(struct fit_range *r, uint64_t size)
     while (n && n->size < size)
         n = n->next_free;
     if (n)
-        remove_free(r, n);
+        remove_free(r, n, n->size);
     return n;
 }
 
@@ -103,13 +101,11 @@ static inline struct fit_node *new_node(struct fit_range *r, uint64_t start, uin
     return n;
 }
 
-static inline void link_before(struct fit_node *n, struct fit_node *next)
+static inline void link_nodes(struct fit_node *prev, struct fit_node *next)
 {
-    n->prev = next->prev;
-    n->next = next;
-    if (n->prev)
-        n->prev->next = n;
-    next->prev = n;
+    if (prev)
+        prev->next = next;
+    next->prev = prev;
 }
 
 static struct fit_node *take_from_tail(struct fit_range *r, uint64_t size)
@@ -119,7 +115,9 @@ static struct fit_node *take_from_tail(struct fit_range *r, uint64_t size)
         return NULL;
     struct fit_node *n = new_node(r, tail->start, size);
     n->is_free = false;
-    link_before(n, tail);
+    n->free_before = n->free_after = 0;
+    link_nodes(tail->prev, n);
+    link_nodes(n, tail);
     tail->start += size;
     tail->size -= size;
     return n;
@@ -128,12 +126,20 @@ static struct fit_node *take_from_tail(struct fit_range *r, uint64_t size)
 /* Keeps the first `size` units of a node that was taken from a list; the rest stays free. */
 static inline void keep_first(struct fit_range *r, struct fit_node *n, uint64_t size)
 {
+    const uint64_t rest_size = n->size - size;
     n->is_free = false;
-    if (n->size == size)
+    n->free_before = 0;
+    n->free_after = rest_size;
+    if (n->prev)
+        n->prev->free_after = 0;
+    n->next->free_before = rest_size;
+    if (rest_size == 0)
         return;
-    struct fit_node *rest = new_node(r, n->start + size, n->size - size);
+    struct fit_node *rest = new_node(r, n->start + size, rest_size);
     n->size = size;
-    link_before(rest, n->next);
+    rest->is_free = true;
+    link_nodes(rest, n->next);
+    link_nodes(n, rest);
     insert_free(r, rest);
 }
 
@@ -158,35 +164,44 @@ struct fit_node *fit_take(struct fit_range *r, enum fit_order order, uint64_t si
     return n;
 }
 
-/* Adds `n`, which is in no list, to the node after it. */
-static inline struct fit_node *join_node(struct fit_range *r, struct fit_node *n)
+/* Adds a node that is in no list to the tail, which follows it. */
+static void join_tail(struct fit_range *r, struct fit_node *n)
 {
-    struct fit_node *next = n->next;
-    next->start = n->start;
-    next->size += n->size;
-    next->prev = n->prev;
+    r->tail->start = n->start;
+    r->tail->size += n->size;
+    link_nodes(n->prev, r->tail);
     if (n->prev)
-        n->prev->next = next;
+        n->prev->free_after = 0;
     slab_give(r->nodes, n);
-    return next;
 }
 
 void fit_put_back(struct fit_node *n)
 {
     struct fit_range *r = n->range;
     struct fit_node *prev = n->prev, *next = n->next;
+    const uint64_t before = n->free_before, after = n->free_after;
     r->free += n->size;
-    if (prev && prev->is_free) {
-        remove_free(r, prev);
-        join_node(r, prev);
+    n->start -= before;
+    n->size += before + after;
+    if (before) {
+        remove_free(r, prev, before);
+        link_nodes(prev->prev, n);
+        slab_give(r->nodes, prev);
     }
-    if (next->is_free) {
-        if (next != r->tail)
-            remove_free(r, next);
-        n = join_node(r, n);
+    if (after) {
+        remove_free(r, next, after);
+        link_nodes(n, next->next);
+        slab_give(r->nodes, next);
     }
-    if (n != r->tail)
-        insert_free(r, n);
+    if (n->next == r->tail) {
+        join_tail(r, n);
+        return;
+    }
+    n->is_free = true;
+    if (n->prev)
+        n->prev->free_after = n->size;
+    n->next->free_before = n->size;
+    insert_free(r, n);
 }
 
 void fit_open(struct fit_range *r, uint64_t size, struct slab *nodes)
@@ -215,6 +230,10 @@ static unsigned check_nodes(const struct fit_range *r, uint64_t *free_count)
         broken += n->size > end || n->start != end - n->size;
         broken += n->size == 0 && n != r->tail;
         broken += n->is_free && next && next->is_free;
+        broken +=
+            !n->is_free && n->free_before != (n->prev && n->prev->is_free ? n->prev->size : 0);
+        broken +=
+            !n->is_free && n->free_after != (next->is_free && next != r->tail ? next->size : 0);
         free += n->is_free ? n->size : 0;
         *free_count += n->is_free && n != r->tail;
         end = n->start;
@@ -234,7 +253,8 @@ static unsigned check_lists(const struct fit_range *r, uint64_t *listed_count)
             for (const struct fit_node *n = r->lists[f][s]; n; prev = n, n = n->next_free) {
                 struct list_index at = list_of(n->size);
                 broken += at.first != f || at.second != s;
-                broken += !n->is_free || n->range != r || n->prev_free != prev || n == r->tail;
+                broken +=
+                    !n->is_free || n->range != r || n == r->tail || (prev && n->prev_free != prev);
                 ++*listed_count;
             }
         }

@@ -5,7 +5,10 @@
  * size: exact below 32 units, above in 32 steps between two powers of two. Two levels of bitmaps
  * find the next list that has any. No two free nodes are side by side.
  *
- * Nodes and lists lie outside the range, which may be memory that the host cannot reach.
+ * Nodes and lists lie outside the range, which may be memory that the host cannot reach. Where many
+ * nodes are live, most lie outside the processor's cache, too. So a node in use says how many free
+ * units its neighbours have: all that decides what comes next is in the freed node's own line of the
+ * cache, and the neighbours are only linked, which the processor does not wait for.
  */
 #ifndef GAMUT_ALLOC_SEGREGATED_FIT_H
 #define GAMUT_ALLOC_SEGREGATED_FIT_H
@@ -23,10 +26,18 @@ enum {
 
 struct fit_node {
     struct fit_node *prev, *next; /* by address; none before the first or after the tail */
-    struct fit_node *prev_free, *next_free; /* in its list; only of a free node, not of the tail */
+    union {
+        struct { /* of a free node, not of the tail: in its list */
+            struct fit_node *prev_free, *next_free; /* prev_free is not set in the head of a list */
+        };
+        struct { /* of a node in use: units of the node before and after it that are free, and not
+                  * the tail's; 0: the neighbour is in use */
+            uint64_t free_before, free_after;
+        };
+    };
     struct fit_range *range;
     uint64_t start, size; /* units */
-    bool is_free;         /* always true of the tail */
+    bool is_free;         /* for the check alone; always true of the tail */
 };
 
 struct fit_range {
