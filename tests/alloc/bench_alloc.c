@@ -3,6 +3,11 @@
  *
  * A strategy that searches all it holds may take milliseconds a pair. No figure takes longer than
  * its budget; where the budget allows too few pairs, there is none.
+ *
+ * "null" is the harness itself: it comes first in each table. "two reads" is what the processor's
+ * cache costs at the least where blocks are joined with their neighbours: the record of the freed
+ * block, and then that of a neighbour, whose place only the first one says. A record is a line of
+ * the cache, and there are half as many again as live blocks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +17,7 @@
 #include "base/sort.h"
 #include "used_heap.h"
 
-static const char *const every_spec[] = {"null",
-                                         "raw",
+static const char *const every_spec[] = {"raw",
                                          "pool",
                                          "tagged",
                                          "tagged:walk=list",
@@ -99,6 +103,40 @@ static struct figure figure_of(const char *spec, enum heap_use use, size_t live_
     return figure;
 }
 
+struct record {
+    _Alignas(64) struct record *next;
+};
+
+/* Two reads of records that are linked in one random circle. */
+static double two_reads_ns(size_t live_count)
+{
+    const size_t count = live_count + live_count / 2;
+    struct arena arena = {0};
+    struct random random = {0};
+    struct record *records = arena_alloc(&arena, count * sizeof *records);
+    for (size_t i = 0; i < count; i++)
+        records[i].next = &records[i];
+    for (size_t i = count - 1; i > 0; i--) { /* Sattolo's shuffle has one cycle */
+        struct record **a = &records[i].next, **b = &records[random_below(&random, i)].next;
+        struct record *swapped = *a;
+        *a = *b;
+        *b = swapped;
+    }
+    struct record *at = records;
+    uint64_t ns[BATCHES_MOST];
+    for (size_t b = 0; b < BATCHES_MOST; b++) {
+        const uint64_t start = processor_ns();
+        for (size_t i = 0; i < BATCH_PAIRS_MOST; i++) {
+            at = at->next->next;
+            __asm__ volatile("" : "+r"(at)); /* or the loop would go, whose result nothing uses */
+        }
+        ns[b] = processor_ns() - start;
+    }
+    arena_free(&arena);
+    sort_u64(ns, BATCHES_MOST);
+    return (double)ns[BATCHES_MOST / 2] / BATCH_PAIRS_MOST;
+}
+
 static void print_ns(double ns)
 {
     if (ns < 0)
@@ -123,12 +161,24 @@ static void print_row(const char *spec, enum heap_use use)
     printf(" %7.2f\n", figures[THOUSAND].calls);
 }
 
+static void print_reads(void)
+{
+    double ns[LIVE_COUNTS];
+    printf("%-24s", "two reads");
+    for (size_t l = 0; l < LIVE_COUNTS; l++)
+        print_ns(ns[l] = two_reads_ns(live_counts[l]));
+    printf(" %7.1f\n", ns[MILLION] / ns[THOUSAND]);
+}
+
 static void print_table(enum heap_use use, const char *const *specs, size_t count)
 {
     printf("\n%s\n%-24s", titles[use], "live");
     for (size_t l = 0; l < LIVE_COUNTS; l++)
         printf(" %11zu", live_counts[l]);
     printf(" %7s %7s\n", "growth", "calls");
+    print_row("null", use);
+    if (use == HEAP_MIXED)
+        print_reads();
     for (size_t i = 0; i < count; i++)
         print_row(specs[i], use);
 }

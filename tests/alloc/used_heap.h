@@ -7,6 +7,7 @@
 #define GAMUT_TESTS_ALLOC_USED_HEAP_H
 
 #include "alloc/allocator.h"
+#include "base/arena.h"
 #include "base/random.h"
 
 enum heap_use {
@@ -28,8 +29,9 @@ struct used_heap {
     struct allocator allocator;
     struct random random;
     size_t live_count;
-    struct used_block *live;
-    char *sites; /* one for each block that was live at first */
+    struct arena arena;
+    struct used_block *live, *next; /* next: to be freed */
+    char *sites;                    /* one for each block that was live at first */
     size_t site_count;
 };
 
