@@ -369,11 +369,15 @@ static void check_timer(const struct doctor_facts *facts, struct doctor_row *row
 {
     const bool is_slow = facts->timer_ns > slow_timer_ns;
     const char *source = facts->host.clocksource;
-    found(row, is_slow ? DOCTOR_WARN : DOCTOR_PASS,
-          is_slow ? "choose a clock source that needs no system call, such as tsc" : NULL,
-          "a reading takes %llu ns, its smallest step is %llu ns%s%s",
-          (unsigned long long)facts->timer_ns, (unsigned long long)facts->timer_step_ns,
-          *source ? ", source " : "", source);
+    found(
+        row, is_slow ? DOCTOR_WARN : DOCTOR_PASS,
+        is_slow ? "choose a clock source that needs no system call, such as tsc" : NULL,
+        "a reading takes %llu ns, its smallest step is %llu ns%s%s; a timed call of the driver has "
+        "%.1f ns for %s%s in it",
+        (unsigned long long)facts->timer_ns, (unsigned long long)facts->timer_step_ns,
+        *source ? ", source " : "", source, facts->clock.span_ns,
+        facts->clock.counter ? "reading " : "",
+        facts->clock.counter ? facts->clock.counter : "clock_gettime");
 }
 
 /* Some settings of the drivers change times. The others are only listed. */

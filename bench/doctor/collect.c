@@ -259,6 +259,7 @@ void doctor_collect(const char *results, struct doctor_facts *facts)
     context_read_host("", &facts->host); /* host and GPUs first: the rest makes load */
     collect_gpus(facts);
     facts->timer_ns = clock_reading_ns(&facts->timer_step_ns);
+    clock_measure_cost(&facts->clock);
     collect_build(facts);
     doctor_collect_folder(results, &facts->results);
     doctor_collect_programs(facts);

@@ -74,6 +74,7 @@ struct doctor_facts {
     char nvml_why_not[1000];          /* why NVML gives no facts; "" if it does */
     bool has_nvidia_node;             /* /dev/nvidiactl: NVIDIA's kernel driver is loaded */
     uint64_t timer_ns, timer_step_ns; /* from clock_reading_ns */
+    struct clock_cost clock;
     struct doctor_folder results;
     struct doctor_program gnuplot, compiler;
     char scripts[512]; /* the folder of the charts' scripts; "" if it does not exist */

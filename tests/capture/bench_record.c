@@ -196,6 +196,7 @@ int main(int argc, char **argv)
     program[length > 0 ? length : 0] = 0;
     if (!mkdtemp(folder))
         return 1;
+    clock_print_cost(stdout);
     int code = 0;
     for (unsigned turn = 0; !code && turn < TURNS; turn++)
         for (unsigned way = 0; !code && way < WAYS; way++) {

@@ -2,6 +2,7 @@
  * before the first request that finds no room. */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "device_heap/heap.h"
 #include "experiment/heap_churn.h"
 
@@ -14,6 +15,7 @@ static const struct {
 
 int main(void)
 {
+    clock_print_cost(stdout);
     printf("%-10s %-8s %10s %8s %10s %10s %10s\n", "sizes", "policy", "filled", "least", "live",
            "visits/op", "ns/op");
     for (unsigned l = 0; l < sizeof loads / sizeof *loads; l++)

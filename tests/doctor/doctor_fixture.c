@@ -74,6 +74,7 @@ struct doctor_facts fit_machine(void)
         .has_nvidia_node = true,
         .timer_ns = 20,
         .timer_step_ns = 1,
+        .clock = {.counter = "tsc", .span_ns = 16.5, .system_span_ns = 40},
         .results = {.path = "results",
                     .exists = true,
                     .filesystem = "ext4",

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "merge/merge.h"
@@ -126,6 +127,7 @@ int main(int argc, char **argv)
 {
     unsigned arrays = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 5000;
     struct program *once = read_program(arrays), *twice = read_program(2 * arrays);
+    clock_print_cost(stdout);
     printf("%u statements, %u names; twice: %u\n", statements(&once->funs[0].body),
            once->funs[0].name_count, statements(&twice->funs[0].body));
     printf("%-16s %10s %12s %8s %8s\n", "set", "seconds", "twice takes", "ratio", "merged");

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/json_rules.h"
 #include "base/text.h"
 #include "base/tree.h"
@@ -69,13 +68,11 @@ json_t *context_env(void)
     return env;
 }
 
-json_t *context_clock(void)
+json_t *context_clock(const struct clock_cost *cost)
 {
-    struct clock_cost cost;
-    clock_measure_cost(&cost);
-    return tree_pack("{s:o, s:o, s:o, s:o}", "counter", tree_text_or_null(cost.counter), "why_not",
-                     tree_text_or_null(cost.why_not), "span_ns", tree_number(cost.span_ns),
-                     "system_span_ns", tree_number(cost.system_span_ns));
+    return tree_pack("{s:o, s:o, s:o, s:o}", "counter", tree_text_or_null(cost->counter), "why_not",
+                     tree_text_or_null(cost->why_not), "span_ns", tree_number(cost->span_ns),
+                     "system_span_ns", tree_number(cost->system_span_ns));
 }
 
 /* Copies the text after `key` and its separator from the first line of the file that starts with

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 /* Facts about a device, as in a result file. "" and 0 stand for unknown. */
 struct record_device {
     char id[96]; /* the `device` of a case key */
@@ -59,8 +61,8 @@ void context_read_host(const char *root, struct record_host *host);
 json_t *context_tool(void);
 /* The environment variables CUDA_*, OCL_*, POCL_* and OMP_*. */
 json_t *context_env(void);
-/* What the harness's own reading of the clock costs: struct clock_cost. Measures it. */
-json_t *context_clock(void);
+/* What the harness's own reading of the clock costs. */
+json_t *context_clock(const struct clock_cost *cost);
 /* Reads the host's facts and returns them with the machine's id. `devices` are all that were found
  * on the machine, used or not: the id does not depend on the selection. */
 json_t *context_host(const struct record_device *devices, size_t count);

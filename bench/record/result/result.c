@@ -66,16 +66,18 @@ static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
 
 int result_create(struct result *result, const struct result_run *run, struct error *error)
 {
+    struct clock_cost clock;
     *result = (struct result){.started_ns = clock_ns()};
     if (run->seed >> 53)
         return error_set(error, ERR_USAGE, "the seed %" PRIu64 " is too large: use one below 2^53",
                          run->seed);
+    clock_measure_cost(&clock);
     result->root =
         tree_pack("{s:{s:s, s:s}, s:o, s:{s:o, s:o, s:[], s:o, s:o}, s:o, s:[], s:[]}", "schema",
                   "name", RESULT_SCHEMA_NAME, "version", RESULT_SCHEMA_VERSION, "run",
                   run_facts(run, result->started_ns), "context", "tool", context_tool(), "host",
-                  context_host(NULL, 0), "devices", "env", context_env(), "clock", context_clock(),
-                  "metrics", metrics(), "summary", "cases");
+                  context_host(NULL, 0), "devices", "env", context_env(), "clock",
+                  context_clock(&clock), "metrics", metrics(), "summary", "cases");
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "merge/pack/pack.h"
 #include "tests/merge/pack/pack_check.h"
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
     const double limit_s = argc > 1 ? atof(argv[1]) : 1;
     struct pack_buffer *buffers = must_alloc(MOST * sizeof *buffers);
     int64_t *offset = must_alloc(MOST * sizeof *offset);
+    clock_print_cost(stdout);
     printf("plans proved optimal in under %g s, and the time of these\n", limit_s);
     printf("%-32s %10s %12s %12s\n", "", "solved", "median", "slowest");
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)

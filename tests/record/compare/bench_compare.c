@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "record/compare/compare.h"
 #include "record/result/result.h"
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
     struct compare_options options = {
         .alpha = 0.05, .threshold = 0.02, .gates = gates_default(0.02)};
     struct error error;
+    clock_print_cost(stdout);
     double start = seconds();
     if (compare_results(&files[0], &files[1], 1, &options, &comparison, &error)) {
         fprintf(stderr, "bench_compare: %s\n", error.text);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "run/replay/lifetimes.h"
 #include "run/plan/plan.h"
 #include "tests/run/replay/served.h"
@@ -214,6 +215,7 @@ int main(void)
     char folder[] = "/tmp/bench_planned.XXXXXX";
     if (!mkdtemp(folder))
         return 1;
+    clock_print_cost(stdout);
     measure(folder, "steady");
     printf("\n");
     measure(folder, "alternating");
