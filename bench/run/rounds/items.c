@@ -1,5 +1,6 @@
 #include "run/rounds/items.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,23 @@ struct items {
     char why[1024]; /* the reason that the worker sent for its end */
     uint64_t deadline_ns;
 };
+
+void items_case_round(const struct case_key *key, unsigned round, size_t slot, const json_t *line,
+                      enum case_status status, const char *reason, struct case_round *ended)
+{
+    struct error error = {0};
+    *ended = (struct case_round){0};
+    if (line && !case_round_from_json(json_object_get(line, "round"), ended, &error))
+        return;
+    *ended = (struct case_round){.key = *key,
+                                 .round = round,
+                                 .slot = (unsigned)slot,
+                                 .status = line ? CASE_error : status,
+                                 .worst_error = NAN,
+                                 .traffic_bytes = NAN};
+    snprintf(ended->reason, sizeof ended->reason, "%.*s", (int)sizeof ended->reason - 1,
+             line ? error.text : reason);
+}
 
 void items_order(uint64_t seed, unsigned round, size_t count, unsigned *order)
 {

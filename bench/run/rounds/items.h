@@ -70,6 +70,11 @@ struct items_hooks {
 int items_run(const struct items_options *options, const struct items_hooks *hooks,
               bool *interrupted, struct error *error);
 
+/* For the hook `ended` where items are cases. The round of the worker's line, or, without one that can be read, a round of
+ * `key` that failed with `status` and `reason`. The caller calls case_round_free. */
+void items_case_round(const struct case_key *key, unsigned round, size_t slot, const json_t *line,
+                      enum case_status status, const char *reason, struct case_round *ended);
+
 /* Shuffles the numbers of `count` items for a round: order[position] is an item's number. */
 void items_order(uint64_t seed, unsigned round, size_t count, unsigned *order);
 

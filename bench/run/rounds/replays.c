@@ -49,22 +49,9 @@ static enum case_status case_ended(void *context, const struct items_state *stat
                                    const json_t *line, enum case_status status, const char *reason)
 {
     const struct session *s = context;
-    struct error error = {0};
-    struct case_round round = {0};
-    if (line && case_round_from_json(json_object_get(line, "round"), &round, &error)) {
-        status = CASE_error;
-        reason = error.text;
-        line = NULL;
-    }
-    if (!line) {
-        round = (struct case_round){.key = s->cases[index_at(state)].key,
-                                    .round = state->round,
-                                    .slot = (unsigned)state->position,
-                                    .status = status,
-                                    .worst_error = NAN,
-                                    .traffic_bytes = NAN};
-        snprintf(round.reason, sizeof round.reason, "%.1023s", reason);
-    }
+    struct case_round round;
+    items_case_round(&s->cases[index_at(state)].key, state->round, state->position, line, status,
+                     reason, &round);
     const json_t *notes = json_object_get(line, "notes");
     s->watcher->ended(s->watcher->context, state, index_at(state), &round,
                       json_string_value(notes));

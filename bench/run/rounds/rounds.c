@@ -1,7 +1,6 @@
 #include "run/rounds/rounds.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,23 +130,9 @@ static enum case_status case_ended(void *context, const struct items_state *stat
 {
     struct rounds *r = context;
     const struct case_key *key = key_at(r, state, state->position);
-    struct error error = {0};
-    struct case_round round = {0};
-    if (line && case_round_from_json(json_object_get(line, "round"), &round, &error)) {
-        status = CASE_error;
-        reason = error.text;
-        line = NULL;
-    }
-    if (!line) {
-        round = (struct case_round){.key = *key,
-                                    .round = r->options->first_round + state->round,
-                                    .slot = (unsigned)state->position,
-                                    .status = status,
-                                    .worst_error = NAN,
-                                    .traffic_bytes = NAN};
-        snprintf(round.reason, sizeof round.reason, "%.*s", (int)sizeof round.reason - 1,
-                 status == CASE_skipped && *r->lost ? r->lost : reason);
-    }
+    struct case_round round;
+    items_case_round(key, r->options->first_round + state->round, state->position, line, status,
+                     status == CASE_skipped && *r->lost ? r->lost : reason, &round);
     if (json_is_true(json_object_get(line, "lost")))
         snprintf(r->lost, sizeof r->lost,
                  "not run in this round: %s/%s (%s, %s, %s) lost the device %s: %.*s",
