@@ -8,6 +8,7 @@
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/traces.h"
 #include "device/device.h"
 #include "experiment/experiment.h"
 #include "merge/list.h"
@@ -164,6 +165,13 @@ static void offer_list(struct answer *a, int list)
     const char *name;
     for (size_t i = 0; (name = lists[list].name(&a->catalogue, i)); i++)
         offer(a, name, strlen(name), "");
+    if (lists[list].name == suite_at) {
+        struct traces suites;
+        traces_suites(&suites);
+        for (unsigned i = 0; i < suites.count; i++)
+            offer(a, suites.paths[i], strlen(suites.paths[i]), "");
+        traces_free(&suites);
+    }
     if (lists[list].has_all && a->kind == KIND_LIST)
         offer(a, "all", 3, "");
 }

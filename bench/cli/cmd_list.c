@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
+#include "cli/traces.h"
 #include "experiment/experiment.h"
 #include "merge/list.h"
 #include "merge/merge.h"
@@ -17,6 +18,7 @@
 #include "base/tree.h"
 #include "residency/residency.h"
 #include "run/select/catalogue.h"
+#include "run/replay/cases.h"
 #include "run/rounds/devices.h"
 #include "run/select/select.h"
 #include "run/select/suite.h"
@@ -212,6 +214,29 @@ static int list_metrics(json_t *root, struct error *error)
     return 0;
 }
 
+/* Suites of recorded applications are folders beside the binary; their rows are the traces. */
+static int list_trace_suites(json_t *list, struct error *error)
+{
+    struct traces suites;
+    int code = 0;
+    traces_suites(&suites);
+    for (unsigned i = 0; i < suites.count && !code; i++) {
+        struct traces all = {0};
+        json_t *names = add_list(
+            add_item(list, suites.paths[i], "Traces of applications, for gamut replay --suite"),
+            "rows");
+        code = traces_of_suite(suites.paths[i], &all, error);
+        for (unsigned k = 0; k < all.count && !code; k++) {
+            char name[64];
+            code = replay_trace_name(all.paths[k], name, error);
+            tree_append(names, tree_text(code ? "" : name));
+        }
+        traces_free(&all);
+    }
+    traces_free(&suites);
+    return code;
+}
+
 static int list_suites(json_t *root, struct error *error)
 {
     struct catalogue catalogue;
@@ -230,7 +255,7 @@ static int list_suites(json_t *root, struct error *error)
         suite_close(&suite);
     }
     catalogue_close(&catalogue);
-    return code;
+    return code ? code : list_trace_suites(list, error);
 }
 
 static int list_charts(json_t *root, struct error *error)

@@ -84,6 +84,22 @@ bool traces_is_suite(const char *name)
     return is;
 }
 
+void traces_suites(struct traces *suites)
+{
+    struct text folder = {0};
+    struct dirent **files = NULL;
+    *suites = (struct traces){0};
+    text_own_folder(&folder, "suites");
+    const int count = scandir(folder.data, &files, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        if (traces_is_suite(files[i]->d_name))
+            add(suites, arena_printf(&suites->arena, "%s", files[i]->d_name));
+        free(files[i]);
+    }
+    free(files);
+    text_free(&folder);
+}
+
 void traces_free(struct traces *traces)
 {
     arena_free(&traces->arena);

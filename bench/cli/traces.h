@@ -21,6 +21,8 @@ int traces_named(const struct command_line *line, struct traces *traces, struct 
 int traces_of_suite(const char *name, struct traces *traces, struct error *error);
 /* Whether a suite consists of traces. */
 bool traces_is_suite(const char *name);
+/* All such suites: their names instead of paths. The caller calls traces_free. */
+void traces_suites(struct traces *suites);
 
 /* The strategies that a list names for traces. */
 struct trace_strategies {

@@ -42,6 +42,7 @@ offers "smoke medium" run -d ""
 offers "host cuda opencl all best" run --device ""
 offers "last-use scope" run --release ""
 offers "seed-impact" run --suite s
+offers "real" replay --suite r
 offers "workloads strategies" list ""
 offers "bash zsh" completion ""
 offers "run plan !result.json" help ""

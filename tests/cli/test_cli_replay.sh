@@ -43,6 +43,9 @@ done
 [ "$(cat "$folder"/*.trace | wc -c)" -lt 1000000 ] || fail "the suite has more than 1 MB"
 expect 0 "11 ok" replay gnn.trace --suite real -s raw --no-save
 expect 2 "replay --suite real" run --suite real
+expect 0 '' list suites
+has '^real '
+has '^ *rows: cupy, ffmpeg, jax, lightgbm, opencv, openmm, pyclesperanto, pyopencl, tinygrad, torch$'
 expect 2 "there is no suite of traces 'none'" replay --suite none
 expect 2 "there is no suite of traces" replay --suite ../tests
 expect 2 "needs TRACE" replay
