@@ -8,6 +8,7 @@ void analysis_open(struct analysis *a, struct merge *m, unsigned how)
     a->map = memory_map_new(a->o, how);
     a->numbers = numbers_new(m->fun, m->options.values, m->options.readings);
     a->sizes = sizes_open(m->program, m->fun, 0);
+    numbers_bound(a->numbers, a->map, a->sizes);
     a->kernels = arena_alloc(&a->arena, a->o->position_count * sizeof *a->kernels);
     if (m->options.veto)
         bound_open(&a->bound, a->map, a->numbers);

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "merge/numbers.h"
+#include "merge/analysis.h"
 #include "merge/list.h"
 
 #define PASSES(...) ((const struct merge_ops *const[]){__VA_ARGS__, NULL})
@@ -80,6 +80,7 @@ struct candidate {
     const struct stem *base; /* may be NULL */
     const struct method *method;
     struct merge_needs needs;
+    int64_t kept_bytes; /* UNKNOWN_BYTES until they are asked for */
 };
 
 struct search {
@@ -173,27 +174,28 @@ static int run_passes(struct search *s, struct candidate *c, int64_t time_limit_
 
 /* ---- the best of them ------------------------------------------------------------------------ */
 
-static bool take_needs(const struct search *s, const struct fun *fun, enum merge_hold hold,
+static bool take_needs(const struct search *s, const struct merge *m, enum merge_hold hold,
                        struct merge_needs *needs)
 {
-    struct merge_options options = s->m->options;
     if (s->counts)
-        return options.count(options.count_context, fun, hold, needs);
-    options.hold = hold;
-    *needs = (struct merge_needs){.peak_bytes = held_peak(fun, &options).most};
+        return m->options.count(m->options.count_context, m->fun, hold, needs);
+    *needs = (struct merge_needs){.peak_bytes = held_peak(m, hold).most};
     return true;
 }
 
 /* What an allocator needs that keeps what was freed and serves no other size with it, as `pool`
  * does, is nearer to the bytes held if blocks are freed at the end of their scope. */
-static int64_t kept_bytes(const struct search *s, const struct candidate *c)
+static int64_t kept_bytes(const struct search *s, struct candidate *c)
 {
     struct merge_needs needs = {0};
-    take_needs(s, c->merge->fun, MERGE_HELD_TO_SCOPE_END, &needs);
-    return needs.peak_bytes;
+    if (c->kept_bytes == UNKNOWN_BYTES) {
+        take_needs(s, c->merge, MERGE_HELD_TO_SCOPE_END, &needs);
+        c->kept_bytes = needs.peak_bytes;
+    }
+    return c->kept_bytes;
 }
 
-static bool is_better(const struct search *s, const struct candidate *a, const struct candidate *b)
+static bool is_better(const struct search *s, struct candidate *a, struct candidate *b)
 {
     const struct merge_needs *x = &a->needs, *y = &b->needs;
     if (!b->merge)
@@ -213,10 +215,10 @@ static bool is_better(const struct search *s, const struct candidate *a, const s
 static int try_method(struct search *s, size_t method, int64_t time_limit_ns, bool *uncounted,
                       struct error *error)
 {
-    struct candidate c = {.method = &methods[method]};
+    struct candidate c = {.method = &methods[method], .kept_bytes = UNKNOWN_BYTES};
     s->tried[method] = true;
     const int code = run_passes(s, &c, time_limit_ns, error);
-    *uncounted = !code && !take_needs(s, c.merge->fun, s->m->options.hold, &c.needs);
+    *uncounted = !code && !take_needs(s, c.merge, s->m->options.hold, &c.needs);
     if (code || *uncounted || !is_better(s, &c, &s->best)) {
         merge_free(c.merge);
         return code;
@@ -276,6 +278,28 @@ static void end_search(struct search *s)
     }
 }
 
+/* "a_mem, b_mem (at most 400 B)": the blocks whose sizes are not known, or NULL. */
+static const char *list_uncounted(struct merge *m)
+{
+    struct analysis a;
+    char *list = NULL;
+    analysis_open(&a, m, 0);
+    for (unsigned b = 0; b < a.map->block_count; b++) {
+        const int block = a.map->blocks[b];
+        const int64_t bytes = a.numbers->bytes[block];
+        char bound[64] = "", size[32];
+        if (!a.map->of[block].alloc || !a.numbers->reached[block] ||
+            (bytes != UNKNOWN_BYTES && !a.numbers->bounded[block]))
+            continue;
+        if (bytes != UNKNOWN_BYTES)
+            snprintf(bound, sizeof bound, " (at most %s)", text_bytes(size, (uint64_t)bytes));
+        list = arena_printf(&m->program->arena, "%s%s%s%s", list ? list : "", list ? ", " : "",
+                            m->fun->names[block].text, bound);
+    }
+    analysis_close(&a);
+    return list;
+}
+
 /* Moves the program and the decisions of the best into `m`, whose own program is an untouched copy,
  * with all that the program shares with its bases. */
 static void adopt(struct merge *m, struct search *s)
@@ -289,6 +313,7 @@ static void adopt(struct merge *m, struct search *s)
     m->pass = own.pass;
     m->chosen = s->best.method->name;
     m->estimated = !s->counts && own.options.values;
+    m->uncounted = m->estimated ? list_uncounted(m) : NULL;
     *best = own; /* for end_search to free */
 }
 

@@ -682,7 +682,8 @@ static void apply_candidate(struct coalescer *c, const struct candidate *k)
 }
 
 /* The veto: tries the bytes alive with the source's blocks in the destination's. A block counts with
- * the size of the block that it has become part of. */
+ * the size of the block that it has become part of. Without that size only copies pay, which are as
+ * large as what they copy. */
 static bool coalesce_pays(struct coalescer *c, const struct candidate *k)
 {
     if (!c->a.m->options.veto)
@@ -692,7 +693,7 @@ static bool coalesce_pays(struct coalescer *c, const struct candidate *k)
     struct spans together = {0};
     int64_t target_bytes = c->a.numbers->bytes[target];
     if (target_bytes == UNKNOWN_BYTES)
-        return true;
+        return k->stm->kind == STM_COPY;
     bound_begin(&c->a.bound);
     for (int part = target; part != NO_NAME; part = c->next_part[part])
         spans_join(&together, &moments[part]);
@@ -916,7 +917,7 @@ static void try_extensions(struct attempt *t, const struct merge *m, unsigned ex
     t->merge.fun = &t->merge.program->funs[0];
     t->merge.options.extensions = extensions;
     run_over(&t->merge, false, preferred, &t->list);
-    t->peak = held_peak(t->merge.fun, &t->merge.options);
+    t->peak = held_peak(&t->merge, m->options.hold);
 }
 
 static void drop(struct attempt *t)

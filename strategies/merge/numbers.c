@@ -207,6 +207,7 @@ struct numbers *numbers_new(const struct fun *fun, const union scalar *values,
     struct walk w = {.fun = fun, .n = n, .readings = readings};
     w.reads = arena_alloc(&n->arena, fun->name_count * sizeof *w.reads);
     n->bytes = arena_alloc(&n->arena, fun->name_count * sizeof *n->bytes);
+    n->bounded = arena_alloc(&n->arena, fun->name_count * sizeof *n->bounded);
     n->values = arena_alloc(&n->arena, fun->name_count * sizeof *n->values);
     n->known = arena_alloc(&n->arena, fun->name_count * sizeof *n->known);
     n->reached = arena_alloc(&n->arena, fun->name_count * sizeof *n->reached);
@@ -220,6 +221,42 @@ struct numbers *numbers_new(const struct fun *fun, const union scalar *values,
             note_bytes(&w, fun->params[i], fun->names[fun->params[i]].bytes);
     walk_body(&w, &fun->body);
     return n;
+}
+
+static const struct expr *size_of(const struct memory_map *map, int block)
+{
+    const struct memory *of = &map->of[block];
+    return of->alloc ? of->alloc->expr : map->outline->fun->names[block].bytes;
+}
+
+static bool is_no_less(const struct memory_map *map, struct sizes *sizes, int other, int block)
+{
+    const struct memory *of = &map->of[block];
+    const struct expr *enough = size_of(map, other);
+    const unsigned at = of->alloc->size_position;
+    return outline_known(map->outline, enough, of->scope, of->position) &&
+           (sizes_equal(sizes, sizes_of(sizes, enough), sizes_of(sizes, of->alloc->expr), at) ||
+            sizes_at_least(sizes, sizes_of(sizes, enough), sizes_of(sizes, of->alloc->expr), at));
+}
+
+void numbers_bound(struct numbers *n, const struct memory_map *map, struct sizes *sizes)
+{
+    for (unsigned b = 0; b < map->block_count; b++) {
+        const int block = map->blocks[b];
+        int64_t least = UNKNOWN_BYTES;
+        if (n->bytes[block] != UNKNOWN_BYTES || !n->reached[block] || !map->of[block].alloc)
+            continue;
+        for (unsigned i = 0; i < map->block_count; i++) {
+            const int other = map->blocks[i];
+            if (n->bytes[other] == UNKNOWN_BYTES || n->bounded[other] ||
+                (least != UNKNOWN_BYTES && n->bytes[other] >= least) ||
+                !is_no_less(map, sizes, other, block))
+                continue;
+            least = n->bytes[other];
+        }
+        n->bytes[block] = least;
+        n->bounded[block] = least != UNKNOWN_BYTES;
+    }
 }
 
 int64_t numbers_array_bytes(const struct numbers *n, const struct fun *fun, int array)
@@ -462,13 +499,16 @@ void bound_open_held(struct bound *b, const struct memory_map *map, const struct
     bound_close(&certain);
 }
 
-struct held_peak held_peak(const struct fun *fun, const struct merge_options *options)
+struct held_peak held_peak(const struct merge *m, enum merge_hold hold)
 {
-    struct outline *o = outline_new(fun);
+    struct outline *o = outline_new(m->fun);
     struct memory_map *map = memory_map_new(o, MEMORY_BY_BRANCH);
-    struct numbers *numbers = numbers_new(fun, options->values, options->readings);
+    struct numbers *numbers = numbers_new(m->fun, m->options.values, m->options.readings);
+    struct sizes *sizes = sizes_open(m->program, m->fun, 0);
     struct bound held;
-    bound_open_held(&held, map, numbers, options->hold);
+    numbers_bound(numbers, map, sizes);
+    sizes_close(sizes);
+    bound_open_held(&held, map, numbers, hold);
     const struct held_peak peak = {.most = bound_most(&held), .certain = held.peak};
     bound_close(&held);
     numbers_free(numbers);

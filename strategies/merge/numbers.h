@@ -9,6 +9,7 @@
 
 #include "merge/moments.h"
 #include "merge/pass.h"
+#include "merge/size/size.h"
 #include "program/arguments.h"
 
 enum { UNKNOWN_BYTES = -1 };
@@ -19,6 +20,7 @@ enum reached { REACHED_NEVER, REACHED_MAYBE, REACHED_ALWAYS };
 struct numbers {
     struct arena arena;
     int64_t *bytes;       /* by memory name: the size of the block, or UNKNOWN_BYTES */
+    bool *bounded;        /* by memory name: `bytes` is only proved to be no less than the size */
     union scalar *values; /* by scalar name, if known[]; in a loop, the last iteration's */
     bool *known;
     enum reached *reached; /* by memory name */
@@ -29,6 +31,8 @@ struct numbers {
  * numbers_free, which takes NULL. */
 struct numbers *numbers_new(const struct fun *fun, const union scalar *values,
                             const struct arguments *readings);
+/* Gives each block of unknown size the least of the known sizes that are proved to be no less. */
+void numbers_bound(struct numbers *n, const struct memory_map *map, struct sizes *sizes);
 /* The bytes of all elements of an array, or UNKNOWN_BYTES. */
 int64_t numbers_array_bytes(const struct numbers *n, const struct fun *fun, int array);
 void numbers_free(struct numbers *n);
@@ -57,12 +61,12 @@ void bound_close(struct bound *b);
 struct span held_span(const struct memory_map *map, int block, unsigned scope,
                       enum merge_hold hold);
 
-/* The most bytes that runs of a fun hold at once, as far as sizes are known. */
+/* The most bytes that runs of m->fun hold at once, as far as sizes or their bounds are known. */
 struct held_peak {
     int64_t most;    /* by all blocks */
     int64_t certain; /* by those that every run allocates */
 };
-struct held_peak held_peak(const struct fun *fun, const struct merge_options *options);
+struct held_peak held_peak(const struct merge *m, enum merge_hold hold);
 
 /* The most bytes alive, or held, at any moment. */
 int64_t bound_most(const struct bound *b);

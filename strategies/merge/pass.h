@@ -123,7 +123,7 @@ struct merge_options {
     /* Optional: values that the program reads from arrays, by the names of the scalars that it reads
      * into, or the arrays of these names. Successive reads consume successive values; the last is
      * used for all further reads. Bytes are counted with them, but no merged program depends on
-     * them: what no run knows before it reads, `plan` does not know. */
+     * them: `plan` and `spaces` know only what is known before a run. */
     const struct arguments *readings;
     enum merge_hold hold;  /* the peaks that `best` and `extended` compare */
     int64_t time_limit_ns; /* how long the planner may search in all; 0: PLAN_TIME_LIMIT_NS */
@@ -147,7 +147,9 @@ struct merge {
     bool proven; /* no smaller arena is possible */
     int64_t arena_bytes, arena_lower_bound;
     const char *chosen; /* the method that `best` took, or NULL */
-    bool estimated;     /* `best` chose by an estimate, because not all bytes could be counted */
+    bool estimated;     /* it was chosen by an estimate, because not all bytes could be counted */
+    const char
+        *uncounted; /* then: the blocks that are not counted, or counted by a bound; or NULL */
 };
 
 /* A pass. `run` changes m->fun, and notes what it did and what it refused. Whatever it returns, it

@@ -489,12 +489,15 @@ static enum merge_condition class_fits(struct reuser *r, const struct block_clas
     return holds_more(r, k, block, *grows) ? CONDITION_no_gain : MERGE_ALLOWED;
 }
 
-/* The veto: tries the bytes alive with the block in the class. */
+/* The veto: tries the bytes alive with the block in the class. If a size is not known, only blocks of
+ * one size share. */
 static bool reuse_pays(struct reuser *r, const struct block_class *k, int block)
 {
     int64_t own = r->a.numbers->bytes[block], bytes = k->known_bytes;
-    if (!r->a.m->options.veto || own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
+    if (!r->a.m->options.veto)
         return true;
+    if (own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
+        return expr_equal(k->bytes, bytes_of(r, block));
     bound_begin(&r->a.bound);
     try_together(&r->a.bound, &k->moments, bytes, &r->a.bound.moments->of[block], own);
     return bound_keep(&r->a.bound);

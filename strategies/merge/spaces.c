@@ -49,9 +49,10 @@ enum { PINNED_BYTES_MAX = 4096 }; /* a page: room for flags and counters, not fo
 struct mover {
     struct analysis a;
     const struct fun *fun;
-    int *set;             /* by memory name: another one of its move set, or itself; a forest */
-    bool early;           /* blocks that stay are not noted: `spaces` tries them again */
-    struct expr *largest; /* PINNED_BYTES_MAX */
+    struct numbers *numbers; /* without what the program reads */
+    int *set;                /* by memory name: another one of its move set, or itself; a forest */
+    bool early;              /* blocks that stay are not noted: `spaces` tries them again */
+    struct expr *largest;    /* PINNED_BYTES_MAX */
     /* By scalar: the element read that it is a linear function of, NO_NAME or NOT_LINEAR. */
     int *read_of;
     bool *wants; /* by move set: the size of some block depends on an element read */
@@ -107,14 +108,14 @@ static void note_move(struct mover *p, int block, enum space space, enum merge_c
 static enum merge_condition pinned_refuses(struct mover *p, int block)
 {
     const struct memory *of = &p->a.map->of[block];
-    const int64_t bytes = p->a.numbers->bytes[block];
+    const int64_t bytes = p->numbers->bytes[block];
     if (of->kind == MEMORY_PARAMETER)
         return merge_checks(p->a.m, CONDITION_foreign) ? CONDITION_foreign : MERGE_ALLOWED;
     if (bytes != UNKNOWN_BYTES)
         return bytes <= PINNED_BYTES_MAX ? MERGE_ALLOWED : CONDITION_too_large;
     if (analysis_enough_bytes(&p->a, p->largest, of->alloc->expr, of->position))
         return MERGE_ALLOWED;
-    return p->a.numbers->reached[block] ? CONDITION_unknown_size : CONDITION_untaken;
+    return p->numbers->reached[block] ? CONDITION_unknown_size : CONDITION_untaken;
 }
 
 /* A block of the move set that cannot move, or NO_NAME. */
@@ -553,6 +554,7 @@ static void move_all(struct merge *m, bool early)
     if (!merge_extends(m, EXTENSION_pinned) && !merge_extends(m, EXTENSION_late))
         return;
     analysis_open(&p.a, m, MEMORY_BY_BRANCH);
+    p.numbers = numbers_new(m->fun, m->options.values, NULL);
     p.largest = expr_constant(m->program, PINNED_BYTES_MAX);
     find_sets(&p);
     if (merge_extends(m, EXTENSION_late))
@@ -560,6 +562,7 @@ static void move_all(struct merge *m, bool early)
     if (merge_extends(m, EXTENSION_pinned))
         move_read_by_host(&p);
     free(p.set);
+    numbers_free(p.numbers);
     analysis_close(&p.a);
 }
 

@@ -110,11 +110,47 @@ static void no_arena_depends_on_them(void **state)
     program_free(program);
 }
 
+/* ---- values that nothing knows --------------------------------------------------------------- */
+
+static const char picked[] =
+    "fun picked(n: i64, xs: [n]i32) {\n"
+    "  let counts: [2]i64 = kernel k_count (i < 2) { counts[i] = xs[i] & 7; }\n"
+    "  let c: i64 = counts[0]\n"
+    "  let d: i64 = counts[1]\n"
+    "  assert c >= 0 && c <= n && d >= 0\n"
+    "  let a: [n]i32 = kernel k_a (i < n) { a[i] = xs[n - 1 - i]; }\n"
+    "  let some: [c]i32 = kernel k_s (i < c) { some[i] = a[c - 1 - i]; }\n"
+    "  let rest: [d]i32 = kernel k_r (i < d) { rest[i] = 3; }\n"
+    "  let b: [n]i32 = kernel k_b (i < n) { b[i] = a[i] + some[0] + rest[0]; }\n"
+    "  in b }\n";
+
+/* `c` elements are counted as the `n` that they are at most; of `d` no bound is known. The choice says
+ * so. */
+static void bounds_stand_in_for_sizes(void **state)
+{
+    (void)state;
+    struct program *program;
+    struct merge *m;
+    struct error error;
+    assert_int_equal(program_read("test.mem", picked, strlen(picked), &program, &error), 0);
+    const struct fun *fun = &program->funs[0];
+    union scalar *values = must_alloc(fun->name_count * sizeof *values);
+    values[fun->params[0]].i64 = 100;
+    const struct merge_options options = {.values = values};
+    assert_int_equal(merge_run(fun, merge_set_find("best"), &options, &m, &error), 0);
+    assert_true(m->estimated);
+    assert_string_equal(m->uncounted, "some_mem (at most 400 B), rest_mem");
+    merge_free(m);
+    free(values);
+    program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read_values_give_sizes),
         cmocka_unit_test(no_arena_depends_on_them),
+        cmocka_unit_test(bounds_stand_in_for_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -393,7 +393,7 @@ const struct command command_plan = {
              "\n"
              "--format json: {plans: [{program, fun, dataset, scalars: {name: value},\n"
              "  values_from: given|arrays|run|unknown, not_counted, sets: [{set, chosen,\n"
-             "  estimated, block_count, alloc_count,\n"
+             "  estimated, uncounted, block_count, alloc_count,\n"
              "  peak_scope_bytes, peak_last_use_bytes, live_lower_bound_bytes, scope_gap,\n"
              "  over_best, copies: {kind: {count, bytes, elided_count, elided_bytes}},\n"
              "  arena: {bytes, lower_bound_bytes, proven}, planning_ns,\n"

@@ -121,8 +121,9 @@ static void print_events(const struct merge *m, bool refused, FILE *out)
 static void print_heading(const struct merge_report_row *row, FILE *out)
 {
     const struct merge *m = row->merge;
-    fprintf(out, "%s%s%s%s\n", row->set, m->chosen ? ": " : "", m->chosen ? m->chosen : "",
+    fprintf(out, "%s%s%s%s", row->set, m->chosen ? ": " : "", m->chosen ? m->chosen : "",
             m->estimated ? "; chosen by an estimate, because not all bytes are counted" : "");
+    fprintf(out, "%s%s\n", m->uncounted ? ": not those of " : "", m->uncounted ? m->uncounted : "");
 }
 
 void plan_print_table(const struct merge_report *report, FILE *out)
@@ -323,6 +324,7 @@ static json_t *row_json(const struct merge_report *report, const struct merge_re
     tree_put(json, "set", tree_text(row->set));
     tree_put(json, "chosen", tree_text_or_null(m->chosen));
     tree_put(json, "estimated", json_boolean(m->estimated));
+    tree_put(json, "uncounted", tree_text_or_null(m->uncounted));
     tree_put(json, "block_count", tree_count(row->block_count));
     put_counts(json, report, row);
     if (m->packed) {
