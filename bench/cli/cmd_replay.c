@@ -302,19 +302,24 @@ static int replay_on_devices(struct session *s, struct error *error)
     return code;
 }
 
-/* Is the strategy the trace's own? A recording of calls to a driver has raw. */
-static bool is_recorded(const char *path, const char *strategy)
+/* Are the strategy and the device the trace's own? A recording of calls to a driver has raw. */
+static bool is_recorded(const struct session *s, const char *path, const struct case_key *key)
 {
     struct trace_reader *reader;
     struct error error;
     if (trace_open(path, &reader, &error))
         return false;
-    const bool is = strcmp(trace_reader_info(reader)->allocator, strategy) == 0;
+    const struct trace_info *info = trace_reader_info(reader);
+    bool is = false;
+    for (size_t d = 0; d < s->recording.device_count; d++)
+        is |= strcmp(s->recording.devices[d].info.id, key->device) == 0 &&
+              strcmp(s->recording.devices[d].info.name, info->device) == 0 &&
+              strcmp(info->allocator, key->strategy) == 0;
     trace_close(reader);
     return is;
 }
 
-/* The time under the recorded allocator is compared with the recorded one; under another it is a prediction. */
+/* The time under the recorded allocator on the recorded device is compared with the recorded one; another is a prediction. */
 static void compare_times(const struct session *s)
 {
     const json_t *cases = json_object_get(s->recording.result.root, "cases"), *one;
@@ -337,9 +342,8 @@ static void compare_times(const struct session *s)
                     key.strategy, key.device, text_ns(took, ns), ns / (double)recorded_ns,
                     text_ns(recorded, (double)recorded_ns),
                     strcmp(key.dataset, REPLAY_NO_GAPS) == 0 ? ", without its gaps" : "",
-                    is_recorded(c->path, key.strategy)
-                        ? ""
-                        : ": a prediction of the application's time");
+                    is_recorded(s, c->path, &key) ? ""
+                                                  : ": a prediction of the application's time");
         }
     }
 }
@@ -478,9 +482,9 @@ const struct command command_replay = {
         "With --device the commands, copies, maps and waits of the trace run there, each when\n"
         "the recorded gap of its thread has passed. Other kernels stand in for the recorded\n"
         "ones: they use the same blocks, and take as long if the trace says how long (gamut\n"
-        "record --times). The time is to be compared with the recorded one under the recorded\n"
-        "allocator, and predicts the application's time under the others. All threads are\n"
-        "played from one.\n"
+        "record --times); else they read and write their blocks once. The time is to be compared\n"
+        "with the recorded one under the recorded allocator on the recorded device, and predicts\n"
+        "the application's time under the others. All threads are played from one.\n"
         "\n"
         "A folder stands for all files *.trace in it. gamut trace import makes traces of\n"
         "the logs of PyTorch and others.\n",

@@ -32,11 +32,11 @@ struct live_queue {
     struct point *points;
 };
 
-/* A thread of the trace. */
+/* A call of a thread of the trace: its last. */
 struct live_thread {
     bool has_called;
-    uint64_t recorded_end_ns, end_ns; /* of its last call: in the record, in the replay */
-    int64_t debt_ns; /* at most 0: by how much the last call began too late for its gap */
+    uint64_t recorded_end_ns;
+    uint64_t end_ns; /* in the replay, where that thread plays alone */
 };
 
 struct mapping {
@@ -60,7 +60,10 @@ struct live {
     unsigned thread_capacity;
     struct live_queue queues[ALLOCATOR_QUEUES_MAX];
     struct live_thread *threads;
-    struct live_thread latest; /* the call of any thread that ended last */
+    /* Of the calls that their thread has followed by another, the last that ended. */
+    struct live_thread earlier;
+    uint64_t call_begin_ns; /* of the current call */
+    uint64_t call_late_ns;  /* its delay by a call of another thread that was in progress then */
     unsigned spare_count, spare_capacity;
     uint64_t *spare; /* events of the device that no point has */
     unsigned mapping_count, mapping_capacity;
@@ -418,29 +421,50 @@ static void pass_until(uint64_t until_ns)
                       NULL);
 }
 
+/* The call after which one that began at this time in the record comes: of those that had ended, the last. *overlaps: another
+ * call was in progress. */
+static const struct live_thread *call_before(const struct live *l, uint64_t begin_ns,
+                                             bool *overlaps)
+{
+    const struct live_thread *last = &l->earlier;
+    *overlaps = false;
+    for (unsigned i = 0; i < l->thread_capacity; i++) {
+        const struct live_thread *t = &l->threads[i];
+        *overlaps |= t->has_called && t->recorded_end_ns > begin_ns;
+        if (t->has_called && t->recorded_end_ns <= begin_ns &&
+            t->recorded_end_ns >= last->recorded_end_ns)
+            last = t;
+    }
+    return last;
+}
+
 void live_call(struct live *l, const struct trace_event *e)
 {
     if (!l->options.gaps || is_no_call(e))
         return;
-    struct live_thread *t = thread_at(l, e->thread);
-    const struct live_thread *from = t->has_called ? t : &l->latest;
-    if (!from->has_called) /* the first call of all */
-        return;
-    int64_t gap_ns = (int64_t)(trace_begin_ns(e) - from->recorded_end_ns) + t->debt_ns;
-    t->debt_ns = gap_ns < 0 ? gap_ns : 0;
-    if (gap_ns > 0)
-        pass_until(from->end_ns + (uint64_t)gap_ns);
+    const uint64_t begin_ns = trace_begin_ns(e);
+    bool overlaps;
+    const struct live_thread *before = call_before(l, begin_ns, &overlaps);
+    const uint64_t due_ns = before->end_ns + (begin_ns - before->recorded_end_ns);
+    pass_until(due_ns);
+    l->call_begin_ns = clock_ns();
+    l->call_late_ns = overlaps ? l->call_begin_ns - due_ns : 0;
 }
 
 void live_return(struct live *l, const struct trace_event *e)
 {
     if (!l->options.gaps || is_no_call(e))
         return;
+    if (trace_is_command(e->kind))
+        pass_until(l->call_begin_ns + e->call_ns);
     struct live_thread *t = thread_at(l, e->thread);
-    t->has_called = true;
-    t->recorded_end_ns = trace_end_ns(e);
-    t->end_ns = clock_ns();
-    l->latest = *t;
+    if (t->has_called && t->recorded_end_ns >= l->earlier.recorded_end_ns)
+        l->earlier = *t;
+    *t = (struct live_thread){
+        .has_called = true,
+        .recorded_end_ns = trace_end_ns(e),
+        .end_ns = clock_ns() - l->call_late_ns,
+    };
 }
 
 /* ---- a replay ---- */
@@ -460,10 +484,13 @@ int live_begin(struct live *l, struct error *error)
     TRY(l->device->ops->sync(l->device, error));
     for (unsigned i = 0; i < l->thread_capacity; i++)
         l->threads[i] = (struct live_thread){0};
-    l->latest = (struct live_thread){0};
     l->counts = (struct live_counts){0};
     tell_phase(l, true);
     l->start_ns = clock_ns();
+    l->earlier = (struct live_thread){
+        .recorded_end_ns = l->schedule->began_ns,
+        .end_ns = l->start_ns,
+    };
     return 0;
 }
 

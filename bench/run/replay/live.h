@@ -1,10 +1,13 @@
 /* The commands of a trace on a real device: its queues, uses, copies, maps and waits, and the gaps
  * between the calls of each thread. replay.c calls it, and has the strategies.
  *
- * All threads are played from one, in the order of the trace. A gap is the time from the end of one
- * call of a thread to the begin of its next: in a replay the next call waits until that time has passed
- * since the end of the one before. Time spent in a call is no gap, so what the host waited for the device comes out
- * again by itself, or not.
+ * All threads are played from one, in the order of the trace. A gap is the time from the end of a call to the begin of the
+ * next, be it of another thread: threads that hand each other work, as PyTorch's forward and backward do, get faster and
+ * slower together. Of threads that are independent that is not so, and a prediction has that error. A call that was made while another
+ * thread was in a call comes after that one here, and the delay is not handed on.
+ *
+ * Time spent in a call is no gap: what the host waited for the device comes out again by itself, or not. But a call that gives the device
+ * work takes as long as the recorded one at least, since drivers load a kernel's code in the call that launches it first.
  *
  * A strategy hands memory out again on the queue that it was asked for on (enum queue_safety). An application also uses it
  * on others, and lets it go while they work. So a block's first use on another queue waits for the commands of the first, and

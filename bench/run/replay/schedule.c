@@ -141,6 +141,7 @@ int schedule_read(struct trace_reader *reader, struct schedule *schedule, struct
     }
     free(r.slots);
     schedule->events = r.number;
+    schedule->began_ns = r.began_ns;
     schedule->recorded_ns = schedule->has_times ? r.ended_ns - r.began_ns : 0;
     return more ? more : trace_rewind(reader, error);
 }

@@ -23,6 +23,7 @@ enum { SCHEDULE_PARTS_MAX = 64 };
 struct schedule {
     uint64_t events;
     uint64_t recorded_ns; /* from the begin of the first call to the end of the last; 0: unknown */
+    uint64_t began_ns;    /* of the first call */
     bool has_times;
     unsigned queue_count, queue_capacity;
     struct schedule_queue *queues;

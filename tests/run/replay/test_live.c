@@ -100,7 +100,8 @@ static void everything_is_played_under_every_strategy(void **state)
 static void gaps_are_kept_or_left_out(void **state)
 {
     (void)state;
-    /* Each thread's gap is 20 ms, and they pass together. A wait of 30 ms is no gap. */
+    /* A gap of 20 ms, and one of 48 ms in another thread, at whose end the first thread has just made a call: it waited
+     * for that thread. The wait of 30 ms is no gap: nothing is to be waited for here. */
     static const char log[] = TIMED "thread 0 \"0\"\nthread 1 \"1\"\nqueue 0 \"0\"\n"
                                     "alloc b1 4096 q0 t0 @1000 call=500\n"
                                     "alloc b2 4096 q0 t1 @2000 call=500\n"
@@ -111,8 +112,34 @@ static void gaps_are_kept_or_left_out(void **state)
                                     "done b2 q0 t1 @50003400\n";
     const struct replay_outcome with = replay_on("host", log, "raw", true, 0);
     const struct replay_outcome without = replay_on("host", log, "raw", false, 0);
-    assert_in_range(with.sample.wall_ns, 50000000, 90000000);
+    assert_in_range(with.sample.wall_ns, 20000000, 45000000);
     assert_in_range(without.sample.wall_ns, 1, 15000000);
+}
+
+/* While one thread is in a call of 40 ms, another makes a call each 10 ms: they come later here, and their gaps have passed. */
+static void calls_within_a_call_of_another_thread_do_not_add_up(void **state)
+{
+    (void)state;
+    static const char log[] = TIMED
+        "thread 0 \"0\"\nthread 1 \"1\"\nqueue 0 \"0\"\n"
+        "alloc b1 4096 q0 t0 @1000 call=500\n"
+        "launch q0 t0 @2000 call=40000000 device=40000000 uses=b1rw\n"
+        "fill 64 q0 t1 @10000000 call=100 uses=b1w\nfill 64 q0 t1 @20000000 call=100 uses=b1w\n"
+        "fill 64 q0 t1 @30000000 call=100 uses=b1w\nfill 64 q0 t1 @39000000 call=100 uses=b1w\n"
+        "fill 64 q0 t0 @50000000 call=100 uses=b1w\n";
+    assert_in_range(replay_on("host", log, "raw", true, 0).sample.wall_ns, 50000000, 65000000);
+}
+
+/* A launch whose call took 20 ms, for its code was loaded in it, takes as long here; without gaps it does not. */
+static void a_call_that_gives_work_takes_its_time(void **state)
+{
+    (void)state;
+    static const char log[] = TIMED "thread 0 \"0\"\nqueue 0 \"0\"\n"
+                                    "alloc b1 4096 q0 t0 @1000 call=500\n"
+                                    "launch q0 t0 @2000 call=20000000 device=1000 uses=b1rw\n"
+                                    "wait q0 t0 @20003000 call=100\n";
+    assert_in_range(replay_on("host", log, "raw", true, 0).sample.wall_ns, 20000000, 35000000);
+    assert_in_range(replay_on("host", log, "raw", false, 0).sample.wall_ns, 1, 15000000);
 }
 
 static void a_refused_request_ends_the_replay_there(void **state)
@@ -239,6 +266,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_played_under_every_strategy),
         cmocka_unit_test(gaps_are_kept_or_left_out),
+        cmocka_unit_test(calls_within_a_call_of_another_thread_do_not_add_up),
+        cmocka_unit_test(a_call_that_gives_work_takes_its_time),
         cmocka_unit_test(a_refused_request_ends_the_replay_there),
         cmocka_unit_test(a_transfer_of_unknown_size_has_room_on_the_host),
         cmocka_unit_test(memory_that_was_let_go_waits_for_its_last_commands),
