@@ -246,9 +246,10 @@ static int play_launch(struct live *l, const struct trace_event *e, const struct
     return standins_launch(l->standins, used, n, e->device_ns, error);
 }
 
+/* JAX copies 0 bytes; of a map 0 means all of the block. */
 static uint64_t bytes_of(struct live *l, const struct trace_event *e, const struct live_use *use)
 {
-    const uint64_t bytes = e->bytes ? e->bytes : use->requested_bytes;
+    const uint64_t bytes = e->bytes || e->kind != TRACE_map ? e->bytes : use->requested_bytes;
     if (bytes <= use->requested_bytes)
         return bytes;
     l->counts.shortened++;
@@ -285,6 +286,10 @@ static int transfer(struct live *l, bool to_host, const struct block *block, uin
 {
     const struct device_ops *ops = l->device->ops;
     const uint64_t memory = block_memory(block), offset = block_offset(block);
+    if (bytes > l->schedule->most_bytes) { /* a map of all of a block, on a device without maps */
+        bytes = l->schedule->most_bytes;
+        l->counts.shortened++;
+    }
     if (!waits && l->pinned)
         return to_host ? ops->copy(l->device, l->pinned, 0, memory, offset, bytes, error)
                        : ops->copy(l->device, memory, offset, l->pinned, 0, bytes, error);
