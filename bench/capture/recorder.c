@@ -325,27 +325,38 @@ void recorder_text(enum raw_kind kind, uint64_t object, uint64_t ticks, const ch
     recorder_commit();
 }
 
-static uint64_t *seen_place(uint64_t handle)
+/* The places of a handle. Kernels are some hundred: with one place each, two of them would take turns, and each be described
+ * at every launch. */
+enum { SEEN_PLACES = 4 };
+
+static uint64_t *seen_places(uint64_t handle)
 {
     struct recorder_thread *t = recorder_self;
-    return t || (t = attach()) ? &t->seen[(handle ^ handle >> 4 ^ handle >> 13) % RECORDER_SEEN]
-                               : NULL;
+    const uint64_t sets = RECORDER_SEEN / SEEN_PLACES;
+    if (!t && !(t = attach()))
+        return NULL;
+    return &t->seen[SEEN_PLACES * ((handle * UINT64_C(0x9e3779b97f4a7c15) >> 40) % sets)];
 }
 
 bool recorder_is_new(uint64_t handle)
 {
-    uint64_t *place = seen_place(handle);
-    if (!place || *place == handle)
+    uint64_t *places = seen_places(handle);
+    if (!places)
         return false;
-    *place = handle;
+    for (unsigned i = 0; i < SEEN_PLACES; i++)
+        if (places[i] == handle)
+            return false;
+    memmove(places + 1, places, (SEEN_PLACES - 1) * sizeof *places);
+    places[0] = handle;
     return true;
 }
 
 void recorder_forget(uint64_t handle)
 {
-    uint64_t *place = seen_place(handle);
-    if (place && *place == handle)
-        *place = 0;
+    uint64_t *places = seen_places(handle);
+    for (unsigned i = 0; places && i < SEEN_PLACES; i++)
+        if (places[i] == handle)
+            places[i] = 0;
 }
 
 uint64_t recorder_site(void *address)

@@ -23,14 +23,14 @@ bool recorder_open(const char *api, const char *via);
 /* Whether an option was given. */
 bool recorder_wants(const char *option);
 
-enum { RECORDER_SEEN = 512 };
+enum { RECORDER_SEEN = 2048 };
 
 /* What a thread has. It is reached by a pointer of the thread, without a call. */
 struct recorder_thread {
     struct raw_chunk *chunk; /* mapped */
     uint64_t used;           /* bytes behind the chunk's head, with the record in progress */
     struct recorder_thread *next;
-    uint64_t seen[RECORDER_SEEN]; /* handles that this thread has described, by their low bits */
+    uint64_t seen[RECORDER_SEEN]; /* handles that this thread has described */
 };
 
 /* The libraries have no other variable of a thread: those of this model have a place of a few hundred bytes for all

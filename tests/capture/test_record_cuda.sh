@@ -87,6 +87,10 @@ grep -q '^gamut: phases of NVTX are not recorded: NVTX_INJECTION64_PATH names /o
 "$gamut" record -o idle.trace -- "$app" idle >/dev/null 2>err
 [ $? -eq 77 ] && grep -q 'nothing was recorded' err && [ -z "$(find . -name 'idle*')" ] || fail "phases without a device: $(cat err) $(ls)"
 
+# Each kernel is described once, not at each launch: 60000 launches of 80 bytes and hardly anything else.
+mkdir raw && GAMUT_RECORD=$PWD/raw CUDA_INJECTION64_PATH=$build/libgamut_record_cuda.so "$app" kernels >/dev/null
+[ "$(cat raw/*.raw | wc -c)" -lt $((60000 * 80 + 150000)) ] || fail "kernels: $(cat raw/*.raw | wc -c) bytes are recorded"
+
 # Another tool has CUPTI: the application goes on.
 FAKE_CUDA_SUBSCRIBED=1 "$gamut" record --via cuda -o no.trace -- "$app" >out 2>err
 grep -q "another tool, such as a profiler, subscribed first" err || fail "a second subscriber: $(cat err)"

@@ -1,4 +1,4 @@
-/* A program of CUDA for the driver of fake_cuda.c: app_cuda [threads|fork|kill|phases|idle]. What it does is counted in
+/* A program of CUDA for the driver of fake_cuda.c: app_cuda [threads|fork|kill|phases|idle|kernels]. What it does is counted in
  * tests/capture/test_record_cuda.sh. */
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
@@ -258,6 +258,20 @@ static void phases(void)
     nvtxRangePushA("open");
 }
 
+/* 200 launches of each of 300 kernels, in turn. */
+static void kernels(void)
+{
+    CUdeviceptr a;
+    CUmodule module;
+    CUfunction all[300];
+    ASK(cuMemAlloc_v2(&a, 512));
+    for (unsigned i = 0; i < 300; i++)
+        all[i] = load(&module, "kernel 8", "kernel");
+    for (unsigned i = 0; i < 200 * 300; i++)
+        launch(all[i % 300], 0, (void *[]){&a}, NULL);
+    ASK(cuMemFree_v2(a));
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -285,6 +299,8 @@ int main(int argc, char **argv)
         if (child == 0)
             exit(0);
         waitpid(child, NULL, 0);
+    } else if (strcmp(mode, "kernels") == 0) {
+        kernels();
     } else if (strcmp(mode, "kill") == 0) {
         ASK(cuMemAlloc_v2(&a, 12345));
         kill(getpid(), SIGKILL);
