@@ -286,10 +286,6 @@ static int transfer(struct live *l, bool to_host, const struct block *block, uin
 {
     const struct device_ops *ops = l->device->ops;
     const uint64_t memory = block_memory(block), offset = block_offset(block);
-    if (bytes > l->schedule->most_bytes) { /* a map of all of a block, on a device without maps */
-        bytes = l->schedule->most_bytes;
-        l->counts.shortened++;
-    }
     if (!waits && l->pinned)
         return to_host ? ops->copy(l->device, l->pinned, 0, memory, offset, bytes, error)
                        : ops->copy(l->device, memory, offset, l->pinned, 0, bytes, error);

@@ -91,11 +91,11 @@ static void add_launch(struct schedule *s, const struct trace_event *e)
     s->launches++;
 }
 
-/* A transfer that does not say how many bytes it moves is one of a whole block (live.c). */
+/* A map that does not say how many bytes it gives is one of a whole block (live.c). */
 static void add_transfer(struct reading *r, const struct trace_event *e)
 {
     uint64_t bytes = e->bytes;
-    for (unsigned i = 0; !e->bytes && i < e->use_count; i++) {
+    for (unsigned i = 0; e->kind == TRACE_map && !e->bytes && i < e->use_count; i++) {
         const uint64_t all = r->slots[e->uses[i].slot];
         bytes = all > bytes ? all : bytes;
     }
