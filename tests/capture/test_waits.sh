@@ -1,17 +1,8 @@
 #!/bin/bash
 # Records an application on PoCL that waits for slow kernels, and finds its waits. Only lower bounds are asked of times.
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-build=$root/${BUILD:-build}
-gamut=${GAMUT:-$build/gamut}
+. "$(dirname "$0")/capture.sh"
+needs opencl
 app=$build/tests/capture/apps/waits_opencl
-[ -x "$app" ] && [ -e "$build/libgamut_record_opencl.so" ] || { echo "skipped: built without OpenCL"; exit 0; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
 "$app" >/dev/null || { echo "skipped: no device of OpenCL"; exit 0; }
 
 # number KIND MEMBER: of the kind of call, in the JSON
