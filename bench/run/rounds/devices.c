@@ -1,3 +1,4 @@
+#include "run/execute/device_record.h"
 #include "run/rounds/devices.h"
 
 #include <stdlib.h>
@@ -43,29 +44,10 @@ static const struct json_field fields[] = {
 
 void device_to_record(const struct found_device *found, struct record_device *record)
 {
-    static const char *const kinds[] = {
-        [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", [DEVICE_OTHER] = "other"};
-    const struct device_info *info = &found->info;
-    *record = (struct record_device){
-        .used = found->selected,
-        .memory_bytes = info->memory_bytes,
-        .memory_free_start_bytes = found->free_bytes,
-        .max_alloc_bytes = info->max_alloc_bytes,
-        .alignment_bytes = info->alignment_bytes,
-        .l2_bytes = info->l2_bytes,
-        .compute_units = info->compute_units,
-        .max_group_items = info->max_group_items,
-        .has_f64 = info->has_f64,
-        .can_split = info->can_split,
-        .copy_bytes_per_second = found->copy_rate,
-    };
-    snprintf(record->id, sizeof record->id, "%s", info->id);
-    snprintf(record->api, sizeof record->api, "%s", info->api);
-    snprintf(record->name, sizeof record->name, "%s", info->name);
-    snprintf(record->platform, sizeof record->platform, "%s", info->platform);
-    snprintf(record->driver, sizeof record->driver, "%s", info->driver);
-    snprintf(record->arch, sizeof record->arch, "%s", info->arch);
-    snprintf(record->kind, sizeof record->kind, "%s", kinds[info->kind]);
+    *record = device_record(&found->info);
+    record->used = found->selected;
+    record->memory_free_start_bytes = found->free_bytes;
+    record->copy_bytes_per_second = found->copy_rate;
 }
 
 /* ---- the parent's side ----------------------------------------------------------------------- */
