@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "device/cuda_device.h"
+#include "device/cuda_guest.h"
 
 /* ---- finding devices ---- */
 
@@ -64,9 +65,11 @@ static int describe(const struct cuda_api *api, int number, struct device_info *
     info->max_group_items =
         (unsigned)attribute(api, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     snprintf(info->id, sizeof info->id, "cuda:%d", number);
-    snprintf(info->platform, sizeof info->platform, "CUDA %d.%d, NVRTC %d.%d",
-             api->driver_version / 1000, api->driver_version % 1000 / 10, api->nvrtc_major,
-             api->nvrtc_minor);
+    int length = snprintf(info->platform, sizeof info->platform, "CUDA %d.%d",
+                          api->driver_version / 1000, api->driver_version % 1000 / 10);
+    if (api->nvrtc_major)
+        snprintf(info->platform + length, sizeof info->platform - (size_t)length, ", NVRTC %d.%d",
+                 api->nvrtc_major, api->nvrtc_minor);
     snprintf(info->arch, sizeof info->arch, "sm_%d", arch_of(api, device));
     snprintf(info->bus_id, sizeof info->bus_id, "%04x:%02x:%02x.0",
              (unsigned)attribute(api, device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
@@ -171,6 +174,33 @@ static int open_device(const char *id, struct device **device, struct error *err
     return code;
 }
 
+int cuda_guest_open(unsigned number, struct device **device, struct error *error)
+{
+    struct cuda_device *d = must_alloc(sizeof *d);
+    int count = 0;
+    d->base.ops = &device_cuda;
+    d->guest = cuda_guest_make();
+    int code = cuda_api_load_driver(&d->api, error);
+    if (!code)
+        code = count_devices(&d->api, &count, error);
+    if (!code && number >= (unsigned)count)
+        code = error_set(error, ERR_NOT_FOUND, "there is no CUDA device %u: the last is %d", number,
+                         count - 1);
+    if (!code)
+        code = describe(&d->api, (int)number, &d->info, error);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuDeviceGet, 0, error, &d->device, (int)number);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuDevicePrimaryCtxRetain, 0, error, &d->context, d->device);
+    if (!code) {
+        *device = &d->base;
+        return 0;
+    }
+    free(d->guest);
+    free(d);
+    return code;
+}
+
 static const struct device_info *get_info(const struct device *device)
 {
     return &((const struct cuda_device *)device)->info;
@@ -201,6 +231,8 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
 static int release(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
+    if (d->guest)
+        return cuda_guest_free(d, memory, bytes, error);
     cuda_profile_open(d);
     TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemFree_v2, bytes, error, memory);
@@ -265,6 +297,8 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
 static int sync_device(struct device *device, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
+    if (d->guest)
+        return cuda_guest_sync(d, error);
     cuda_profile_open(d);
     int code = cuda_use(d, error);
     for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX && !code; queue++)

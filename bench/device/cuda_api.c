@@ -82,7 +82,7 @@ static int load_nvrtc(struct cuda_api *api, struct error *error)
     return code;
 }
 
-int cuda_api_load(struct cuda_api *api, struct error *error)
+int cuda_api_load_driver(struct cuda_api *api, struct error *error)
 {
     *api = (struct cuda_api){0};
     void *library = open_library("", "libcuda.so.1");
@@ -91,7 +91,12 @@ int cuda_api_load(struct cuda_api *api, struct error *error)
     TRY(look_up(api, library, cuda_functions, sizeof cuda_functions / sizeof *cuda_functions,
                 "libcuda.so.1", error));
     TRY(CUDA_CALL(api, cuInit, 0, error, 0));
-    TRY(CUDA_CALL(api, cuDriverGetVersion, 0, error, &api->driver_version));
+    return CUDA_CALL(api, cuDriverGetVersion, 0, error, &api->driver_version);
+}
+
+int cuda_api_load(struct cuda_api *api, struct error *error)
+{
+    TRY(cuda_api_load_driver(api, error));
     return load_nvrtc(api, error);
 }
 

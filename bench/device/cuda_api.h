@@ -29,13 +29,18 @@
     X(cuDevicePrimaryCtxRetain)                                                                    \
     X(cuDevicePrimaryCtxRelease_v2)                                                                \
     X(cuCtxSetCurrent)                                                                             \
+    X(cuCtxGetCurrent)                                                                             \
+    X(cuCtxSynchronize)                                                                            \
     X(cuStreamCreate)                                                                              \
     X(cuStreamSynchronize)                                                                         \
     X(cuStreamWaitEvent)                                                                           \
+    X(cuStreamIsCapturing)                                                                         \
+    X(cuThreadExchangeStreamCaptureMode)                                                           \
     X(cuStreamDestroy_v2)                                                                          \
     X(cuEventCreate)                                                                               \
     X(cuEventSynchronize)                                                                          \
     X(cuEventRecord)                                                                               \
+    X(cuEventQuery)                                                                                \
     X(cuEventElapsedTime)                                                                          \
     X(cuEventDestroy_v2)                                                                           \
     X(cuMemGetInfo_v2)                                                                             \
@@ -96,6 +101,9 @@ struct cuda_api {
     int nvrtc_major, nvrtc_minor;
 };
 
+/* Starts the driver. ERR_UNSUPPORTED where it is missing; the message says what to install. The
+ * library stays loaded. */
+int cuda_api_load_driver(struct cuda_api *api, struct error *error);
 /* Starts the driver and opens NVRTC: the newest one that is not newer than the driver, on the
  * loader's path, in $CUDA_PATH/lib64 or in /usr/local/cuda/lib64. ERR_UNSUPPORTED where one of them
  * is missing; the message says what to install. The libraries stay loaded. */

@@ -7,6 +7,8 @@
 #include "device/cuda_api.h"
 #include "device/device.h"
 
+struct cuda_guest; /* cuda_guest.c */
+
 struct cuda_device {
     struct device base;
     struct device_info info;
@@ -19,6 +21,7 @@ struct cuda_device {
     struct cuda_profile *profile; /* NULL but between profile_begin and profile_end */
     uint64_t managed_bytes;       /* bytes of live managed memory, wherever its pages are */
     int arch;                     /* 90 for sm_90 */
+    struct cuda_guest *guest;     /* NULL: gamut's own program; else cuda_guest.h */
 };
 
 static inline struct cuda_device *cuda_self(struct device *device)
@@ -26,11 +29,21 @@ static inline struct cuda_device *cuda_self(struct device *device)
     return (struct cuda_device *)device;
 }
 
+/* ---- cuda_guest.c ---- */
+
+struct cuda_guest *cuda_guest_make(void);
+int cuda_guest_use(struct cuda_device *d, struct error *error);
+/* The hooks free and sync of a guest, and the stream of a queue. */
+int cuda_guest_free(struct cuda_device *d, uint64_t memory, uint64_t bytes, struct error *error);
+int cuda_guest_sync(struct cuda_device *d, struct error *error);
+CUstream cuda_guest_stream_of(const struct cuda_device *d, unsigned queue);
+
 /* The driver's calls act on the calling thread's current context: every hook begins by making it
  * the device's, so that several devices can be open at once. */
 static inline int cuda_use(struct cuda_device *d, struct error *error)
 {
-    return CUDA_CALL(&d->api, cuCtxSetCurrent, 0, error, d->context);
+    return d->guest ? cuda_guest_use(d, error)
+                    : CUDA_CALL(&d->api, cuCtxSetCurrent, 0, error, d->context);
 }
 
 /* ---- cuda_queue.c ---- */

@@ -16,6 +16,10 @@
 int cuda_stream(struct cuda_device *d, unsigned queue, CUstream *stream, struct error *error)
 {
     int code = 0;
+    if (d->guest) {
+        *stream = cuda_guest_stream_of(d, queue);
+        return 0;
+    }
     if (queue >= DEVICE_QUEUES_MAX)
         return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
     if (!d->streams[queue])
