@@ -276,7 +276,11 @@ bool recorder_wants(const char *option)
 
 bool recorder_open(const char *api, const char *via)
 {
-    const char *folder = getenv("GAMUT_RECORD");
+    return recorder_open_in(getenv("GAMUT_RECORD"), api, via);
+}
+
+bool recorder_open_in(const char *folder, const char *api, const char *via)
+{
     if (!folder || !*folder || strlen(folder) >= sizeof recorder.folder)
         return false;
     pthread_mutex_lock(&recorder.lock);

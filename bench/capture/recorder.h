@@ -20,6 +20,8 @@
 /* Begins. `api` and `via` as in struct raw_head; the last `via` before the first record counts. False: nothing is to
  * be recorded. */
 bool recorder_open(const char *api, const char *via);
+/* The same for the files' folder; NULL or "": nothing is recorded. */
+bool recorder_open_in(const char *folder, const char *api, const char *via);
 /* Whether an option was given. */
 bool recorder_wants(const char *option);
 

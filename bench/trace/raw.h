@@ -88,6 +88,8 @@ enum raw_block_flag {
     RAW_BLOCK_IMAGE = 0x400,        /* an image; the bytes are those that the driver reports */
     RAW_BLOCK_GONE_FOLLOWS = 0x800, /* a record `gone` will say when its last command is done */
     RAW_BLOCK_ADDRESS = 0x1000,     /* the handle is the block's address on the device */
+    RAW_BLOCK_ALIGNMENT = 0x3f0000, /* the power of two that the block was asked to be aligned to */
+    RAW_BLOCK_ALIGNMENT_SHIFT = 16,
 };
 
 /* The phases of a nest, which a thread has for itself, end in the opposite order of their begins. A range has this bit and a

@@ -375,6 +375,8 @@ static void put_block(struct raw_import *r)
     e.queue = queue_of_block(r, device);
     e.name = name_of_site(r, device, r->words[3]);
     e.memory = memory <= MEMORY_MANAGED ? (unsigned)memory : MEMORY_DEVICE;
+    if (flags & RAW_BLOCK_ALIGNMENT)
+        e.alignment = UINT64_C(1) << ((flags & RAW_BLOCK_ALIGNMENT) >> RAW_BLOCK_ALIGNMENT_SHIFT);
     if (refused) {
         import_event(device->stream, &e);
         return;
@@ -509,7 +511,7 @@ static void put_free(struct raw_import *r)
         if (block && queue && block->last && block->is.block.owners)
             free_in_order(r, block, queue);
         else if (block && block->is.block.whole == block)
-            end_block(r, block, true);
+            end_block(r, block, !block->is.block.gone_follows);
         return;
     }
     while ((block = block_from(r, first)) != NULL && block->handle >= first &&
