@@ -7,7 +7,7 @@ OPT     ?= -O2 -g
 # The folder that `make install` installs below; packagers set DESTDIR, which is put in front of it.
 PREFIX  ?= /usr/local
 CUDA_PATH ?= /usr/local/cuda
-# release, debug (allocators check themselves after every operation) or sanitize (debug with ASan and UBSan)
+# release, debug (allocators check themselves after every operation), sanitize (debug with ASan and UBSan) or thread (debug with TSan)
 FLAVOUR ?= release
 
 VERSION   := 0.1.0
@@ -37,7 +37,7 @@ ZLIB        ?= $(call archive_or,z)
 ZSTD        ?= $(call archive_or,zstd)
 
 CPPFLAGS += -D_GNU_SOURCE -I. -Ibench -Istrategies -Iworkloads
-CFLAGS   += -std=c11 $(OPT) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -MMD -MP
+CFLAGS   += -std=c11 $(OPT) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -fPIC -fvisibility=hidden -MMD -MP
 # Kernels are generated C: products and sums must not be contracted, and nothing needs errno or traps.
 KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
 KERNEL_OPT ?= -O3
@@ -61,12 +61,19 @@ SANITIZE  = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 CFLAGS   += $(SANITIZE)
 KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
+ifeq ($(FLAVOUR),thread)
+OPT       = -O1 -g -fno-omit-frame-pointer
+SANITIZE  = -fsanitize=thread
+WITH_OPENMP =
+CFLAGS   += $(SANITIZE)
+KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
+endif
 
-LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(filter-out bench/capture/%,$(sort $(shell find bench strategies workloads -name '*.c'))))
+LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(filter-out bench/capture/% bench/serve/%,$(sort $(shell find bench strategies workloads -name '*.c'))))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
 EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(wildcard bench/program/*.c)) $(wildcard bench/base/*.c))
 # A test stands in the room of tests/ that has the name of the room it tests.
-TEST_FILES := $(filter-out tests/capture/apps/%,$(sort $(shell find tests -name '*.c')))
+TEST_FILES := $(filter-out tests/capture/apps/% tests/serve/apps/%,$(sort $(shell find tests -name '*.c')))
 # Applications that tests record.
 TEST_APPS := $(if $(WITH_OPENCL),$(BUILD)/tests/capture/apps/app_opencl $(BUILD)/tests/capture/apps/waits_opencl)
 TEST_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter test_%,$(notdir $(f))),$(f)))
@@ -75,6 +82,13 @@ FUZZ_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter fuzz_%,$(notdir $(f))),$
 TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
 TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
+
+# What serves an application is a shared object too, which has all that it needs of gamut inside.
+SERVE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/serve/*.c)) $(BUILD)/bench/serve/recorder.o
+ifeq ($(WITH_CUDA),yes)
+CAPTURE_LIBRARIES += $(BUILD)/libgamut_alloc.so
+TEST_APPS += $(BUILD)/tests/serve/apps/app_serve
+endif
 
 # What stands inside a recorded application: shared objects of their own, without the libraries that gamut is linked to.
 CAPTURE_OPENCL := recorder layer_opencl front_opencl
@@ -90,19 +104,26 @@ endif
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup setup-apps test test-apps tests check bench bench-self smoke regress plots fuzz sanitize install uninstall clean help
+.PHONY: FORCE all setup setup-apps test test-apps tests check bench bench-self smoke regress plots fuzz sanitize thread install uninstall clean help
 all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Applications are not sanitized, and have no OpenMP: neither are these.
-$(BUILD)/bench/capture/%.o $(BUILD)/libgamut_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS)) -fPIC -fvisibility=hidden
+$(BUILD)/bench/capture/%.o $(BUILD)/libgamut_record_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS))
 $(BUILD)/bench/capture/%_opencl.o: CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300
 $(BUILD)/libgamut_record_opencl.so: $(CAPTURE_OPENCL:%=$(BUILD)/bench/capture/%.o)
 $(BUILD)/libgamut_record_cuda.so: $(CAPTURE_CUDA:%=$(BUILD)/bench/capture/%.o)
-$(BUILD)/libgamut_%.so:
+$(BUILD)/libgamut_record_%.so:
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
+
+# A server shares no symbol with its application, whatever libraries that one has. It has one recorder, sanitized as it is itself.
+$(BUILD)/bench/serve/recorder.o: bench/capture/recorder.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/libgamut_alloc.so: $(SERVE_OBJECTS) $(BUILD)/libgamut.a
+	$(Q)$(CC) $(filter-out -fopenmp,$(CFLAGS)) $(LDFLAGS) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,--exclude-libs,ALL,--gc-sections -o $@ $^ $(LDLIBS)
 
 # The names of all sources, workloads and suites. What is made of the names is made again when one of
 # them is gone, which no time of a file says.
@@ -190,12 +211,17 @@ $(BUILD)/tests/capture/apps/%_opencl: tests/capture/apps/%_opencl.c
 
 # A program of CUDA on a driver without a device, which is CUPTI too.
 FAKE_CUDA := $(BUILD)/tests/capture/apps/fake/libcuda.so.1
-$(FAKE_CUDA): tests/capture/apps/fake_cuda.c
+$(FAKE_CUDA): $(addprefix tests/capture/apps/,fake_cuda.c fake_memory.c fake_driver.h fake_cuda.h)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra $(SANITIZE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^) -ldl -lpthread
 $(BUILD)/tests/capture/apps/app_cuda: tests/capture/apps/app_cuda.c $(FAKE_CUDA)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -ldl -lpthread
+
+# A program on the same driver whose memory is served.
+$(BUILD)/tests/serve/apps/app_serve: tests/serve/apps/app_serve.c $(FAKE_CUDA) $(BUILD)/libgamut_alloc.so
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/../../capture/apps/fake:$$ORIGIN/../../..' -lpthread
 
 tests: $(TESTS) $(TEST_APPS) ## build all tests
 
@@ -207,6 +233,10 @@ test-apps: all ## record real applications, see setup-apps
 
 sanitize: ## run all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
+
+thread: $(BUILD)/gamut ## run the tests of the server under TSan
+	$(MAKE) BUILD=$(BUILD)-thread FLAVOUR=thread $(BUILD)-thread/tests/serve/apps/app_serve
+	@GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_serve.sh
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60
@@ -253,7 +283,7 @@ uninstall: ## remove what install put below PREFIX
 	rm -rf $(SHARE)/gamut $(LIBRARIES)
 
 clean: ## remove everything that was built
-	rm -rf $(BUILD) $(BUILD)-sanitize
+	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-thread
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12

@@ -20,7 +20,7 @@ make_here() {
         { cat "$dir/log" >&2; fail "make $*"; }
 }
 build=$(dirname "$gamut")
-libraries_made=$(for library in "$build"/libgamut_record_*.so; do [ -e "$library" ] && printf -- '-o %s ' "$library"; done)
+libraries_made=$(for library in "$build"/libgamut_*.so; do [ -e "$library" ] && printf -- '-o %s ' "$library"; done)
 make_here install
 installed=$dir/dest/opt/it/bin/gamut
 share=$dir/dest/opt/it/share

@@ -3,21 +3,19 @@
  *
  * The image of a module is a text: the name of its one kernel and the bytes of its arguments, "add 8 8 4"; one with a '*' in
  * front is a kernel of a library, about which only cuKernelGetParamInfo answers. A new module, block or stream gets the
- * handle of the one of its kind that was given back last. Each command ends in its call, after 5,000 ns. The two devices have one name. */
-#include <cuda.h>
-#include <cupti.h>
+ * handle of the one of its kind that was given back last. Each command ends in its call, after 5,000 ns. The two devices have one name.
+ *
+ * fake_memory.c has memory, streams and events. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "fake_cuda.h"
+#include "fake_driver.h"
 
-enum { DEVICES = 2, CALLS = 2000, ROOM = 512, COMMAND_NS = 5000 };
-#define DEVICE_BYTES (UINT64_C(1) << 30)
+enum { CALLS = 2000, COMMAND_NS = 5000 };
 
 struct module {
     bool is_used, is_library;
@@ -27,17 +25,9 @@ struct module {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct CUctx_st {
-    int device;
-} contexts[DEVICES] = {{0}, {1}};
-static _Thread_local struct CUctx_st *current;
+static struct CUctx_st contexts[DEVICES] = {{0}, {1}};
+_Thread_local struct CUctx_st *fake_current;
 static struct module modules[ROOM];
-static struct range {
-    uint64_t address, bytes;
-    bool is_used;
-} ranges[DEVICES][ROOM];
-static char streams[ROOM][16];
-static bool stream_is_used[ROOM], stream_captures[ROOM];
 static unsigned questions, entered;
 
 /* ---- CUPTI ---- */
@@ -116,8 +106,7 @@ CUptiResult cuptiGetTimestamp(uint64_t *ns)
     return CUPTI_SUCCESS;
 }
 
-/* One more command that was timed. */
-static void add_activity(CUpti_ActivityKind kind, uint32_t number)
+void fake_activity(CUpti_ActivityKind kind, uint32_t number)
 {
     size_t most;
     uint64_t now;
@@ -148,14 +137,7 @@ static void add_activity(CUpti_ActivityKind kind, uint32_t number)
     pthread_mutex_unlock(&lock);
 }
 
-struct call {
-    CUpti_CallbackData data;
-    CUpti_CallbackId id;
-    uint64_t kept;
-    CUresult result;
-};
-
-static void enter(struct call *c, CUpti_CallbackId id, const void *parameters, const char *symbol)
+void fake_enter(struct call *c, CUpti_CallbackId id, const void *parameters, const char *symbol)
 {
     *c = (struct call){.id = id};
     if (!callback || !enabled[id])
@@ -165,14 +147,14 @@ static void enter(struct call *c, CUpti_CallbackId id, const void *parameters, c
                                    .functionParams = parameters,
                                    .functionReturnValue = &c->result,
                                    .symbolName = symbol,
-                                   .context = current,
+                                   .context = fake_current,
                                    .correlationData = &c->kept,
                                    .correlationId =
                                        __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED)};
     callback(NULL, CUPTI_CB_DOMAIN_DRIVER_API, id, &c->data);
 }
 
-static CUresult leave(struct call *c, CUresult result)
+CUresult fake_leave(struct call *c, CUresult result)
 {
     c->result = result;
     c->data.callbackSite = CUPTI_API_EXIT;
@@ -180,13 +162,6 @@ static CUresult leave(struct call *c, CUresult result)
         callback(NULL, CUPTI_CB_DOMAIN_DRIVER_API, c->id, &c->data);
     return result;
 }
-
-/* Begins a call: its parameters are those of the struct that CUPTI has for it. */
-#define ENTER(name, symbol, ...)                                                                   \
-    const name##_params p_ = {__VA_ARGS__};                                                        \
-    struct call c_;                                                                                \
-    enter(&c_, CUPTI_DRIVER_TRACE_CBID_##name, &p_, symbol)
-#define LEAVE(result) return leave(&c_, result)
 
 /* ---- devices ---- */
 
@@ -204,6 +179,74 @@ CUresult cuInit(unsigned flags)
         begin();
     return CUDA_SUCCESS;
 }
+
+/* ---- what a program of gamut's own asks at its start ---- */
+
+CUresult cuDriverGetVersion(int *version)
+{
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult result, const char **name)
+{
+    *name = result == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"
+                : "CUDA_ERROR_OTHER";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult result, const char **sentence)
+{
+    *sentence = result == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : "the fake driver says no";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+    *count = DEVICES;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int number)
+{
+    *device = number;
+    return CUDA_SUCCESS;
+}
+
+/* It has pools and virtual memory, and all else is 1 too. */
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice device)
+{
+    (void)what, (void)device;
+    *value = 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    *context = fake_current;
+    return CUDA_SUCCESS;
+}
+
+/* What it does not do: peers, and times. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define LACKS(name, ...)                                                                           \
+    CUresult name(__VA_ARGS__);                                                                    \
+    CUresult name(__VA_ARGS__)                                                                     \
+    {                                                                                              \
+        return CUDA_ERROR_NOT_SUPPORTED;                                                           \
+    }
+LACKS(cuDevicePrimaryCtxRelease_v2, CUdevice device)
+LACKS(cuDeviceCanAccessPeer, int *can, CUdevice device, CUdevice peer)
+LACKS(cuCtxEnablePeerAccess, CUcontext peer, unsigned flags)
+#undef cuEventElapsedTime
+LACKS(cuEventElapsedTime, float *ms, CUevent start, CUevent end)
+LACKS(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+LACKS(cuMemcpyDtoDAsync_v2, CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+LACKS(cuFuncGetAttribute, int *value, CUfunction_attribute what, CUfunction function)
+#pragma GCC diagnostic pop
 
 CUresult cuDeviceGetName(char *name, int length, CUdevice device)
 {
@@ -227,147 +270,23 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 
 CUresult cuCtxSetCurrent(CUcontext context)
 {
-    current = context;
+    fake_current = context;
     return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetDevice(CUdevice *device)
 {
-    *device = current->device;
+    *device = fake_current->device;
     return CUDA_SUCCESS;
-}
-
-CUresult cuCtxSynchronize_v2(CUcontext context)
-{
-    ENTER(cuCtxSynchronize_v2, NULL, context);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuCtxSynchronize(void)
-{
-    struct call c;
-    enter(&c, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, NULL, NULL);
-    return leave(&c, CUDA_SUCCESS);
-}
-
-/* ---- memory ---- */
-
-static CUresult take(CUdeviceptr *address, size_t bytes)
-{
-    if (bytes > DEVICE_BYTES)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&lock);
-    struct range *all = ranges[current->device], *r = all;
-    while (r->is_used || (r->bytes && r->bytes < bytes))
-        r++;
-    if (!r->bytes) {
-        const uint64_t first = UINT64_C(0x7f0000000000) + ((uint64_t)current->device << 36);
-        r->address = r > all ? (r[-1].address + r[-1].bytes + 511) & ~UINT64_C(511) : first;
-        r->bytes = bytes;
-    }
-    r->is_used = true;
-    *address = r->address;
-    pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
-}
-
-static void give(CUdeviceptr address)
-{
-    pthread_mutex_lock(&lock);
-    for (unsigned d = 0; d < DEVICES; d++)
-        for (unsigned i = 0; i < ROOM; i++)
-            if (ranges[d][i].address == address)
-                ranges[d][i].is_used = false;
-    pthread_mutex_unlock(&lock);
-}
-
-CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
-{
-    ENTER(cuMemAlloc_v2, NULL, address, bytes);
-    LEAVE(take(address, bytes));
-}
-
-CUresult cuMemFree_v2(CUdeviceptr address)
-{
-    ENTER(cuMemFree_v2, NULL, address);
-    give(address);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream)
-{
-    ENTER(cuMemAllocAsync, NULL, address, bytes, stream);
-    LEAVE(take(address, bytes));
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
-{
-    ENTER(cuMemFreeAsync, NULL, address, stream);
-    give(address);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
-                  CUmemGenericAllocationHandle handle, unsigned long long flags)
-{
-    ENTER(cuMemMap, NULL, address, bytes, offset, handle, flags);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
-{
-    ENTER(cuMemUnmap, NULL, address, bytes);
-    LEAVE(CUDA_SUCCESS);
 }
 
 /* ---- commands ---- */
-
-/* A stream's place; the default ones have none. */
-static unsigned place_of(CUstream stream)
-{
-    const uintptr_t at = (uintptr_t)stream - (uintptr_t)streams;
-    return at < sizeof streams ? (unsigned)(at / sizeof *streams) : ROOM - 1;
-}
-
-CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
-{
-    ENTER(cuStreamBeginCapture_v2, NULL, stream, mode);
-    stream_captures[place_of(stream)] = true;
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
-{
-    ENTER(cuStreamEndCapture, NULL, stream, graph);
-    stream_captures[place_of(stream)] = false;
-    *graph = NULL;
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-    *status = stream_captures[place_of(stream)] ? CU_STREAM_CAPTURE_STATUS_ACTIVE
-                                                : CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
 
 CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
                            const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *what)
 {
     ENTER(cuGraphAddNode_v2, NULL, node, graph, after, edges, count, what);
     LEAVE(CUDA_SUCCESS);
-}
-
-#define COMMAND(kind)                                                                              \
-    do {                                                                                           \
-        add_activity(CUPTI_ACTIVITY_KIND_##kind, c_.data.correlationId);                           \
-        LEAVE(CUDA_SUCCESS);                                                                       \
-    } while (0)
-
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream)
-{
-    ENTER(cuMemsetD8Async, NULL, to, value, bytes, stream);
-    COMMAND(MEMCPY);
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
@@ -379,6 +298,7 @@ CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     ENTER(cuMemcpyDtoHAsync_v2, NULL, to, from, bytes, stream);
+    fake_read(stream, to, from, bytes);
     COMMAND(MEMCPY);
 }
 
@@ -410,7 +330,7 @@ CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *box)
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream)
 {
     ENTER(cuGraphLaunch, NULL, graph, stream);
-    LEAVE(CUDA_SUCCESS);
+    LEAVE(fake_launch_graph(graph, stream));
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *user)
@@ -481,66 +401,6 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
     ENTER(cuLaunchKernel, ((struct module *)f)->name, f, gx, gy, gz, bx, by, bz, shared, stream,
           arguments, extra);
     COMMAND(CONCURRENT_KERNEL);
-}
-
-/* ---- streams and events ---- */
-
-CUresult cuStreamCreate(CUstream *stream, unsigned flags)
-{
-    ENTER(cuStreamCreate, NULL, stream, flags);
-    pthread_mutex_lock(&lock);
-    unsigned i = 0;
-    while (stream_is_used[i])
-        i++;
-    stream_is_used[i] = true;
-    *stream = (CUstream)streams[i];
-    pthread_mutex_unlock(&lock);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuStreamDestroy_v2(CUstream stream)
-{
-    ENTER(cuStreamDestroy_v2, NULL, stream);
-    stream_is_used[((char *)stream - streams[0]) / (ptrdiff_t)sizeof *streams] = false;
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuStreamSynchronize(CUstream stream)
-{
-    ENTER(cuStreamSynchronize, NULL, stream);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
-{
-    ENTER(cuStreamWaitEvent, NULL, stream, event, flags);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuEventCreate(CUevent *event, unsigned flags)
-{
-    (void)flags;
-    *event = malloc(16);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuEventRecord(CUevent event, CUstream stream)
-{
-    ENTER(cuEventRecord, NULL, event, stream);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuEventSynchronize(CUevent event)
-{
-    ENTER(cuEventSynchronize, NULL, event);
-    LEAVE(CUDA_SUCCESS);
-}
-
-CUresult cuEventDestroy_v2(CUevent event)
-{
-    ENTER(cuEventDestroy_v2, NULL, event);
-    free(event);
-    LEAVE(CUDA_SUCCESS);
 }
 
 unsigned fake_cuda_questions(void)

@@ -1,9 +1,14 @@
 #ifndef TESTS_FAKE_CUDA_H
 #define TESTS_FAKE_CUDA_H
 
+#include <cuda.h>
+#include <stddef.h>
+
 /* How often the driver was asked for the bytes of an argument. */
 unsigned fake_cuda_questions(void);
 /* How many calls had a callback. */
 unsigned fake_cuda_entered(void);
+/* A command that ends the process unless all these bytes have this value when it is carried out. */
+void fake_check(CUstream stream, CUdeviceptr address, size_t bytes, unsigned char value);
 
 #endif

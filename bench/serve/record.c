@@ -1,0 +1,75 @@
+#include "serve/record.h"
+
+#include "base/driver_memory.h"
+#include "capture/recorder.h"
+
+static bool is_on;
+
+/* Handles of the recording: an application's queues may have the same on two devices. */
+static uint64_t context_of(unsigned device)
+{
+    return UINT64_C(1) << 61 | (uint64_t)device << 56;
+}
+
+static uint64_t queue_of(unsigned device, uint64_t queue, uint64_t ticks)
+{
+    const uint64_t context = context_of(device), handle = context + 1 + queue;
+    if (recorder_is_new(handle))
+        recorder_put(RAW_queue, handle, 0, ticks, ticks, (uint64_t[]){context, RAW_QUEUE_SEEN}, 2);
+    return handle;
+}
+
+void serve_record_open(const char *folder)
+{
+    is_on = recorder_open_in(folder, "CUDA", "serve");
+}
+
+void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes)
+{
+    if (!is_on)
+        return;
+    const uint64_t now = recorder_ticks(), number = (uint64_t)device + 1;
+    recorder_device(number, now, name, memory_bytes);
+    recorder_put(RAW_context, context_of(device), 0, now, now, &number, 1);
+}
+
+void serve_record_block(unsigned device, uint64_t address, uint64_t bytes, uint64_t alignment,
+                        uint64_t queue)
+{
+    if (!is_on)
+        return;
+    const uint64_t now = recorder_ticks();
+    const uint64_t flags = MEMORY_DEVICE | RAW_BLOCK_ADDRESS | RAW_BLOCK_GONE_FOLLOWS |
+                           (uint64_t)__builtin_ctzll(alignment) << RAW_BLOCK_ALIGNMENT_SHIFT;
+    const uint64_t words[] = {context_of(device), bytes, flags, queue_of(device, queue, now), 0};
+    if (address)
+        recorder_put(RAW_block, address, 0, now, now, words, 4);
+    else
+        recorder_put(RAW_refused, 0, 0, now, now, words, 5);
+}
+
+void serve_record_free(uint64_t address)
+{
+    const uint64_t now = is_on ? recorder_ticks() : 0;
+    if (is_on)
+        recorder_put(RAW_free, address, 0, now, now, (uint64_t[]){0, 0}, 2);
+}
+
+void serve_record_gone(uint64_t address)
+{
+    const uint64_t now = is_on ? recorder_ticks() : 0;
+    if (is_on)
+        recorder_put(RAW_gone, address, 0, now, now, NULL, 0);
+}
+
+/* One phase ends where the next begins. */
+void serve_record_mark(const char *name)
+{
+    static uint64_t range; /* 0: no phase has begun */
+    const uint64_t now = is_on ? recorder_ticks() : 0;
+    if (!is_on)
+        return;
+    if (range)
+        recorder_put(RAW_end, RAW_PHASE_RANGE | range, 0, now, now, NULL, 0);
+    recorder_text(RAW_begin, RAW_PHASE_RANGE | ++range, now, name);
+}

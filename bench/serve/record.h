@@ -1,0 +1,22 @@
+/* Records what a server does, as a raw recording (trace/raw.h) of which `gamut trace import` makes a trace. */
+#ifndef GAMUT_SERVE_RECORD_H
+#define GAMUT_SERVE_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Begins; `folder` gets the file of the process. */
+void serve_record_open(const char *folder);
+/* All calls below write nothing before serve_record_open. `device`: its number, from 0 on; a queue is a
+ * handle of that device. The caller's lock orders them. */
+void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes);
+/* A block of `bytes` with this alignment is handed out; `address` 0: the request was refused. */
+void serve_record_block(unsigned device, uint64_t address, uint64_t bytes, uint64_t alignment,
+                        uint64_t queue);
+/* The application has freed the block; the strategy has it back. */
+void serve_record_free(uint64_t address);
+void serve_record_gone(uint64_t address);
+/* A phase of the process begins; the one before it ends. Called by one thread at a time. */
+void serve_record_mark(const char *name);
+
+#endif

@@ -1,0 +1,812 @@
+#include "serve/server.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/registry.h"
+#include "base/slab.h"
+#include "run/execute/spaces.h"
+#include "run/replay/owners.h"
+#include "serve/block_table.h"
+#include "serve/record.h"
+
+enum {
+    GUARD_BYTES = 512, /* after each block, in the debug mode */
+    GUARD_BYTE = 0xfd,
+    NEW_BYTE = 0xcb, /* what a new block is filled with */
+    OLD_BYTE = 0xdd, /* and a freed one */
+    BUSY_MOST = 8,   /* queues that one look at the waiting blocks remembers as not done */
+};
+
+/* A queue that used a block which is not its own; the mark is made when the block is freed. */
+struct other {
+    uint64_t queue, mark;
+    bool is_marked, has_passed;
+};
+
+/* A block that the application has, or that waits for other queues. */
+struct served {
+    struct block_entry entry; /* first: in server.blocks */
+    struct served *next;      /* that waits */
+    struct part *part;        /* NULL: the driver itself served it */
+    struct block block;
+    const char *tag;
+    uint64_t bytes; /* requested by the application */
+    uint64_t asked; /* of the strategy: the same, and a guard in the debug mode */
+    uint64_t queue;
+    unsigned number; /* of the queue */
+    bool has_guard;
+    unsigned other_count, other_capacity;
+    struct other *others;
+};
+
+/* A memory that a private pool keeps until it is released. */
+struct kept {
+    uint64_t memory, bytes;
+};
+
+/* An instance of the strategy: the common one, or a private pool. */
+struct part {
+    struct part *next;
+    struct server *server;
+    struct serve_pool name;
+    uint64_t capture; /* not 0: the pool has no name, and serves this capture */
+    int64_t uses;     /* times entered, less the times released */
+    bool is_released;
+    bool is_captured; /* commands of a capture have used it: other queues do not */
+    uint64_t live_count;
+    struct source source;
+    struct allocator allocator;
+    unsigned kept_count, kept_capacity;
+    struct kept *kept;
+};
+
+/* A thread whose requests come from a pool. */
+struct inside {
+    pthread_t thread;
+    struct serve_pool pool;
+};
+
+struct numbered {
+    uint64_t queue, live_count, last_used;
+};
+
+struct server {
+    pthread_mutex_t lock;
+    struct serve_driver driver;
+    struct serve_options options;
+    unsigned device; /* number of the device, in the recording */
+    struct part common;
+    struct source direct; /* of what the driver itself serves */
+    struct part *pools;
+    struct source_total held;
+    struct allocator_counts counts;
+    struct serve_counts serve;
+    unsigned queue_count;
+    struct numbered queues[ALLOCATOR_QUEUES_MAX];
+    uint64_t clock; /* requests, for last_used */
+    struct block_table blocks;
+    struct slab served;
+    struct served *waiting, **waiting_end; /* in the order of their frees */
+    unsigned captured_count;
+    uint64_t captured[ALLOCATOR_QUEUES_MAX]; /* queues that were seen to be captured */
+    unsigned inside_count, inside_capacity;
+    struct inside *inside;
+    struct owners owners; /* in the debug mode */
+    struct source_listener ears;
+};
+
+/* ---- faults ---- */
+
+/* A strategy, or the application, did what no program survives. */
+static _Noreturn void fault(const struct server *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static _Noreturn void fault(const struct server *s, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "gamut: serving %s under %s: ", s->driver.id, s->options.strategy->name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    abort();
+}
+
+static void check(const struct server *s, const struct part *part)
+{
+    const unsigned broken = s->options.debug ? allocator_check(&part->allocator) : 0;
+    if (broken)
+        fault(s, "%u invariants of the strategy are broken", broken);
+}
+
+static void hear_source(void *context, enum source_event event, uint64_t memory, uint64_t offset,
+                        uint64_t bytes)
+{
+    if (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED)
+        owners_forget(context, memory, offset, bytes);
+}
+
+/* Fills in the queue's order. What is captured would be filled at each launch of the graph. */
+static void fill(struct server *s, const struct served *b, uint64_t offset, uint8_t byte,
+                 uint64_t bytes)
+{
+    struct error error;
+    if (s->driver.fill(s->driver.context, b->queue, block_memory(&b->block),
+                       block_offset(&b->block) + offset, byte, bytes, &error))
+        fault(s, "a block could not be filled: %s", error.text);
+}
+
+static void begin_debug(struct server *s, struct served *b)
+{
+    const char *wrong = owners_take(&s->owners, &b->block, b->number);
+    if (wrong)
+        fault(s, "the block of %llu bytes at %#llx: %s", (unsigned long long)b->bytes,
+              (unsigned long long)b->entry.address, wrong);
+    check(s, b->part);
+    b->has_guard = !s->captured_count;
+    if (!b->has_guard)
+        return;
+    fill(s, b, 0, NEW_BYTE, b->bytes);
+    fill(s, b, b->bytes, GUARD_BYTE, GUARD_BYTES);
+}
+
+static void check_guard(struct server *s, const struct served *b)
+{
+    uint8_t guard[GUARD_BYTES];
+    struct error error;
+    if (!b->has_guard || s->captured_count)
+        return;
+    if (s->driver.read(s->driver.context, b->queue, block_memory(&b->block),
+                       block_offset(&b->block) + b->bytes, guard, sizeof guard, &error))
+        fault(s, "a guard could not be read: %s", error.text);
+    for (unsigned i = 0; i < GUARD_BYTES; i++)
+        if (guard[i] != GUARD_BYTE)
+            fault(s, "byte %u after the block of %llu bytes at %#llx was overwritten", i,
+                  (unsigned long long)b->bytes, (unsigned long long)b->entry.address);
+    fill(s, b, 0, OLD_BYTE, b->bytes);
+}
+
+/* ---- queues ---- */
+
+/* The number of a queue; false: all are taken by queues that have blocks. */
+static bool number_of(struct server *s, uint64_t queue, unsigned *number)
+{
+    unsigned at = 0, oldest = ALLOCATOR_QUEUES_MAX;
+    for (; at < s->queue_count && s->queues[at].queue != queue; at++)
+        if (!s->queues[at].live_count && (oldest == ALLOCATOR_QUEUES_MAX ||
+                                          s->queues[at].last_used < s->queues[oldest].last_used))
+            oldest = at;
+    if (at == s->queue_count) {
+        s->serve.queue_count++;
+        if (s->queue_count < ALLOCATOR_QUEUES_MAX) {
+            s->queue_count++;
+        } else {
+            /* What the old queue's instance holds may be in use until the device is idle. */
+            if (oldest == ALLOCATOR_QUEUES_MAX || s->captured_count ||
+                source_sync(&s->common.source))
+                return false;
+            at = oldest;
+            s->serve.queue_taken_count++;
+        }
+        s->queues[at] = (struct numbered){.queue = queue};
+        s->driver.name_queue(s->driver.context, at, queue);
+    }
+    s->queues[at].last_used = ++s->clock;
+    *number = at;
+    return true;
+}
+
+/* ---- parts ---- */
+
+static int pool_alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *error)
+{
+    const struct source *driver = &((struct part *)context)->server->driver.source;
+    return driver->ops->alloc(driver->context, bytes, memory, error);
+}
+
+/* A graph may use the memory until the pool is released: the bytes stay reserved. */
+static int pool_free(void *context, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    struct part *part = context;
+    (void)error;
+    part->kept = must_grow(part->kept, part->kept_count, &part->kept_capacity, sizeof *part->kept);
+    part->kept[part->kept_count++] = (struct kept){memory, bytes};
+    part->server->held.reserved_bytes += bytes;
+    return 0;
+}
+
+static int pool_sync(void *context, struct error *error)
+{
+    const struct source *driver = &((struct part *)context)->server->driver.source;
+    return driver->ops->sync(driver->context, error);
+}
+
+/* Virtual memory and the driver's pools would take addresses back from a graph: a strategy that needs them serves
+ * private pools by `caching`. */
+static int open_pool(struct server *s, struct part *part, struct error *error)
+{
+    static const struct source_ops ops = {
+        .alloc = pool_alloc, .free = pool_free, .sync = pool_sync};
+    const struct allocator_ops *strategy = s->options.strategy, *apart = NULL;
+    struct option_values values = s->options.values;
+    part->server = s;
+    part->source = s->driver.source;
+    part->source.ops = &ops;
+    part->source.context = part;
+    part->source.vm = NULL;
+    part->source.pools = NULL;
+    part->source.total = &s->held;
+    part->source.listener = s->options.debug ? &s->ears : NULL;
+    part->source.capacity_bytes = s->options.capacity_bytes;
+    if (strategy->apart)
+        apart = strategy->apart(&s->options.values, &values);
+    if (apart)
+        strategy = apart;
+    int code = allocator_open(&part->allocator, strategy, &values, &part->source, error);
+    if (code == ERR_UNSUPPORTED) {
+        TRY(allocator_parse("caching", &strategy, &values, error));
+        code = allocator_open(&part->allocator, strategy, &values, &part->source, error);
+    }
+    part->allocator.total = &s->counts;
+    s->serve.pool_count++;
+    return code;
+}
+
+static bool is_same(struct serve_pool a, struct serve_pool b)
+{
+    return a.first == b.first && a.second == b.second;
+}
+
+static struct part *find_pool(struct server *s, const struct serve_pool *name, uint64_t capture)
+{
+    struct part *part = s->pools;
+    while (part &&
+           !(name ? !part->capture && is_same(part->name, *name) : part->capture == capture))
+        part = part->next;
+    return part;
+}
+
+static int pool_of(struct server *s, const struct serve_pool *name, uint64_t capture,
+                   struct part **pool, struct error *error)
+{
+    *pool = find_pool(s, name, capture);
+    if (*pool)
+        return 0;
+    struct part *part = must_alloc(sizeof *part);
+    part->capture = name ? 0 : capture;
+    part->name = name ? *name : (struct serve_pool){0};
+    const int code = open_pool(s, part, error);
+    if (code) {
+        free(part);
+        return code;
+    }
+    part->next = s->pools;
+    *pool = s->pools = part;
+    return 0;
+}
+
+static const struct serve_pool *pool_of_thread(const struct server *s)
+{
+    for (unsigned i = s->inside_count; i-- > 0;)
+        if (pthread_equal(s->inside[i].thread, pthread_self()))
+            return &s->inside[i].pool;
+    return NULL;
+}
+
+/* Gives back what a released pool holds, once no block of it lives. */
+static int end_pool(struct server *s, struct part *part, struct error *error)
+{
+    const struct source *driver = &s->driver.source;
+    struct part **at = &s->pools;
+    if (!part->is_released || part->live_count || s->captured_count)
+        return 0;
+    TRY(driver->ops->sync(driver->context, error));
+    while (*at != part)
+        at = &(*at)->next;
+    *at = part->next;
+    allocator_close(&part->allocator);
+    source_counts_add(&s->common.source.counts, &part->source.counts);
+    int code = 0;
+    for (unsigned i = 0; i < part->kept_count; i++) {
+        s->held.reserved_bytes -= part->kept[i].bytes;
+        const int failed =
+            driver->ops->free(driver->context, part->kept[i].memory, part->kept[i].bytes, error);
+        code = code ? code : failed;
+    }
+    free(part->kept);
+    free(part);
+    return code;
+}
+
+/* ---- captures ---- */
+
+/* Forgets the captures that have ended. */
+static int look_at_captures(struct server *s, struct error *error)
+{
+    const unsigned before = s->captured_count;
+    for (unsigned i = 0; i < s->captured_count;) {
+        uint64_t capture = 0;
+        TRY(s->driver.capture(s->driver.context, s->captured[i], &capture, error));
+        if (capture)
+            i++;
+        else
+            s->captured[i] = s->captured[--s->captured_count];
+    }
+    if (!before || s->captured_count)
+        return 0;
+    for (struct part *part = s->pools, *next; part; part = next) {
+        next = part->next;
+        TRY(end_pool(s, part, error));
+    }
+    return s->driver.capturing(s->driver.context, false, error);
+}
+
+/* *capture: the one that the queue is part of, or 0. */
+static int capture_of(struct server *s, uint64_t queue, uint64_t *capture, struct error *error)
+{
+    *capture = 0;
+    if (!s->driver.capture)
+        return 0;
+    TRY(look_at_captures(s, error));
+    TRY(s->driver.capture(s->driver.context, queue, capture, error));
+    for (unsigned i = 0; i < s->captured_count; i++)
+        if (s->captured[i] == queue)
+            return 0;
+    if (!*capture)
+        return 0;
+    if (s->captured_count == ALLOCATOR_QUEUES_MAX)
+        return error_set(error, ERR_UNSUPPORTED, "more than %d queues are captured at once",
+                         ALLOCATOR_QUEUES_MAX);
+    s->captured[s->captured_count++] = queue;
+    return s->driver.capturing(s->driver.context, true, error);
+}
+
+/* The instance that serves a request. */
+static int part_of(struct server *s, uint64_t queue, struct part **part, struct error *error)
+{
+    uint64_t capture;
+    TRY(capture_of(s, queue, &capture, error));
+    const struct serve_pool *pool = s->inside_count ? pool_of_thread(s) : NULL;
+    if (capture && !pool && s->inside_count)
+        pool = &s->inside[s->inside_count - 1].pool;
+    *part = &s->common;
+    if (!capture && !pool)
+        return 0;
+    struct part *private;
+    TRY(pool_of(s, pool, capture, &private, error));
+    private->is_captured |= capture != 0;
+    if (private->is_captured && !capture)
+        return 0;
+    s->serve.captured_count++;
+    *part = private;
+    return 0;
+}
+
+/* ---- the end of a block ---- */
+
+/* The strategy has the block back. */
+static int give_back(struct server *s, struct served *b, struct error *error)
+{
+    struct part *part = b->part;
+    int code = 0;
+    if (part && s->options.debug) {
+        check_guard(s, b);
+        owners_give(&s->owners, &b->block);
+    }
+    if (s->options.records)
+        serve_record_gone(b->entry.address);
+    if (!part) {
+        code = source_free(&s->direct, b->block.memory, b->block.size);
+        if (code)
+            error_set(error, code, "%s", s->direct.error.text);
+    } else {
+        code = allocator_free(&part->allocator, &b->block, b->tag, b->asked);
+        if (code)
+            error_set(error, code, "%s", part->source.error.text);
+        check(s, part);
+        s->queues[b->number].live_count--;
+        part->live_count--;
+    }
+    free(b->others);
+    slab_give(&s->served, b);
+    const int ended = part && part->is_released ? end_pool(s, part, code ? NULL : error) : 0;
+    return code ? code : ended;
+}
+
+/* Marks the ends of the queues that used the block. A mark in a captured queue would be part of the graph: it waits for the
+ * capture's end. */
+static int mark_others(struct server *s, struct served *b, struct error *error)
+{
+    if (s->captured_count)
+        return 0;
+    for (unsigned i = 0; i < b->other_count; i++) {
+        struct other *o = &b->others[i];
+        if (!o->is_marked)
+            TRY(s->driver.mark(s->driver.context, o->queue, &o->mark, error));
+        o->is_marked = true;
+    }
+    return 0;
+}
+
+/* Queues that were seen not to be done, in one look. */
+struct busy {
+    unsigned count;
+    uint64_t queues[BUSY_MOST];
+};
+
+static bool is_busy(const struct busy *busy, uint64_t queue)
+{
+    for (unsigned i = 0; i < busy->count; i++)
+        if (busy->queues[i] == queue)
+            return true;
+    return false;
+}
+
+/* Whether all queues are done with a block: 1, 0 or a negative code. */
+static int has_passed(struct server *s, struct served *b, struct busy *busy, struct error *error)
+{
+    TRY(mark_others(s, b, error));
+    bool all = true;
+    for (unsigned i = 0; i < b->other_count; i++) {
+        struct other *o = &b->others[i];
+        if (o->has_passed)
+            continue;
+        int passed = 0;
+        if (o->is_marked && !is_busy(busy, o->queue))
+            passed = s->driver.passed(s->driver.context, o->mark, error);
+        if (passed < 0)
+            return passed;
+        if (passed) {
+            s->driver.unmark(s->driver.context, o->mark);
+            o->has_passed = true;
+        } else if (busy->count < BUSY_MOST) {
+            busy->queues[busy->count++] = o->queue;
+        }
+        all &= o->has_passed;
+    }
+    return all;
+}
+
+/* Gives back the waiting blocks that all queues have passed. */
+static int look_at_waiting(struct server *s, struct error *error)
+{
+    struct busy busy = {0};
+    for (struct served **at = &s->waiting; *at;) {
+        struct served *b = *at;
+        const int passed = has_passed(s, b, &busy, error);
+        if (passed < 0)
+            return passed;
+        if (!passed) {
+            at = &b->next;
+            continue;
+        }
+        *at = b->next;
+        if (!*at)
+            s->waiting_end = at;
+        s->serve.held_bytes -= b->block.size;
+        TRY(give_back(s, b, error));
+    }
+    return 0;
+}
+
+static void hold(struct server *s, struct served *b)
+{
+    b->next = NULL;
+    *s->waiting_end = b;
+    s->waiting_end = &b->next;
+    s->serve.held_count++;
+    s->serve.held_bytes += b->block.size;
+    if (s->serve.held_bytes > s->serve.peak_held_bytes)
+        s->serve.peak_held_bytes = s->serve.held_bytes;
+}
+
+/* Names the block's further queue, once. */
+static void add_other(struct served *b, uint64_t queue)
+{
+    if (queue == b->queue)
+        return;
+    for (unsigned i = 0; i < b->other_count; i++)
+        if (b->others[i].queue == queue)
+            return;
+    b->others = must_grow(b->others, b->other_count, &b->other_capacity, sizeof *b->others);
+    b->others[b->other_count++] = (struct other){.queue = queue};
+}
+
+/* ---- requests ---- */
+
+/* The driver itself serves what has no number of a queue: its free waits for all commands. */
+static int ask_driver(struct server *s, struct served *b, struct error *error)
+{
+    uint64_t memory = 0;
+    const int code = source_alloc(&s->direct, b->bytes, SOURCE_RESIDENT, &memory);
+    if (code)
+        return error_set(error, code, "%s", s->direct.error.text);
+    b->block = (struct block){.memory = memory, .size = b->bytes};
+    s->serve.direct_count++;
+    return 0;
+}
+
+static int ask(struct server *s, struct served *b, struct error *error)
+{
+    const struct alloc_request request = {
+        .size = b->asked, .alignment = s->driver.alignment, .tag = b->tag, .queue = b->number};
+    int code = allocator_alloc(&b->part->allocator, &request, &b->block);
+    if (code == ERR_OOM && s->waiting && !s->captured_count) {
+        TRY(source_sync(&s->common.source)
+                ? error_set(error, ERR_DEVICE, "%s", s->common.source.error.text)
+                : 0);
+        TRY(look_at_waiting(s, error));
+        code = allocator_alloc(&b->part->allocator, &request, &b->block);
+        s->serve.retried_count += !code;
+    }
+    /* What the common instance has spare may be all that is left. */
+    if (code == ERR_OOM && b->part != &s->common && !s->captured_count) {
+        TRY(allocator_trim(&s->common.allocator));
+        code = allocator_alloc(&b->part->allocator, &request, &b->block);
+    }
+    return code ? error_set(error, code, "%s", b->part->source.error.text) : 0;
+}
+
+static int serve(struct server *s, struct served *b, struct error *error)
+{
+    TRY(part_of(s, b->queue, &b->part, error));
+    if (s->waiting)
+        TRY(look_at_waiting(s, error));
+    const bool of_thread = s->driver.of_thread && s->driver.of_thread(s->driver.context, b->queue);
+    if (of_thread || !number_of(s, b->queue, &b->number))
+        b->part = NULL;
+    b->asked = b->bytes + (s->options.debug ? GUARD_BYTES : 0);
+    TRY(b->part ? ask(s, b, error) : ask_driver(s, b, error));
+    b->entry.address = block_memory(&b->block) + block_offset(&b->block);
+    if (block_table_add(&s->blocks, &b->entry))
+        fault(s, "the block at %#llx was handed out twice", (unsigned long long)b->entry.address);
+    if (!b->part)
+        return 0;
+    s->queues[b->number].live_count++;
+    b->part->live_count++;
+    if (s->options.debug)
+        begin_debug(s, b);
+    return 0;
+}
+
+static void enter(struct server *s)
+{
+    pthread_mutex_lock(&s->lock);
+}
+
+static int leave(struct server *s, int code)
+{
+    s->driver.leave(s->driver.context);
+    pthread_mutex_unlock(&s->lock);
+    return code;
+}
+
+int server_alloc(struct server *s, uint64_t bytes, uint64_t queue, const char *tag,
+                 uint64_t *address, struct error *error)
+{
+    *address = 0;
+    if (!bytes)
+        return 0;
+    enter(s);
+    struct served *b = slab_take(&s->served);
+    *b = (struct served){.bytes = bytes, .queue = queue, .tag = tag};
+    const int code = serve(s, b, error);
+    if (!code)
+        *address = b->entry.address;
+    else
+        slab_give(&s->served, b);
+    s->serve.refused_count += code != 0;
+    if (s->options.records)
+        serve_record_block(s->device, *address, bytes, s->driver.alignment, queue);
+    return leave(s, code);
+}
+
+static struct served *find(struct server *s, uint64_t address)
+{
+    return (struct served *)block_table_find(&s->blocks, address);
+}
+
+static int unknown(struct server *s, uint64_t address, struct error *error)
+{
+    s->serve.unknown_count++;
+    return error_set(error, ERR_NOT_FOUND, "no live block of %s has the address %#llx",
+                     s->driver.id, (unsigned long long)address);
+}
+
+int server_free(struct server *s, uint64_t address, uint64_t queue, struct error *error)
+{
+    if (!address)
+        return 0;
+    enter(s);
+    struct served *b = (struct served *)block_table_remove(&s->blocks, address);
+    if (!b)
+        return leave(s, unknown(s, address, error));
+    if (s->options.records)
+        serve_record_free(address);
+    add_other(b, queue);
+    int code = s->captured_count ? look_at_captures(s, error) : 0;
+    if (b->other_count) {
+        hold(s, b);
+        const int marked = mark_others(s, b, code ? NULL : error);
+        code = code ? code : marked;
+    } else {
+        const int given = give_back(s, b, code ? NULL : error);
+        code = code ? code : given;
+    }
+    return leave(s, code);
+}
+
+int server_use(struct server *s, uint64_t address, uint64_t queue, struct error *error)
+{
+    enter(s);
+    struct served *b = find(s, address);
+    if (!b)
+        return leave(s, unknown(s, address, error));
+    s->serve.used_elsewhere_count += queue != b->queue;
+    add_other(b, queue);
+    return leave(s, 0);
+}
+
+int server_base(struct server *s, uint64_t address, uint64_t *base, uint64_t *bytes)
+{
+    enter(s);
+    const struct served *b = find(s, address);
+    if (b) {
+        *base = b->block.memory;
+        *bytes = block_offset(&b->block) + b->block.size;
+    }
+    return leave(s, b ? 0 : ERR_NOT_FOUND);
+}
+
+int server_trim(struct server *s, struct error *error)
+{
+    enter(s);
+    int code = s->driver.capture ? look_at_captures(s, error) : 0;
+    if (!code)
+        code = look_at_waiting(s, error);
+    if (!code && !s->captured_count) {
+        code = allocator_trim(&s->common.allocator);
+        if (code)
+            error_set(error, code, "%s", s->common.source.error.text);
+        check(s, &s->common);
+    }
+    return leave(s, code);
+}
+
+void server_limit(struct server *s, uint64_t bytes)
+{
+    enter(s);
+    s->options.capacity_bytes = s->common.source.capacity_bytes = bytes;
+    s->direct.capacity_bytes = bytes;
+    for (struct part *part = s->pools; part; part = part->next)
+        part->source.capacity_bytes = bytes;
+    leave(s, 0);
+}
+
+void server_mark(struct server *s, const char *name)
+{
+    enter(s);
+    allocator_mark(&s->common.allocator, name);
+    leave(s, 0);
+}
+
+/* ---- private pools ---- */
+
+void server_enter_pool(struct server *s, struct serve_pool pool)
+{
+    struct part *part;
+    enter(s);
+    s->inside = must_grow(s->inside, s->inside_count, &s->inside_capacity, sizeof *s->inside);
+    s->inside[s->inside_count++] = (struct inside){pthread_self(), pool};
+    if (!pool_of(s, &pool, 0, &part, NULL)) {
+        part->uses++;
+        part->is_released = false;
+    }
+    leave(s, 0);
+}
+
+/* The capture may end in another thread than the one that began it. */
+void server_leave_pool(struct server *s, struct serve_pool pool)
+{
+    enter(s);
+    for (unsigned i = s->inside_count; i-- > 0;) {
+        if (!is_same(s->inside[i].pool, pool))
+            continue;
+        s->inside_count--;
+        memmove(&s->inside[i], &s->inside[i + 1], (s->inside_count - i) * sizeof *s->inside);
+        break;
+    }
+    leave(s, 0);
+}
+
+int server_release_pool(struct server *s, struct serve_pool pool, struct error *error)
+{
+    enter(s);
+    struct part *part = find_pool(s, &pool, 0);
+    int code = part ? look_at_captures(s, error) : 0;
+    if (part && --part->uses <= 0) {
+        part->is_released = true;
+        if (!code)
+            code = end_pool(s, part, error);
+    }
+    return leave(s, code);
+}
+
+/* ---- the whole ---- */
+
+int server_open(const struct serve_driver *driver, const struct serve_options *options,
+                struct server **server, struct error *error)
+{
+    struct server *s = must_alloc(sizeof *s);
+    *s = (struct server){.driver = *driver,
+                         .options = *options,
+                         .device = options->device,
+                         .served.item_bytes = sizeof(struct served)};
+    pthread_mutex_init(&s->lock, NULL);
+    s->waiting_end = &s->waiting;
+    owners_open(&s->owners);
+    s->ears = (struct source_listener){&s->owners, hear_source};
+    s->common.server = s;
+    s->common.source = driver->source;
+    s->common.source.total = &s->held;
+    s->common.source.listener = options->debug ? &s->ears : NULL;
+    s->common.source.capacity_bytes = options->capacity_bytes;
+    s->direct = s->common.source;
+    enter(s);
+    int code = allocator_open(&s->common.allocator, options->strategy, &options->values,
+                              &s->common.source, error);
+    s->common.allocator.total = &s->counts;
+    if (options->records && !code)
+        serve_record_device(s->device, driver->name, driver->memory_bytes);
+    leave(s, 0);
+    if (code)
+        free(s);
+    else
+        *server = s;
+    return code;
+}
+
+void server_close(struct server *s)
+{
+    enter(s);
+    source_sync(&s->common.source);
+    while (s->waiting && !look_at_waiting(s, NULL))
+        continue;
+    for (struct part *part = s->pools, *next; part; part = next) {
+        next = part->next;
+        part->is_released = true;
+        part->live_count = 0;
+        end_pool(s, part, NULL);
+    }
+    allocator_close(&s->common.allocator);
+    leave(s, 0);
+    owners_close(&s->owners);
+    slab_free(&s->served);
+    free(s->blocks.cells);
+    free(s->inside);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+void server_state(struct server *s, bool checks, struct serve_state *state)
+{
+    enter(s);
+    *state = (struct serve_state){.serve = s->serve, .live_count = s->blocks.count};
+    source_update(&s->common.source);
+    source_counts_add(&state->driver, &s->common.source.counts);
+    source_counts_add(&state->driver, &s->direct.counts);
+    if (checks)
+        state->broken = allocator_check(&s->common.allocator);
+    for (const struct part *part = s->pools; part; part = part->next) {
+        source_counts_add(&state->driver, &part->source.counts);
+        if (checks)
+            state->broken += allocator_check(&part->allocator);
+    }
+    state->driver.reserved_bytes = s->held.reserved_bytes;
+    state->driver.peak_reserved_bytes = s->held.peak_reserved_bytes;
+    state->blocks = s->counts;
+    leave(s, 0);
+}

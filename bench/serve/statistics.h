@@ -1,0 +1,22 @@
+/* What a server did: as JSON for people and programs, and as a result file, the same as a replay's. */
+#ifndef GAMUT_SERVE_STATISTICS_H
+#define GAMUT_SERVE_STATISTICS_H
+
+#include "serve/settings.h"
+
+/* A device that is served. */
+struct served_device {
+    unsigned number;
+    struct server *server;
+    const struct device_info *info; /* what a result file says of it */
+};
+
+/* {"strategy", "devices": [{"id", "name", "requested_bytes", "reserved_bytes", "live_count", "broken",
+ * "counters": {those of a result file}, "serve": {SERVE_LIST}}]}; the caller owns it. */
+json_t *serve_statistics(const struct serve_settings *settings, const struct served_device *devices,
+                         unsigned count, bool checks);
+/* Writes a result file with a case for each device. ERR_IO. */
+int serve_write_result(const struct serve_settings *settings, const struct served_device *devices,
+                       unsigned count, const char *path, struct error *error);
+
+#endif
