@@ -82,7 +82,10 @@ expect 0 "sizes of dataset five" plan read.mem -m best k=6 --format json
 has '"values_from": "given"'
 has '"peak_last_use_bytes": 32'
 expect 0 "give it as k=VALUE" plan read.mem -m best n=3
-has "^best: .*; chosen by an estimate"
+has "^best: .*; chosen by an estimate, .* not those of a_mem"
+expect 0 "those of one run" plan canny -m best,reuse -d smoke --release scope
+has "^  best .* 85.4 KiB .* 85.4 KiB"
+has "^  reuse .* 85.4 KiB .* +0.0 %"
 expect 2 "did you mean reuse?" plan twice.mem -m resue
 expect 2 "has no scalar 'k33' (did you mean k32?)" plan twice.mem -m all k33=4
 expect 2 "n is 'few', expected a whole number" plan twice.mem -m all n=few
