@@ -40,7 +40,8 @@ struct bench {
     char *host; /* host_bytes of host memory, for reads and writes; owned by the bench's user */
     uint64_t full_pace_ns;     /* the shortest life of a memory so far (pace.h); 0: none */
     uint64_t pace_looked_ns;   /* when the pace was looked at */
-    uint64_t pace_patience_ns; /* for how long it may still be waited for */
+    uint64_t pace_patience_ns; /* for how long the bench may wait for full pace in all */
+    uint64_t pace_waited_ns;   /* for how long it has looked and waited */
     struct obstacle obstacle;
     struct error obstacle_error; /* code 0 unless putting the obstacle there failed */
 };

@@ -53,7 +53,7 @@ enum {
 
 struct effort {
     uint64_t budget_ns;   /* time for all cells; a cell gets `least` visits even beyond it */
-    uint64_t limit_ns;    /* no visit begins after this time */
+    uint64_t limit_ns;    /* no visit begins after this time, looks at the pace not counted */
     unsigned least, most; /* limits for the visits of a cell */
 };
 
@@ -220,11 +220,9 @@ static int await_full_pace(struct bench *b, struct error *error)
         if (b->full_pace_ns == 0 || ns < b->full_pace_ns)
             b->full_pace_ns = ns;
         b->pace_looked_ns = clock_ns();
-    } while (ns > b->full_pace_ns / 4 * 5 && b->pace_looked_ns - began < b->pace_patience_ns);
-    if (ns > b->full_pace_ns / 4 * 5)
-        b->pace_patience_ns = 0;
-    else if (b->pace_looked_ns - began > LOOK_EVERY_NS)
-        b->pace_patience_ns -= b->pace_looked_ns - began;
+    } while (ns > b->full_pace_ns / 4 * 5 &&
+             b->pace_waited_ns + b->pace_looked_ns - began < b->pace_patience_ns);
+    b->pace_waited_ns += b->pace_looked_ns - began;
     return 0;
 }
 
@@ -283,7 +281,7 @@ static int visit_all(struct bench *b, struct cells *cells, const struct effort *
                      struct error *error)
 {
     const uint64_t share_ns = effort->budget_ns / (cells->count ? cells->count : 1);
-    const uint64_t began = clock_ns();
+    const uint64_t began = clock_ns(), waited_ns = b->pace_waited_ns;
     uint64_t said = began;
     size_t *order = must_alloc((cells->count + 1) * sizeof *order), visited;
     unsigned round = 0;
@@ -293,7 +291,8 @@ static int visit_all(struct bench *b, struct cells *cells, const struct effort *
         shuffle_cells(&b->random, order, cells->count);
         for (size_t i = 0; i < cells->count && !code; i++) {
             struct cell *cell = &cells->cell[order[i]];
-            if (!wants_more(cell, effort, share_ns) || clock_ns() - began > effort->limit_ns)
+            if (!wants_more(cell, effort, share_ns) ||
+                clock_ns() - began > effort->limit_ns + b->pace_waited_ns - waited_ns)
                 continue;
             code = cell_visit(b, cell, error);
             visited++;

@@ -325,6 +325,19 @@ static void other_threads_calls_are_waited_for(void **state)
     atlas_free(&atlas);
 }
 
+/* A long turn is timed once in a visit. */
+static void long_turns_are_few(void **state)
+{
+    (void)state;
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){.near_ns = 5000000};
+    assert_int_equal(measure(&atlas, &error), 0);
+    assert_int_equal(point_at(atlas_find(&atlas, "raw", "realloc"), NEAR_BYTES)->sample_count,
+                     point_at(atlas_find(&atlas, "raw", "alloc"), NEAR_BYTES)->sample_count);
+    atlas_free(&atlas);
+}
+
 static void what_is_refused_says_why_and_the_rest_goes_on(void **state)
 {
     (void)state;
@@ -412,6 +425,7 @@ int main(void)
         cmocka_unit_test(other_threads_calls_are_waited_for),
         cmocka_unit_test(prices_are_those_of_a_host_at_full_pace),
         cmocka_unit_test(repeated_lives_are_beside_another),
+        cmocka_unit_test(long_turns_are_few),
         cmocka_unit_test(what_is_refused_says_why_and_the_rest_goes_on),
         cmocka_unit_test(waits_are_found),
         cmocka_unit_test(a_lost_device_leaves_what_was_measured),
