@@ -17,6 +17,7 @@ struct others {
     uint64_t bytes;
     atomic_uint asking; /* threads that have got their first memory */
     atomic_bool stop;
+    atomic_bool failed; /* a thread got no memory and asks no more */
 };
 
 static void *ask(void *context)
@@ -31,8 +32,10 @@ static void *ask(void *context)
         if (is_first)
             atomic_fetch_add(&o->asking, 1);
         is_first = false;
-        if (code)
+        if (code) {
+            atomic_store(&o->failed, true);
             break;
+        }
     }
     return NULL;
 }
@@ -67,6 +70,8 @@ static int run_beside(struct bench *b, struct cell *cell, unsigned count, struct
     atomic_store(&others.stop, true);
     for (unsigned i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
+    if (!code && atomic_load(&others.failed))
+        code = error_set(error, ERR_OOM, "another thread got no memory");
     return code;
 }
 
