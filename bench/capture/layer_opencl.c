@@ -41,34 +41,65 @@ static inline const cl_icd_dispatch *next_of(const void *object)
 
 /* ---- objects ---- */
 
-static void put_reference(enum raw_kind kind, const void *object, enum raw_class class,
-                          uint64_t begin)
+static void put_reference(enum raw_kind kind, const void *object, uint64_t class, uint64_t begin,
+                          uint64_t end)
 {
-    recorder_put(kind, HANDLE(object), 0, begin, recorder_ticks(), &(uint64_t){class}, 1);
+    recorder_put(kind, HANDLE(object), 0, begin, end, &class, 1);
+}
+
+static void put_retain(const void *object, enum raw_class class)
+{
+    const uint64_t now = recorder_ticks();
+    put_reference(RAW_retain, object, class, now, now);
 }
 
 /* Retain and release. The stamp of a release is that of its begin: when it returns, another thread may have the
- * handle. */
+ * handle. Only for blocks it matters how long the call takes: reading the clock is half the cost of a record. */
 #define REFERENCES(NAME, type, CLASS)                                                              \
     static cl_int CL_API_CALL retain_##type(type object)                                           \
     {                                                                                              \
         const cl_int status = next_of(object)->clRetain##NAME(object);                             \
         if (status == CL_SUCCESS)                                                                  \
-            put_reference(RAW_retain, object, CLASS, recorder_ticks());                            \
+            put_retain(object, CLASS);                                                             \
         return status;                                                                             \
     }                                                                                              \
     static cl_int CL_API_CALL release_##type(type object)                                          \
     {                                                                                              \
         const uint64_t begin = recorder_ticks();                                                   \
         const cl_int status = next_of(object)->clRelease##NAME(object);                            \
-        put_reference(RAW_release, object, CLASS, begin);                                          \
+        put_reference(RAW_release, object, CLASS, begin, begin);                                   \
         return status;                                                                             \
     }
 REFERENCES(Context, cl_context, RAW_CLASS_CONTEXT)
 REFERENCES(CommandQueue, cl_command_queue, RAW_CLASS_QUEUE)
-REFERENCES(MemObject, cl_mem, RAW_CLASS_BLOCK)
 REFERENCES(Kernel, cl_kernel, RAW_CLASS_KERNEL)
 REFERENCES(Event, cl_event, RAW_CLASS_EVENT)
+
+static cl_int CL_API_CALL retain_cl_mem(cl_mem block)
+{
+    const cl_int status = next_of(block)->clRetainMemObject(block);
+    if (status == CL_SUCCESS)
+        put_retain(block, RAW_CLASS_BLOCK);
+    return status;
+}
+
+/* Most blocks are gone when their last release returns, which block_is_gone then says here: one record for both. */
+static cl_int CL_API_CALL release_cl_mem(cl_mem block)
+{
+    const uint64_t begin = recorder_ticks();
+    struct recorder_thread *thread = recorder_self;
+    const uint64_t outer =
+        thread ? thread->ending : 0; /* this call is of another block's destructor */
+    if (thread)
+        thread->ending = HANDLE(block);
+    const cl_int status = next_of(block)->clReleaseMemObject(block);
+    const bool is_gone = thread && !thread->ending;
+    put_reference(RAW_release, block, RAW_CLASS_BLOCK | (is_gone ? RAW_RELEASE_GONE : 0), begin,
+                  recorder_ticks());
+    if (thread)
+        thread->ending = outer;
+    return status;
+}
 
 static void created(enum raw_kind kind, const void *object, uint64_t begin, const uint64_t *words,
                     unsigned count)
@@ -258,8 +289,12 @@ static cl_int CL_API_CALL set_argument_svm(cl_kernel kernel, cl_uint index, cons
 
 static void CL_CALLBACK block_is_gone(cl_mem block, void *data)
 {
-    const uint64_t now = recorder_ticks();
     (void)data;
+    if (recorder_self && recorder_self->ending == HANDLE(block)) {
+        recorder_self->ending = 0;
+        return;
+    }
+    const uint64_t now = recorder_ticks();
     recorder_put(RAW_gone, HANDLE(block), 0, now, now, NULL, 0);
 }
 

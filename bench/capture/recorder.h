@@ -31,6 +31,8 @@ enum { RECORDER_SEEN = 2048 };
 struct recorder_thread {
     struct raw_chunk *chunk; /* mapped */
     uint64_t used;           /* bytes behind the chunk's head, with the record in progress */
+    uint64_t
+        ending; /* the block whose release is in progress, until the driver says that it is gone */
     struct recorder_thread *next;
     uint64_t seen[RECORDER_SEEN]; /* handles that this thread has described */
 };

@@ -78,6 +78,8 @@ enum raw_class {
     RAW_CLASS_KERNEL,
     RAW_CLASS_EVENT
 };
+/* With the class of a released block: it was gone when the call returned, and no record `gone` follows. */
+enum raw_release_flag { RAW_RELEASE_CLASS = 0xff, RAW_RELEASE_GONE = 0x100 };
 /* SEEN: the queue may have a record already; a thread has met it for the first time. */
 enum raw_queue_flag { RAW_QUEUE_OUT_OF_ORDER = 1, RAW_QUEUE_TIMES = 2, RAW_QUEUE_SEEN = 4 };
 /* The low byte of a block's flags is its enum driver_memory. */

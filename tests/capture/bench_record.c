@@ -2,8 +2,9 @@
  *
  * The program runs itself as a child: without the recorder, with the recorder as a layer that cannot write, and with
  * one that records. The children take turns, so that a change of the processor's speed meets all. A line is the median over the
- * turns of the best of each child's samples, in nanoseconds a call; a recorded call costs what it adds to the call without
- * the layer. `retain, release` makes two records, and so does `create, release`, with a third when the buffer is gone.
+ * turns of the best of each child's samples, in nanoseconds; a recorded call costs what it adds to the call without
+ * the layer. `retain, release` and `create, release` are two calls, and a record each. For a new buffer the recorder also asks the driver
+ * to say when it is gone.
  */
 #ifndef GAMUT_WITH_OPENCL
 #include <stdio.h>
@@ -26,15 +27,15 @@ int main(void)
 #include "base/clock.h"
 
 enum { CALLS = 20000, SAMPLES = 15, TURNS = 7, WAYS = 3 };
-/* X(name, records, call): `call` is one round of what is measured. */
+/* X(name, calls, call): `call` is one round of what is measured. */
 #define OPERATION_LIST(X)                                                                          \
     X("set an argument", 1, cl.set_argument(kernel, 0, sizeof buffer, &buffer))                    \
     X("retain, release", 2, (cl.retain(buffer), cl.release(buffer)))                               \
-    X("create, release", 3, cl.release(cl.create(context, CL_MEM_READ_WRITE, 4096, NULL, NULL)))   \
+    X("create, release", 2, cl.release(cl.create(context, CL_MEM_READ_WRITE, 4096, NULL, NULL)))   \
     X("finish, idle", 1, cl.finish(queue))
 
 enum {
-#define X(name, records, call) +1
+#define X(name, calls, call) +1
     OPERATIONS = 0 OPERATION_LIST(X)
 #undef X
 };
@@ -102,7 +103,7 @@ static int measure(double best[OPERATIONS])
         best[i] = 1e30;
     for (unsigned sample = 0; sample < SAMPLES; sample++) {
         unsigned i = 0;
-#define X(name, records, call)                                                                     \
+#define X(name, calls, call)                                                                       \
     {                                                                                              \
         const uint64_t begin = clock_ns();                                                         \
         for (unsigned n = 0; n < CALLS; n++)                                                       \
@@ -179,11 +180,11 @@ static int by_number(const void *left, const void *right)
 int main(int argc, char **argv)
 {
     static const char *const names[] = {
-#define X(name, records, call) name,
+#define X(name, calls, call) name,
         OPERATION_LIST(X)
 #undef X
     };
-    static const unsigned records[] = {
+    static const unsigned calls[] = {
 #define X(name, number, call) number,
         OPERATION_LIST(X)
 #undef X
@@ -214,13 +215,13 @@ int main(int argc, char **argv)
         return code;
     }
     printf("%-16s %9s %9s %9s %15s\n", "ns a round", "untouched", "layer", "recorded",
-           "added a record");
+           "added a call");
     for (unsigned i = 0; i < OPERATIONS; i++) {
         for (unsigned way = 0; way < WAYS; way++)
             qsort(ns[i][way], TURNS, sizeof ns[i][way][0], by_number);
         const double *none = ns[i][0], *layer = ns[i][1], *all = ns[i][2];
         printf("%-16s %9.1f %9.1f %9.1f %15.1f\n", names[i], none[TURNS / 2], layer[TURNS / 2],
-               all[TURNS / 2], (all[TURNS / 2] - none[TURNS / 2]) / records[i]);
+               all[TURNS / 2], (all[TURNS / 2] - none[TURNS / 2]) / calls[i]);
     }
     return 0;
 }

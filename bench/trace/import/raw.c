@@ -437,7 +437,7 @@ static void end_block(struct raw_import *r, struct object *block, bool is_gone)
 /* What a retain or release names. Of what was never made, only blocks are missed. */
 static struct object *held(struct raw_import *r)
 {
-    const uint64_t class = r->words[0];
+    const uint64_t class = r->words[0] & RAW_RELEASE_CLASS;
     struct object *o = find(r, r->record->object);
     if (o && o->class == class)
         return o;
@@ -459,7 +459,7 @@ static void retain(struct raw_import *r)
  * stays until its handle is another's. */
 static void release(struct raw_import *r)
 {
-    const uint64_t class = r->words[0];
+    const uint64_t class = r->words[0] & RAW_RELEASE_CLASS;
     struct object *o = held(r);
     if (!o || !o->references || --o->references || class == RAW_CLASS_CONTEXT ||
         class == RAW_CLASS_QUEUE)
@@ -989,6 +989,8 @@ static int put_record(struct raw_import *r, struct error *error)
         break;
     case RAW_release:
         release(r);
+        if (r->words[0] & RAW_RELEASE_GONE)
+            put_gone(r);
         break;
     case RAW_gone:
         put_gone(r);
