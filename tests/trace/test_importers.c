@@ -261,8 +261,7 @@ static void raw_of_opencl(void **state)
                                 "name 2 \"phase\"\n"
                                 "begin q0 t0 @4100 name=2\n"
                                 "end q0 t0 @5100 name=2\n"
-                                "free b1 q0 t0 @5500 call=10\n"
-                                "done b1 q0 t0 @5500\n"});
+                                "free b1 q0 t0 @5500 call=10\n"});
 }
 
 /* ---- wrong logs ---- */
