@@ -145,8 +145,6 @@ static inline void keep_first(struct fit_range *r, struct fit_node *n, uint64_t 
 
 struct fit_node *fit_take(struct fit_range *r, enum fit_order order, uint64_t size)
 {
-    if (r->free < size)
-        return NULL;
     struct fit_node *n =
         order == FIT_TIGHT ? take_from_own_list(r, size) : take_from_lists(r, size);
     if (!n) {
@@ -156,8 +154,10 @@ struct fit_node *fit_take(struct fit_range *r, enum fit_order order, uint64_t si
             return cut;
         }
         n = order == FIT_TIGHT ? take_from_lists(r, size) : take_from_own_list(r, size);
-        if (!n)
+        if (!n) {
+            r->most = size - 1; /* until a larger node becomes free */
             return NULL;
+        }
     }
     r->free -= size;
     keep_first(r, n, size);
@@ -172,6 +172,8 @@ static void join_tail(struct fit_range *r, struct fit_node *n)
     link_nodes(n->prev, r->tail);
     if (n->prev)
         n->prev->free_after = 0;
+    if (r->tail->size > r->most)
+        r->most = r->tail->size;
     slab_give(r->nodes, n);
 }
 
@@ -198,6 +200,8 @@ void fit_put_back(struct fit_node *n)
         return;
     }
     n->is_free = true;
+    if (n->size > r->most)
+        r->most = n->size;
     if (n->prev)
         n->prev->free_after = n->size;
     n->next->free_before = n->size;
@@ -206,7 +210,7 @@ void fit_put_back(struct fit_node *n)
 
 void fit_open(struct fit_range *r, uint64_t size, struct slab *nodes)
 {
-    *r = (struct fit_range){.size = size, .free = size, .nodes = nodes};
+    *r = (struct fit_range){.size = size, .free = size, .most = size, .nodes = nodes};
     r->tail = new_node(r, 0, size);
     r->tail->prev = r->tail->next = NULL;
     r->tail->is_free = true;
@@ -234,6 +238,7 @@ static unsigned check_nodes(const struct fit_range *r, uint64_t *free_count)
             !n->is_free && n->free_before != (n->prev && n->prev->is_free ? n->prev->size : 0);
         broken +=
             !n->is_free && n->free_after != (next->is_free && next != r->tail ? next->size : 0);
+        broken += n->is_free && n->size > r->most;
         free += n->is_free ? n->size : 0;
         *free_count += n->is_free && n != r->tail;
         end = n->start;

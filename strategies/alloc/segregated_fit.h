@@ -42,6 +42,7 @@ struct fit_node {
 
 struct fit_range {
     uint64_t size, free; /* units; the tail counts as free */
+    uint64_t most;       /* neither a free node nor the tail has more units */
     struct fit_node *tail;
     struct slab *nodes;                      /* items: struct fit_node; outlives the range */
     uint64_t first_level;                    /* bit f: second_level[f] is not 0 */
@@ -65,6 +66,12 @@ void fit_close(struct fit_range *range);
 /* Takes `size` (> 0) units: the first ones of a free node or of the tail, whose rest stays free.
  * NULL if no node has as many. Takes constant time, except for the walk. */
 struct fit_node *fit_take(struct fit_range *range, enum fit_order order, uint64_t size);
+/* False if fit_take would find nothing: asked before it where there are many ranges. */
+static inline bool fit_may_have(const struct fit_range *range, uint64_t size)
+{
+    return range->most >= size;
+}
+
 /* Frees a node from fit_take, and joins it with free neighbours. */
 void fit_put_back(struct fit_node *node);
 

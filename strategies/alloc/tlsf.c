@@ -254,7 +254,7 @@ static inline bool from_parents(struct tlsf *t, uint64_t size, struct block *blo
 {
     for (size_t i = 0; i < t->parent_count; i++) {
         struct parent *p = t->parents[t->fullest_first ? i : t->parent_count - 1 - i];
-        if (from_parent(t, p, size, block))
+        if (fit_may_have(&p->range, size) && from_parent(t, p, size, block))
             return true;
     }
     return false;
