@@ -262,7 +262,8 @@ plots: $(BUILD)/gamut ## draw the charts of the newest result again
 SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
-# The libraries that `gamut record` puts into applications stand where it looks for them.
+# The libraries that `gamut record` puts into applications stand where it looks for them. No folder of Python's own is the same in all
+# environments: PYTHONPATH names lib/gamut/python.
 LIBRARIES = $(DESTDIR)$(PREFIX)/lib/gamut
 
 install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## install gamut, its libraries, manual and completions below PREFIX (/usr/local)
@@ -275,6 +276,7 @@ install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## install gamut, its libraries, ma
 	$(Q)install -D -m 644 $(BUILD)/gamut.zsh $(word 4,$(INSTALLED))
 	$(Q)install -d $(LIBRARIES) $(SHARE)/gamut/plots $(TRACE_SUITES:%=$(SHARE)/gamut/%)
 	$(Q)$(if $(CAPTURE_LIBRARIES),install -m 755 $(CAPTURE_LIBRARIES) $(LIBRARIES))
+	$(Q)install -D -m 644 bench/serve/gamut.py $(LIBRARIES)/python/gamut.py
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
 	$(Q)$(foreach s,$(TRACE_SUITES),install -m 644 $(s)/*.trace $(SHARE)/gamut/$(s);)
 

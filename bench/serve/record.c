@@ -62,6 +62,13 @@ void serve_record_gone(uint64_t address)
         recorder_put(RAW_gone, address, 0, now, now, NULL, 0);
 }
 
+void serve_record_trim(unsigned device)
+{
+    const uint64_t now = is_on ? recorder_ticks() : 0;
+    if (is_on)
+        recorder_put(RAW_trim, context_of(device), 0, now, now, NULL, 0);
+}
+
 /* One phase ends where the next begins. */
 void serve_record_mark(const char *name)
 {

@@ -16,6 +16,8 @@ void serve_record_block(unsigned device, uint64_t address, uint64_t bytes, uint6
 /* The application has freed the block; the strategy has it back. */
 void serve_record_free(uint64_t address);
 void serve_record_gone(uint64_t address);
+/* The strategy gives spare memory back. */
+void serve_record_trim(unsigned device);
 /* A phase of the process begins; the one before it ends. Called by one thread at a time. */
 void serve_record_mark(const char *name);
 

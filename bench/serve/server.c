@@ -668,6 +668,8 @@ int server_trim(struct server *s, struct error *error)
     if (!code)
         code = look_at_waiting(s, error);
     if (!code && !s->captured_count) {
+        if (s->options.records)
+            serve_record_trim(s->device);
         code = allocator_trim(&s->common.allocator);
         if (code)
             error_set(error, code, "%s", s->common.source.error.text);

@@ -62,7 +62,8 @@ enum {
             "blocks are freed, or 0")                                                              \
     X(begin,                                                                                       \
       "a phase begins. object: its nest, or its range. words: its name, filled up with NULs")      \
-    X(end, "a phase ends. object: as of its begin")
+    X(end, "a phase ends. object: as of its begin")                                                \
+    X(trim, "object: a context. The allocator of its device gives back what is spare")
 
 enum raw_kind {
 #define X(name, help) RAW_##name,

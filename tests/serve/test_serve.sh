@@ -74,8 +74,9 @@ for s in $strategies; do
     done
 done
 
-# ---- a recording of what was served: a replay of it without a device has the counters of the served run
-for s in $strategies; do
+# ---- a recording of what was served: a replay of it without a device has the counters of the served run. What a driver's pool holds
+# is the driver's matter: `stream` is not compared.
+for s in ${strategies/stream /}; do
     rm -rf record && mkdir record
     GAMUT_SERVE=$s GAMUT_SERVE_RECORD=record GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_STATISTICS=statistics.json GAMUT_SERVE_NAME=app \
         expect_ok "a recorded run under $s" "$app" stress 1 4 2000 7
@@ -83,8 +84,9 @@ for s in $strategies; do
     "$gamut" trace check app.trace >/dev/null || fail "the trace of $s is not whole"
     "$gamut" replay app.trace -s "$s" --free-at done -o predicted.json --force >/dev/null 2>err || fail "replay: $(cat err)"
     for file in predicted served; do
-        jq -c '.cases[0].cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,
-            driver_alloc_count, driver_free_count, driver_map_count, driver_unmap_count, driver_sync_count}' $file.json >$file.counters
+        jq -ce '.cases[0].counters.cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,
+            driver_alloc_count, driver_free_count, driver_map_count, driver_unmap_count, driver_sync_count}
+            | if .alloc_count > 0 then . else empty end' $file.json >$file.counters || fail "$file.json of $s has no counters"
     done
     cmp -s predicted.counters served.counters || fail "$s: predicted $(cat predicted.counters) served $(cat served.counters)"
 done

@@ -519,6 +519,14 @@ static void put_free(struct raw_import *r)
         end_block(r, block, true);
 }
 
+static void put_trim(struct raw_import *r)
+{
+    const struct device *device = device_of(r, r->record->object);
+    const struct trace_event e = device ? event_of(r, device, TRACE_trim) : (struct trace_event){0};
+    if (device)
+        import_event(device->stream, &e);
+}
+
 static void put_gone(struct raw_import *r)
 {
     struct object *block = find(r, r->record->object);
@@ -997,6 +1005,9 @@ static int put_record(struct raw_import *r, struct error *error)
         break;
     case RAW_argument:
         put_argument(r);
+        break;
+    case RAW_trim:
+        put_trim(r);
         break;
     case RAW_finish:
     case RAW_wait:
