@@ -119,24 +119,34 @@ $(BUILD)/libgamut_record_%.so:
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
 
 # A server shares no symbol with its application, whatever libraries that one has. It has one recorder, sanitized as it is itself.
-$(BUILD)/bench/serve/recorder.o: bench/capture/recorder.c
+$(BUILD)/bench/serve/recorder.o: bench/capture/recorder.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/libgamut_alloc.so: $(SERVE_OBJECTS) $(BUILD)/libgamut.a
 	$(Q)$(CC) $(filter-out -fopenmp,$(CFLAGS)) $(LDFLAGS) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,--exclude-libs,ALL,--gc-sections -o $@ $^ $(LDLIBS)
 
+# A file that changes only when its text does.
+define stamp
+@mkdir -p $(@D)
+@echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' > $@
+endef
+
 # The names of all sources, workloads and suites. What is made of the names is made again when one of
 # them is gone, which no time of a file says.
 $(BUILD)/sources: FORCE
-	@mkdir -p $(@D)
-	@echo '$(LIB_SOURCES) $(WORKLOADS) $(SUITES)' | cmp -s - $@ || echo '$(LIB_SOURCES) $(WORKLOADS) $(SUITES)' > $@
+	$(call stamp,$(LIB_SOURCES) $(WORKLOADS) $(SUITES))
 
 $(BUILD)/libgamut.a: $(LIB_OBJECTS) $(BUILD)/sources
 	@rm -f $@
 	$(Q)ar qcs $@ $(LIB_OBJECTS)
 
+# Objects are made again when the flags are others.
+FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(KERNEL_CFLAGS)
+$(BUILD)/flags: FORCE
+	$(call stamp,$(FLAGS))
+
 # The revision is part of the objects that print it.
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
@@ -146,8 +156,7 @@ $(REV_OBJECTS): $(BUILD)/revision
 $(BUILD)/bench/cli/cmd_man.o: CPPFLAGS += -DGAMUT_SOURCE_DATE='"$(SOURCE_DATE)"'
 $(BUILD)/bench/cli/cmd_man.o: $(BUILD)/revision
 $(BUILD)/revision: FORCE
-	@mkdir -p $(@D)
-	@echo '$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(SOURCE_DATE) $(FLAVOUR) $(OPT)' | cmp -s - $@ || echo '$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(SOURCE_DATE) $(FLAVOUR) $(OPT)' > $@
+	$(call stamp,$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(SOURCE_DATE) $(FLAVOUR) $(OPT))
 FORCE:
 
 $(BUILD)/embed: $(EMBED_OBJECTS)
@@ -169,7 +178,7 @@ $(BUILD)/embedded/kernel_$(1).c: $(BUILD)/embed $(KERNEL_$(1))
 	$(BUILD)/embed text $(1) $(KERNEL_$(1)) > $$@
 endef
 $(foreach t,$(KERNEL_TEXTS),$(eval $(call kernel_text,$(t))))
-$(BUILD)/embedded/%.o: $(BUILD)/embedded/%.c
+$(BUILD)/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags
 	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/tests/%.o: CPPFLAGS += -DGAMUT_ROOT='"$(CURDIR)"'
@@ -185,9 +194,9 @@ $(BUILD)/tests/run/execute/test_executor_alone: $(BUILD)/tests/run/execute/test_
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 # This test counts the steps that the strategies take: each part of a function without a branch calls the test.
-STEP_OBJECTS := $(patsubst %.c,$(BUILD)/steps/%.o,$(wildcard strategies/alloc/*.c))
+STEP_OBJECTS := $(patsubst %.c,$(BUILD)/steps/%.o,$(wildcard strategies/alloc/*.c strategies/alloc/*/*.c))
 $(STEP_OBJECTS): CFLAGS += -fsanitize-coverage=trace-pc
-$(BUILD)/steps/%.o: %.c
+$(BUILD)/steps/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/tests/alloc/test_alloc_steps: $(BUILD)/tests/alloc/test_alloc_steps.o $(STEP_OBJECTS) $(TEST_HELPERS) $(BUILD)/libgamut.a
