@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/text.h"
 #include "run/execute/spaces.h"
@@ -96,6 +97,15 @@ static void refuse(struct replay *r, const struct trace_event *e, const struct p
 
 /* ---- parts ---- */
 
+static int open_raw(struct replay *r, struct part *part, uint64_t kind)
+{
+    const struct allocator_ops *raw;
+    struct option_values options;
+    TRY(allocator_parse("raw", &raw, &options, r->error));
+    options.common[ALLOCATOR_KIND] = kind;
+    return allocator_open(&part->allocator, raw, &options, &part->source, r->error);
+}
+
 static int open_part(struct replay *r, unsigned pool, unsigned memory, unsigned *index)
 {
     if (r->part_count == PARTS_MAX)
@@ -119,10 +129,13 @@ static int open_part(struct replay *r, unsigned pool, unsigned memory, unsigned 
         options = *r->options->options;
     if (r->live && memory)
         options.common[ALLOCATOR_KIND] = live_kind(r->live, memory);
-    TRY(allocator_open(&part->allocator, apart ? apart : strategy, &options, &part->source,
-                       r->error));
+    int code = allocator_open(&part->allocator, apart ? apart : strategy, &options, &part->source,
+                              r->error);
+    /* Pinned memory is no matter of the driver's pool or of virtual memory: applications that use these ask the driver for it. */
+    if (code == ERR_UNSUPPORTED && r->live && options.common[ALLOCATOR_KIND] != MEMORY_DEVICE)
+        code = open_raw(r, part, options.common[ALLOCATOR_KIND]);
     part->allocator.total = &r->blocks;
-    return 0;
+    return code;
 }
 
 /* All parts of a replay on a device are there before its clock starts. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -19,6 +20,7 @@
 #define TIMED HEAD("\"times\",\"frees\",\"done\",\"queues\",\"threads\",\"uses\",\"device_times\"")
 
 static struct live_counts counts;
+static unsigned pinned_count; /* blocks of that kind that were asked for */
 
 static struct replay_outcome replay_in(struct device *device, const char *log, const char *strategy,
                                        bool gaps, uint64_t capacity_bytes)
@@ -173,6 +175,55 @@ static void a_map_of_unknown_size_has_room_on_the_host(void **state)
     assert_int_equal(counts.lost + counts.shortened, 0);
 }
 
+/* ---- memory of other kinds ---- */
+
+static int take_pinned(void *context, enum driver_memory kind, uint64_t bytes, uint64_t *memory,
+                       void **host, struct error *error)
+{
+    (void)context, (void)error;
+    void *block = malloc(bytes);
+    pinned_count += kind == MEMORY_PINNED && bytes >= 12288;
+    *memory = (uint64_t)(uintptr_t)block;
+    if (host)
+        *host = block;
+    return 0;
+}
+
+static int give_pinned(void *context, enum driver_memory kind, uint64_t memory, uint64_t bytes,
+                       struct error *error)
+{
+    (void)context, (void)kind, (void)bytes, (void)error;
+    free((void *)(uintptr_t)memory);
+    return 0;
+}
+
+/* PyTorch has two pinned blocks, JAX many: strategies of device memory alone play the rest, and raw these. */
+static void pinned_memory_beside_a_strategy_of_device_memory_alone(void **state)
+{
+    (void)state;
+    static const char log[] =
+        TIMED "queue 0 \"0\"\nalloc b1 4096 q0 @1\nalloc b2 12288 q0 @2 memory=1\n"
+              "launch q0 @3 device=1 uses=b1rw,b2rw\nfree b1 q0 @4\ndone b1 q0 @4\n"
+              "free b2 q0 @5\ndone b2 q0 @5\n";
+    static const struct driver_memory_ops pinned = {.alloc = take_pinned, .free = give_pinned};
+    static const char *const strategies[] = {"vmm", "caching"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct device *device;
+        struct error error;
+        assert_int_equal(device_open("host", &device, &error), 0);
+        struct device_ops ops = *device->ops;
+        ops.host_memory = &pinned;
+        device->ops = &ops;
+        pinned_count = 0;
+        const struct replay_outcome o = replay_in(device, log, strategies[i], false, 0);
+        if (o.status != CASE_ok)
+            fail_msg("%s: %s", strategies[i], o.reason);
+        assert_int_equal(o.counts.alloc_count, 2);
+        assert_int_equal(pinned_count, 1);
+        device->ops->close(device);
+    }
+}
+
 /* ---- memory that moves between queues ---- */
 
 static int (*fake_read)(struct device *device, void *host, uint64_t memory, uint64_t offset,
@@ -281,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_transfer_of_no_bytes_moves_none),
         cmocka_unit_test(a_refused_request_ends_the_replay_there),
         cmocka_unit_test(a_map_of_unknown_size_has_room_on_the_host),
+        cmocka_unit_test(pinned_memory_beside_a_strategy_of_device_memory_alone),
         cmocka_unit_test(memory_that_was_let_go_waits_for_its_last_commands),
         cmocka_unit_test(the_schedule_knows_what_is_waited_for),
     };
