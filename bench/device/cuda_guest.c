@@ -19,7 +19,6 @@ struct cuda_guest {
     CUcontext before;
     CUstreamCaptureMode mode_before;
     CUstream streams[CUDA_GUEST_QUEUES];
-    bool has_stream[CUDA_GUEST_QUEUES];
     unsigned spare_count, spare_capacity;
     CUevent *spare;
     bool capturing;
@@ -76,9 +75,7 @@ CUstream cuda_guest_stream_of(const struct cuda_device *d, unsigned queue)
 
 void cuda_guest_stream(struct device *device, unsigned queue, uint64_t stream)
 {
-    struct cuda_guest *g = cuda_self(device)->guest;
-    g->streams[queue] = stream_of(stream);
-    g->has_stream[queue] = true;
+    cuda_self(device)->guest->streams[queue] = stream_of(stream);
 }
 
 void cuda_guest_commands_go_to(struct device *device, uint64_t stream)
@@ -153,22 +150,17 @@ int cuda_guest_free(struct cuda_device *d, uint64_t memory, uint64_t bytes, stru
     return 0;
 }
 
-/* A wait for the device ends captures; a wait for another stream does not. */
+/* A wait for the device ends captures, and a captured stream, which cannot be waited for, may have commands from
+ * before its capture. So nothing is given back: who asks is out of memory. */
 int cuda_guest_sync(struct cuda_device *d, struct error *error)
 {
     struct cuda_guest *g = d->guest;
     TRY(cuda_guest_use(d, error));
-    if (!g->capturing)
-        return cuda_check(&d->api, d->api.cuCtxSynchronize(), "cuCtxSynchronize", 0, error);
-    for (unsigned q = 0; q < CUDA_GUEST_QUEUES; q++) {
-        uint64_t capture = 0;
-        if (!g->has_stream[q])
-            continue;
-        TRY(cuda_guest_capture(&d->base, (uint64_t)(uintptr_t)g->streams[q], &capture, error));
-        if (!capture)
-            TRY(CUDA_CALL(&d->api, cuStreamSynchronize, 0, error, g->streams[q]));
-    }
-    return 0;
+    if (g->capturing)
+        return error_set(error, ERR_OOM,
+                         "no memory can be given back while a stream of %s is captured",
+                         d->info.id);
+    return cuda_check(&d->api, d->api.cuCtxSynchronize(), "cuCtxSynchronize", 0, error);
 }
 
 /* ---- marks ---- */

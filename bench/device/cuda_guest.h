@@ -31,8 +31,8 @@ void cuda_guest_commands_go_to(struct device *device, uint64_t stream);
 /* The capture that the stream is part of: *capture is its number, or 0. */
 int cuda_guest_capture(struct device *device, uint64_t stream, uint64_t *capture,
                        struct error *error);
-/* Commands are being captured, or no longer. Meanwhile free keeps memory, which the next free or
- * cuda_guest_capturing(false) gives back, and sync waits for the streams that are not captured. */
+/* Commands are being captured, or no longer. Meanwhile free keeps memory, which
+ * cuda_guest_capturing(false) gives back, and sync fails with ERR_OOM. */
 int cuda_guest_capturing(struct device *device, bool capturing, struct error *error);
 
 /* An event at the end of a stream. The caller gives it back with cuda_guest_unmark. */

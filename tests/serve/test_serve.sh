@@ -88,9 +88,14 @@ for s in ${strategies/stream /}; do
             driver_alloc_count, driver_free_count, driver_map_count, driver_unmap_count, driver_sync_count}
             | if .alloc_count > 0 then . else empty end' $file.json >$file.counters || fail "$file.json of $s has no counters"
     done
+    "$gamut" compare predicted.json served.json >compared || fail "$s: compare finds the served run worse than its prediction: $(tail -2 compared)"
     cmp -s predicted.counters served.counters || fail "$s: predicted $(cat predicted.counters) served $(cat served.counters)"
 done
-"$gamut" compare served.json served.json >/dev/null || fail "a served run is no result file for compare"
+grep -q 'predictions for cuda:0' compared || fail "compare does not say what it compares: $(cat compared)"
+# Another run of the program asks for more.
+GAMUT_SERVE=vmm GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_NAME=app expect_ok "a longer run" "$app" stress 1 4 3000 7
+"$gamut" compare predicted.json served.json >compared
+[ $? -eq 1 ] && grep -q 'alloc_count' compared || fail "compare with a longer run: $(cat compared)"
 
 [ $failures -eq 0 ] && echo "served under $strategies"
 exit $((failures > 0))

@@ -25,6 +25,46 @@ static json_t *index_of(const json_t *root)
     return index;
 }
 
+/* The only device that cases of a result ran on; NULL: there are several, or none. */
+static const char *only_device(const json_t *root)
+{
+    const char *device = NULL;
+    const json_t *one_case;
+    size_t i;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        const char *own = tree_get_text(json_object_get(one_case, "key"), "device");
+        if (device && strcmp(device, own) != 0)
+            return NULL;
+        device = own;
+    }
+    return device;
+}
+
+/* Replays without a device are predictions for any: a copy of them, as cases of the only device that the new file
+ * has. NULL: the base has no such predictions, or the new file has some itself. The caller owns it. */
+static json_t *predictions_for(const json_t *base, const json_t *candidate)
+{
+    const char *of = only_device(base), *device = only_device(candidate);
+    if (!of || !device || strcmp(of, CASE_DRY_DEVICE) != 0 || strcmp(device, of) == 0)
+        return NULL;
+    json_t *root = json_deep_copy(base), *one_case;
+    size_t i;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        struct case_key key;
+        char id[13];
+        tree_put(json_object_get(one_case, "key"), "device", tree_text(device));
+        if (case_key_from_json(json_object_get(one_case, "key"), &key, NULL))
+            continue;
+        case_id(&key, id);
+        tree_put(one_case, "id", tree_text(id));
+    }
+    tree_put(json_object_get(root, "context"), "devices",
+             tree_share(json_object_get(candidate, "context"), "devices"));
+    return root;
+}
+
 static int check_options(const struct compare_options *options, struct error *error)
 {
     if (!(options->alpha > 0 && options->alpha < 1))
@@ -118,24 +158,34 @@ int compare_results(const struct compare_file *base, const struct compare_file *
         return code;
     struct comparer c = comparer_of(options);
     c.file_count = candidate_count;
-    json_t *index = index_of(base->root), *differences = tree_array();
+    /* Rows borrow from the predictions until they are printed. */
+    json_t *differences = tree_array(), *kept = tree_array();
     for (size_t i = 0; i < candidate_count; i++) {
+        json_t *predictions = predictions_for(base->root, candidate[i].root);
+        const json_t *root = predictions ? predictions : base->root;
+        json_t *index = index_of(root);
         c.file = i;
         c.now = (struct tally){0};
-        if (compare_context(&c, base->root, candidate[i].root, index, differences)) {
-            const bool in_turns = noise_alternated(base->root, candidate[i].root);
-            c.roots[0] = in_turns ? NULL : base->root;
+        if (predictions)
+            compare_note(&c, "the base has replays without a device: predictions for %s",
+                         only_device(candidate[i].root));
+        if (compare_context(&c, root, candidate[i].root, index, differences)) {
+            const bool in_turns = noise_alternated(root, candidate[i].root);
+            c.roots[0] = in_turns ? NULL : root;
             c.roots[1] = in_turns ? NULL : candidate[i].root;
-            compare_files(&c, base->root, index, candidate[i].root);
+            compare_files(&c, root, index, candidate[i].root);
             compare_configurations(&c);
-            compare_experiments(&c, base->root, candidate[i].root);
+            compare_experiments(&c, root, candidate[i].root);
         }
         settle_file(&c, candidate[i].name);
+        if (predictions)
+            json_array_append_new(kept, predictions);
+        json_decref(index);
     }
     compare_judge(&c);
     *comparison = compare_tree(&c, base, candidate, candidate_count, differences);
     json_decref(differences);
-    json_decref(index);
+    json_decref(kept);
     comparer_free(&c);
     return 0;
 }

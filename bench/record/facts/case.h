@@ -36,6 +36,8 @@ enum case_status case_status_of(int code);
 /* X(member): texts that not every case has; "" is left out of files and of the id. */
 #define CASE_KEY_OPTIONAL_LIST(X) X(residency)
 #define CASE_KEY_ALL_LIST(X)      CASE_KEY_LIST(X) CASE_KEY_OPTIONAL_LIST(X)
+/* The `device` of cases that ran without one: replays that count calls. */
+#define CASE_DRY_DEVICE "dry"
 struct case_key {
     char workload[64];
     char dataset[32];

@@ -13,7 +13,7 @@
 /* The key's members that are not the trace's or the strategy's. */
 #define REPLAY_DATASET "recorded"
 #define REPLAY_NO_GAPS "no-gaps" /* on a device, without the recorded gaps between calls */
-#define REPLAY_DEVICE  "dry"
+#define REPLAY_DEVICE  CASE_DRY_DEVICE
 
 struct replay_case {
     struct case_key key; /* `strategy` is parsed; `release` is "let-go" or "done" */

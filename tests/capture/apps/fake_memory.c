@@ -52,6 +52,7 @@ struct queue {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct range {
     uint64_t address, bytes;
+    uint64_t used; /* of these, by the memory that is there */
     bool is_used;
 } ranges[DEVICES][ROOM];
 static struct mapping {
@@ -121,7 +122,7 @@ static bool is_held(uint64_t address, uint64_t bytes)
 {
     for (unsigned d = 0; d < DEVICES; d++)
         for (struct range *r = ranges[d]; r->bytes; r++)
-            if (r->is_used && address >= r->address && address + bytes <= r->address + r->bytes)
+            if (r->is_used && address >= r->address && address + bytes <= r->address + r->used)
                 return true;
     /* Neighbouring mappings are one. */
     while (bytes) {
@@ -146,7 +147,7 @@ static void give(uint64_t address)
         for (struct range *r = ranges[d]; r->bytes; r++)
             if (r->address == address && r->is_used) {
                 r->is_used = false;
-                used_bytes[d] -= r->bytes;
+                used_bytes[d] -= r->used;
                 return;
             }
     if (works())
@@ -170,7 +171,7 @@ static void carry_out(const struct command *c)
         for (unsigned d = 0; d < DEVICES; d++)
             for (struct range *r = ranges[d]; r->bytes; r++)
                 if (r->address == c->address)
-                    pools[d].bytes -= r->bytes;
+                    pools[d].bytes -= r->used;
         give(c->address);
     }
 }
@@ -388,7 +389,8 @@ static CUresult take(CUdeviceptr *address, size_t bytes)
         r->bytes = bytes;
     }
     r->is_used = true;
-    used_bytes[device] += r->bytes;
+    r->used = bytes;
+    used_bytes[device] += bytes;
     *address = r->address;
     pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
@@ -521,7 +523,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPoo
     pthread_mutex_lock(&lock);
     for (struct range *r = ranges[p - pools]; result == CUDA_SUCCESS && r->bytes; r++)
         if (r->address == *address)
-            p->bytes += r->bytes;
+            p->bytes += r->used;
     if (p->bytes > p->peak_bytes)
         p->peak_bytes = p->bytes;
     pthread_mutex_unlock(&lock);

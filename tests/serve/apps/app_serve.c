@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../../capture/apps/fake_cuda.h"
 #include "serve/gamut_alloc.h"
@@ -133,8 +134,9 @@ static void case_many_streams(void)
     }
     EXPECT(counter("queue_taken_count") > 0);
     /* A handle that stands for a stream of each thread. */
+    const uint64_t direct = counter("direct_count");
     char *block = gamut_alloc_or_null(4 * KIB, 0, CU_STREAM_PER_THREAD);
-    EXPECT(block);
+    EXPECT(block && counter("direct_count") > direct);
     gamut_free(block, 4 * KIB, 0, CU_STREAM_PER_THREAD);
 }
 
@@ -161,6 +163,7 @@ static void case_capture(void)
     EXPECT(held);
     gamut_free(held, 64 * MIB, 0, streams[1]);
     gamut_trim();
+    EXPECT(!gamut_alloc_or_null(1l << 40, 0, streams[1])); /* what is spare stays */
     gamut_free(again, MIB, 0, streams[0]);
     ASK(cuStreamEndCapture(streams[0], &graph));
     gamut_end_pool(0, pool);
@@ -219,8 +222,10 @@ static void case_out_of_memory(void)
     printf("%s\n", gamut_last_error());
     EXPECT(!gamut_alloc(100 * MIB, 0, streams[0])); /* no C++ here */
     EXPECT(gamut_alloc_or_null(MIB, 0, streams[0]));
-    gamut_memory_fraction(0.75, 0);
-    EXPECT(!gamut_alloc_or_null(12 * MIB, 0, streams[0]));
+    unsigned more = 0; /* the driver has room for 14 */
+    for (gamut_memory_fraction(0.75, 0); gamut_alloc_or_null(MIB, 0, streams[0]);)
+        more++;
+    EXPECT(more <= 1);
 }
 
 /* The thread's context is as it was, and so is what its calls may do to a capture. */
@@ -246,6 +251,8 @@ static void case_context(void)
     size_t bytes = 0;
     char *block = gamut_alloc_or_null(MIB, 0, NULL);
     EXPECT((char *)gamut_base(block, &bytes) <= block && bytes >= MIB);
+    for (unsigned i = 0; i < 50; i++)
+        EXPECT((uintptr_t)gamut_alloc_or_null(1 + 1000 * i % 777, 0, NULL) % 512 == 0);
     const intptr_t other = gamut_cupy_alloc(NULL, 1000, 1);
     EXPECT(other && other % 512 == 0);
     gamut_cupy_free(NULL, other, 1);
@@ -373,6 +380,24 @@ static void stress(unsigned threads, unsigned stream_count, unsigned operations,
            (unsigned long long)counter("held_count"));
 }
 
+/* What a request and its free cost that memory serves, on the default stream and on another one. */
+static void case_cost(void)
+{
+    enum { TIMES = 1000000 };
+    start(1);
+    for (unsigned which = 0; which < 2; which++) {
+        struct timespec begin, end;
+        CUstream stream = which ? streams[0] : NULL;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        for (unsigned i = 0; i < TIMES; i++)
+            gamut_free(gamut_alloc_or_null(1000 + i % 64 * 4096, 0, stream), 0, 0, stream);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        printf("%s stream: %.0f ns\n", which ? "another" : "the default",
+               ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+                   TIMES);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -387,6 +412,7 @@ int main(int argc, char **argv)
                  {"out_of_memory", case_out_of_memory},
                  {"context", case_context},
                  {"begin", case_begin},
+                 {"cost", case_cost},
                  {"beyond", case_beyond},
                  {"twice", case_twice}};
     if (argc == 6 && strcmp(argv[1], "stress") == 0) {
