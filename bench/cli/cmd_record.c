@@ -368,9 +368,9 @@ const struct command command_record = {
     .takes_program = true,
     .flags = flags,
     .notes =
-        "The application runs as it would alone; a call that is recorded takes some 30 ns more. "
-        "What it\n"
-        "did before it was killed is in the trace. gamut ends with the application's exit code.\n"
+        "The application runs as it would alone; a call that is recorded takes some 30 ns more,\n"
+        "and one of CUDA 1 us. What it did before it was killed is in the trace. gamut ends with\n"
+        "the application's exit code.\n"
         "\n"
         "Where gamut cannot start the application, set for it\n"
         "  GAMUT_RECORD=FOLDER              an existing folder for the raw files\n"

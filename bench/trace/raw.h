@@ -29,7 +29,8 @@ enum {
 #define RAW_MAGIC       "gamutraw"
 #define RAW_CHUNK_MAGIC UINT32_C(0x6b6e6863)
 
-/* X(name, help): the kinds of records. What a command's words are stands at struct raw_command. */
+/* X(name, help): the kinds of records. Of records with one stamp those of earlier kinds come first. What a command's words are
+ * stands at struct raw_command. */
 #define RAW_KIND_LIST(X)                                                                           \
     X(name, "object: an address in a program. words: its name, filled up with NULs")               \
     X(device, "object: a device. words: bytes of its memory; its name, filled up with NULs")       \

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/trace/trace_fixture.h"
+#include "trace/raw.h"
 
 static void gives(const char *log, const char *importer, const char *const devices[],
                   const char *const events[])
@@ -264,6 +265,57 @@ static void raw_of_opencl(void **state)
                                 "free b1 q0 t0 @5500 call=10\n"});
 }
 
+/* Appends a record to the chunk that begins at a byte of the file. */
+static void put_raw(unsigned char *chunk_bytes, enum raw_kind kind, uint64_t ticks, uint64_t object,
+                    const uint64_t *words, unsigned count)
+{
+    struct raw_chunk *chunk = (struct raw_chunk *)chunk_bytes;
+    const struct raw_record record = {
+        .ticks = ticks, .duration = 5, .kind = kind, .words = count, .object = object};
+    unsigned char *to = chunk_bytes + sizeof *chunk + chunk->used;
+    memcpy(to, &record, sizeof record);
+    memcpy(to + sizeof record, words, 8u * count);
+    chunk->used += sizeof record + 8u * count;
+}
+
+/* A launch stands in the chunk in progress, and its kernel, which was described at the same tick, in the full one before it,
+ * whose copy is further on in the file. */
+static void raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk(void **state)
+{
+    (void)state;
+    enum { BYTES = RAW_HEAD_BYTES + 2 * RAW_CHUNK_BYTES };
+    unsigned char *bytes = calloc(1, BYTES);
+    unsigned char *now = bytes + RAW_HEAD_BYTES, *full = now + RAW_CHUNK_BYTES;
+    *(struct raw_head *)bytes = (struct raw_head){.magic = RAW_MAGIC,
+                                                  .version = RAW_VERSION,
+                                                  .chunk_bytes = RAW_CHUNK_BYTES,
+                                                  .api = "CUDA",
+                                                  .via = "cupti",
+                                                  .latest = {10000, 10000}};
+    *(struct raw_chunk *)now = (struct raw_chunk){.magic = RAW_CHUNK_MAGIC, .sequence = 1};
+    *(struct raw_chunk *)full = (struct raw_chunk){.magic = RAW_CHUNK_MAGIC};
+    uint64_t device[2] = {1 << 20}, name = 0;
+    memcpy(&device[1], "one", 3);
+    memcpy(&name, "scale", 5);
+    put_raw(full, RAW_device, 100, 1, device, 2);
+    put_raw(full, RAW_context, 100, 2, (uint64_t[]){1}, 1);
+    put_raw(full, RAW_queue, 100, 3, (uint64_t[]){2, 0}, 2);
+    put_raw(full, RAW_kernel, 200, 4, &name, 1);
+    put_raw(now, RAW_launch, 200, 3, (uint64_t[]){0, 4, 0, 0, 0}, RAW_COMMAND_WORDS);
+    struct import_report report;
+    struct error error = {0};
+    if (import_bytes("chunks", (const char *)bytes, BYTES, &report, &error))
+        fail_msg("%s", error.text);
+    import_report_free(&report);
+    free(bytes);
+    char *text = events_of("chunks"), *info = info_of("chunks");
+    assert_non_null(strstr(text, "name 1 \"scale\"\n"));
+    assert_non_null(strstr(text, "launch q0 t0 @200 name=1 call=5\n"));
+    assert_null(strstr(info, "never made"));
+    free(text);
+    free(info);
+}
+
 /* ---- wrong logs ---- */
 
 #define RMM "Thread,Time,Action,Pointer,Size,Stream\n"
@@ -371,6 +423,7 @@ int main(void)
         cmocka_unit_test(xla_with_live_ranges),
         cmocka_unit_test(xla_of_a_real_program),
         cmocka_unit_test(raw_of_opencl),
+        cmocka_unit_test(raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk),
         cmocka_unit_test(wrong_lines_are_named),
         cmocka_unit_test(a_device_has_no_path),
         cmocka_unit_test(devices_have_a_file_each),

@@ -135,12 +135,16 @@ void raw_records_close(struct raw_records *r)
     *r = (struct raw_records){0};
 }
 
+/* What a call is given is described at the tick of the call, by records of the kinds that come first (raw.h); they may stand
+ * behind it in the file. */
 static int by_ticks(const void *left, const void *right)
 {
     const struct raw_record *a = *(const struct raw_record *const *)left,
                             *b = *(const struct raw_record *const *)right;
     if (a->ticks != b->ticks)
         return a->ticks < b->ticks ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
