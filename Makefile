@@ -91,7 +91,7 @@ TEST_APPS += $(BUILD)/tests/serve/apps/app_serve
 endif
 
 # What stands inside a recorded application: shared objects of their own, without the libraries that gamut is linked to.
-CAPTURE_OPENCL := recorder layer_opencl front_opencl
+CAPTURE_OPENCL := recorder record_opencl layer_opencl front_opencl
 CAPTURE_CUDA := recorder cupti_cuda nvtx
 WITH_CUPTI ?= $(call have_header,cupti.h,-I$(CUDA_PATH)/include)
 ifeq ($(WITH_CUPTI),yes)

@@ -1,11 +1,11 @@
 /* A driver in front of the drivers. A loader of any age loads this library as a driver (OCL_ICD_VENDORS, or a
  * folder of .icd files that the application's loader reads). The library loads the drivers that stand in
- * GAMUT_RECORD_VENDORS (/etc/OpenCL/vendors), shows their platforms as they are, and puts the layer's entries
+ * GAMUT_OPENCL_VENDORS (/etc/OpenCL/vendors), shows their platforms as they are, and puts the layer's entries
  * into their tables, so that all objects that a driver makes come here first.
  *
- * A driver that gives its objects other tables than its platforms is not recorded.
+ * A driver that gives its objects other tables than its platforms is not seen.
  */
-#include "capture/front_opencl.h"
+#include "capture/layer_opencl.h"
 
 #include <CL/cl_ext.h>
 #include <dirent.h>
@@ -107,7 +107,7 @@ static void load_icd_file(const char *path, const char *via)
 
 static void load_drivers(const char *via)
 {
-    const char *folder = getenv("GAMUT_RECORD_VENDORS");
+    const char *folder = getenv("GAMUT_OPENCL_VENDORS");
     if (!folder || !*folder)
         folder = "/etc/OpenCL/vendors";
     struct dirent **files;
@@ -130,7 +130,7 @@ static void load_drivers(const char *via)
 __attribute__((constructor)) static void begin_of_process(void)
 {
     const char *preload = getenv("LD_PRELOAD");
-    if (preload && strstr(preload, "libgamut_record_opencl") && getenv("GAMUT_RECORD"))
+    if (preload && strstr(preload, "_opencl.so") && getenv(layer_own.variable))
         load_drivers("preload");
 }
 

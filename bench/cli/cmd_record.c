@@ -159,7 +159,7 @@ static int set_environment(struct recording *r, struct error *error)
     if (!r->opencl || via == VIA_LAYER)
         return 0;
     if (vendors && *vendors)
-        setenv("GAMUT_RECORD_VENDORS", vendors, 1);
+        setenv("GAMUT_OPENCL_VENDORS", vendors, 1);
     TRY(write_vendors(r, &vendors, error));
     setenv("OCL_ICD_VENDORS", vendors, 1);
     return 0;
