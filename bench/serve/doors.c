@@ -9,8 +9,8 @@
 #include "device/cuda_guest.h"
 #include "run/execute/device_source.h"
 #include "serve/gamut_alloc.h"
+#include "serve/process.h"
 #include "serve/record.h"
-#include "serve/statistics.h"
 
 enum {
     DEVICES_MOST = 64,
@@ -22,8 +22,6 @@ enum {
 static const char no_tag[] = "";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, while it changes */
-static _Atomic bool has_begun;
-static struct serve_settings settings;
 static struct device *devices[DEVICES_MOST];
 static _Atomic(struct server *) servers[DEVICES_MOST];
 
@@ -38,12 +36,6 @@ static const char *keep_error(const struct error *error)
 const char *gamut_last_error(void)
 {
     return last_error;
-}
-
-static _Noreturn void die(const struct error *error)
-{
-    fprintf(stderr, "gamut: serving: %s\n", error->text);
-    abort();
 }
 
 /* ---- the driver, as a server sees it ---- */
@@ -131,84 +123,34 @@ static struct serve_driver driver_of(struct device *device)
 
 /* ---- begin and end ---- */
 
-static unsigned list_devices(struct served_device *list)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < DEVICES_MOST; i++) {
-        struct server *server = atomic_load(&servers[i]);
-        if (server)
-            list[count++] = (struct served_device){i, server, device_info(devices[i])};
-    }
-    return count;
-}
-
-static void write_statistics(const char *path)
-{
-    char *text = gamut_statistics();
-    FILE *out = strcmp(path, "-") == 0 ? stderr : fopen(path, "w");
-    if (!out)
-        fprintf(stderr, "gamut: %s: %s\n", path, strerror(errno));
-    else
-        fprintf(out, "%s\n", text);
-    if (out && out != stderr && fclose(out) != 0)
-        fprintf(stderr, "gamut: %s could not be written: %s\n", path, strerror(errno));
-    free(text);
-}
-
-static void at_end(void)
-{
-    if (*settings.statistics)
-        write_statistics(settings.statistics);
-    const char *wrong = *settings.result ? gamut_write_result(settings.result) : NULL;
-    if (wrong)
-        fprintf(stderr, "gamut: %s\n", wrong);
-}
-
-static int begin(const char *strategy, struct error *error)
-{
-    if (atomic_load_explicit(&has_begun, memory_order_acquire))
-        return strategy ? error_set(error, ERR_USAGE,
-                                    "gamut serves already, under %s: one strategy serves a process",
-                                    settings.strategy)
-                        : 0;
-    pthread_mutex_lock(&lock);
-    int code = 0;
-    if (!atomic_load(&has_begun)) {
-        code = serve_settings_read(strategy, &settings, error);
-        if (!code && *settings.record)
-            serve_record_open(settings.record);
-        if (!code)
-            atexit(at_end);
-        atomic_store_explicit(&has_begun, code == 0, memory_order_release);
-    }
-    pthread_mutex_unlock(&lock);
-    return code;
-}
-
 const char *gamut_begin(const char *strategy)
 {
     struct error error;
-    return begin(strategy, &error) ? keep_error(&error) : NULL;
+    return process_begin(strategy, "CUDA", &error) ? keep_error(&error) : NULL;
 }
 
 static int open_server(int number, struct server **server, struct error *error)
 {
-    TRY(begin(NULL, error));
+    TRY(process_begin(NULL, "CUDA", error));
     if (number < 0 || number >= DEVICES_MOST)
         return error_set(error, ERR_NOT_FOUND, "there is no CUDA device %d", number);
     pthread_mutex_lock(&lock);
     int code = 0;
     *server = atomic_load(&servers[number]);
     if (!*server) {
-        struct serve_options options = settings.options;
+        struct serve_options options = process_settings()->options;
         options.device = (unsigned)number;
         code = devices[number] ? 0 : cuda_guest_open((unsigned)number, &devices[number], error);
         if (!code) {
             const struct serve_driver driver = driver_of(devices[number]);
             code = server_open(&driver, &options, server, error);
         }
-        if (!code)
+        if (!code) {
+            const struct served_device served = {(unsigned)number, *server,
+                                                 device_info(devices[number])};
+            process_add(&served);
             atomic_store_explicit(&servers[number], *server, memory_order_release);
+        }
     }
     pthread_mutex_unlock(&lock);
     return code;
@@ -222,7 +164,7 @@ static struct server *server_of(int number)
                                 : NULL;
     struct error error;
     if (!server && open_server(number, &server, &error))
-        die(&error);
+        process_die(&error);
     return server;
 }
 
@@ -239,7 +181,7 @@ void *gamut_alloc_or_null(ssize_t size, int device, void *stream)
     if (code == ERR_OOM)
         keep_error(&error);
     else if (code)
-        die(&error);
+        process_die(&error);
     return (void *)(uintptr_t)address;
 }
 
@@ -251,7 +193,7 @@ void gamut_free(void *ptr, ssize_t size, int device, void *stream)
                                        (uint64_t)(uintptr_t)stream, &error)
                          : 0;
     if (code && code != ERR_DEVICE_LOST) /* lost: the process ends, or its next call says so */
-        die(&error);
+        process_die(&error);
 }
 
 /* Calls a function of each server. */
@@ -261,7 +203,7 @@ static void for_all(int (*call)(struct server *server, struct error *error))
         struct server *server = atomic_load_explicit(&servers[i], memory_order_acquire);
         struct error error;
         if (server && call(server, &error))
-            die(&error);
+            process_die(&error);
     }
 }
 
@@ -284,20 +226,13 @@ void gamut_mark(const char *name)
 
 char *gamut_statistics(void)
 {
-    struct served_device list[DEVICES_MOST];
-    json_t *json = serve_statistics(&settings, list, list_devices(list), true);
-    char *text = json_dumps(json, JSON_INDENT(1));
-    json_decref(json);
-    return text;
+    return process_statistics();
 }
 
 const char *gamut_write_result(const char *path)
 {
-    struct served_device list[DEVICES_MOST];
     struct error error;
-    return serve_write_result(&settings, list, list_devices(list), path, &error)
-               ? keep_error(&error)
-               : NULL;
+    return process_write_result(path, &error) ? keep_error(&error) : NULL;
 }
 
 /* ---- PyTorch ---- */
@@ -311,7 +246,7 @@ static void throw_out_of_memory(void)
     if (library)
         *(void **)&throw_error = dlsym(library, "_ZSt21__throw_runtime_errorPKc");
     snprintf(text, sizeof text, "CUDA out of memory. gamut, serving under %s: %s",
-             settings.strategy, last_error);
+             process_settings()->strategy, last_error);
     if (throw_error)
         throw_error(text);
 }
@@ -339,8 +274,8 @@ void gamut_init(int device_count)
 {
     struct error error;
     (void)device_count;
-    if (begin(NULL, &error))
-        die(&error);
+    if (process_begin(NULL, "CUDA", &error))
+        process_die(&error);
 }
 
 void gamut_memory_fraction(double fraction, int device)
@@ -383,7 +318,7 @@ void gamut_release_pool(int device, struct gamut_pool pool)
 {
     struct error error;
     if (server_release_pool(server_of(device), pool_of(pool), &error))
-        die(&error);
+        process_die(&error);
 }
 
 /* ---- CuPy ---- */

@@ -19,9 +19,9 @@ static uint64_t queue_of(unsigned device, uint64_t queue, uint64_t ticks)
     return handle;
 }
 
-void serve_record_open(const char *folder)
+void serve_record_open(const char *folder, const char *api)
 {
-    is_on = recorder_open_in(folder, "CUDA", "serve");
+    is_on = recorder_open_in(folder, api, "serve");
 }
 
 void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes)

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins; `folder` gets the file of the process. */
-void serve_record_open(const char *folder);
+/* Begins; `folder` gets the file of the process. `api` as in struct raw_head. */
+void serve_record_open(const char *folder, const char *api);
 /* All calls below write nothing before serve_record_open. `device`: its number, from 0 on; a queue is a
  * handle of that device. The caller's lock orders them. */
 void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes);

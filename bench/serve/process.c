@@ -1,0 +1,105 @@
+#include "serve/process.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "serve/record.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, while it changes */
+static _Atomic bool has_begun;
+static struct serve_settings settings;
+static struct served_device *devices;
+static unsigned count, capacity;
+static void (*add_members)(json_t *statistics);
+
+_Noreturn void process_die(const struct error *error)
+{
+    fprintf(stderr, "gamut: serving: %s\n", error->text);
+    abort();
+}
+
+static void write_statistics(const char *path)
+{
+    char *text = process_statistics();
+    FILE *out = strcmp(path, "-") == 0 ? stderr : fopen(path, "w");
+    if (!out)
+        fprintf(stderr, "gamut: %s: %s\n", path, strerror(errno));
+    else
+        fprintf(out, "%s\n", text);
+    if (out && out != stderr && fclose(out) != 0)
+        fprintf(stderr, "gamut: %s could not be written: %s\n", path, strerror(errno));
+    free(text);
+}
+
+static void at_end(void)
+{
+    struct error error;
+    if (*settings.statistics)
+        write_statistics(settings.statistics);
+    if (*settings.result && process_write_result(settings.result, &error))
+        fprintf(stderr, "gamut: %s\n", error.text);
+}
+
+int process_begin(const char *strategy, const char *api, struct error *error)
+{
+    if (atomic_load_explicit(&has_begun, memory_order_acquire))
+        return strategy ? error_set(error, ERR_USAGE,
+                                    "gamut serves already, under %s: one strategy serves a process",
+                                    settings.strategy)
+                        : 0;
+    pthread_mutex_lock(&lock);
+    int code = 0;
+    if (!atomic_load(&has_begun)) {
+        code = serve_settings_read(strategy, &settings, error);
+        if (!code && *settings.record)
+            serve_record_open(settings.record, api);
+        if (!code)
+            atexit(at_end);
+        atomic_store_explicit(&has_begun, code == 0, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+const struct serve_settings *process_settings(void)
+{
+    return &settings;
+}
+
+void process_add(const struct served_device *served)
+{
+    pthread_mutex_lock(&lock);
+    devices = must_grow(devices, count, &capacity, sizeof *devices);
+    devices[count++] = *served;
+    pthread_mutex_unlock(&lock);
+}
+
+void process_adds(void (*add)(json_t *statistics))
+{
+    add_members = add;
+}
+
+char *process_statistics(void)
+{
+    pthread_mutex_lock(&lock);
+    json_t *json = serve_statistics(&settings, devices, count, true);
+    pthread_mutex_unlock(&lock);
+    if (add_members)
+        add_members(json);
+    char *text = json_dumps(json, JSON_INDENT(1));
+    json_decref(json);
+    return text;
+}
+
+int process_write_result(const char *path, struct error *error)
+{
+    pthread_mutex_lock(&lock);
+    const int code = serve_write_result(&settings, devices, count, path, error);
+    pthread_mutex_unlock(&lock);
+    return code;
+}

@@ -1,0 +1,24 @@
+/* What a process serves: the settings of its environment, its servers, and what is written when it ends. */
+#ifndef GAMUT_SERVE_PROCESS_H
+#define GAMUT_SERVE_PROCESS_H
+
+#include "serve/statistics.h"
+
+/* Reads the settings, once, and has the statistics and the result written when the process ends. `strategy`, unless
+ * it is NULL, wins over GAMUT_SERVE; ERR_USAGE where the process serves already. `api`: as in struct raw_head. */
+int process_begin(const char *strategy, const char *api, struct error *error);
+/* After process_begin. */
+const struct serve_settings *process_settings(void);
+/* Names a server, which lives until the process ends, as does what `served` points to. */
+void process_add(const struct served_device *served);
+/* Members that an API adds to the statistics. */
+void process_adds(void (*add)(json_t *statistics));
+
+/* The statistics as JSON; the caller frees the text with free. */
+char *process_statistics(void);
+int process_write_result(const char *path, struct error *error);
+
+/* Ends the process with a sentence. */
+_Noreturn void process_die(const struct error *error);
+
+#endif
