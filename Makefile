@@ -83,8 +83,10 @@ TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
 TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
 
-# What serves an application is a shared object too, which has all that it needs of gamut inside.
-SERVE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/serve/*.c)) $(BUILD)/bench/serve/recorder.o
+# What serves an application is a shared object too, which has all that it needs of gamut inside: the core, and the doors of an API.
+SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/opencl%,$(wildcard bench/serve/*.c)))
+SERVE_CUDA := $(BUILD)/bench/serve/doors.o
+SERVE_OPENCL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/serve/opencl*.c)) $(BUILD)/bench/capture/layer_opencl.o $(BUILD)/bench/capture/front_opencl.o
 ifeq ($(WITH_CUDA),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_alloc.so
 TEST_APPS += $(BUILD)/tests/serve/apps/app_serve
@@ -99,7 +101,7 @@ CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_cuda.so
 TEST_APPS += $(BUILD)/tests/capture/apps/app_cuda
 endif
 ifeq ($(WITH_OPENCL),yes)
-CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_opencl.so
+CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_opencl.so $(BUILD)/libgamut_serve_opencl.so
 endif
 
 .DELETE_ON_ERROR:
@@ -112,7 +114,7 @@ $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
 
 # Applications are not sanitized, and have no OpenMP: neither are these.
 $(BUILD)/bench/capture/%.o $(BUILD)/libgamut_record_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS))
-$(BUILD)/bench/capture/%_opencl.o: CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300
+$(BUILD)/bench/capture/%_opencl.o $(BUILD)/bench/serve/opencl_%.o: CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300 -DCL_USE_DEPRECATED_OPENCL_1_2_APIS
 $(BUILD)/libgamut_record_opencl.so: $(CAPTURE_OPENCL:%=$(BUILD)/bench/capture/%.o)
 $(BUILD)/libgamut_record_cuda.so: $(CAPTURE_CUDA:%=$(BUILD)/bench/capture/%.o)
 $(BUILD)/libgamut_record_%.so:
@@ -122,8 +124,11 @@ $(BUILD)/libgamut_record_%.so:
 $(BUILD)/bench/serve/recorder.o: bench/capture/recorder.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
-$(BUILD)/libgamut_alloc.so: $(SERVE_OBJECTS) $(BUILD)/libgamut.a
-	$(Q)$(CC) $(filter-out -fopenmp,$(CFLAGS)) $(LDFLAGS) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,--exclude-libs,ALL,--gc-sections -o $@ $^ $(LDLIBS)
+SERVE_LINK = $(CC) $(filter-out -fopenmp,$(CFLAGS)) $(LDFLAGS) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,--exclude-libs,ALL,--gc-sections -o $@ $^ $(LDLIBS)
+$(BUILD)/libgamut_alloc.so: $(SERVE_CUDA) $(SERVE_CORE) $(BUILD)/libgamut.a
+	$(Q)$(SERVE_LINK)
+$(BUILD)/libgamut_serve_opencl.so: $(SERVE_OPENCL) $(SERVE_CORE) $(BUILD)/libgamut.a
+	$(Q)$(SERVE_LINK)
 
 # A file that changes only when its text does.
 define stamp

@@ -149,6 +149,19 @@ static void describe(const struct opencl_api *api, const struct found_device *fo
     snprintf(info->platform, sizeof info->platform, "%.127s", platform);
 }
 
+void opencl_describe(const struct opencl_api *api, cl_device_id device, struct device_info *info)
+{
+    struct found_device list[DEVICES_MAX], found = {.device = device};
+    struct error error;
+    size_t count = 0, at = 0;
+    if (find_devices(api, list, &count, &error))
+        count = 0;
+    while (at < count && list[at].device != device)
+        at++;
+    api->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof found.platform, &found.platform, NULL);
+    describe(api, &found, at < count ? at : 0, info);
+}
+
 static void enumerate(device_found *found, void *context)
 {
     struct opencl_api api;

@@ -3,7 +3,6 @@
 #ifndef GAMUT_DEVICE_OPENCL_API_H
 #define GAMUT_DEVICE_OPENCL_API_H
 
-#define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,6 +102,11 @@ enum opencl_call { OPENCL_ASKS, OPENCL_WAITS };
  * Returns 0 for CL_SUCCESS. */
 int opencl_check(cl_int code, const char *call, enum opencl_call kind, uint64_t bytes,
                  struct error *error);
+
+struct device_info;
+/* Describes a device of an application's; of the functions of `api`, those that get platforms, devices and infos are needed.
+ * Its number is that of the same device of gamut's. */
+void opencl_describe(const struct opencl_api *api, cl_device_id device, struct device_info *info);
 
 /* Calls a function with the arguments that follow, and checks what it returns. */
 #define OPENCL_CALL(api, function, kind, bytes, error, ...)                                        \

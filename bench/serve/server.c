@@ -186,13 +186,14 @@ static bool number_of(struct server *s, uint64_t queue, unsigned *number)
         } else {
             /* What the old queue's instance holds may be in use until the device is idle. */
             if (oldest == ALLOCATOR_QUEUES_MAX || s->captured_count ||
-                source_sync(&s->common.source))
+                !s->driver.source.ops->sync || source_sync(&s->common.source))
                 return false;
             at = oldest;
             s->serve.queue_taken_count++;
         }
         s->queues[at] = (struct numbered){.queue = queue};
-        s->driver.name_queue(s->driver.context, at, queue);
+        if (s->driver.name_queue)
+            s->driver.name_queue(s->driver.context, at, queue);
     }
     s->queues[at].last_used = ++s->clock;
     *number = at;
@@ -503,16 +504,33 @@ static void hold(struct server *s, struct served *b)
         s->serve.peak_held_bytes = s->serve.held_bytes;
 }
 
-/* Names the block's further queue, once. */
-static void add_other(struct served *b, uint64_t queue)
+/* Names the block's further queue; false: it is known. */
+static bool add_other(struct served *b, uint64_t queue)
 {
     if (queue == b->queue)
-        return;
+        return false;
     for (unsigned i = 0; i < b->other_count; i++)
         if (b->others[i].queue == queue)
-            return;
+            return false;
     b->others = must_grow(b->others, b->other_count, &b->other_capacity, sizeof *b->others);
     b->others[b->other_count++] = (struct other){.queue = queue};
+    return true;
+}
+
+/* Makes the block's own queue wait for the others. 1: it does; 0: the block has to wait. */
+static int join_others(struct server *s, const struct served *b, struct error *error)
+{
+    if (!s->driver.join)
+        return !b->other_count;
+    for (unsigned i = 0; i < b->other_count; i++)
+        if (b->others[i].queue == SERVE_ALL_QUEUES)
+            return 0;
+    for (unsigned i = 0; i < b->other_count; i++) {
+        const int joined = s->driver.join(s->driver.context, b->queue, b->others[i].queue, error);
+        if (joined != 1)
+            return joined;
+    }
+    return 1;
 }
 
 /* ---- requests ---- */
@@ -534,7 +552,7 @@ static int ask(struct server *s, struct served *b, struct error *error)
     const struct alloc_request request = {
         .size = b->asked, .alignment = s->driver.alignment, .tag = b->tag, .queue = b->number};
     int code = allocator_alloc(&b->part->allocator, &request, &b->block);
-    if (code == ERR_OOM && s->waiting && !s->captured_count) {
+    if (code == ERR_OOM && s->waiting && !s->captured_count && s->driver.source.ops->sync) {
         TRY(source_sync(&s->common.source)
                 ? error_set(error, ERR_DEVICE, "%s", s->common.source.error.text)
                 : 0);
@@ -579,8 +597,20 @@ static void enter(struct server *s)
 
 static int leave(struct server *s, int code)
 {
-    s->driver.leave(s->driver.context);
+    if (s->driver.leave)
+        s->driver.leave(s->driver.context);
     pthread_mutex_unlock(&s->lock);
+    return code;
+}
+
+/* Waits without the lock: what the host waits for may need it, such as a callback that frees a block. */
+static int wait_and_serve(struct server *s, struct served *b, struct error *error)
+{
+    leave(s, 0);
+    s->driver.wait(s->driver.context);
+    enter(s);
+    const int code = serve(s, b, error);
+    s->serve.retried_count += !code;
     return code;
 }
 
@@ -593,7 +623,9 @@ int server_alloc(struct server *s, uint64_t bytes, uint64_t queue, const char *t
     enter(s);
     struct served *b = slab_take(&s->served);
     *b = (struct served){.bytes = bytes, .queue = queue, .tag = tag};
-    const int code = serve(s, b, error);
+    int code = serve(s, b, error);
+    if (code == ERR_OOM && s->driver.wait)
+        code = wait_and_serve(s, b, error);
     if (!code)
         *address = b->entry.address;
     else
@@ -628,7 +660,9 @@ int server_free(struct server *s, uint64_t address, uint64_t queue, struct error
         serve_record_free(address);
     add_other(b, queue);
     int code = s->captured_count ? look_at_captures(s, error) : 0;
-    if (b->other_count) {
+    const int joined = join_others(s, b, code ? NULL : error);
+    code = code ? code : joined < 0 ? joined : 0;
+    if (joined != 1) {
         hold(s, b);
         const int marked = mark_others(s, b, code ? NULL : error);
         code = code ? code : marked;
@@ -646,8 +680,10 @@ int server_use(struct server *s, uint64_t address, uint64_t queue, struct error 
     if (!b)
         return leave(s, unknown(s, address, error));
     s->serve.used_elsewhere_count += queue != b->queue;
-    add_other(b, queue);
-    return leave(s, 0);
+    const int joined = add_other(b, queue) && s->driver.join
+                           ? s->driver.join(s->driver.context, queue, b->queue, error)
+                           : 0;
+    return leave(s, joined < 0 ? joined : 0);
 }
 
 int server_base(struct server *s, uint64_t address, uint64_t *base, uint64_t *bytes)

@@ -7,12 +7,15 @@
  *      the next owner on that queue comes after it.
  *   2. A block that other queues have used goes back when they are done: the free marks the end of each,
  *      and the block waits until all marks are passed. Later calls look, so no thread waits.
+ *      An API that can make a queue wait for another on the device needs no such wait (serve_driver.join): the first use
+ *      by another queue makes that one wait for the owner, because the application cannot know of the block's earlier
+ *      lives on the owner. The free makes the owner wait for the others, and the block goes back at once.
  *   3. Each queue has a number. When all ALLOCATOR_QUEUES_MAX are taken, that of a queue without blocks goes
  *      to the new one after a wait for the device. If all have blocks, the driver itself serves the request.
  *   4. What commands that are being captured use belongs to the capture: it comes from a private pool, which has an
  *      instance of its own and gives nothing back until the pool is released (server_release_pool).
  *   5. Out of memory, the strategy gives back what is spare and asks again. Then the server waits for all blocks of rule 2
- *      and asks again. Then it fails.
+ *      and asks again, or for all commands where the API has a wait of that kind (serve_driver.wait). Then it fails.
  *
  * One lock serves a device, because a strategy is one state. All functions may be called by any thread.
  */
@@ -25,6 +28,9 @@
 
 #include "alloc/allocator.h"
 
+/* In the place of a queue: commands of any queue may have used the block. */
+#define SERVE_ALL_QUEUES UINT64_MAX
+
 /* What the server asks of an API. A queue is the application's handle as a number. `context` is that of the table. */
 struct serve_driver {
     void *context;
@@ -33,13 +39,18 @@ struct serve_driver {
     uint64_t memory_bytes; /* 0: unknown */
     struct source source;  /* with fresh counts */
     uint64_t alignment;    /* of all blocks, in bytes */
-    /* Queue `number` of the strategy is this one from here on. */
+    /* (optional) Queue `number` of the strategy is this one from here on. */
     void (*name_queue)(void *context, unsigned number, uint64_t queue);
-    /* Marks the end of a queue. */
+    /* Marks the end of a queue, or of SERVE_ALL_QUEUES. */
     int (*mark)(void *context, uint64_t queue, uint64_t *mark, struct error *error);
     /* Whether the queue has passed its mark: 1, 0 or a negative code. */
     int (*passed)(void *context, uint64_t mark, struct error *error);
     void (*unmark)(void *context, uint64_t mark);
+    /* (optional) Commands that come to `queue` from here on wait, on the device, for those that `other` has so
+     * far: 1; or 0, if the queue can't be made to, or a negative code. */
+    int (*join)(void *context, uint64_t queue, uint64_t other, struct error *error);
+    /* (optional) Waits for all commands of all queues, if that is sure to end. The server is not locked. */
+    void (*wait)(void *context);
     /* (optional) The number of the capture that the queue is part of, or 0. */
     int (*capture)(void *context, uint64_t queue, uint64_t *capture, struct error *error);
     /* (optional) There are captures, or none any more. */
@@ -51,7 +62,7 @@ struct serve_driver {
                 uint64_t bytes, struct error *error);
     int (*read)(void *context, uint64_t queue, uint64_t memory, uint64_t offset, void *host,
                 uint64_t bytes, struct error *error);
-    /* A call of the server ends. */
+    /* (optional) A call of the server ends. */
     void (*leave)(void *context);
 };
 
@@ -102,7 +113,7 @@ void server_close(struct server *server);
  * what failed. `tag`: as in struct alloc_request. */
 int server_alloc(struct server *server, uint64_t bytes, uint64_t queue, const char *tag,
                  uint64_t *address, struct error *error);
-/* Frees a block; `queue` is the queue whose commands used it last, in general its own. ERR_NOT_FOUND: no live block has that
+/* Frees a block; `queue` is the queue whose commands used it last, in general its own, or SERVE_ALL_QUEUES. ERR_NOT_FOUND: no live block has that
  * address. A driver's failure is an error too; the block is gone then. */
 int server_free(struct server *server, uint64_t address, uint64_t queue, struct error *error);
 /* Another queue uses the block. ERR_NOT_FOUND as above. */

@@ -1,0 +1,168 @@
+/* Serving an application of OpenCL: what its layer (opencl_entries.c) knows of contexts, queues, memory objects and kernels.
+ *
+ * A buffer is a sub-buffer of a memory that a strategy has asked for; the application gets the driver's own handle of it. So commands
+ * pass through, and the layer has to know two things: how many references the application holds, and which queue uses which
+ * block. clCreateBuffer names no queue. The block belongs to the queue that its call site was used on before, else to the last queue
+ * of the thread. A wrong guess costs a wait on the device, and no answer.
+ *
+ * Whether the memory of a block may be used again is never asked of the driver: some call the destructor of a sub-buffer while
+ * commands use it (PoCL 3.1).
+ *
+ * A context keeps its order as long as all of its queues do. Queues without order, user events, native kernels and commands of
+ * extensions end that: a block that is freed afterwards waits for marks in all queues, and no queue is made to wait for
+ * a command that only the host may set going.
+ *
+ * Locks: that of a server (server.h), then opencl_lock. Driver calls that may wait are made under neither.
+ */
+#ifndef GAMUT_SERVE_OPENCL_H
+#define GAMUT_SERVE_OPENCL_H
+
+#include <pthread.h>
+
+#include "capture/layer_opencl.h"
+#include "device/device.h"
+#include "serve/block_table.h"
+#include "serve/process.h"
+
+/* A queue, and after its end the next one of its context: the strategy's memory of the one is that of the other. */
+struct queue {
+    struct block_entry
+        entry; /* its handle; 0: no queue is there so far, or the last one has ended */
+    struct queue *next;
+    struct context *context;
+    unsigned number;     /* in its context, from 0 on */
+    uint64_t references; /* that the application holds */
+    cl_event end;        /* NULL, or the mark of the last queue's end */
+    cl_event before;     /* NULL, or the mark of the moment at which the context lost its order */
+};
+
+struct memory {
+    struct block_entry entry; /* an address that no other memory has or had */
+    cl_mem handle;
+};
+
+struct context {
+    struct block_entry entry; /* its handle */
+    struct context *next;
+    uint64_t
+        references; /* of the application, its queues and its served objects; 0: it has ended */
+    cl_device_id device; /* NULL: it has several, and is not served */
+    uint64_t alignment, most_bytes;
+    struct server *_Atomic server; /* NULL: nothing was asked for so far */
+    struct device_info info;
+    struct queue *queues, *last; /* the one that was used last */
+    _Atomic unsigned queue_count;
+    _Atomic bool has_lost_order;
+    cl_command_queue own; /* NULL, or a queue for first contents */
+    struct block_table memories;
+    uint64_t next_address;
+};
+
+/* Something that the application asked to be called. */
+struct destructor {
+    struct destructor *next; /* called after this one */
+    void(CL_CALLBACK *call)(cl_mem object, void *data);
+    void *data;
+};
+
+/* A block, or a view of one: a sub-buffer or an image. */
+struct object {
+    struct block_entry entry; /* its handle */
+    struct context *context;
+    struct object *whole; /* NULL: this is the block */
+    uint64_t references;  /* of the application and of views */
+    cl_mem_flags flags;
+    bool is_image;
+    cl_mem shown;    /* the buffer that an image was made of */
+    uint64_t origin; /* of a sub-buffer, in its whole */
+    struct destructor *destructors;
+    /* Of a block: */
+    uint64_t address; /* for the server */
+    struct queue *owner;
+    struct site *site;
+    bool is_used;
+    uint64_t used; /* bit by queue's number: it has waited for the owner */
+};
+
+/* A place in the application that asks for blocks. */
+struct site {
+    struct block_entry entry; /* the place */
+    struct queue *queue;      /* that its blocks were used on first */
+    unsigned trust;           /* how often that was so, less how often not; at most 3 */
+    char tag[20];
+};
+
+/* X(name, help): requests that the driver itself served. */
+#define PASSED_LIST(X)                                                                             \
+    X(host_pointer, "buffers in memory of the host (USE_HOST_PTR, ALLOC_HOST_PTR)")                \
+    X(image, "images")                                                                             \
+    X(shared, "shared virtual memory")                                                             \
+    X(property, "buffers with properties or flags that a sub-buffer cannot have")                  \
+    X(several_devices, "buffers of contexts with several devices")
+
+enum passed {
+#define X(name, help) PASSED_##name,
+    PASSED_LIST(X)
+#undef X
+        PASSED_COUNT
+};
+
+extern pthread_mutex_t opencl_lock;
+
+void opencl_passed(enum passed what);
+
+/* ---- opencl_state.c; the caller has the lock, unless it is said otherwise ---- */
+
+/* Those of a handle. A context or a queue that is not known yet gets to be, with one reference. */
+struct context *opencl_context(cl_context handle);
+struct queue *opencl_queue(cl_command_queue handle);
+struct object *opencl_object(cl_mem handle); /* NULL: not served */
+
+void opencl_add_context(cl_context handle);
+/* `properties` as the queue was given. */
+void opencl_add_queue(cl_command_queue handle, cl_context context,
+                      cl_command_queue_properties properties);
+/* The application releases its last reference: the mark of the end is made before the driver knows. */
+void opencl_end_queue(struct queue *queue);
+void opencl_add_object(struct object *object, cl_mem handle);
+/* The caller frees it. */
+void opencl_remove_object(const struct object *object);
+
+/* From here on blocks of this context, or of all (NULL), wait for all queues when they are freed. */
+void opencl_lose_order(struct context *context);
+
+/* The site of a place; and the queue that a block of it belongs to. */
+struct site *opencl_site(void *place);
+struct queue *opencl_guess(struct context *context, const struct site *site);
+
+/* Without the lock. */
+void opencl_drop_context(struct context *context);
+void opencl_add_kernel(cl_kernel kernel);
+void opencl_clone_kernel(cl_kernel kernel, cl_kernel source);
+void opencl_retain_kernel(cl_kernel kernel);
+void opencl_release_kernel(cl_kernel kernel);
+/* `value` may be the handle of a block. */
+void opencl_set_argument(cl_kernel kernel, cl_uint index, cl_mem value);
+/* A command that comes to the queue uses these objects, or the arguments of the kernel. CL_SUCCESS or CL_OUT_OF_RESOURCES. */
+cl_int opencl_use(cl_command_queue queue, const cl_mem *objects, unsigned count);
+cl_int opencl_use_arguments(cl_command_queue queue, cl_kernel kernel);
+
+/* ---- opencl_driver.c; without the lock ---- */
+
+/* Describes a context that has one device. */
+void opencl_describe_context(struct context *context);
+/* The context's server; the first request opens it. Where that fails, the process ends with a sentence. */
+struct server *opencl_server(struct context *context);
+/* A marker; the queue's commands so far are done when it is. NULL: the driver refused. */
+cl_event opencl_marker(cl_command_queue queue);
+bool opencl_is_complete(cl_event event);
+/* Calls and frees the destructors, when all commands of the context's queues so far are done. */
+void opencl_destroy_later(struct context *context, cl_mem object, struct destructor *list);
+/* The first contents of a block; the host waits for them. */
+cl_int opencl_fill_block(struct object *object, const void *host, size_t bytes);
+/* The memory that an address of the server is in, and the offset there. */
+cl_mem opencl_memory_of(struct context *context, uint64_t address, uint64_t *offset);
+/* Queues that were made to wait for another, so far. */
+uint64_t opencl_joined_count(void);
+
+#endif
