@@ -1,18 +1,15 @@
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "cli/application/application.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "trace/import.h"
@@ -20,7 +17,7 @@
 #include "trace/trace.h"
 
 enum record_flag { RECORD_OUT, RECORD_FORCE, RECORD_VIA, RECORD_TIMES, RECORD_ANONYMOUS };
-enum record_via { VIA_AUTO, VIA_LAYER, VIA_ICD, VIA_PRELOAD, VIA_CUDA };
+enum { VIA_CUDA = APPLICATION_VIA_COUNT }; /* in addition to the ways of OpenCL */
 
 static const struct flag flags[] = {
     [RECORD_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -29,7 +26,7 @@ static const struct flag flags[] = {
     [RECORD_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                       "replace the file of --out"},
     [RECORD_VIA] =
-        {"via", 0, FLAG_CHOICE, "HOW", "auto", "auto|layer|icd|preload|cuda", 0, 0,
+        {"via", 0, FLAG_CHOICE, "HOW", "auto", APPLICATION_VIA "|cuda", 0, 0,
          "how gamut gets between the application and its driver. OpenCL: as a layer of the "
          "loader; as a driver in front of the drivers (icd), for loaders without layers; or by "
          "preloading, for loaders that know neither, which opens the drivers in every process. "
@@ -58,30 +55,13 @@ struct recording {
 
 /* ---- before ---- */
 
-/* A library stands beside the program, or where `make install` puts it. NULL: it was not built. */
-static const char *find_library(struct recording *r, const char *name)
-{
-    static const char *const places[] = {"", "../lib/gamut/"};
-    char program[PATH_MAX];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = 0;
-    char *slash = strrchr(program, '/');
-    for (unsigned i = 0; slash && i < sizeof places / sizeof *places; i++) {
-        const char *path =
-            arena_printf(&r->arena, "%.*s/%s%s", (int)(slash - program), program, places[i], name);
-        if (access(path, R_OK) == 0)
-            return path;
-    }
-    return NULL;
-}
-
 static int find_libraries(struct recording *r, struct error *error)
 {
     const uint64_t via = r->line->flag[RECORD_VIA].number;
     if (via != VIA_CUDA)
-        r->opencl = find_library(r, "libgamut_record_opencl.so");
-    if (via == VIA_AUTO || via == VIA_CUDA)
-        r->cuda = find_library(r, "libgamut_record_cuda.so");
+        r->opencl = application_library(&r->arena, "libgamut_record_opencl.so");
+    if (via == APPLICATION_VIA_AUTO || via == VIA_CUDA)
+        r->cuda = application_library(&r->arena, "libgamut_record_cuda.so");
     if (r->opencl || r->cuda)
         return 0;
     return error_set(
@@ -100,25 +80,7 @@ static int choose_out(struct recording *r, struct error *error)
     if (!r->line->flag[RECORD_FORCE].given && access(r->out, F_OK) == 0)
         return error_set(error, ERR_USAGE, "%s: the file is there: name another, or --force",
                          r->out);
-    char *folder = arena_printf(&r->arena, "%s.XXXXXX", r->out);
-    if (!mkdtemp(folder))
-        return error_set(error, ERR_IO, "%s: %s", folder, strerror(errno));
-    r->folder = realpath(folder, NULL);
-    if (!r->folder)
-        return error_set(error, ERR_IO, "%s: %s", folder, strerror(errno));
-    return 0;
-}
-
-/* A folder that names the library as the only driver. */
-static int write_vendors(struct recording *r, const char **vendors, struct error *error)
-{
-    *vendors = arena_printf(&r->arena, "%s/vendors", r->folder);
-    const char *path = arena_printf(&r->arena, "%s/gamut.icd", *vendors);
-    FILE *file = mkdir(*vendors, 0777) == 0 ? fopen(path, "we") : NULL;
-    if (!file)
-        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
-    fprintf(file, "%s\n", r->opencl);
-    return fclose(file) == 0 ? 0 : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    return application_folder(&r->arena, r->out, &r->folder, error);
 }
 
 /* Phases come from NVTX, which has room for one tool. */
@@ -136,7 +98,6 @@ static void set_cuda_environment(const struct recording *r)
 static int set_environment(struct recording *r, struct error *error)
 {
     const uint64_t via = r->line->flag[RECORD_VIA].number;
-    const char *layers = getenv("OPENCL_LAYERS"), *vendors = getenv("OCL_ICD_VENDORS");
     setenv("GAMUT_RECORD", r->folder, 1);
     setenv("GAMUT_RECORD_OPTIONS",
            arena_printf(&r->arena, "%s%s", r->line->flag[RECORD_TIMES].number ? "times," : "",
@@ -144,78 +105,9 @@ static int set_environment(struct recording *r, struct error *error)
            1);
     if (r->cuda)
         set_cuda_environment(r);
-    if (r->opencl && via == VIA_PRELOAD) {
-        const char *preload = getenv("LD_PRELOAD");
-        setenv("LD_PRELOAD",
-               preload && *preload ? arena_printf(&r->arena, "%s:%s", r->opencl, preload)
-                                   : r->opencl,
-               1);
-        return 0;
-    }
-    if (r->opencl && via != VIA_ICD)
-        setenv("OPENCL_LAYERS",
-               layers && *layers ? arena_printf(&r->arena, "%s:%s", r->opencl, layers) : r->opencl,
-               1);
-    if (!r->opencl || via == VIA_LAYER)
-        return 0;
-    if (vendors && *vendors)
-        setenv("GAMUT_OPENCL_VENDORS", vendors, 1);
-    TRY(write_vendors(r, &vendors, error));
-    setenv("OCL_ICD_VENDORS", vendors, 1);
-    return 0;
-}
-
-/* ---- while it runs ---- */
-
-static volatile sig_atomic_t child;
-
-static void pass_on(int number)
-{
-    if (child > 0)
-        kill((pid_t)child, number);
-}
-
-/* Runs the application to its end. What stops gamut from the terminal stops the application too, and
- * gamut still writes the trace. *status: as of waitpid. */
-static int run_application(const struct recording *r, int *status, struct error *error)
-{
-    int failure[2];
-    if (pipe2(failure, O_CLOEXEC) != 0)
-        return error_set(error, ERR_IO, "a pipe: %s", strerror(errno));
-    const struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-    struct sigaction old_int, old_quit, old_term, old_hup;
-    sigaction(SIGINT, &ignore, &old_int);
-    sigaction(SIGQUIT, &ignore, &old_quit);
-    const pid_t id = fork();
-    if (id == 0) {
-        sigaction(SIGINT, &old_int, NULL);
-        sigaction(SIGQUIT, &old_quit, NULL);
-        execvp(r->line->program[0], r->line->program);
-        const int why = errno;
-        if (write(failure[1], &why, sizeof why) < 0)
-            _exit(126);
-        _exit(127);
-    }
-    child = id;
-    sigaction(SIGTERM, &pass, &old_term);
-    sigaction(SIGHUP, &pass, &old_hup);
-    close(failure[1]);
-    int why = 0;
-    const bool failed = id > 0 && read(failure[0], &why, sizeof why) == sizeof why;
-    close(failure[0]);
-    while (id > 0 && waitpid(id, status, 0) < 0 && errno == EINTR)
-        continue;
-    child = 0;
-    sigaction(SIGINT, &old_int, NULL);
-    sigaction(SIGQUIT, &old_quit, NULL);
-    sigaction(SIGTERM, &old_term, NULL);
-    sigaction(SIGHUP, &old_hup, NULL);
-    if (failed)
-        *status = 0;
-    if (id < 0 || failed)
-        return error_set(error, ERR_USAGE, "%s cannot be started: %s", r->line->program[0],
-                         strerror(failed ? why : errno));
-    return 0;
+    return r->opencl ? application_inject(&r->arena, r->opencl, (enum application_via)via,
+                                          r->folder, error)
+                     : 0;
 }
 
 /* ---- after ---- */
@@ -265,7 +157,7 @@ static const char *how(const struct recording *r, const char *via)
     if (strcmp(via, "preload") == 0)
         return "its place in the drivers' tables";
     if (strcmp(via, "icd") == 0)
-        return r->line->flag[RECORD_VIA].number == VIA_ICD
+        return r->line->flag[RECORD_VIA].number == APPLICATION_VIA_ICD
                    ? "the driver in front"
                    : "the driver in front, since the application's loader has no layers";
     return strcmp(via, "cupti") == 0 ? "CUPTI" : "the layer of OpenCL";
@@ -320,9 +212,7 @@ static int make_traces(struct recording *r, struct error *error)
 /* Removes the folder. Raw files that became no trace stay, and the folder with them. */
 static void remove_folder(struct recording *r)
 {
-    unlink(arena_printf(&r->arena, "%s/vendors/gamut.icd", r->folder));
-    rmdir(arena_printf(&r->arena, "%s/vendors", r->folder));
-    if (rmdir(r->folder) != 0)
+    if (!application_remove(&r->arena, r->folder))
         fprintf(stderr, "gamut: what was recorded is in %s; `gamut trace import` reads it\n",
                 r->folder);
 }
@@ -330,7 +220,7 @@ static void remove_folder(struct recording *r)
 static int record_in_folder(struct recording *r, int *status, struct error *error)
 {
     TRY(set_environment(r, error));
-    TRY(run_application(r, status, error));
+    TRY(application_run(r->line->program, status, error));
     return make_traces(r, error);
 }
 
@@ -353,12 +243,9 @@ static int run_record(const struct command_line *line)
     const int exit_code = code == ERR_UNSUPPORTED ? (report_error(&error), EXIT_NOTHING_RAN)
                           : code                  ? report_error(&error)
                                                   : EXIT_OK;
-    free((char *)r.folder);
     free(r.files);
     arena_free(&r.arena);
-    if (WIFSIGNALED(status))
-        return 128 + WTERMSIG(status);
-    return WEXITSTATUS(status) ? WEXITSTATUS(status) : exit_code;
+    return application_exit_code(status, exit_code);
 }
 
 const struct command command_record = {

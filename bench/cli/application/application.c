@@ -1,0 +1,140 @@
+#include "cli/application/application.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *application_library(struct arena *arena, const char *name)
+{
+    static const char *const places[] = {"", "../lib/gamut/"};
+    char program[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = 0;
+    const char *slash = strrchr(program, '/');
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        const char *path =
+            arena_printf(arena, "%.*s/%s%s", (int)(slash - program), program, places[i], name);
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+int application_folder(struct arena *arena, const char *path, const char **folder,
+                       struct error *error)
+{
+    char *made = arena_printf(arena, "%s.XXXXXX", path), whole[PATH_MAX];
+    if (!mkdtemp(made) || !realpath(made, whole))
+        return error_set(error, ERR_IO, "%s: %s", made, strerror(errno));
+    *folder = arena_printf(arena, "%s", whole);
+    return 0;
+}
+
+/* A folder that names the library as the only driver. */
+static int write_vendors(struct arena *arena, const char *library, const char *folder,
+                         const char **vendors, struct error *error)
+{
+    *vendors = arena_printf(arena, "%s/vendors", folder);
+    const char *path = arena_printf(arena, "%s/gamut.icd", *vendors);
+    FILE *file = mkdir(*vendors, 0777) == 0 ? fopen(path, "we") : NULL;
+    if (!file)
+        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    fprintf(file, "%s\n", library);
+    return fclose(file) == 0 ? 0 : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+/* Puts the library in front of what a variable has. */
+static void put_first(struct arena *arena, const char *variable, const char *library)
+{
+    const char *old = getenv(variable);
+    setenv(variable, old && *old ? arena_printf(arena, "%s:%s", library, old) : library, 1);
+}
+
+int application_inject(struct arena *arena, const char *library, enum application_via via,
+                       const char *folder, struct error *error)
+{
+    const char *vendors = getenv("OCL_ICD_VENDORS");
+    if (via == APPLICATION_VIA_PRELOAD) {
+        put_first(arena, "LD_PRELOAD", library);
+        return 0;
+    }
+    if (via != APPLICATION_VIA_ICD)
+        put_first(arena, "OPENCL_LAYERS", library);
+    if (via == APPLICATION_VIA_LAYER)
+        return 0;
+    if (vendors && *vendors)
+        setenv("GAMUT_OPENCL_VENDORS", vendors, 1);
+    TRY(write_vendors(arena, library, folder, &vendors, error));
+    setenv("OCL_ICD_VENDORS", vendors, 1);
+    return 0;
+}
+
+bool application_remove(struct arena *arena, const char *folder)
+{
+    unlink(arena_printf(arena, "%s/vendors/gamut.icd", folder));
+    rmdir(arena_printf(arena, "%s/vendors", folder));
+    return rmdir(folder) == 0;
+}
+
+int application_exit_code(int status, int exit_code)
+{
+    if (WIFSIGNALED(status))
+        return 128 + WTERMSIG(status);
+    return WEXITSTATUS(status) ? WEXITSTATUS(status) : exit_code;
+}
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int number)
+{
+    if (child > 0)
+        kill((pid_t)child, number);
+}
+
+int application_run(char **program, int *status, struct error *error)
+{
+    int failure[2];
+    if (pipe2(failure, O_CLOEXEC) != 0)
+        return error_set(error, ERR_IO, "a pipe: %s", strerror(errno));
+    const struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
+    struct sigaction old_int, old_quit, old_term, old_hup;
+    sigaction(SIGINT, &ignore, &old_int);
+    sigaction(SIGQUIT, &ignore, &old_quit);
+    const pid_t id = fork();
+    if (id == 0) {
+        sigaction(SIGINT, &old_int, NULL);
+        sigaction(SIGQUIT, &old_quit, NULL);
+        execvp(program[0], program);
+        const int why = errno;
+        if (write(failure[1], &why, sizeof why) < 0)
+            _exit(126);
+        _exit(127);
+    }
+    child = id;
+    sigaction(SIGTERM, &pass, &old_term);
+    sigaction(SIGHUP, &pass, &old_hup);
+    close(failure[1]);
+    int why = 0;
+    const bool failed = id > 0 && read(failure[0], &why, sizeof why) == sizeof why;
+    close(failure[0]);
+    while (id > 0 && waitpid(id, status, 0) < 0 && errno == EINTR)
+        continue;
+    child = 0;
+    sigaction(SIGINT, &old_int, NULL);
+    sigaction(SIGQUIT, &old_quit, NULL);
+    sigaction(SIGTERM, &old_term, NULL);
+    sigaction(SIGHUP, &old_hup, NULL);
+    if (failed)
+        *status = 0;
+    if (id < 0 || failed)
+        return error_set(error, ERR_USAGE, "%s cannot be started: %s", program[0],
+                         strerror(failed ? why : errno));
+    return 0;
+}
