@@ -75,7 +75,7 @@ EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out 
 # A test stands in the room of tests/ that has the name of the room it tests.
 TEST_FILES := $(filter-out tests/capture/apps/% tests/serve/apps/%,$(sort $(shell find tests -name '*.c')))
 # Applications that tests record.
-TEST_APPS := $(if $(WITH_OPENCL),$(BUILD)/tests/capture/apps/app_opencl $(BUILD)/tests/capture/apps/waits_opencl)
+TEST_APPS := $(if $(WITH_OPENCL),$(BUILD)/tests/capture/apps/app_opencl $(BUILD)/tests/capture/apps/waits_opencl $(BUILD)/tests/serve/apps/blocks_opencl)
 TEST_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter test_%,$(notdir $(f))),$(f)))
 BENCH_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter bench_%,$(notdir $(f))),$(f)))
 FUZZ_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter fuzz_%,$(notdir $(f))),$(f)))
@@ -222,6 +222,10 @@ setup: ## install what is missing (Debian, Ubuntu); without root, print the comm
 $(BUILD)/tests/capture/apps/%_opencl: tests/capture/apps/%_opencl.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
+
+$(BUILD)/tests/serve/apps/%_opencl: tests/serve/apps/%_opencl.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
 
 # A program of CUDA on a driver without a device, which is CUPTI too.
 FAKE_CUDA := $(BUILD)/tests/capture/apps/fake/libcuda.so.1

@@ -10,6 +10,7 @@
     X(experiment)                                                                                  \
     X(list)                                                                                        \
     X(record)                                                                                      \
+    X(serve)                                                                                       \
     X(trace)                                                                                       \
     X(replay)                                                                                      \
     X(fit)                                                                                         \

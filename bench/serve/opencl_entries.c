@@ -315,10 +315,11 @@ static cl_mem part_of(struct object *whole, cl_mem handle, cl_mem_flags flags,
         part.flags |= whole->flags & ACCESS;
     if (!(flags & HOST))
         part.flags |= whole->flags & HOST;
+    part.flags |= whole->flags & WHERE;
     uint64_t offset;
     const cl_mem memory = opencl_memory_of(whole->context, whole->address, &offset);
     return add_view(next_of(memory)->clCreateSubBuffer(
-                        memory, part.flags, CL_BUFFER_CREATE_TYPE_REGION,
+                        memory, part.flags & (ACCESS | HOST), CL_BUFFER_CREATE_TYPE_REGION,
                         &(cl_buffer_region){(size_t)offset + region->origin, region->size}, error),
                     whole, part);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "serve/record.h"
@@ -13,6 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, while it changes */
 static _Atomic bool has_begun;
 static struct serve_settings settings;
+static pid_t process; /* that began: one that forks off it serves nothing */
 static struct served_device *devices;
 static unsigned count, capacity;
 static void (*add_members)(json_t *statistics);
@@ -39,6 +41,8 @@ static void write_statistics(const char *path)
 static void at_end(void)
 {
     struct error error;
+    if (getpid() != process)
+        return;
     if (*settings.statistics)
         write_statistics(settings.statistics);
     if (*settings.result && process_write_result(settings.result, &error))
@@ -58,6 +62,7 @@ int process_begin(const char *strategy, const char *api, struct error *error)
         code = serve_settings_read(strategy, &settings, error);
         if (!code && *settings.record)
             serve_record_open(settings.record, api);
+        process = getpid();
         if (!code)
             atexit(at_end);
         atomic_store_explicit(&has_begun, code == 0, memory_order_release);

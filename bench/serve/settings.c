@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "run/plan/plan.h"
@@ -17,6 +18,22 @@ static int copy(char *to, size_t size, const char *variable, struct error *error
     if (strlen(value) >= size)
         return error_set(error, ERR_USAGE, "%s has more than %zu characters", variable, size - 1);
     strcpy(to, value);
+    return 0;
+}
+
+/* The same for a file: "%p" in its name stands for the process. */
+static int copy_path(char *to, size_t size, const char *variable, struct error *error)
+{
+    char process[16], after[4000];
+    TRY(copy(to, size, variable, error));
+    char *mark = strstr(to, "%p");
+    if (!mark)
+        return 0;
+    snprintf(process, sizeof process, "%ld", (long)getpid());
+    snprintf(after, sizeof after, "%s", mark + 2);
+    if ((size_t)snprintf(mark, size - (size_t)(mark - to), "%s%s", process, after) >=
+        size - (size_t)(mark - to))
+        return error_set(error, ERR_USAGE, "%s has more than %zu characters", variable, size - 1);
     return 0;
 }
 
@@ -45,8 +62,8 @@ int serve_settings_read(const char *strategy, struct serve_settings *s, struct e
     if (!*s->strategy)
         strcpy(s->strategy, "caching");
     TRY(copy(s->record, sizeof s->record, "GAMUT_SERVE_RECORD", error));
-    TRY(copy(s->result, sizeof s->result, "GAMUT_SERVE_RESULT", error));
-    TRY(copy(s->statistics, sizeof s->statistics, "GAMUT_SERVE_STATISTICS", error));
+    TRY(copy_path(s->result, sizeof s->result, "GAMUT_SERVE_RESULT", error));
+    TRY(copy_path(s->statistics, sizeof s->statistics, "GAMUT_SERVE_STATISTICS", error));
     TRY(copy(s->name, sizeof s->name, "GAMUT_SERVE_NAME", error));
     if (!*s->name)
         snprintf(s->name, sizeof s->name, "%s", program_invocation_short_name);

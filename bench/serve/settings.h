@@ -7,6 +7,8 @@
  *   GAMUT_SERVE_RESULT      a result file that is written when the process ends; `gamut compare` reads it
  *   GAMUT_SERVE_NAME        the program's name in it [that of the process]
  *   GAMUT_SERVE_STATISTICS  a file that gets the statistics when the process ends; "-": standard error
+ *
+ * In the names of these two files "%p" stands for the number of the process.
  */
 #ifndef GAMUT_SERVE_SETTINGS_H
 #define GAMUT_SERVE_SETTINGS_H

@@ -1,0 +1,255 @@
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc/allocator.h"
+#include "base/text.h"
+#include "base/tree.h"
+#include "cli/application/application.h"
+#include "cli/commands.h"
+#include "record/result/result_file.h"
+#include "run/plan/plan.h"
+
+enum serve_flag {
+    SERVE_STRATEGY,
+    SERVE_OUT,
+    SERVE_FORCE,
+    SERVE_NAME,
+    SERVE_MEM_LIMIT,
+    SERVE_VIA,
+    SERVE_DEBUG,
+};
+
+static const struct flag flags[] = {
+    [SERVE_STRATEGY] = {"strategy", 's', FLAG_TEXT, "STRATEGY", "caching", NULL, 0, 0,
+                        "the allocator that serves, with its options: pool, "
+                        "'caching:max_split=64MiB'"},
+    [SERVE_OUT] =
+        {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+         "also write what was served as a result file, which gamut compare reads. Further "
+         "processes of the application become FILE-PROCESS.json"},
+    [SERVE_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                     "replace the file of --out"},
+    [SERVE_NAME] = {"name", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
+                    "the application's name in that file; default: the program's. A replay of "
+                    "NAME.trace has the same"},
+    [SERVE_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
+                         "the most memory that is held from the driver; beyond it requests fail"},
+    [SERVE_VIA] = {"via", 0, FLAG_CHOICE, "HOW", "auto", APPLICATION_VIA, 0, 0,
+                   "how gamut gets between the application and its driver, as in gamut record"},
+    [SERVE_DEBUG] = {"debug", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                     "fill blocks when they begin and end, and look for writes beyond their end; "
+                     "this slows the application"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+static const char RESULT[] = ".json", STATISTICS[] = ".statistics";
+
+struct serving {
+    const struct command_line *line;
+    struct arena arena;
+    const char *library, *folder;
+};
+
+/* ---- before ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+static const char *program_name(const struct serving *s)
+{
+    const char *slash = strrchr(s->line->program[0], '/');
+    return slash ? slash + 1 : s->line->program[0];
+}
+
+/* What is wrong with the strategy is said before the application begins. */
+static int check_line(struct serving *s, struct error *error)
+{
+    const struct allocator_ops *strategy;
+    struct option_values values;
+    const struct flag_value *flag = s->line->flag;
+    TRY(strategy_parse(flag[SERVE_STRATEGY].text, &strategy, &values, error));
+    if (flag[SERVE_OUT].text)
+        TRY(result_file_check(flag[SERVE_OUT].text, flag[SERVE_FORCE].number, error));
+    s->library = application_library(&s->arena, "libgamut_serve_opencl.so");
+    return s->library ? 0
+                      : error_set(error, ERR_UNSUPPORTED,
+                                  "libgamut_serve_opencl.so is not beside gamut: build it with "
+                                  "`make`, on a machine with the headers of OpenCL");
+}
+
+static int set_environment(struct serving *s, struct error *error)
+{
+    const struct flag_value *flag = s->line->flag;
+    setenv("GAMUT_SERVE", flag[SERVE_STRATEGY].text, 1);
+    setenv("GAMUT_SERVE_NAME", flag[SERVE_NAME].text ? flag[SERVE_NAME].text : program_name(s), 1);
+    setenv("GAMUT_SERVE_DEBUG", flag[SERVE_DEBUG].number ? "1" : "", 1);
+    setenv("GAMUT_SERVE_CAPACITY",
+           flag[SERVE_MEM_LIMIT].given
+               ? arena_printf(&s->arena, "%" PRIu64, flag[SERVE_MEM_LIMIT].number)
+               : "",
+           1);
+    setenv("GAMUT_SERVE_RESULT",
+           flag[SERVE_OUT].text ? arena_printf(&s->arena, "%s/%%p%s", s->folder, RESULT) : "", 1);
+    setenv("GAMUT_SERVE_STATISTICS", arena_printf(&s->arena, "%s/%%p%s", s->folder, STATISTICS), 1);
+    return application_inject(&s->arena, s->library, (enum application_via)flag[SERVE_VIA].number,
+                              s->folder, error);
+}
+
+/* ---- after ---- */
+
+static uint64_t counter(const json_t *device, const char *name)
+{
+    return (uint64_t)json_integer_value(json_object_get(json_object_get(device, "counters"), name));
+}
+
+static void say_device(const struct serving *s, const json_t *device)
+{
+    char reserved[32], requested[32];
+    fprintf(stderr,
+            "gamut: %s served %" PRIu64 " requests under %s: %" PRIu64 " hits, %" PRIu64
+            " driver calls, at most %s held for %s requested\n",
+            tree_get_text(device, "id"), counter(device, "alloc_count"),
+            s->line->flag[SERVE_STRATEGY].text, counter(device, "hit_count"),
+            counter(device, "driver_alloc_count") + counter(device, "driver_free_count"),
+            text_bytes(reserved, counter(device, "peak_reserved_bytes")),
+            text_bytes(requested, counter(device, "peak_requested_bytes")));
+}
+
+static void say_process(const struct serving *s, const json_t *statistics)
+{
+    const json_t *devices = json_object_get(statistics, "devices"), *passed;
+    const char *name;
+    json_t *value;
+    size_t i;
+    for (i = 0; i < json_array_size(devices); i++)
+        say_device(s, json_array_get(devices, i));
+    passed = json_object_get(statistics, "passed");
+    json_object_foreach((json_t *)passed, name, value)
+    {
+        if (json_integer_value(value))
+            fprintf(stderr, "gamut: left to the driver: %s: %lld\n", name,
+                    (long long)json_integer_value(value));
+    }
+}
+
+/* Files of processes, in the folder; by name, which is that of the process. */
+static int is_statistics(const struct dirent *entry)
+{
+    return ends_with(entry->d_name, STATISTICS);
+}
+
+static int move_result(struct serving *s, const char *process, bool first, struct error *error)
+{
+    const char *out = s->line->flag[SERVE_OUT].text;
+    const char *from = arena_printf(&s->arena, "%s/%s%s", s->folder, process, RESULT);
+    if (!first) {
+        const size_t stem = strlen(out) - (ends_with(out, RESULT) ? strlen(RESULT) : 0);
+        out = arena_printf(&s->arena, "%.*s-%s%s", (int)stem, out, process, RESULT);
+    }
+    if (rename(from, out) != 0)
+        return error_set(error, ERR_IO, "%s: %s", out, strerror(errno));
+    fprintf(stderr, "gamut: wrote %s\n", out);
+    return 0;
+}
+
+/* *served: processes whose buffers gamut has seen, so far. Each process that has loaded a driver leaves files. */
+static int take_process(struct serving *s, const char *file, unsigned *served, struct error *error)
+{
+    const char *path = arena_printf(&s->arena, "%s/%s", s->folder, file);
+    const char *process =
+        arena_printf(&s->arena, "%.*s", (int)(strlen(file) - strlen(STATISTICS)), file);
+    json_error_t wrong;
+    json_t *statistics = json_load_file(path, 0, &wrong);
+    if (!statistics)
+        return error_set(error, ERR_IO, "%s: %s", path, wrong.text);
+    const bool has_servers = json_array_size(json_object_get(statistics, "devices"));
+    int code = 0;
+    *served += has_servers || json_integer_value(json_object_get(statistics, "passed_count"));
+    say_process(s, statistics);
+    json_decref(statistics);
+    unlink(path);
+    if (has_servers && s->line->flag[SERVE_OUT].text)
+        code = move_result(s, process, *served == 1, error);
+    unlink(arena_printf(&s->arena, "%s/%s%s", s->folder, process, RESULT));
+    return code;
+}
+
+static int take_processes(struct serving *s, struct error *error)
+{
+    struct dirent **files;
+    unsigned served = 0;
+    const int count = scandir(s->folder, &files, is_statistics, alphasort);
+    int code = count < 0 ? error_set(error, ERR_IO, "%s: %s", s->folder, strerror(errno)) : 0;
+    for (int i = 0; i < count; i++) {
+        if (!code)
+            code = take_process(s, files[i]->d_name, &served, error);
+        free(files[i]);
+    }
+    if (count >= 0)
+        free(files);
+    if (code || served)
+        return code;
+    return error_set(error, ERR_UNSUPPORTED,
+                     "nothing was served: the application asked for no buffer of OpenCL through a "
+                     "loader that knows layers (OPENCL_LAYERS) or other drivers (OCL_ICD_VENDORS), "
+                     "or it was killed; for another loader try --via preload");
+}
+
+static int serve_in_folder(struct serving *s, int *status, struct error *error)
+{
+    TRY(set_environment(s, error));
+    TRY(application_run(s->line->program, status, error));
+    return take_processes(s, error);
+}
+
+static int serve_application(struct serving *s, int *status, struct error *error)
+{
+    const char *out = s->line->flag[SERVE_OUT].text, *temporary = getenv("TMPDIR");
+    TRY(check_line(s, error));
+    /* A rename to --out stays within its folder. */
+    TRY(application_folder(
+        &s->arena,
+        out ? out
+            : arena_printf(&s->arena, "%s/gamut", temporary && *temporary ? temporary : "/tmp"),
+        &s->folder, error));
+    const int code = serve_in_folder(s, status, error);
+    if (!application_remove(&s->arena, s->folder))
+        fprintf(stderr, "gamut: what could not be read of the application is in %s\n", s->folder);
+    return code;
+}
+
+static int run_serve(const struct command_line *line)
+{
+    struct serving s = {.line = line};
+    struct error error = {0};
+    int status = 0;
+    const int code = serve_application(&s, &status, &error);
+    const int exit_code = code == ERR_UNSUPPORTED ? (report_error(&error), EXIT_NOTHING_RAN)
+                          : code                  ? report_error(&error)
+                                                  : EXIT_OK;
+    arena_free(&s.arena);
+    return application_exit_code(status, exit_code);
+}
+
+const struct command command_serve = {
+    .name = "serve",
+    .summary = "run an OpenCL application, unmodified, with a strategy as its allocator",
+    .arguments = "-- APPLICATION [ARGUMENTS]",
+    .takes_program = true,
+    .flags = flags,
+    .notes =
+        "Buffers become parts of the strategy's memory. What cannot be such a part is left to the\n"
+        "driver and counted: memory of the host, images, shared virtual memory, contexts with\n"
+        "several devices. The application's answers stay the same. gamut ends with its exit code.\n"
+        "\n"
+        "Frameworks on CUDA take a library instead, libgamut_alloc.so beside gamut.\n",
+    .run = run_serve,
+};

@@ -1,0 +1,90 @@
+#!/bin/bash
+# Serves programs of OpenCL on PoCL: answers are those of the unserved program, whatever strategy serves and however it gets in. What
+# the programs do is in apps/blocks_opencl.c and in tests/capture/apps/app_opencl.c.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=$root/${BUILD:-build}
+gamut=${GAMUT:-$build/gamut}
+app=$build/tests/capture/apps/app_opencl
+blocks=$build/tests/serve/apps/blocks_opencl
+[ -x "$blocks" ] && [ -e "$build/libgamut_serve_opencl.so" ] || { echo "skipped: built without OpenCL"; exit 0; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
+"$blocks" facts >/dev/null 2>&1 || { echo "skipped: no device of OpenCL"; exit 0; }
+strategies="raw pool tagged bufalloc tlsf caching"
+
+# same NAME FLAGS... -- COMMAND...: the answer is that of the unserved program
+same() {
+    local name=$1 before=()
+    shift
+    while [ "$1" != -- ]; do before+=("$1"); shift; done
+    shift
+    [ -e "plain.$name" ] || timeout 120 "$@" >"plain.$name" 2>&1 || fail "$name ends with $? unserved: $(cat "plain.$name")"
+    timeout 120 "$gamut" serve "${before[@]}" -- "$@" >served 2>err || fail "$name served with ${before[*]} ends with $?: $(tail -3 err)"
+    cmp -s "plain.$name" served || fail "$name served with ${before[*]}: $(diff "plain.$name" served | head -4)"
+}
+# counted NAME: what a device's server counted, of the last run with --out
+counted() { jq ".cases[0].counters.cold.$1" served.json; }
+
+# ---- an application of everything, in every way
+for via in auto layer icd preload; do same app -s pool --via $via -- "$app"; done
+for s in $strategies; do
+    same app -s "$s" -- "$app"
+    same threads_of_app -s "$s" -- "$app" threads
+done
+grep -q '^gamut: opencl:0 served 458 requests under caching: .* hits, .* driver calls' err || fail "it is not said what was served: $(cat err)"
+grep -q '^gamut: left to the driver: 1 images' err || fail "it is not said what was not served: $(cat err)"
+
+# ---- each rule, under every strategy
+for s in $strategies; do
+    for rule in two-queues no-order user-event facts destructors views mistakes passed contexts threads; do same $rule -s "$s" -- "$blocks" $rule; done
+    for rule in two-queues no-order facts views; do same $rule -s "$s" --debug -- "$blocks" $rule; done
+done
+for rule in two-queues no-order user-event views threads; do [ "$(sort -u plain.$rule)" = "0 wrong" ] || fail "$rule is wrong unserved: $(cat plain.$rule)"; done
+[ "$(tail -1 plain.destructors)" = "called: abcd" ] || fail "destructors: $(cat plain.destructors)"
+
+# ---- out of memory: the application's error, and the memory of a released block is there again
+"$gamut" serve -s pool --mem-limit 8MiB -- "$blocks" out-of-memory >out 2>err || fail "out of memory ends with $?: $(cat err)"
+[ "$(cat out)" = "7 blocks, then -4
+after a release 0" ] || [ "$(cat out)" = "8 blocks, then -4
+after a release 0" ] || fail "out of memory: $(cat out)"
+
+# ---- memory of contexts that are gone is given back
+"$gamut" serve -s caching -o served.json -f -- "$blocks" contexts >out 2>err
+[ "$(jq '[.cases[].counters.cold.driver_alloc_count - .cases[].counters.cold.driver_free_count] | max' served.json)" -le 0 ] || fail "contexts keep their memory"
+
+# ---- a record of the program, played without a device, has the counters of the served run
+"$gamut" record -f -o churn.trace -- "$blocks" churn >/dev/null 2>err || fail "record: $(cat err)"
+for s in $strategies tlsf:largest_split=64KiB caching:max_split=1MiB; do
+    "$gamut" serve -f -s "$s" --name churn -o served.json -- "$blocks" churn >out 2>err || fail "churn under $s ends with $?: $(cat err)"
+    "$gamut" replay churn.trace -s "$s" --free-at let-go -f -o predicted.json >/dev/null 2>err || fail "replay: $(cat err)"
+    for file in predicted served; do
+        jq -c '.cases[0].counters.cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,
+            driver_alloc_count}' $file.json >$file.counters
+    done
+    cmp -s predicted.counters served.counters || fail "$s: predicted $(cat predicted.counters) served $(cat served.counters)"
+done
+
+# ---- mistakes
+expect() { # CODE PATTERN ARGUMENT...
+    local code=$1 pattern=$2
+    shift 2
+    "$gamut" serve "$@" >out 2>err
+    [ $? -eq "$code" ] || fail "serve $*: not exit $code"
+    grep -q -- "$pattern" err || fail "serve $*: '$pattern' is not in: $(cat err)"
+}
+expect 2 "there is no strategy 'poool'" -s poool -- "$app"
+expect 2 "cannot be started" -s pool -- ./nosuch
+expect 2 "APPLICATION" -s pool
+expect 2 "exists" -s pool -o served.json -- "$app"
+expect 77 "nothing was served" -s pool -- true
+expect 3 "" -s pool -- sh -c 'exit 3'
+expect 134 "opencl:0 has no virtual memory" -s vmm -- "$app"
+[ -z "$(find . -name '*.??????' -type d)" ] || fail "folders stay: $(ls)"
+
+[ $failures -eq 0 ] && echo "served under $strategies"
+exit $((failures > 0))
