@@ -33,6 +33,10 @@ const struct example examples[] = {
      "--no-save",
      "an OpenCL application; here gamut itself"},
 
+    {"serve",
+     "gamut serve -s pool -- build/gamut run -w stencil -s raw --dataset smoke -D opencl --no-save",
+     "an OpenCL application whose buffers come from pool"},
+
     {"trace", "gamut trace import history.csv -o my.trace",
      "a trace of PyTorch's allocator history"},
     {"trace", "gamut trace info my.trace", "what it has, and what it cannot answer"},

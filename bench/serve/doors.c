@@ -147,7 +147,7 @@ static int open_server(int number, struct server **server, struct error *error)
         }
         if (!code) {
             const struct served_device served = {(unsigned)number, *server,
-                                                 device_info(devices[number])};
+                                                 device_info(devices[number]), "done"};
             process_add(&served);
             atomic_store_explicit(&servers[number], *server, memory_order_release);
         }

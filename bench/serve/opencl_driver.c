@@ -412,7 +412,7 @@ struct server *opencl_server(struct context *context)
         options.device = number++;
         if (server_open(&driver, &options, &server, &error))
             process_die(&error);
-        const struct served_device served = {options.device, server, &context->info};
+        const struct served_device served = {options.device, server, &context->info, "let-go"};
         process_add(&served);
         context->server = server;
     }

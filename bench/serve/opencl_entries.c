@@ -864,7 +864,7 @@ static void add_statistics(json_t *statistics)
     json_t *passed = tree_object();
     uint64_t sum = 0;
 #define X(name, help)                                                                              \
-    tree_put(passed, #name "_count", tree_count(passed_counts[PASSED_##name]));                    \
+    tree_put(passed, help, tree_count(passed_counts[PASSED_##name]));                              \
     sum += passed_counts[PASSED_##name];
     PASSED_LIST(X)
 #undef X

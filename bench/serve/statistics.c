@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/tree.h"
 #include "device/device.h"
 #include "record/result/result.h"
@@ -60,7 +62,7 @@ json_t *serve_statistics(const struct serve_settings *settings, const struct ser
 
 /* A served run has the counters of a replay, and no times: the application's own are not known. */
 static void add_round(const struct serve_settings *settings, const struct served_device *device,
-                      struct result *result)
+                      unsigned earlier, struct result *result)
 {
     struct serve_state state;
     struct case_round round = {
@@ -80,13 +82,25 @@ static void add_round(const struct serve_settings *settings, const struct served
     MEMORY_CALL_LIST(X)
 #undef X
     struct case_key *key = &round.key;
-    snprintf(key->workload, sizeof key->workload, "%s", settings->name);
+    if (earlier)
+        snprintf(key->workload, sizeof key->workload, "%.50s#%u", settings->name, earlier + 1);
+    else
+        snprintf(key->workload, sizeof key->workload, "%s", settings->name);
     snprintf(key->dataset, sizeof key->dataset, "%s", REPLAY_DATASET);
     snprintf(key->merge, sizeof key->merge, "none");
-    snprintf(key->release, sizeof key->release, "done");
+    snprintf(key->release, sizeof key->release, "%s", device->release);
     snprintf(key->strategy, sizeof key->strategy, "%.127s", settings->strategy);
     snprintf(key->device, sizeof key->device, "%s", device->info->id);
     result_add_round(result, &round);
+}
+
+/* How many servers before the i-th one are of the same device. */
+static unsigned earlier_of(const struct served_device *devices, unsigned i)
+{
+    unsigned count = 0;
+    for (unsigned k = 0; k < i; k++)
+        count += strcmp(devices[k].info->id, devices[i].info->id) == 0;
+    return count;
 }
 
 int serve_write_result(const struct serve_settings *settings, const struct served_device *devices,
@@ -94,17 +108,23 @@ int serve_write_result(const struct serve_settings *settings, const struct serve
 {
     char *argv[] = {program_invocation_short_name, NULL};
     const struct result_run run = {.argc = 1, .argv = argv, .rounds = 1};
-    struct record_device records[64];
+    struct record_device *records = must_alloc((count + 1) * sizeof *records);
     struct result result;
-    TRY(result_create(&result, &run, error));
-    count = count < 64 ? count : 64;
-    for (unsigned i = 0; i < count; i++) {
-        records[i] = device_record(devices[i].info);
-        records[i].used = true;
+    unsigned record_count = 0;
+    const int failed = result_create(&result, &run, error);
+    if (failed) {
+        free(records);
+        return failed;
     }
-    result_set_devices(&result, records, count);
     for (unsigned i = 0; i < count; i++)
-        add_round(settings, &devices[i], &result);
+        if (!earlier_of(devices, i)) {
+            records[record_count] = device_record(devices[i].info);
+            records[record_count++].used = true;
+        }
+    result_set_devices(&result, records, record_count);
+    free(records);
+    for (unsigned i = 0; i < count; i++)
+        add_round(settings, &devices[i], earlier_of(devices, i), &result);
     result_finish(&result, RUN_COMPLETE);
     const int code = result_write(&result, path, error);
     result_free(&result);

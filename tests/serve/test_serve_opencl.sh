@@ -36,7 +36,7 @@ for s in $strategies; do
     same app -s "$s" -- "$app"
     same threads_of_app -s "$s" -- "$app" threads
 done
-grep -q '^gamut: opencl:0 served 458 requests under caching: .* hits, .* driver calls' err || fail "it is not said what was served: $(cat err)"
+grep -q '^gamut: opencl:0 served [0-9]* requests under caching: .* hits, .* driver calls' err || fail "it is not said what was served: $(cat err)"
 grep -q '^gamut: left to the driver: 1 images' err || fail "it is not said what was not served: $(cat err)"
 
 # ---- each rule, under every strategy
@@ -59,13 +59,14 @@ after a release 0" ] || fail "out of memory: $(cat out)"
 
 # ---- a record of the program, played without a device, has the counters of the served run
 "$gamut" record -f -o churn.trace -- "$blocks" churn >/dev/null 2>err || fail "record: $(cat err)"
-for s in $strategies tlsf:largest_split=64KiB caching:max_split=1MiB; do
+for s in $strategies tlsf:parent=1MiB; do
     "$gamut" serve -f -s "$s" --name churn -o served.json -- "$blocks" churn >out 2>err || fail "churn under $s ends with $?: $(cat err)"
-    "$gamut" replay churn.trace -s "$s" --free-at let-go -f -o predicted.json >/dev/null 2>err || fail "replay: $(cat err)"
+    "$gamut" replay churn.trace -s "$s" --free-at let-go --force -o predicted.json >/dev/null 2>err || fail "replay: $(cat err)"
     for file in predicted served; do
         jq -c '.cases[0].counters.cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,
             driver_alloc_count}' $file.json >$file.counters
     done
+    grep -q '"alloc_count":10000,' served.counters || fail "$s: nothing was counted: $(cat served.counters)"
     cmp -s predicted.counters served.counters || fail "$s: predicted $(cat predicted.counters) served $(cat served.counters)"
 done
 

@@ -110,33 +110,61 @@ static uint64_t counter(const json_t *device, const char *name)
     return (uint64_t)json_integer_value(json_object_get(json_object_get(device, "counters"), name));
 }
 
-static void say_device(const struct serving *s, const json_t *device)
+/* The servers of a device, one for each context, in one line. */
+static void say_device(const struct serving *s, const json_t *devices, const char *id)
 {
-    char reserved[32], requested[32];
+    uint64_t requests = 0, hits = 0, calls = 0, reserved = 0, requested = 0, contexts = 0;
+    const json_t *device;
+    size_t i;
+    char held[32], asked[32];
+    json_array_foreach(devices, i, device)
+    {
+        if (strcmp(tree_get_text(device, "id"), id) != 0)
+            continue;
+        contexts++;
+        requests += counter(device, "alloc_count");
+        hits += counter(device, "hit_count");
+        calls += counter(device, "driver_alloc_count") + counter(device, "driver_free_count");
+        if (counter(device, "peak_reserved_bytes") > reserved)
+            reserved = counter(device, "peak_reserved_bytes");
+        if (counter(device, "peak_requested_bytes") > requested)
+            requested = counter(device, "peak_requested_bytes");
+    }
     fprintf(stderr,
             "gamut: %s served %" PRIu64 " requests under %s: %" PRIu64 " hits, %" PRIu64
-            " driver calls, at most %s held for %s requested\n",
-            tree_get_text(device, "id"), counter(device, "alloc_count"),
-            s->line->flag[SERVE_STRATEGY].text, counter(device, "hit_count"),
-            counter(device, "driver_alloc_count") + counter(device, "driver_free_count"),
-            text_bytes(reserved, counter(device, "peak_reserved_bytes")),
-            text_bytes(requested, counter(device, "peak_requested_bytes")));
+            " driver calls, at most %s held for %s requested",
+            id, requests, s->line->flag[SERVE_STRATEGY].text, hits, calls,
+            text_bytes(held, reserved), text_bytes(asked, requested));
+    if (contexts > 1)
+        fprintf(stderr, " in one of %" PRIu64 " contexts", contexts);
+    fputc('\n', stderr);
+}
+
+static bool is_first_of(const json_t *devices, size_t i, const char *id)
+{
+    while (i-- > 0)
+        if (strcmp(tree_get_text(json_array_get(devices, i), "id"), id) == 0)
+            return false;
+    return true;
 }
 
 static void say_process(const struct serving *s, const json_t *statistics)
 {
-    const json_t *devices = json_object_get(statistics, "devices"), *passed;
-    const char *name;
-    json_t *value;
+    const json_t *devices = json_object_get(statistics, "devices"), *device;
+    json_t *passed = json_object_get(statistics, "passed"), *count;
+    const char *what;
     size_t i;
-    for (i = 0; i < json_array_size(devices); i++)
-        say_device(s, json_array_get(devices, i));
-    passed = json_object_get(statistics, "passed");
-    json_object_foreach((json_t *)passed, name, value)
+    json_array_foreach(devices, i, device)
     {
-        if (json_integer_value(value))
-            fprintf(stderr, "gamut: left to the driver: %s: %lld\n", name,
-                    (long long)json_integer_value(value));
+        const char *id = tree_get_text(device, "id");
+        if (is_first_of(devices, i, id))
+            say_device(s, devices, id);
+    }
+    json_object_foreach(passed, what, count)
+    {
+        if (json_integer_value(count))
+            fprintf(stderr, "gamut: left to the driver: %" JSON_INTEGER_FORMAT " %s\n",
+                    json_integer_value(count), what);
     }
 }
 

@@ -24,12 +24,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { COUNT = 4096, BYTES = COUNT * sizeof(int) };
+enum { COUNT = 4096, BYTES = COUNT * sizeof(int), SLOW = 12000000 /* turns */, ROUNDS = 4 };
 
-static const char source[] = "kernel void slow(global int *to, int value, int turns) {"
-                             "    size_t i = get_global_id(0); volatile int x = value;"
+/* One item writes all numbers, after so many turns. */
+static const char source[] = "kernel void late(global int *to, int value, int turns, int count) {"
+                             "    volatile int x = value;"
                              "    for (int t = 0; t < turns; t++) x = x * 3 + t;"
-                             "    to[i] = turns ? value + (x == 7) * 0 : value; }";
+                             "    for (int i = 0; i < count; i++) to[i] = value; }";
 
 static cl_platform_id platform;
 static cl_device_id device;
@@ -77,14 +78,16 @@ static cl_mem make_block(size_t bytes)
 static void launch(cl_command_queue queue, cl_mem to, int value, int turns, cl_event wait,
                    cl_event *made)
 {
-    const size_t count = COUNT;
+    const size_t one = 1;
+    const int numbers = COUNT;
     cl_int status;
-    cl_kernel kernel = clCreateKernel(program, "slow", &status);
+    cl_kernel kernel = clCreateKernel(program, "late", &status);
     check(status, "clCreateKernel");
     CHECK(clSetKernelArg(kernel, 0, sizeof to, &to));
     CHECK(clSetKernelArg(kernel, 1, sizeof value, &value));
     CHECK(clSetKernelArg(kernel, 2, sizeof turns, &turns));
-    CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, wait != NULL,
+    CHECK(clSetKernelArg(kernel, 3, sizeof numbers, &numbers));
+    CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, wait != NULL,
                                  wait ? &wait : NULL, made));
     CHECK(clFlush(queue));
     CHECK(clReleaseKernel(kernel));
@@ -106,10 +109,10 @@ static int wrong_ones(cl_command_queue queue, cl_mem block, int value)
 static void released_in_use(cl_command_queue first, cl_command_queue second)
 {
     int wrong = 0;
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         cl_event filled;
         cl_mem old = make_block(BYTES);
-        launch(first, old, 1000 + round, 20000, NULL, NULL);
+        launch(first, old, 1000 + round, SLOW, NULL, NULL);
         CHECK(clReleaseMemObject(old));
         cl_mem block = make_block(BYTES);
         launch(second, block, round, 0, NULL, &filled);
@@ -128,11 +131,11 @@ static void two_queues(void)
     released_in_use(first, second);
     /* The second queue's blocks go back to the first one, which they belong to. */
     int wrong = 0;
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         cl_mem old = make_block(BYTES);
         launch(first, old, 1, 0, NULL, NULL);
         CHECK(clFinish(first));
-        launch(second, old, 1000 + round, 20000, NULL, NULL);
+        launch(second, old, 1000 + round, SLOW, NULL, NULL);
         CHECK(clReleaseMemObject(old));
         cl_mem block = make_block(BYTES);
         launch(first, block, round, 0, NULL, NULL);
@@ -142,10 +145,10 @@ static void two_queues(void)
         CHECK(clReleaseMemObject(block));
     }
     /* A queue ends under its kernel, and the next one takes its memory. */
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         cl_command_queue last = make_queue(0);
         cl_mem old = make_block(BYTES);
-        launch(last, old, 1000 + round, 20000, NULL, NULL);
+        launch(last, old, 1000 + round, SLOW, NULL, NULL);
         CHECK(clReleaseMemObject(old));
         CHECK(clReleaseCommandQueue(last));
         last = make_queue(0);
@@ -174,7 +177,7 @@ static void user_event(void)
     cl_int status;
     /* What the first queue had before belongs to the past of its memory. */
     cl_mem early = make_block(BYTES);
-    launch(first, early, 7, 20000, NULL, NULL);
+    launch(first, early, 7, SLOW, NULL, NULL);
     CHECK(clReleaseMemObject(early));
     cl_event go = clCreateUserEvent(context, &status);
     check(status, "clCreateUserEvent");
@@ -334,7 +337,7 @@ static void destructors(void)
     CHECK(clSetMemObjectDestructorCallback(block, is_gone, "b"));
     CHECK(clSetMemObjectDestructorCallback(block, is_gone, "a"));
     printf("no function: %d\n", clSetMemObjectDestructorCallback(block, NULL, NULL));
-    launch(queue, block, 1, 20000, NULL, &done);
+    launch(queue, block, 1, SLOW, NULL, &done);
     CHECK(clSetEventCallback(done, CL_COMPLETE, kernel_is_done, NULL));
     CHECK(clReleaseMemObject(block));
     wait_for_calls(3);
@@ -525,7 +528,7 @@ static void *work(void *number)
         const int value = (int)(seed >> 40);
         cl_event done;
         cl_mem block = make_block(BYTES), copy = make_block(BYTES);
-        launch(first, block, value, random_of(&seed) % 2 ? 300 : 0, NULL, &done);
+        launch(first, block, value, random_of(&seed) % 2 ? 300000 : 0, NULL, &done);
         CHECK(clEnqueueCopyBuffer(second, block, copy, 0, 0, BYTES, 1, &done, NULL));
         CHECK(clReleaseEvent(done));
         CHECK(clReleaseMemObject(block));
@@ -563,7 +566,7 @@ static void price(void)
     enum { TURNS = 20000 };
     cl_command_queue queue = make_queue(0);
     cl_int status;
-    cl_kernel kernel = clCreateKernel(program, "slow", &status);
+    cl_kernel kernel = clCreateKernel(program, "late", &status);
     cl_mem block = make_block(BYTES);
     launch(queue, block, 0, 0, NULL, NULL);
     CHECK(clFinish(queue));
