@@ -69,7 +69,8 @@ int serve_settings_read(const char *strategy, struct serve_settings *s, struct e
         snprintf(s->name, sizeof s->name, "%s", program_invocation_short_name);
     s->options.records = *s->record;
     TRY(read_capacity(&s->options.capacity_bytes, error));
-    const int code = strategy_parse(s->strategy, &s->options.strategy, &s->options.values, error);
+    const int code =
+        strategy_parse_serving(s->strategy, &s->options.strategy, &s->options.values, error);
     if (code)
         error_prefix(error, "GAMUT_SERVE is '%s': ", s->strategy);
     return code;

@@ -79,6 +79,7 @@ expect() { # CODE PATTERN ARGUMENT...
     grep -q -- "$pattern" err || fail "serve $*: '$pattern' is not in: $(cat err)"
 }
 expect 2 "there is no strategy 'poool'" -s poool -- "$app"
+expect 2 "strategy null gives all requests the same memory" -s null -- "$app"
 expect 2 "cannot be started" -s pool -- ./nosuch
 expect 2 "APPLICATION" -s pool
 expect 2 "exists" -s pool -o served.json -- "$app"

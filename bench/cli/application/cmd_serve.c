@@ -75,7 +75,7 @@ static int check_line(struct serving *s, struct error *error)
     const struct allocator_ops *strategy;
     struct option_values values;
     const struct flag_value *flag = s->line->flag;
-    TRY(strategy_parse(flag[SERVE_STRATEGY].text, &strategy, &values, error));
+    TRY(strategy_parse_serving(flag[SERVE_STRATEGY].text, &strategy, &values, error));
     if (flag[SERVE_OUT].text)
         TRY(result_file_check(flag[SERVE_OUT].text, flag[SERVE_FORCE].number, error));
     s->library = application_library(&s->arena, "libgamut_serve_opencl.so");
@@ -235,7 +235,11 @@ static int serve_in_folder(struct serving *s, int *status, struct error *error)
 {
     TRY(set_environment(s, error));
     TRY(application_run(s->line->program, status, error));
-    return take_processes(s, error);
+    const int code = take_processes(s, error);
+    /* It has said why itself. */
+    if (code == ERR_UNSUPPORTED && *status)
+        return error_set(error, code, "nothing was served: the application ended before");
+    return code;
 }
 
 static int serve_application(struct serving *s, int *status, struct error *error)
