@@ -84,12 +84,18 @@ BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
 TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
 
 # What serves an application is a shared object too, which has all that it needs of gamut inside: the core, and the doors of an API.
-SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/opencl%,$(wildcard bench/serve/*.c)))
-SERVE_CUDA := $(BUILD)/bench/serve/doors.o
+SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/cuda% bench/serve/preload% bench/serve/opencl%,$(wildcard bench/serve/*.c)))
+SERVE_CUDA := $(BUILD)/bench/serve/doors.o $(BUILD)/bench/serve/cuda_servers.o
+SERVE_PRELOAD := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/serve/preload*.c)) $(BUILD)/bench/serve/cuda_servers.o
 SERVE_OPENCL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/serve/opencl*.c)) $(BUILD)/bench/capture/layer_opencl.o $(BUILD)/bench/capture/front_opencl.o
 ifeq ($(WITH_CUDA),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_alloc.so
 TEST_APPS += $(BUILD)/tests/serve/apps/app_serve
+# How the preload steps aside for other callers of dlsym is written for one machine.
+ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
+CAPTURE_LIBRARIES += $(BUILD)/libgamut_serve_cuda.so
+TEST_APPS += $(BUILD)/tests/serve/apps/app_preload $(BUILD)/tests/serve/apps/app_linked
+endif
 endif
 
 # What stands inside a recorded application: shared objects of their own, without the libraries that gamut is linked to.
@@ -127,6 +133,9 @@ $(BUILD)/bench/serve/recorder.o: bench/capture/recorder.c $(BUILD)/flags
 SERVE_LINK = $(CC) $(filter-out -fopenmp,$(CFLAGS)) $(LDFLAGS) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,--exclude-libs,ALL,--gc-sections -o $@ $^ $(LDLIBS)
 $(BUILD)/libgamut_alloc.so: $(SERVE_CUDA) $(SERVE_CORE) $(BUILD)/libgamut.a
 	$(Q)$(SERVE_LINK)
+# It stands in place of dlsym: its own calls go past it.
+$(BUILD)/libgamut_serve_cuda.so: $(SERVE_PRELOAD) $(SERVE_CORE) $(BUILD)/libgamut.a
+	$(Q)$(SERVE_LINK) -Wl,--wrap=dlsym
 $(BUILD)/libgamut_serve_opencl.so: $(SERVE_OPENCL) $(SERVE_CORE) $(BUILD)/libgamut.a
 	$(Q)$(SERVE_LINK)
 
@@ -229,9 +238,9 @@ $(BUILD)/tests/serve/apps/%_opencl: tests/serve/apps/%_opencl.c
 
 # A program of CUDA on a driver without a device, which is CUPTI too.
 FAKE_CUDA := $(BUILD)/tests/capture/apps/fake/libcuda.so.1
-$(FAKE_CUDA): $(addprefix tests/capture/apps/,fake_cuda.c fake_memory.c fake_driver.h fake_cuda.h)
+$(FAKE_CUDA): $(addprefix tests/capture/apps/,fake_cuda.c fake_memory.c fake_names.c fake_driver.h fake_cuda.h)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra $(SANITIZE) -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $(filter %.c,$^) -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra $(SANITIZE) -fPIC -shared -Wl,-soname,libcuda.so.1,-Bsymbolic-functions -o $@ $(filter %.c,$^) -ldl -lpthread
 $(BUILD)/tests/capture/apps/app_cuda: tests/capture/apps/app_cuda.c $(FAKE_CUDA)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -ldl -lpthread
@@ -240,6 +249,14 @@ $(BUILD)/tests/capture/apps/app_cuda: tests/capture/apps/app_cuda.c $(FAKE_CUDA)
 $(BUILD)/tests/serve/apps/app_serve: tests/serve/apps/app_serve.c $(FAKE_CUDA) $(BUILD)/libgamut_alloc.so
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/../../capture/apps/fake:$$ORIGIN/../../..' -lpthread
+
+# One that knows nothing of gamut: it finds the driver as the CUDA runtime does, or is linked to it.
+$(BUILD)/tests/serve/apps/app_preload: tests/serve/apps/app_preload.c $(FAKE_CUDA)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $< -Wl,-rpath,'$$ORIGIN/../../capture/apps/fake' -ldl -lpthread
+$(BUILD)/tests/serve/apps/app_linked: tests/serve/apps/app_preload.c $(FAKE_CUDA)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -DLINKED -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/../../capture/apps/fake' -ldl -lpthread
 
 tests: $(TESTS) $(TEST_APPS) ## build all tests
 
@@ -253,8 +270,9 @@ sanitize: ## run all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
 
 thread: $(BUILD)/gamut ## run the tests of the server under TSan
-	$(MAKE) BUILD=$(BUILD)-thread FLAVOUR=thread $(BUILD)-thread/tests/serve/apps/app_serve
+	$(MAKE) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/serve/apps/app_serve tests/serve/apps/app_preload tests/serve/apps/app_linked libgamut_serve_cuda.so)
 	@GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_serve.sh
+	@GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_preload.sh
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60

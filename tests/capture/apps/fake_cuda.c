@@ -5,7 +5,8 @@
  * front is a kernel of a library, about which only cuKernelGetParamInfo answers. A new module, block or stream gets the
  * handle of the one of its kind that was given back last. Each command ends in its call, after 5,000 ns. The two devices have one name.
  *
- * fake_memory.c has memory, streams and events. */
+ * fake_memory.c has memory, streams and events, fake_names.c what tells functions and blocks apart. FAKE_CUDA_VERSION is the driver's
+ * version [that of the headers]. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct module {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUctx_st contexts[DEVICES] = {{0}, {1}};
+static _Atomic bool is_active[DEVICES];
 _Thread_local struct CUctx_st *fake_current;
 static struct module modules[ROOM];
 static unsigned questions, entered;
@@ -184,7 +186,8 @@ CUresult cuInit(unsigned flags)
 
 CUresult cuDriverGetVersion(int *version)
 {
-    *version = CUDA_VERSION;
+    const char *text = getenv("FAKE_CUDA_VERSION");
+    *version = text && *text ? atoi(text) : CUDA_VERSION;
     return CUDA_SUCCESS;
 }
 
@@ -240,7 +243,6 @@ CUresult cuCtxGetCurrent(CUcontext *context)
     }
 LACKS(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 LACKS(cuDeviceCanAccessPeer, int *can, CUdevice device, CUdevice peer)
-LACKS(cuCtxEnablePeerAccess, CUcontext peer, unsigned flags)
 #undef cuEventElapsedTime
 LACKS(cuEventElapsedTime, float *ms, CUevent start, CUevent end)
 LACKS(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
@@ -266,6 +268,14 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     *context = &contexts[device];
+    is_active[device] = true;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+    *flags = 0;
+    *active = is_active[device];
     return CUDA_SUCCESS;
 }
 

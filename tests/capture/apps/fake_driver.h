@@ -1,5 +1,5 @@
 /* What the two files of the fake driver share: fake_cuda.c has CUPTI, modules and launches, fake_memory.c memory, streams and
- * events. */
+ * events, fake_names.c what tells functions and blocks apart. */
 #ifndef FAKE_DRIVER_H
 #define FAKE_DRIVER_H
 
@@ -45,5 +45,9 @@ void fake_activity(CUpti_ActivityKind kind, uint32_t number);
 /* Queues a copy to the host, if commands are carried out. */
 void fake_read(CUstream stream, void *to, CUdeviceptr from, size_t bytes);
 CUresult fake_launch_graph(CUgraphExec graph, CUstream stream);
+/* The memory that an address lies in. */
+bool fake_range(CUdeviceptr address, CUdeviceptr *base, size_t *bytes);
+/* A device's memory is gone. */
+void fake_reset(int device);
 
 #endif

@@ -363,12 +363,13 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
 
 /* ---- memory ---- */
 
-static CUresult take(CUdeviceptr *address, size_t bytes)
+/* `ordered`: in the order of a stream, which a capture allows. */
+static CUresult take(CUdeviceptr *address, size_t bytes, bool ordered)
 {
     const int device = fake_current->device;
     pthread_mutex_lock(&lock);
     begin_work();
-    if (breaks_capture(false)) {
+    if (!ordered && breaks_capture(false)) {
         pthread_mutex_unlock(&lock);
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
@@ -399,14 +400,14 @@ static CUresult take(CUdeviceptr *address, size_t bytes)
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 {
     ENTER(cuMemAlloc_v2, NULL, address, bytes);
-    LEAVE(take(address, bytes));
+    LEAVE(take(address, bytes, false));
 }
 
 static CUresult free_waiting(CUdeviceptr address)
 {
     pthread_mutex_lock(&lock);
     const bool breaks = breaks_capture(true);
-    if (!breaks) {
+    if (!breaks && address) {
         drain_all();
         give(address);
     }
@@ -418,6 +419,37 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 {
     ENTER(cuMemFree_v2, NULL, address);
     LEAVE(free_waiting(address));
+}
+
+bool fake_range(CUdeviceptr address, CUdeviceptr *base, size_t *bytes)
+{
+    bool is = false;
+    pthread_mutex_lock(&lock);
+    for (unsigned d = 0; d < DEVICES; d++)
+        for (struct range *r = ranges[d]; r->bytes; r++)
+            if (r->is_used && address >= r->address && address < r->address + r->bytes) {
+                is = true;
+                *base = r->address;
+                *bytes = r->bytes;
+            }
+    for (unsigned i = 0; i < mapping_count; i++)
+        if (address >= mappings[i].address && address < mappings[i].address + mappings[i].bytes) {
+            is = true;
+            *base = mappings[i].address;
+            *bytes = mappings[i].bytes;
+        }
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
+void fake_reset(int device)
+{
+    pthread_mutex_lock(&lock);
+    drain_all();
+    for (struct range *r = ranges[device]; r->bytes; r++)
+        r->is_used = false;
+    used_bytes[device] = 0;
+    pthread_mutex_unlock(&lock);
 }
 
 CUresult cuMemGetInfo_v2(size_t *left, size_t *all)
@@ -433,7 +465,7 @@ CUresult cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
 {
     CUdeviceptr address = 0;
     (void)flags;
-    const CUresult result = take(&address, bytes);
+    const CUresult result = take(&address, bytes, false);
     *host = (void *)(uintptr_t)address;
     return result;
 }
@@ -453,7 +485,7 @@ CUresult cuMemFreeHost(void *host)
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
 {
     (void)flags;
-    return take(address, bytes);
+    return take(address, bytes, false);
 }
 
 /* ---- pools: memory of the device that is freed in the order of a stream ---- */
@@ -461,7 +493,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream)
 {
     ENTER(cuMemAllocAsync, NULL, address, bytes, stream);
-    LEAVE(take(address, bytes));
+    LEAVE(take(address, bytes, true));
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
@@ -519,7 +551,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPoo
 {
     struct pool *p = (struct pool *)pool;
     (void)stream;
-    const CUresult result = take(address, bytes);
+    const CUresult result = take(address, bytes, true);
     pthread_mutex_lock(&lock);
     for (struct range *r = ranges[p - pools]; result == CUDA_SUCCESS && r->bytes; r++)
         if (r->address == *address)

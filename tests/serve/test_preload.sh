@@ -1,0 +1,135 @@
+#!/bin/bash
+# Serves programs that know nothing of gamut through libgamut_serve_cuda.so, on a driver without a device
+# (tests/capture/apps/fake_cuda.c): one finds the driver as the CUDA runtime does, or asks dlsym for each function, one is linked to it.
+# What they do and expect is in apps/app_preload.c. What is not served, or refused, is in the statistics.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=$root/${BUILD:-build}
+gamut=${GAMUT:-$build/gamut}
+library=$build/libgamut_serve_cuda.so
+apps=$build/tests/serve/apps
+[ -e "$library" ] || { echo "skipped: built without CUDA, or not for x86-64"; exit 0; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
+export FAKE_CUDA_WORKS=1 GAMUT_SERVE_STATISTICS=$dir/statistics.json
+strategies="raw pool tagged bufalloc tlsf caching stream vmm"
+# A library whose runtime has to be the first one of the process.
+first=$(ldd "$library" | awk '/lib[at]san/ { print $3 }')
+export ASAN_OPTIONS=detect_leaks=0
+
+# served WAY CASE...: runs it with the library; WAY: runtime, dlsym, linked
+served() {
+    local way=$1
+    shift
+    rm -f statistics.json
+    case $way in
+    runtime) LD_PRELOAD="$first $library" timeout 300 "$apps/app_preload" "$@" ;;
+    dlsym) LD_PRELOAD="$first $library" timeout 300 "$apps/app_preload" dlsym "$@" ;;
+    linked) LD_PRELOAD="$first $library" timeout 300 "$apps/app_linked" "$@" ;;
+    esac >out 2>err
+}
+# expect_ok NAME WAY CASE...
+expect_ok() {
+    local name=$1
+    shift
+    served "$@" || fail "$name, $*: ends with $?: $(head -3 err)"
+}
+# expect FILTER VALUE NAME: of the statistics
+expect() {
+    local is
+    is=$(jq -c "$1" statistics.json 2>/dev/null)
+    [ "$is" = "$2" ] || fail "$3: $1 is $is, expected $2"
+}
+# expect_refusal PATTERN NAME: one sentence
+expect_refusal() {
+    [ "$(grep -c '^gamut:' err)" = 1 ] && grep -q "^gamut: .*$1" err || fail "$2: $(cat err), expected: $1"
+}
+
+# ---- the cases are right without the library
+for case in order any elsewhere next; do
+    for app in app_preload app_linked; do
+        "$apps/$app" $case >out 2>err || fail "$app $case, not served, ends with $?: $(head -3 err)"
+    done
+done
+
+# ---- each rule under every strategy, each way in
+export FAKE_CUDA_BYTES=68719476736
+for s in $strategies; do
+    for way in runtime dlsym linked; do
+        for case in order any elsewhere frees ranges; do
+            GAMUT_SERVE=$s FAKE_CUDA_SEED=3 expect_ok "$s" $way $case
+            expect '.devices | map(.live_count) | add' 0 "$s, $way $case"
+            expect '.devices | map(.broken) | add' 0 "$s, $way $case"
+            GAMUT_SERVE=$s GAMUT_SERVE_DEBUG=1 expect_ok "$s, debugged" $way $case
+        done
+    done
+done
+unset FAKE_CUDA_BYTES
+# A hundred blocks of one stream in the memory of one, while its commands are queued; and the result file has the same.
+for way in runtime dlsym linked; do
+    GAMUT_SERVE=caching GAMUT_SERVE_RESULT=result-$way.json expect_ok order $way order
+    expect '.devices[0].counters | [.alloc_count, .driver_alloc_count, .peak_reserved_bytes]' '[100,1,2097152]' "order, $way"
+    expect '[.passed_count, .refusal]' '[0,null]' "order, $way"
+    [ "$(jq .cases[0].cold.hit_count result-$way.json)" = 99 ] || fail "order, $way: the result file"
+    "$gamut" compare result-$way.json result-$way.json >/dev/null || fail "order, $way: no result file for compare"
+done
+
+# ---- what is not served
+for way in runtime dlsym linked; do
+    expect_ok passed $way passed
+    expect '.passed | with_entries(select(.value > 0))' \
+        '{"context":1,"capture":1,"thread_stream":1,"pitch":1,"managed":1}' "passed, $way"
+    expect '.devices[0] | [.counters.alloc_count, .live_count]' '[1,0]' "passed, $way"
+    expect_ok ranges $way ranges
+    expect_refusal 'cuIpcGetMemHandle is refused' "ranges, $way"
+    expect .passed.exported 2 "ranges, $way"
+    expect_ok own_pool $way own_pool
+    expect_refusal 'calls cuMemPoolSetAccess: the driver has all requests of cuMemAllocAsync' "own_pool, $way"
+    expect .passed.own_pool 1 "own_pool, $way"
+    expect_ok reset $way reset
+    expect_refusal 'device 0 is reset' "reset, $way"
+    expect .passed.reset 1 "reset, $way"
+    expect '.devices | map(.counters.alloc_count)' '[3,1]' "reset, $way"
+    # Other devices reach what cuMemAlloc gave.
+    for s in pool:0 tlsf:0 vmm:801 stream:801; do
+        GAMUT_SERVE=${s%:*} expect_ok "peers under ${s%:*}" $way peers
+        expect_refusal 'not serving: the program calls cuCtxEnablePeerAccess' "peers under $s, $way"
+        expect .passed.refused 1 "peers under $s, $way"
+        case $s in
+        *:801) [ "$(cat out)" = 801 ] || fail "peers under $s, $way: $(cat out)" ;;
+        *) [ "$(cat out)" != 801 ] || fail "peers under $s, $way: refused" ;;
+        esac
+    done
+    expect_ok unknown $way unknown
+    expect_refusal 'not serving: the program asks for cuMemAllocBeyond, which this build does not know' "unknown, $way"
+    expect '[.passed.refused, .devices[0].counters.alloc_count, .devices[0].live_count]' '[1,1,0]' "unknown, $way"
+    expect_ok later $way later
+    expect_refusal 'asks for the cuMemAlloc of CUDA 1[0-9.]*, and this build knows' "later, $way"
+    expect_ok next $way next
+    for version in 99000 10020; do
+        FAKE_CUDA_VERSION=$version expect_ok "a driver of $version" $way order
+        expect_refusal 'not serving: the driver is ' "a driver of $version, $way"
+        expect '[.passed.refused, .devices]' '[100,[]]' "a driver of $version, $way"
+    done
+done
+GAMUT_SERVE=poool served runtime order && fail "an unknown strategy serves"
+grep -q "^gamut: serving: GAMUT_SERVE is 'poool': there is no strategy" err || fail "an unknown strategy: $(cat err)"
+
+# ---- programs without CUDA are as they were
+[ "$(LD_PRELOAD="$first $library" bash -c 'echo well')" = well ] || fail "a program without CUDA"
+
+# ---- threads and streams, with refusals
+for s in $strategies; do
+    for way in runtime linked; do
+        GAMUT_SERVE=$s FAKE_CUDA_REFUSE=20 FAKE_CUDA_SEED=5 expect_ok "stress under $s" $way stress 6 150 5
+        expect '.devices | map(.broken) | add' 0 "stress under $s, $way"
+        expect '[.passed_count, .refusal]' '[0,null]' "stress under $s, $way"
+    done
+done
+
+[ $failures -eq 0 ] && echo "preloaded under $strategies"
+exit $((failures > 0))
