@@ -32,23 +32,23 @@ static const uint64_t any_stream = 1; /* CU_STREAM_LEGACY */
 
 static const char no_tag[] = "";
 
-/* X(name, what): requests that are left to the driver. */
+/* X(name, help): what is left to the driver, or refused. */
 #define PASSED_LIST(X)                                                                             \
-    X(refused, "after serving was ended")                                                          \
-    X(context, "in a context that is not the device's primary one")                                \
-    X(reset, "of a device that was reset")                                                         \
-    X(capture, "in captured streams")                                                              \
-    X(thread_stream, "on a thread's default stream")                                               \
-    X(own_pool, "of cuMemAllocAsync, where the program chose the pool or its access")              \
-    X(failed, "that could not be served")                                                          \
-    X(pitch, "cuMemAllocPitch")                                                                    \
-    X(managed, "cuMemAllocManaged")                                                                \
-    X(from_pool, "cuMemAllocFromPoolAsync")                                                        \
-    X(create, "cuMemCreate")                                                                       \
-    X(exported, "handles for other processes that were refused")
+    X(refused, "requests after serving was ended")                                                 \
+    X(context, "requests in contexts that are not the device's primary one")                       \
+    X(reset, "requests of devices that were reset")                                                \
+    X(capture, "requests in captured streams")                                                     \
+    X(thread_stream, "requests on the default streams of threads")                                 \
+    X(own_pool, "requests of cuMemAllocAsync, of which the program chose pool or access")          \
+    X(failed, "requests after a failure of the driver")                                            \
+    X(pitch, "requests of cuMemAllocPitch")                                                        \
+    X(managed, "requests of cuMemAllocManaged")                                                    \
+    X(from_pool, "requests of cuMemAllocFromPoolAsync")                                            \
+    X(create, "requests of cuMemCreate")                                                           \
+    X(exported, "handles for other processes, which were refused")
 
 enum passed {
-#define X(name, what) PASSED_##name,
+#define X(name, help) PASSED_##name,
     PASSED_LIST(X)
 #undef X
         PASSED_COUNT
@@ -139,8 +139,8 @@ static void add_statistics(json_t *statistics)
 {
     json_t *counts = tree_object();
     uint64_t sum = 0;
-#define X(name, what)                                                                              \
-    tree_put(counts, #name, tree_count(passed[PASSED_##name]));                                    \
+#define X(name, help)                                                                              \
+    tree_put(counts, help, tree_count(passed[PASSED_##name]));                                     \
     sum += passed[PASSED_##name];
     PASSED_LIST(X)
 #undef X
@@ -149,13 +149,24 @@ static void add_statistics(json_t *statistics)
     tree_put(statistics, "refusal", tree_text_or_null(preload_refusal()));
 }
 
-static bool pass(enum passed why)
+static void begin_process(void)
 {
     struct error error;
-    atomic_fetch_add(&passed[why], 1);
     process_adds(add_statistics);
     if (process_begin(NULL, "CUDA", &error))
         process_die(&error);
+}
+
+static void begin(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin_process);
+}
+
+static bool pass(enum passed why)
+{
+    atomic_fetch_add(&passed[why], 1);
+    begin();
     return false;
 }
 
@@ -211,7 +222,7 @@ static bool serve(const struct preload_driver *driver, uint64_t queue, size_t by
         return pass(PASSED_context);
     if (atomic_load(&is_reset[device]))
         return pass(PASSED_reset);
-    process_adds(add_statistics);
+    begin();
     const int code = server_alloc(cuda_server_of(device), bytes, queue, no_tag, &place, &error);
     if (code && code != ERR_OOM)
         return pass(PASSED_failed);

@@ -24,6 +24,8 @@ enum serve_flag {
     SERVE_DEBUG,
 };
 
+enum { VIA_CUDA_PRELOAD = APPLICATION_VIA_COUNT }; /* in addition to the ways of OpenCL */
+
 static const struct flag flags[] = {
     [SERVE_STRATEGY] = {"strategy", 's', FLAG_TEXT, "STRATEGY", "caching", NULL, 0, 0,
                         "the allocator that serves, with its options: pool, "
@@ -39,8 +41,9 @@ static const struct flag flags[] = {
                     "NAME.trace has the same"},
     [SERVE_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
                          "the most memory that is held from the driver; beyond it requests fail"},
-    [SERVE_VIA] = {"via", 0, FLAG_CHOICE, "HOW", "auto", APPLICATION_VIA, 0, 0,
-                   "how gamut gets between the application and its driver, as in gamut record"},
+    [SERVE_VIA] = {"via", 0, FLAG_CHOICE, "HOW", "auto", APPLICATION_VIA "|cuda-preload", 0, 0,
+                   "how gamut gets between the application and its driver, as in gamut record; "
+                   "cuda-preload, which is experimental: that of CUDA"},
     [SERVE_DEBUG] = {"debug", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                      "fill blocks when they begin and end, and look for writes beyond their end; "
                      "this slows the application"},
@@ -69,6 +72,11 @@ static const char *program_name(const struct serving *s)
     return slash ? slash + 1 : s->line->program[0];
 }
 
+static bool is_cuda(const struct serving *s)
+{
+    return s->line->flag[SERVE_VIA].number == VIA_CUDA_PRELOAD;
+}
+
 /* What is wrong with the strategy is said before the application begins. */
 static int check_line(struct serving *s, struct error *error)
 {
@@ -78,11 +86,14 @@ static int check_line(struct serving *s, struct error *error)
     TRY(strategy_parse_serving(flag[SERVE_STRATEGY].text, &strategy, &values, error));
     if (flag[SERVE_OUT].text)
         TRY(result_file_check(flag[SERVE_OUT].text, flag[SERVE_FORCE].number, error));
-    s->library = application_library(&s->arena, "libgamut_serve_opencl.so");
+    const char *api = is_cuda(s) ? "cuda" : "opencl";
+    s->library =
+        application_library(&s->arena, arena_printf(&s->arena, "libgamut_serve_%s.so", api));
     return s->library ? 0
                       : error_set(error, ERR_UNSUPPORTED,
-                                  "libgamut_serve_opencl.so is not beside gamut: build it with "
-                                  "`make`, on a machine with the headers of OpenCL");
+                                  "libgamut_serve_%s.so is not beside gamut: build it with "
+                                  "`make`, on a machine with the headers of %s",
+                                  api, is_cuda(s) ? "CUDA, for x86-64" : "OpenCL");
 }
 
 static int set_environment(struct serving *s, struct error *error)
@@ -99,7 +110,9 @@ static int set_environment(struct serving *s, struct error *error)
     setenv("GAMUT_SERVE_RESULT",
            flag[SERVE_OUT].text ? arena_printf(&s->arena, "%s/%%p%s", s->folder, RESULT) : "", 1);
     setenv("GAMUT_SERVE_STATISTICS", arena_printf(&s->arena, "%s/%%p%s", s->folder, STATISTICS), 1);
-    return application_inject(&s->arena, s->library, (enum application_via)flag[SERVE_VIA].number,
+    return application_inject(&s->arena, s->library,
+                              is_cuda(s) ? APPLICATION_VIA_PRELOAD
+                                         : (enum application_via)flag[SERVE_VIA].number,
                               s->folder, error);
 }
 
@@ -225,6 +238,10 @@ static int take_processes(struct serving *s, struct error *error)
         free(files);
     if (code || served)
         return code;
+    if (is_cuda(s))
+        return error_set(error, ERR_UNSUPPORTED,
+                         "nothing was served: the program asked libcuda for no memory, or found it "
+                         "in a way that the preload does not see, or it was killed");
     return error_set(error, ERR_UNSUPPORTED,
                      "nothing was served: the application asked for no buffer of OpenCL through a "
                      "loader that knows layers (OPENCL_LAYERS) or other drivers (OCL_ICD_VENDORS), "
@@ -273,7 +290,7 @@ static int run_serve(const struct command_line *line)
 
 const struct command command_serve = {
     .name = "serve",
-    .summary = "run an OpenCL application, unmodified, with a strategy as its allocator",
+    .summary = "run an OpenCL or CUDA application, unmodified, with a strategy as its allocator",
     .arguments = "-- APPLICATION [ARGUMENTS]",
     .takes_program = true,
     .flags = flags,
@@ -282,6 +299,8 @@ const struct command command_serve = {
         "driver and counted: memory of the host, images, shared virtual memory, contexts with\n"
         "several devices. The application's answers stay the same. gamut ends with its exit code.\n"
         "\n"
-        "Frameworks on CUDA take a library instead, libgamut_alloc.so beside gamut.\n",
+        "Frameworks on CUDA take a library instead, libgamut_alloc.so beside gamut. For other\n"
+        "programs on CUDA there is --via cuda-preload, which is experimental: it leaves what it\n"
+        "does not know to the driver, and counts it.\n",
     .run = run_serve,
 };
