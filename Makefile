@@ -263,7 +263,7 @@ tests: $(TESTS) $(TEST_APPS) ## build all tests
 test: all $(TESTS) $(TEST_APPS) ## run all tests
 	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(sort $(shell find tests -name 'test_*.sh'))
 
-test-apps: all ## record real applications, see setup-apps
+test-apps: all ## record and serve real applications, see setup-apps
 	@BUILD=$(BUILD) tests/capture/apps/check_apps.sh
 
 sanitize: ## run all tests under ASan and UBSan

@@ -1,4 +1,6 @@
 /* The layer's entries of OpenCL: what the application sees of its memory objects. opencl.h says what is behind them. */
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -357,6 +359,16 @@ static cl_mem image_of(cl_context context, bool has_properties, const cl_mem_pro
                           : next->clCreateImage(context, flags, format, shape, host, status);
 }
 
+static void say_no_image(void)
+{
+    static _Atomic bool has_said;
+    if (!atomic_exchange(&has_said, true))
+        fprintf(stderr,
+                "gamut: serving: this driver makes no image of a buffer that is a part of a "
+                "memory, and the application asks for one: strategies that give each "
+                "buffer a memory of its own can serve it, such as pool and raw\n");
+}
+
 static cl_mem make_image(cl_context context, bool has_properties,
                          const cl_mem_properties *properties, cl_mem_flags flags,
                          const cl_image_format *format, const cl_image_desc *shape, void *host,
@@ -376,6 +388,8 @@ static cl_mem make_image(cl_context context, bool has_properties,
         if (offset + object->origin == 0)
             image = image_of(context, has_properties, properties, flags, format, &of_memory, host,
                              &error);
+        else
+            say_no_image();
     }
     if (status)
         *status = error;

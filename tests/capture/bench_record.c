@@ -1,10 +1,10 @@
-/* What a recorded call costs: `bench_record`, on the first device of OpenCL.
+/* What a recorded call and a served one cost: `bench_record`, on the first device of OpenCL.
  *
- * The program runs itself as a child: without the recorder, with the recorder as a layer that cannot write, and with
- * one that records. The children take turns, so that a change of the processor's speed meets all. A line is the median over the
+ * The program runs itself as a child: without a layer, with the recorder as a layer that cannot write, with
+ * one that records, and served by two strategies. The children take turns, so that a change of the processor's speed meets all. A line is the median over the
  * turns of the best of each child's samples, in nanoseconds; a recorded call costs what it adds to the call without
  * the layer. `retain, release` and `create, release` are two calls, and a record each. For a new buffer the recorder also asks the driver
- * to say when it is gone.
+ * to say when it is gone. A served buffer is a sub-buffer, which the driver makes and destroys too.
  */
 #ifndef GAMUT_WITH_OPENCL
 #include <stdio.h>
@@ -26,7 +26,7 @@ int main(void)
 
 #include "base/clock.h"
 
-enum { CALLS = 20000, SAMPLES = 15, TURNS = 7, WAYS = 3 };
+enum { CALLS = 20000, SAMPLES = 15, TURNS = 7, WAYS = 5 };
 /* X(name, calls, call): `call` is one round of what is measured. */
 #define OPERATION_LIST(X)                                                                          \
     X("set an argument", 1, cl.set_argument(kernel, 0, sizeof buffer, &buffer))                    \
@@ -136,12 +136,14 @@ static void set_way(unsigned way, const char *program)
 {
     char library[4096];
     const char *end = strstr(program, "/tests/");
-    snprintf(library, sizeof library, "%.*s/libgamut_record_opencl.so",
-             end ? (int)(end - program) : 0, program);
+    snprintf(library, sizeof library, "%.*s/libgamut_%s_opencl.so", end ? (int)(end - program) : 0,
+             program, way < 3 ? "record" : "serve");
     if (way > 0)
         setenv("OPENCL_LAYERS", library, 1);
-    if (way > 0)
+    if (way == 1 || way == 2)
         setenv("GAMUT_RECORD", way == 1 ? "/dev/null" : folder, 1);
+    if (way > 2)
+        setenv("GAMUT_SERVE", way == 3 ? "pool" : "tlsf", 1);
 }
 
 /* Runs a child: its exit code. */
@@ -211,17 +213,18 @@ int main(int argc, char **argv)
     if (system(command) != 0)
         code = code ? code : 1;
     if (code) {
-        printf("skipped: no device of OpenCL, or its recorder was not built\n");
+        printf("skipped: no device of OpenCL, or its libraries were not built\n");
         return code;
     }
-    printf("%-16s %9s %9s %9s %15s\n", "ns a round", "untouched", "layer", "recorded",
-           "added a call");
+    printf("%-16s %9s %9s %9s %15s %12s %12s\n", "ns a round", "untouched", "layer", "recorded",
+           "added a call", "served: pool", "tlsf");
     for (unsigned i = 0; i < OPERATIONS; i++) {
         for (unsigned way = 0; way < WAYS; way++)
             qsort(ns[i][way], TURNS, sizeof ns[i][way][0], by_number);
         const double *none = ns[i][0], *layer = ns[i][1], *all = ns[i][2];
-        printf("%-16s %9.1f %9.1f %9.1f %15.1f\n", names[i], none[TURNS / 2], layer[TURNS / 2],
-               all[TURNS / 2], (all[TURNS / 2] - none[TURNS / 2]) / calls[i]);
+        printf("%-16s %9.1f %9.1f %9.1f %15.1f %12.1f %12.1f\n", names[i], none[TURNS / 2],
+               layer[TURNS / 2], all[TURNS / 2], (all[TURNS / 2] - none[TURNS / 2]) / calls[i],
+               ns[i][3][TURNS / 2], ns[i][4][TURNS / 2]);
     }
     return 0;
 }

@@ -47,6 +47,11 @@ done
 for rule in two-queues no-order user-event views threads; do [ "$(sort -u plain.$rule)" = "0 wrong" ] || fail "$rule is wrong unserved: $(cat plain.$rule)"; done
 [ "$(tail -1 plain.destructors)" = "called: abcd" ] || fail "destructors: $(cat plain.destructors)"
 
+# ---- PoCL makes no image of a sub-buffer: a block has to begin its memory, and what cannot be served is said
+for s in raw pool tagged; do same image-within -s $s -- "$blocks" image-within; done
+"$gamut" serve -s tlsf -- "$blocks" image-within >out 2>err
+cmp -s plain.image-within out || grep -q "makes no image of a buffer that is a part of a memory.* such as pool and raw" err || fail "an image within a memory: $(cat out err)"
+
 # ---- out of memory: the application's error, and the memory of a released block is there again
 "$gamut" serve -s pool --mem-limit 8MiB -- "$blocks" out-of-memory >out 2>err || fail "out of memory ends with $?: $(cat err)"
 [ "$(cat out)" = "7 blocks, then -4
@@ -67,6 +72,7 @@ for s in $strategies tlsf:parent=1MiB; do
             driver_alloc_count}' $file.json >$file.counters
     done
     grep -q '"alloc_count":10000,' served.counters || fail "$s: nothing was counted: $(cat served.counters)"
+    "$gamut" compare predicted.json served.json --gate exact:0 >compared 2>&1 || fail "compare: $(cat compared)"
     cmp -s predicted.counters served.counters || fail "$s: predicted $(cat predicted.counters) served $(cat served.counters)"
 done
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Records real applications from packages (`make setup-apps`) on OpenCL. Each gives the same answer as without the recorder, two
+# Records and serves real applications from packages (`make setup-apps`) on OpenCL. Each gives the same answer as without the recorder, and
+# as served by pool and by tlsf; two
 # recordings agree, nothing is missing in them, the record of a replay is the same again, and replays have the expected driver calls. Applications that are not installed are skipped.
 #   check_apps.sh [NAME...]      only these
 . "$(dirname "$0")/../capture.sh"
@@ -37,10 +38,15 @@ check() {
     [ "$counted" = "$expected" ] || fail "$counted"
     diff "$dir/1" "$dir/2" >"$dir/different" || fail "two recordings differ: $(head -n 3 "$dir/different")"
     plays_again "$dir/$name.1.trace"
+    for strategy in pool tlsf; do
+        "$gamut" serve -s $strategy -o "$dir/$name.$strategy.json" -- "$@" >"$dir/served" 2>"$dir/err" </dev/null || fail "serve -s $strategy ends with $?: $(tail -n 1 "$dir/err")"
+        cmp -s "$dir/plain" "$dir/served" || fail "served by $strategy the answer is $(tail -n 1 "$dir/served") instead of $(tail -n 1 "$dir/plain")"
+    done
     echo "$name: $(wc -l <"$dir/1") events"
 }
 
-# replays NAME WHEN STRATEGY=HITS/CALLS...: requests that a replay serves from what it holds, and how often it asks the driver
+# replays NAME WHEN STRATEGY=HITS/CALLS...: requests that a replay serves from what it holds, and how often it asks the driver. Those of the
+# served application are the same.
 replays() {
     name=$1
     [ -e "$dir/$1.1.trace" ] || return
@@ -48,6 +54,9 @@ replays() {
         found=$("$gamut" replay "$dir/$1.1.trace" -s "${pair%=*}" --free-at "$2" --no-save --format csv 2>/dev/null |
             awk -F, '$11 == "hit_count" { hits = $17 } $11 == "driver_alloc_count" { calls = $17 } END { print hits "/" calls }')
         [ "$found" = "${pair#*=}" ] || fail "${pair%=*}: $found, expected ${pair#*=}"
+        [ -e "$dir/$name.${pair%=*}.json" ] || continue
+        found=$(jq -r '.cases[0].counters.cold | "\(.hit_count)/\(.driver_alloc_count)"' "$dir/$name.${pair%=*}.json")
+        [ "$found" = "${pair#*=}" ] || fail "served by ${pair%=*}: $found, expected ${pair#*=}"
     done
 }
 

@@ -6,13 +6,13 @@
  *   blocks_opencl facts          what clGetMemObjectInfo says of buffers, parts and images
  *   blocks_opencl destructors    when and in which order they are called
  *   blocks_opencl views          a block lives as long as a part or an image of it
+ *   blocks_opencl image-within   an image of a buffer that is not the first one: its error
  *   blocks_opencl mistakes       requests that fail
  *   blocks_opencl passed         host pointers, images, shared memory, several devices
  *   blocks_opencl contexts       a hundred contexts, one after the other
  *   blocks_opencl out-of-memory  blocks of 1 MiB until one is refused, and again after a release
  *   blocks_opencl churn          ten thousand requests on one queue
  *   blocks_opencl threads        eight threads on four queues at random; contents are checked
- *   blocks_opencl price          nanoseconds of a request and its release
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -422,6 +422,18 @@ static void mistakes(void)
            clEnqueueReadBuffer(queue, closed, CL_TRUE, 0, 100, host, 0, NULL, NULL));
 }
 
+static void image_within(void)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+    cl_int status;
+    make_block(BYTES);
+    const cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
+                                 .image_width = 256,
+                                 .buffer = make_block(BYTES)};
+    clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, &status);
+    printf("%d\n", status);
+}
+
 static void passed(void)
 {
     static int own[COUNT];
@@ -554,38 +566,6 @@ static void threads(void)
     printf("%ld wrong\n", sum);
 }
 
-static double now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static void price(void)
-{
-    enum { TURNS = 20000 };
-    cl_command_queue queue = make_queue(0);
-    cl_int status;
-    cl_kernel kernel = clCreateKernel(program, "late", &status);
-    cl_mem block = make_block(BYTES);
-    launch(queue, block, 0, 0, NULL, NULL);
-    CHECK(clFinish(queue));
-    double best_request = 1e9, best_argument = 1e9;
-    for (int round = 0; round < 7; round++) {
-        double begin = now_ns();
-        for (int i = 0; i < TURNS; i++)
-            CHECK(clReleaseMemObject(make_block(BYTES)));
-        const double request = (now_ns() - begin) / TURNS;
-        begin = now_ns();
-        for (int i = 0; i < TURNS; i++)
-            CHECK(clSetKernelArg(kernel, 0, sizeof block, &block));
-        const double argument = (now_ns() - begin) / TURNS;
-        best_request = request < best_request ? request : best_request;
-        best_argument = argument < best_argument ? argument : best_argument;
-    }
-    printf("request %.0f argument %.0f\n", best_request, best_argument);
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
@@ -597,13 +577,13 @@ int main(int argc, char **argv)
                  {"facts", facts},
                  {"destructors", destructors},
                  {"views", views},
+                 {"image-within", image_within},
                  {"mistakes", mistakes},
                  {"passed", passed},
                  {"contexts", contexts},
                  {"out-of-memory", out_of_memory},
                  {"churn", churn},
-                 {"threads", threads},
-                 {"price", price}};
+                 {"threads", threads}};
     set_up();
     for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(modes[i].name, argv[1]) == 0) {
