@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/tree.h"
 #include "serve/record.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, while it changes */
 static _Atomic bool has_begun;
 static struct serve_settings settings;
 static pid_t process; /* that began: one that forks off it serves nothing */
+static uint64_t began_realtime_us;
 static struct served_device *devices;
 static unsigned count, capacity;
 static void (*add_members)(json_t *statistics);
@@ -49,6 +52,13 @@ static void at_end(void)
         fprintf(stderr, "gamut: %s\n", error.text);
 }
 
+static uint64_t realtime_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 int process_begin(const char *strategy, const char *api, struct error *error)
 {
     if (atomic_load_explicit(&has_begun, memory_order_acquire))
@@ -63,6 +73,7 @@ int process_begin(const char *strategy, const char *api, struct error *error)
         if (!code && *settings.record)
             serve_record_open(settings.record, api);
         process = getpid();
+        began_realtime_us = realtime_us();
         if (!code)
             atexit(at_end);
         atomic_store_explicit(&has_begun, code == 0, memory_order_release);
@@ -94,6 +105,8 @@ char *process_statistics(void)
     pthread_mutex_lock(&lock);
     json_t *json = serve_statistics(&settings, devices, count, true);
     pthread_mutex_unlock(&lock);
+    tree_put(json, "process", tree_count((uint64_t)process));
+    tree_put(json, "began_realtime_us", tree_count(began_realtime_us));
     if (add_members)
         add_members(json);
     char *text = json_dumps(json, JSON_INDENT(1));

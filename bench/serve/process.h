@@ -14,7 +14,7 @@ void process_add(const struct served_device *served);
 /* Members that an API adds to the statistics. */
 void process_adds(void (*add)(json_t *statistics));
 
-/* The statistics as JSON; the caller frees the text with free. */
+/* The statistics as JSON, with "process", its number, and "began_realtime_us"; the caller frees the text with free. */
 char *process_statistics(void);
 int process_write_result(const char *path, struct error *error);
 

@@ -76,6 +76,13 @@ for s in $strategies tlsf:parent=1MiB; do
     cmp -s predicted.counters served.counters || fail "$s: predicted $(cat predicted.counters) served $(cat served.counters)"
 done
 
+# ---- the process that began first has the name of --out
+for i in 1 2 3; do
+    "$gamut" serve -f -s pool -o several.json -- sh -c '"$1" churn; for i in 1 2 3; do "$1" passed; "$1" facts; done' sh "$blocks" >out 2>err || fail "several processes: $(cat err)"
+    [ "$(jq '.cases[0].counters.cold.alloc_count' several.json)" = 10000 ] || fail "the first of several processes has another name: $(cat err)"
+done
+[ "$(find . -name 'several-*.json' | wc -l)" -ge 3 ] || fail "several processes: $(ls)"
+
 # ---- mistakes
 expect() { # CODE PATTERN ARGUMENT...
     local code=$1 pattern=$2

@@ -181,19 +181,39 @@ static void say_process(const struct serving *s, const json_t *statistics)
     }
 }
 
-/* Files of processes, in the folder; by name, which is that of the process. */
-static int is_statistics(const struct dirent *entry)
+static bool is_served(const json_t *statistics)
 {
-    return ends_with(entry->d_name, STATISTICS);
+    return json_array_size(json_object_get(statistics, "devices")) ||
+           json_integer_value(json_object_get(statistics, "passed_count"));
 }
 
-static int move_result(struct serving *s, const char *process, bool first, struct error *error)
+static json_int_t began(const json_t *statistics)
+{
+    return json_integer_value(json_object_get(statistics, "began_realtime_us"));
+}
+
+/* The process that began first has the name of --out. */
+static int by_begin(const void *left, const void *right)
+{
+    const json_int_t a = began(*(json_t *const *)left), b = began(*(json_t *const *)right);
+    return a < b ? -1 : a > b;
+}
+
+/* The result file of a process goes to --out, or to a name of its own beside it. */
+static int move_result(struct serving *s, const json_t *statistics, bool first, struct error *error)
 {
     const char *out = s->line->flag[SERVE_OUT].text;
-    const char *from = arena_printf(&s->arena, "%s/%s%s", s->folder, process, RESULT);
+    const json_int_t process = json_integer_value(json_object_get(statistics, "process"));
+    const char *from =
+        arena_printf(&s->arena, "%s/%" JSON_INTEGER_FORMAT "%s", s->folder, process, RESULT);
+    if (!json_array_size(json_object_get(statistics, "devices"))) {
+        unlink(from);
+        return 0;
+    }
     if (!first) {
         const size_t stem = strlen(out) - (ends_with(out, RESULT) ? strlen(RESULT) : 0);
-        out = arena_printf(&s->arena, "%.*s-%s%s", (int)stem, out, process, RESULT);
+        out = arena_printf(&s->arena, "%.*s-%" JSON_INTEGER_FORMAT "%s", (int)stem, out, process,
+                           RESULT);
     }
     if (rename(from, out) != 0)
         return error_set(error, ERR_IO, "%s: %s", out, strerror(errno));
@@ -201,41 +221,48 @@ static int move_result(struct serving *s, const char *process, bool first, struc
     return 0;
 }
 
-/* *served: processes whose buffers gamut has seen, so far. Each process that has loaded a driver leaves files. */
-static int take_process(struct serving *s, const char *file, unsigned *served, struct error *error)
+/* Reads what the processes have left, and removes it. The caller owns the list and its items. */
+static int read_statistics(struct serving *s, json_t ***list, unsigned *count, struct error *error)
 {
-    const char *path = arena_printf(&s->arena, "%s/%s", s->folder, file);
-    const char *process =
-        arena_printf(&s->arena, "%.*s", (int)(strlen(file) - strlen(STATISTICS)), file);
+    unsigned capacity = 0;
     json_error_t wrong;
-    json_t *statistics = json_load_file(path, 0, &wrong);
-    if (!statistics)
-        return error_set(error, ERR_IO, "%s: %s", path, wrong.text);
-    const bool has_servers = json_array_size(json_object_get(statistics, "devices"));
+    DIR *folder = opendir(s->folder);
+    if (!folder)
+        return error_set(error, ERR_IO, "%s: %s", s->folder, strerror(errno));
     int code = 0;
-    *served += has_servers || json_integer_value(json_object_get(statistics, "passed_count"));
-    say_process(s, statistics);
-    json_decref(statistics);
-    unlink(path);
-    if (has_servers && s->line->flag[SERVE_OUT].text)
-        code = move_result(s, process, *served == 1, error);
-    unlink(arena_printf(&s->arena, "%s/%s%s", s->folder, process, RESULT));
+    for (struct dirent *entry; !code && (entry = readdir(folder)) != NULL;) {
+        if (!ends_with(entry->d_name, STATISTICS))
+            continue;
+        const char *path = arena_printf(&s->arena, "%s/%s", s->folder, entry->d_name);
+        *list = must_grow(*list, *count, &capacity, sizeof **list);
+        (*list)[*count] = json_load_file(path, 0, &wrong);
+        if ((*list)[*count])
+            (*count)++;
+        else
+            code = error_set(error, ERR_IO, "%s: %s", path, wrong.text);
+        unlink(path);
+    }
+    closedir(folder);
     return code;
 }
 
 static int take_processes(struct serving *s, struct error *error)
 {
-    struct dirent **files;
-    unsigned served = 0;
-    const int count = scandir(s->folder, &files, is_statistics, alphasort);
-    int code = count < 0 ? error_set(error, ERR_IO, "%s: %s", s->folder, strerror(errno)) : 0;
-    for (int i = 0; i < count; i++) {
-        if (!code)
-            code = take_process(s, files[i]->d_name, &served, error);
-        free(files[i]);
+    json_t **list = NULL;
+    unsigned count = 0, served = 0;
+    bool is_first = true;
+    int code = read_statistics(s, &list, &count, error);
+    if (count)
+        qsort(list, count, sizeof *list, by_begin);
+    for (unsigned i = 0; i < count; i++) {
+        served += is_served(list[i]);
+        say_process(s, list[i]);
+        if (s->line->flag[SERVE_OUT].text && !code)
+            code = move_result(s, list[i], is_first, error);
+        is_first &= !json_array_size(json_object_get(list[i], "devices"));
+        json_decref(list[i]);
     }
-    if (count >= 0)
-        free(files);
+    free(list);
     if (code || served)
         return code;
     if (is_cuda(s))
