@@ -63,7 +63,7 @@ KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
 ifeq ($(FLAVOUR),thread)
 OPT       = -O1 -g -fno-omit-frame-pointer
-SANITIZE  = -fsanitize=thread
+SANITIZE  = -fsanitize=thread -Wno-tsan
 WITH_OPENMP =
 CFLAGS   += $(SANITIZE)
 KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
@@ -271,8 +271,8 @@ sanitize: ## run all tests under ASan and UBSan
 
 thread: $(BUILD)/gamut ## run the tests of the server under TSan
 	$(MAKE) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/serve/apps/app_serve tests/serve/apps/app_preload tests/serve/apps/app_linked libgamut_serve_cuda.so)
-	@GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_serve.sh
-	@GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_preload.sh
+	@TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_serve.sh
+	@TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_preload.sh
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60

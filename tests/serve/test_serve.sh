@@ -55,6 +55,9 @@ GAMUT_SERVE=device_heap expect_fault "has no heap on the device" "$app" order
 GAMUT_SERVE_CAPACITY=many expect_fault "GAMUT_SERVE_CAPACITY is 'many': a size such as 8GiB" "$app" order
 GAMUT_SERVE_CAPACITY=64MiB expect_ok "a capacity" "$app" order
 
+GAMUT_SERVE_RESULT=forked.json expect_ok "a forked process" "$app" fork
+[ -s forked.json ] || fail "the process that forked has no result"
+
 # ---- out of memory: blocks of other streams are waited for, then the request fails with a sentence
 FAKE_CUDA_BYTES=67108864 expect_ok "out of memory" "$app" out_of_memory
 grep -q 'cuMemAlloc of 100 MiB: CUDA_ERROR_OUT_OF_MEMORY' out || fail "out of memory: $(cat out)"
@@ -75,8 +78,11 @@ for s in $strategies; do
 done
 
 # ---- a recording of what was served: a replay of it without a device has the counters of the served run. What a driver's pool holds
-# is the driver's matter: `stream` is not compared.
-for s in ${strategies/stream /}; do
+# is the driver's matter: `stream` is not compared. `planned` has a plan of a run before.
+rm -rf record && mkdir record
+GAMUT_SERVE_RECORD=record expect_ok "a run to plan" "$app" stress 1 1 300 7
+"$gamut" trace import record/app_serve-*.raw -o short.trace >/dev/null && "$gamut" trace plan short.trace -o short.plan >/dev/null || fail "plan"
+for s in ${strategies/stream /} planned:trace=short.plan planned:trace=short.trace; do
     rm -rf record && mkdir record
     GAMUT_SERVE=$s GAMUT_SERVE_RECORD=record GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_STATISTICS=statistics.json GAMUT_SERVE_NAME=app \
         expect_ok "a recorded run under $s" "$app" stress 1 4 2000 7
@@ -93,7 +99,7 @@ for s in ${strategies/stream /}; do
 done
 grep -q 'predictions for cuda:0' compared || fail "compare does not say what it compares: $(cat compared)"
 # Another run of the program asks for more.
-GAMUT_SERVE=vmm GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_NAME=app expect_ok "a longer run" "$app" stress 1 4 3000 7
+GAMUT_SERVE=$s GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_NAME=app expect_ok "a longer run" "$app" stress 1 4 3000 7
 "$gamut" compare predicted.json served.json >compared
 [ $? -eq 1 ] && grep -q 'alloc_count' compared || fail "compare with a longer run: $(cat compared)"
 

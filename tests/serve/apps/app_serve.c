@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../capture/apps/fake_cuda.h"
 #include "serve/gamut_alloc.h"
@@ -380,6 +382,18 @@ static void stress(unsigned threads, unsigned stream_count, unsigned operations,
            (unsigned long long)counter("held_count"));
 }
 
+/* A process that is forked off, such as a loader of data, ends before this one asks for more. */
+static void case_fork(void)
+{
+    start(0);
+    EXPECT(gamut_alloc_or_null(MIB, 0, NULL));
+    const pid_t other = fork();
+    if (!other)
+        exit(0);
+    waitpid(other, NULL, 0);
+    EXPECT(access(getenv("GAMUT_SERVE_RESULT"), F_OK) != 0);
+}
+
 /* What a request and its free cost that memory serves, on the default stream and on another one. */
 static void case_cost(void)
 {
@@ -412,6 +426,7 @@ int main(int argc, char **argv)
                  {"out_of_memory", case_out_of_memory},
                  {"context", case_context},
                  {"begin", case_begin},
+                 {"fork", case_fork},
                  {"cost", case_cost},
                  {"beyond", case_beyond},
                  {"twice", case_twice}};
