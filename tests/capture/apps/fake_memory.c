@@ -8,7 +8,7 @@
  *   - memory is given back that was never taken.
  *
  * FAKE_CUDA_BYTES is the memory of a device [1 GiB], FAKE_CUDA_REFUSE=N refuses about every Nth call that takes memory, FAKE_CUDA_SEED
- * is the seed of both kinds of chance.
+ * is the seed of both kinds of chance, and FAKE_CUDA_TWICE=1 gives the first memory again while it is held.
  *
  * Captures: commands of a captured stream go to its graph. A wait for the device, cuMemFree, and in a thread that does not relax it
  * cuMemAlloc and cuEventQuery too, end the captures with an error, as in the real driver. */
@@ -26,10 +26,12 @@ enum kind { FILL, CHECK, READ, RECORD, WAIT, FREE };
 
 /* Where an event was recorded last; waits for an earlier place keep that one. */
 struct point {
+    struct point *next; /* of all that ever were */
     bool is_done;
 };
 struct CUevent_st {
-    struct point *point; /* NULL: nowhere */
+    struct CUevent_st *next; /* of all, where commands may still name a destroyed one */
+    struct point *point;     /* NULL: nowhere */
     bool is_captured;
 };
 
@@ -72,6 +74,8 @@ static struct queue queues[ROOM + 1]; /* by stream; the last is the default one 
 static unsigned queue_count = 1;      /* streams that were ever made, and the default one */
 static uint64_t captures, seed = 1;
 static unsigned captured_now;
+static struct point *points;
+static struct CUevent_st *events;
 static _Thread_local CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 static _Noreturn void wrong(const char *what, uint64_t address, uint64_t bytes)
@@ -392,7 +396,7 @@ static CUresult take(CUdeviceptr *address, size_t bytes, bool ordered)
     r->is_used = true;
     r->used = bytes;
     used_bytes[device] += bytes;
-    *address = r->address;
+    *address = setting("FAKE_CUDA_TWICE", 0) ? all->address : r->address;
     pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
@@ -723,6 +727,12 @@ CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
     (void)flags;
     *event = calloc(1, sizeof **event);
+    if (!works())
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&lock);
+    (*event)->next = events;
+    events = *event;
+    pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
 
@@ -733,6 +743,8 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
     event->is_captured = queue_of(stream)->capture != 0;
     event->point = calloc(1, sizeof *event->point);
     event->point->is_done = !works();
+    event->point->next = points;
+    points = event->point;
     if (works())
         queue_command(stream, &(struct command){.kind = RECORD, .point = event->point});
     pthread_mutex_unlock(&lock);
