@@ -4,7 +4,7 @@
  * function of that name. All other calls go on to the C library by a jump, because RTLD_NEXT depends on who calls. The
  * library's own calls never come here: the linker sends them to __wrap_dlsym (--wrap).
  *
- * No lock is taken: the loader may hold its own while it calls a constructor that comes here. Nothing is instrumented: a
+ * No lock is taken: the loader may hold its own while it calls a constructor that comes here. What looks at a call is not instrumented: a
  * sanitizer looks up its functions here before it has begun.
  */
 #include "serve/preload.h"
@@ -109,14 +109,14 @@ static const char *const harmless[] = {"cuMemAlloc",
                                        "cuMemGetAllocationGranularity",
                                        "cuMemGetAllocationPropertiesFromHandle"};
 
-PLAIN static void *function_of(const struct preload_driver *driver, const struct answer *answer)
+static void *function_of(const struct preload_driver *driver, const struct answer *answer)
 {
     void *function;
     memcpy(&function, (const char *)driver + answer->offset, sizeof function);
     return function;
 }
 
-PLAIN static void find_all(void *library, struct preload_driver *driver)
+static void find_all(void *library, struct preload_driver *driver)
 {
     find_function *find = libc_dlsym();
     for (unsigned i = 0; i < ANSWERS; i++) {
@@ -129,7 +129,7 @@ PLAIN static void find_all(void *library, struct preload_driver *driver)
 }
 
 /* Nothing is known of drivers whose major version is later than that of the headers. */
-PLAIN static void check_version(const struct preload_driver *driver)
+static void check_version(const struct preload_driver *driver)
 {
     int version = 0;
     bool is_whole = true;
@@ -146,7 +146,7 @@ PLAIN static void check_version(const struct preload_driver *driver)
 }
 
 /* Two threads may both look; one of them has its result taken. */
-PLAIN const struct preload_driver *preload_driver(void)
+const struct preload_driver *preload_driver(void)
 {
     static struct preload_driver *known;
     struct preload_driver *driver = __atomic_load_n(&known, __ATOMIC_ACQUIRE), *none = NULL;
@@ -171,12 +171,12 @@ PLAIN const struct preload_driver *preload_driver(void)
 static char refusal[500];
 static int refusal_state; /* 1: being written; 2: there */
 
-PLAIN const char *preload_refusal(void)
+const char *preload_refusal(void)
 {
     return __atomic_load_n(&refusal_state, __ATOMIC_ACQUIRE) ? refusal : NULL;
 }
 
-PLAIN void preload_refuse(const char *format, ...)
+void preload_refuse(const char *format, ...)
 {
     int none = 0;
     if (!__atomic_compare_exchange_n(&refusal_state, &none, 1, false, __ATOMIC_ACQ_REL,
@@ -191,7 +191,7 @@ PLAIN void preload_refuse(const char *format, ...)
 }
 
 /* A function that takes or gives memory, and is of a later CUDA than this build. */
-PLAIN static void look_at_unknown(const char *name)
+static void look_at_unknown(const char *name)
 {
     if (strncmp(name, "cuMem", 5) != 0 || !(strstr(name, "Alloc") || strstr(name, "Free")))
         return;
@@ -206,22 +206,28 @@ PLAIN static void look_at_unknown(const char *name)
 
 /* ---- answers ---- */
 
-PLAIN void *preload_dlsym_answer(void *handle, const char *name)
+/* A function of the driver is asked for. */
+static void *answer_symbol(find_function *find, void *handle, const char *name)
 {
-    find_function *find = libc_dlsym();
-    if (!name || name[0] != 'c' || name[1] != 'u' || handle == RTLD_NEXT || handle == RTLD_DEFAULT)
-        return NULL;
+    const struct preload_driver *driver = preload_driver();
     unsigned i = 0;
     while (i < ANSWERS && strcmp(answers[i].symbol, name) != 0)
         i++;
-    const struct preload_driver *driver = preload_driver();
-    if (!driver)
+    void *found = driver ? find(handle, name) : NULL;
+    if (!found)
         return NULL;
-    void *found = find(handle, name);
-    if (i == ANSWERS && found)
+    if (i == ANSWERS)
         look_at_unknown(name);
-    return i < ANSWERS && found && found == function_of(driver, &answers[i]) ? answers[i].function
-                                                                             : NULL;
+    return i < ANSWERS && found == function_of(driver, &answers[i]) ? answers[i].function : NULL;
+}
+
+PLAIN void *preload_dlsym_answer(void *handle, const char *name)
+{
+    find_function *find = libc_dlsym();
+    const bool is_of_driver = name && name[0] == 'c' && name[1] == 'u';
+    return is_of_driver && handle != RTLD_NEXT && handle != RTLD_DEFAULT
+               ? answer_symbol(find, handle, name)
+               : NULL;
 }
 
 /* The driver's flag for callers whose default stream is the thread's own. */
