@@ -21,7 +21,7 @@ export FAKE_CUDA_WORKS=1 GAMUT_SERVE_STATISTICS=$dir/statistics.json
 strategies="raw pool tagged bufalloc tlsf caching stream vmm"
 # A library whose runtime has to be the first one of the process.
 first=$(ldd "$library" | awk '/lib[at]san/ { print $3 }')
-export ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS="atexit_sleep_ms=0 ${TSAN_OPTIONS:-}"
+export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 TSAN_OPTIONS="atexit_sleep_ms=0 ${TSAN_OPTIONS:-}"
 
 # served WAY CASE...: runs it with the library; WAY: runtime, dlsym, linked
 served() {
