@@ -236,14 +236,14 @@ $(BUILD)/tests/serve/apps/%_opencl: tests/serve/apps/%_opencl.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
 
-# A program of CUDA on a driver without a device, which is CUPTI too.
+# A program of CUDA on a driver without a device, which is CUPTI too. Both are sanitized, or neither: ASan comes first in a process or not at all.
 FAKE_CUDA := $(BUILD)/tests/capture/apps/fake/libcuda.so.1
 $(FAKE_CUDA): $(addprefix tests/capture/apps/,fake_cuda.c fake_memory.c fake_names.c fake_driver.h fake_cuda.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra $(SANITIZE) -fPIC -shared -Wl,-soname,libcuda.so.1,-Bsymbolic-functions -o $@ $(filter %.c,$^) -ldl -lpthread
 $(BUILD)/tests/capture/apps/app_cuda: tests/capture/apps/app_cuda.c $(FAKE_CUDA)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -ldl -lpthread
 
 # A program on the same driver whose memory is served.
 $(BUILD)/tests/serve/apps/app_serve: tests/serve/apps/app_serve.c $(FAKE_CUDA) $(BUILD)/libgamut_alloc.so

@@ -288,8 +288,10 @@ static void find_addresses(struct addresses *a, const void *bytes, size_t length
 
 /* ---- what is known of kernels ---- */
 
-/* The arguments of a kernel that have room for an address. Never freed: threads read without a lock. */
+/* The arguments of a kernel that have room for an address. Never freed: threads read without a lock. Those whose
+ * place another one has hang in `replaced`. */
 struct kernel {
+    struct kernel *next;
     uint64_t function;
     _Atomic uint64_t loads; /* as `loads` below, when the driver said it */
     unsigned count;
@@ -300,6 +302,7 @@ struct kernel {
 
 /* By handle; a place is taken once, and has another kernel only after code was unloaded. */
 static _Atomic(struct kernel *) kernels[KERNELS];
+static _Atomic(struct kernel *) replaced;
 /* Changes when code is unloaded: any handle of a kernel may then be another's. */
 static _Atomic uint64_t loads;
 
@@ -343,7 +346,12 @@ static struct kernel *keep_kernel(_Atomic(struct kernel *) *place, struct kernel
         return old;
     }
     /* Another thread may have been first: what it found stays, and what this one found is only read now. */
-    atomic_compare_exchange_strong(place, &old, kernel);
+    struct kernel *out = atomic_compare_exchange_strong(place, &old, kernel) ? old : kernel;
+    if (out) {
+        out->next = atomic_load(&replaced);
+        while (!atomic_compare_exchange_weak(&replaced, &out->next, out))
+            ;
+    }
     return kernel;
 }
 

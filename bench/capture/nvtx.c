@@ -18,10 +18,34 @@
 
 enum { NAME_MOST = 4096 };
 
-/* The handle of a domain is its address. */
-struct nvtxDomainRegistration_st {
-    char name[256];
+/* The name of a domain or a registered string; its handle is its address. Never freed: a phase may be named by it at
+ * any time. */
+struct kept {
+    struct kept *next;
+    char text[];
 };
+static _Atomic(struct kept *) all_kept;
+
+static struct kept *keep(const char *text)
+{
+    const size_t length = text ? strnlen(text, NAME_MOST) : 0;
+    struct kept *kept = calloc(1, sizeof *kept + length + 1);
+    if (!kept)
+        return NULL;
+    if (length)
+        memcpy(kept->text, text, length);
+    kept->next = atomic_load(&all_kept);
+    while (!atomic_compare_exchange_weak(&all_kept, &kept->next, kept))
+        ;
+    return kept;
+}
+
+/* Of a domain or a registered string; that of none is empty. */
+static const char *text_of(const void *handle)
+{
+    const struct kept *kept = handle;
+    return kept ? kept->text : "";
+}
 
 static _Atomic uint64_t ranges;
 
@@ -57,10 +81,11 @@ static uint64_t new_range(void)
 static void begin(uint64_t key, nvtxDomainHandle_t domain, const char *text)
 {
     const uint64_t now = recorder_ticks();
+    const char *prefix = text_of(domain);
     char name[NAME_MOST];
-    if (domain && *domain->name)
-        snprintf(name, sizeof name, "%s: %s", domain->name, text ? text : "");
-    recorder_text(RAW_begin, key, now, domain && *domain->name ? name : text ? text : "");
+    if (*prefix)
+        snprintf(name, sizeof name, "%s: %s", prefix, text ? text : "");
+    recorder_text(RAW_begin, key, now, *prefix ? name : text ? text : "");
 }
 
 static void begin_wide(uint64_t key, const wchar_t *text)
@@ -70,7 +95,6 @@ static void begin_wide(uint64_t key, const wchar_t *text)
     begin(key, NULL, name);
 }
 
-/* A registered string's handle is its text. */
 static void begin_with(uint64_t key, nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
     char name[NAME_MOST];
@@ -78,7 +102,7 @@ static void begin_with(uint64_t key, nvtxDomainHandle_t domain, const nvtxEventA
     if (a && a->messageType == NVTX_MESSAGE_TYPE_ASCII)
         text = a->message.ascii;
     else if (a && a->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
-        text = (const char *)a->message.registered;
+        text = text_of(a->message.registered);
     else if (a && a->messageType == NVTX_MESSAGE_TYPE_UNICODE) {
         narrow(name, sizeof name, a->message.unicode);
         text = name;
@@ -186,27 +210,22 @@ static void mark_with(const nvtxEventAttributes_t *a)
     domain_mark(NULL, a);
 }
 
-/* Never freed: a phase may be named by it at any time. */
 static nvtxDomainHandle_t make_domain(const char *name)
 {
-    nvtxDomainHandle_t domain = calloc(1, sizeof *domain);
-    if (domain && name)
-        snprintf(domain->name, sizeof domain->name, "%s", name);
-    return domain;
+    return (nvtxDomainHandle_t)keep(name);
 }
 
 static nvtxDomainHandle_t make_domain_wide(const wchar_t *name)
 {
-    nvtxDomainHandle_t domain = make_domain(NULL);
-    if (domain)
-        narrow(domain->name, sizeof domain->name, name);
-    return domain;
+    char text[NAME_MOST];
+    narrow(text, sizeof text, name);
+    return make_domain(text);
 }
 
 static nvtxStringHandle_t keep_text(nvtxDomainHandle_t domain, const char *text)
 {
     (void)domain;
-    return (nvtxStringHandle_t)strndup(text ? text : "", NAME_MOST);
+    return (nvtxStringHandle_t)keep(text);
 }
 
 static nvtxStringHandle_t keep_text_wide(nvtxDomainHandle_t domain, const wchar_t *text)
