@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/tree.h"
 #include "run/plan/plan.h"
 #include "run/replay/replay.h"
@@ -136,19 +137,13 @@ static void add_idle(struct reading *r, const struct call *c)
     idle->ns[idle->count++] = c->e.call_ns;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static void find_medians(struct reading *r)
 {
     for (unsigned i = 0; i < TRACE_KINDS * WAIT_KINDS * SIZES; i++) {
         struct idle *idle = &r->idle[i];
         if (!idle->count)
             continue;
-        qsort(idle->ns, idle->count, sizeof *idle->ns, by_number);
+        sort_u64(idle->ns, idle->count);
         idle->median_ns = idle->ns[(idle->count - 1) / 2];
     }
 }
