@@ -104,7 +104,7 @@ static struct serve_driver driver_of(struct device *device)
 
 static int open_server(int number, struct server **server, struct error *error)
 {
-    TRY(process_begin(NULL, "CUDA", error));
+    TRY(process_begin(NULL, SERVING_CUDA, error));
     if (number < 0 || number >= CUDA_SERVERS_MOST)
         return error_set(error, ERR_NOT_FOUND, "there is no CUDA device %d", number);
     pthread_mutex_lock(&lock);

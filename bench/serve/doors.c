@@ -30,7 +30,7 @@ const char *gamut_last_error(void)
 const char *gamut_begin(const char *strategy)
 {
     struct error error;
-    return process_begin(strategy, "CUDA", &error) ? keep_error(&error) : NULL;
+    return process_begin(strategy, SERVING_CUDA, &error) ? keep_error(&error) : NULL;
 }
 
 /* ---- any caller ---- */
@@ -139,7 +139,7 @@ void gamut_init(int device_count)
 {
     struct error error;
     (void)device_count;
-    if (process_begin(NULL, "CUDA", &error))
+    if (process_begin(NULL, SERVING_CUDA, &error))
         process_die(&error);
 }
 

@@ -891,7 +891,7 @@ static bool begin(const char *via)
 {
     struct error error;
     (void)via;
-    if (process_begin(NULL, "OpenCL", &error))
+    if (process_begin(NULL, SERVING_OPENCL, &error))
         process_die(&error);
     process_adds(add_statistics);
     return true;

@@ -153,7 +153,7 @@ static void begin_process(void)
 {
     struct error error;
     process_adds(add_statistics);
-    if (process_begin(NULL, "CUDA", &error))
+    if (process_begin(NULL, SERVING_CUDA, &error))
         process_die(&error);
 }
 

@@ -13,6 +13,9 @@
 #include "base/tree.h"
 #include "serve/record.h"
 
+/* As in bench/cli/flags.h. */
+enum { EXIT_SETTINGS = 2, EXIT_UNSERVED = 77 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, while it changes */
 static _Atomic bool has_begun;
 static struct serve_settings settings;
@@ -25,7 +28,16 @@ static void (*add_members)(json_t *statistics);
 _Noreturn void process_die(const struct error *error)
 {
     fprintf(stderr, "gamut: serving: %s\n", error->text);
-    abort();
+    switch (error->code) {
+    case ERR_USAGE:
+    case ERR_PARSE:
+    case ERR_IO:
+        _exit(EXIT_SETTINGS);
+    case ERR_UNSUPPORTED:
+        _exit(EXIT_UNSERVED);
+    default:
+        abort();
+    }
 }
 
 static void write_statistics(const char *path)
@@ -59,7 +71,7 @@ static uint64_t realtime_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-int process_begin(const char *strategy, const char *api, struct error *error)
+int process_begin(const char *strategy, enum serving_api api, struct error *error)
 {
     if (atomic_load_explicit(&has_begun, memory_order_acquire))
         return strategy ? error_set(error, ERR_USAGE,
@@ -69,9 +81,9 @@ int process_begin(const char *strategy, const char *api, struct error *error)
     pthread_mutex_lock(&lock);
     int code = 0;
     if (!atomic_load(&has_begun)) {
-        code = serve_settings_read(strategy, &settings, error);
+        code = serve_settings_read(strategy, api, &settings, error);
         if (!code && *settings.record)
-            serve_record_open(settings.record, api);
+            serve_record_open(settings.record, api == SERVING_CUDA ? "CUDA" : "OpenCL");
         process = getpid();
         began_realtime_us = realtime_us();
         if (!code)

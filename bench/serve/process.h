@@ -5,8 +5,8 @@
 #include "serve/statistics.h"
 
 /* Reads the settings, once, and has the statistics and the result written when the process ends. `strategy`, unless
- * it is NULL, wins over GAMUT_SERVE; ERR_USAGE where the process serves already. `api`: as in struct raw_head. */
-int process_begin(const char *strategy, const char *api, struct error *error);
+ * it is NULL, wins over GAMUT_SERVE; ERR_USAGE where the process serves already. Errors of serve_settings_read. */
+int process_begin(const char *strategy, enum serving_api api, struct error *error);
 /* After process_begin. */
 const struct serve_settings *process_settings(void);
 /* Names a server, which lives until the process ends, as does what `served` points to. */
@@ -18,7 +18,8 @@ void process_adds(void (*add)(json_t *statistics));
 char *process_statistics(void);
 int process_write_result(const char *path, struct error *error);
 
-/* Ends the process with a sentence. */
+/* Ends the process with a sentence: with an exit code of gamut where the settings are wrong or cannot be served, because
+ * another allocator than the one asked for would go unseen; by SIGABRT otherwise. */
 _Noreturn void process_die(const struct error *error);
 
 #endif

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "run/plan/plan.h"
+#include "run/replay/serving.h"
 
 static int copy(char *to, size_t size, const char *variable, struct error *error)
 {
@@ -49,7 +49,8 @@ static int read_capacity(uint64_t *bytes, struct error *error)
                      value);
 }
 
-int serve_settings_read(const char *strategy, struct serve_settings *s, struct error *error)
+int serve_settings_read(const char *strategy, enum serving_api api, struct serve_settings *s,
+                        struct error *error)
 {
     const char *debug = getenv("GAMUT_SERVE_DEBUG");
     *s = (struct serve_settings){.options.debug = debug && *debug && strcmp(debug, "0") != 0};
@@ -70,7 +71,7 @@ int serve_settings_read(const char *strategy, struct serve_settings *s, struct e
     s->options.records = *s->record;
     TRY(read_capacity(&s->options.capacity_bytes, error));
     const int code =
-        strategy_parse_serving(s->strategy, &s->options.strategy, &s->options.values, error);
+        serving_parse(s->strategy, api, &s->options.strategy, &s->options.values, error);
     if (code)
         error_prefix(error, "GAMUT_SERVE is '%s': ", s->strategy);
     return code;

@@ -13,6 +13,7 @@
 #ifndef GAMUT_SERVE_SETTINGS_H
 #define GAMUT_SERVE_SETTINGS_H
 
+#include "run/replay/serving.h"
 #include "serve/server.h"
 
 struct serve_settings {
@@ -22,8 +23,9 @@ struct serve_settings {
     char name[64];
 };
 
-/* Reads the environment; `strategy`, unless it is NULL, wins over GAMUT_SERVE. ERR_USAGE, or the error of a plan's file, says
- * which variable is wrong. */
-int serve_settings_read(const char *strategy, struct serve_settings *settings, struct error *error);
+/* Reads the environment; `strategy`, unless it is NULL, wins over GAMUT_SERVE. ERR_USAGE says which variable is wrong. Errors
+ * of serving_parse. */
+int serve_settings_read(const char *strategy, enum serving_api api, struct serve_settings *settings,
+                        struct error *error);
 
 #endif

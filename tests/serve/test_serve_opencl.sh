@@ -98,7 +98,19 @@ expect 2 "APPLICATION" -s pool
 expect 2 "exists" -s pool -o served.json -- "$app"
 expect 77 "nothing was served" -s pool -- true
 expect 3 "" -s pool -- sh -c 'exit 3'
-expect 134 "opencl:0 has no virtual memory" -s vmm -- "$app"
+# What cannot serve is said before the application begins.
+for s in "2 max_split.is.1048576 caching:max_split=1MiB" "77 has.no.virtual.memory vmm" "77 has.no.stream-ordered.pool stream" \
+    "77 has.no.heap.on.the.device device_heap" "77 has.one.kind.of.memory pool:kind=pinned"; do
+    read -r code pattern strategy <<<"$s"
+    expect "$code" "^gamut: strategy ${strategy%%:*} could not start: .*$pattern" -s "$strategy" -- echo begun
+    [ -s out ] && fail "the application has begun under $strategy"
+done
+# Where the environment alone asks, the application ends at its first use of OpenCL.
+for s in "2 caching:max_split=1MiB" "77 vmm" "2 poool"; do
+    GAMUT_SERVE=${s#* } LD_PRELOAD=$build/libgamut_serve_opencl.so "$blocks" facts >out 2>err
+    [ $? -eq "${s%% *}" ] || fail "GAMUT_SERVE=${s#* }: not exit ${s%% *}"
+    [ "$(grep -c '' err)" = 1 ] && grep -q "^gamut: serving: GAMUT_SERVE is '${s#* }': " err && [ ! -s out ] || fail "GAMUT_SERVE=${s#* }: $(cat out err)"
+done
 [ -z "$(find . -name '*.??????' -type d)" ] || fail "folders stay: $(ls)"
 
 [ $failures -eq 0 ] && echo "served under $strategies"

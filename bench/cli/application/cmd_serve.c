@@ -12,7 +12,7 @@
 #include "cli/application/application.h"
 #include "cli/commands.h"
 #include "record/result/result_file.h"
-#include "run/plan/plan.h"
+#include "run/replay/serving.h"
 
 enum serve_flag {
     SERVE_STRATEGY,
@@ -83,7 +83,8 @@ static int check_line(struct serving *s, struct error *error)
     const struct allocator_ops *strategy;
     struct option_values values;
     const struct flag_value *flag = s->line->flag;
-    TRY(strategy_parse_serving(flag[SERVE_STRATEGY].text, &strategy, &values, error));
+    TRY(serving_parse(flag[SERVE_STRATEGY].text, is_cuda(s) ? SERVING_CUDA : SERVING_OPENCL,
+                      &strategy, &values, error));
     if (flag[SERVE_OUT].text)
         TRY(result_file_check(flag[SERVE_OUT].text, flag[SERVE_FORCE].number, error));
     const char *api = is_cuda(s) ? "cuda" : "opencl";

@@ -766,17 +766,6 @@ int strategy_parse(const char *spec, const struct allocator_ops **ops,
     return allocator_parse_planning(spec, plan_of_trace, ops, options, error);
 }
 
-int strategy_parse_serving(const char *spec, const struct allocator_ops **ops,
-                           struct option_values *options, struct error *error)
-{
-    TRY(strategy_parse(spec, ops, options, error));
-    if (!(*ops)->harness_only)
-        return 0;
-    return error_set(error, ERR_USAGE,
-                     "strategy %s gives all requests the same memory, and serves no application",
-                     (*ops)->name);
-}
-
 int plan_of_trace(const char *path, struct offset_plan *plan, struct error *error)
 {
     return plan_of_trace_within(path, usual_limit_ns, plan, error);

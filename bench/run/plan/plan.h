@@ -31,8 +31,5 @@ int plan_of_trace_within(const char *path, int64_t time_limit_ns, struct offset_
 /* allocator_parse, where an option may name a trace that is planned. */
 int strategy_parse(const char *spec, const struct allocator_ops **ops,
                    struct option_values *options, struct error *error);
-/* The same for an application, which needs its memory: ERR_USAGE also for what measures the harness. */
-int strategy_parse_serving(const char *spec, const struct allocator_ops **ops,
-                           struct option_values *options, struct error *error);
 
 #endif
