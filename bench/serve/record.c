@@ -34,18 +34,23 @@ void serve_record_device(unsigned device, const char *name, uint64_t memory_byte
 }
 
 void serve_record_block(unsigned device, uint64_t address, uint64_t bytes, uint64_t alignment,
-                        uint64_t queue)
+                        uint64_t queue, unsigned pool)
 {
     if (!is_on)
         return;
     const uint64_t now = recorder_ticks();
     const uint64_t flags = MEMORY_DEVICE | RAW_BLOCK_ADDRESS | RAW_BLOCK_GONE_FOLLOWS |
                            (uint64_t)__builtin_ctzll(alignment) << RAW_BLOCK_ALIGNMENT_SHIFT;
-    const uint64_t words[] = {context_of(device), bytes, flags, queue_of(device, queue, now), 0};
-    if (address)
-        recorder_put(RAW_block, address, 0, now, now, words, 4);
-    else
-        recorder_put(RAW_refused, 0, 0, now, now, words, 5);
+    const uint64_t words[] = {context_of(device), bytes, flags, queue_of(device, queue, now), pool};
+    recorder_put(address ? RAW_block : RAW_refused, address, 0, now, now, words, 5);
+}
+
+void serve_record_pool(unsigned device, unsigned pool, bool begins)
+{
+    const uint64_t now = is_on ? recorder_ticks() : 0, number = pool;
+    if (is_on)
+        recorder_put(begins ? RAW_pool_begin : RAW_pool_end, context_of(device), 0, now, now,
+                     &number, 1);
 }
 
 void serve_record_free(uint64_t address)

@@ -10,9 +10,12 @@ void serve_record_open(const char *folder, const char *api);
 /* All calls below write nothing before serve_record_open. `device`: its number, from 0 on; a queue is a
  * handle of that device. The caller's lock orders them. */
 void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes);
-/* A block of `bytes` with this alignment is handed out; `address` 0: the request was refused. */
+/* A block of `bytes` with this alignment is handed out, of a private pool or of the common memory (0); `address` 0: the
+ * request was refused. */
 void serve_record_block(unsigned device, uint64_t address, uint64_t bytes, uint64_t alignment,
-                        uint64_t queue);
+                        uint64_t queue, unsigned pool);
+/* A private pool begins, or ends. */
+void serve_record_pool(unsigned device, unsigned pool, bool begins);
 /* The application has freed the block; the strategy has it back. */
 void serve_record_free(uint64_t address);
 void serve_record_gone(uint64_t address);

@@ -10,6 +10,7 @@
 #include "base/slab.h"
 #include "run/execute/spaces.h"
 #include "run/replay/owners.h"
+#include "run/replay/private_pool.h"
 #include "serve/block_table.h"
 #include "serve/record.h"
 
@@ -43,11 +44,6 @@ struct served {
     struct other *others;
 };
 
-/* A memory that a private pool keeps until it is released. */
-struct kept {
-    uint64_t memory, bytes;
-};
-
 /* An instance of the strategy: the common one, or a private pool. */
 struct part {
     struct part *next;
@@ -60,8 +56,8 @@ struct part {
     uint64_t live_count;
     struct source source;
     struct allocator allocator;
-    unsigned kept_count, kept_capacity;
-    struct kept *kept;
+    unsigned number; /* in the recording; 0: the common one */
+    struct private_pool pool;
 };
 
 /* A thread whose requests come from a pool. */
@@ -202,57 +198,19 @@ static bool number_of(struct server *s, uint64_t queue, unsigned *number)
 
 /* ---- parts ---- */
 
-static int pool_alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *error)
-{
-    const struct source *driver = &((struct part *)context)->server->driver.source;
-    return driver->ops->alloc(driver->context, bytes, memory, error);
-}
-
-/* A graph may use the memory until the pool is released: the bytes stay reserved. */
-static int pool_free(void *context, uint64_t memory, uint64_t bytes, struct error *error)
-{
-    struct part *part = context;
-    (void)error;
-    part->kept = must_grow(part->kept, part->kept_count, &part->kept_capacity, sizeof *part->kept);
-    part->kept[part->kept_count++] = (struct kept){memory, bytes};
-    part->server->held.reserved_bytes += bytes;
-    return 0;
-}
-
-static int pool_sync(void *context, struct error *error)
-{
-    const struct source *driver = &((struct part *)context)->server->driver.source;
-    return driver->ops->sync(driver->context, error);
-}
-
-/* Virtual memory and the driver's pools would take addresses back from a graph: a strategy that needs them serves
- * private pools by `caching`. */
 static int open_pool(struct server *s, struct part *part, struct error *error)
 {
-    static const struct source_ops ops = {
-        .alloc = pool_alloc, .free = pool_free, .sync = pool_sync};
-    const struct allocator_ops *strategy = s->options.strategy, *apart = NULL;
-    struct option_values values = s->options.values;
     part->server = s;
+    part->number = ++s->serve.pool_count;
     part->source = s->driver.source;
-    part->source.ops = &ops;
-    part->source.context = part;
-    part->source.vm = NULL;
-    part->source.pools = NULL;
     part->source.total = &s->held;
     part->source.listener = s->options.debug ? &s->ears : NULL;
     part->source.capacity_bytes = s->options.capacity_bytes;
-    if (strategy->apart)
-        apart = strategy->apart(&s->options.values, &values);
-    if (apart)
-        strategy = apart;
-    int code = allocator_open(&part->allocator, strategy, &values, &part->source, error);
-    if (code == ERR_UNSUPPORTED) {
-        TRY(allocator_parse("caching", &strategy, &values, error));
-        code = allocator_open(&part->allocator, strategy, &values, &part->source, error);
-    }
+    const int code = private_pool_open(&part->pool, s->options.strategy, &s->options.values,
+                                       &part->source, &part->allocator, error);
     part->allocator.total = &s->counts;
-    s->serve.pool_count++;
+    if (!code && s->options.records)
+        serve_record_pool(s->device, part->number, true);
     return code;
 }
 
@@ -308,16 +266,10 @@ static int end_pool(struct server *s, struct part *part, struct error *error)
     while (*at != part)
         at = &(*at)->next;
     *at = part->next;
-    allocator_close(&part->allocator);
+    const int code = private_pool_close(&part->pool, &part->allocator, error);
     source_counts_add(&s->common.source.counts, &part->source.counts);
-    int code = 0;
-    for (unsigned i = 0; i < part->kept_count; i++) {
-        s->held.reserved_bytes -= part->kept[i].bytes;
-        const int failed =
-            driver->ops->free(driver->context, part->kept[i].memory, part->kept[i].bytes, error);
-        code = code ? code : failed;
-    }
-    free(part->kept);
+    if (s->options.records)
+        serve_record_pool(s->device, part->number, false);
     free(part);
     return code;
 }
@@ -632,7 +584,8 @@ int server_alloc(struct server *s, uint64_t bytes, uint64_t queue, const char *t
         slab_give(&s->served, b);
     s->serve.refused_count += code != 0;
     if (s->options.records)
-        serve_record_block(s->device, *address, bytes, s->driver.alignment, queue);
+        serve_record_block(s->device, *address, bytes, s->driver.alignment, queue,
+                           !code && b->part ? b->part->number : 0);
     return leave(s, code);
 }
 

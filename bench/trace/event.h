@@ -34,7 +34,9 @@
     X(driver_free, "the recorded allocator gave memory back")                                      \
     X(driver_map, "the recorded allocator mapped memory to an address")                            \
     X(driver_unmap, "the recorded allocator unmapped memory")                                      \
-    X(trim, "the application has the allocator give back what it can")
+    X(trim, "the application has the allocator give back what it can")                             \
+    X(pool_begin, "a private pool begins, which keeps its memory: captured graphs use it")         \
+    X(pool_end, "the private pool gives its memory back")
 
 enum trace_kind {
 #define X(name, help) TRACE_##name,

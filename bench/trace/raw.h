@@ -1,6 +1,6 @@
 /* The raw recording: what a recorder writes while an application runs. It is written to be cheap and to survive a
  * crash; `gamut trace import` makes a trace of it (import/raw.c). Both ends are of one build, and the
- * format may change with each version.
+ * format may change with each version. Kinds and words that are added last leave older files readable.
  *
  * The file is a head of RAW_HEAD_BYTES and chunks of RAW_CHUNK_BYTES. Each thread of the application has
  * a chunk that is mapped into its memory, so that a record is in the file as soon as it is written. A
@@ -20,7 +20,8 @@
 #include <stdint.h>
 
 enum {
-    RAW_VERSION = 3,
+    RAW_VERSION = 4,
+    RAW_OLDEST = 3, /* lacks private pools */
     RAW_HEAD_BYTES = 4096,
     RAW_CHUNK_BYTES = 32768,
     RAW_WORDS_MOST = 2048,
@@ -36,7 +37,8 @@ enum {
     X(device, "object: a device. words: bytes of its memory; its name, filled up with NULs")       \
     X(context, "object: a new context. words: its first device")                                   \
     X(queue, "object: a new queue. words: context, RAW_QUEUE flags")                               \
-    X(block, "object: a new block. words: context, bytes, RAW_BLOCK flags, site or queue")         \
+    X(block, "object: a new block. words: context, bytes, RAW_BLOCK flags, site or queue, "        \
+             "private pool (0, or left out: none)")                                                \
     X(part, "object: a new view of a part. words: block, offset, bytes, site")                     \
     X(kernel, "object: a new kernel. words: its name, filled up with NULs")                        \
     X(clone, "object: a new kernel with the arguments of another. words: that kernel")             \
@@ -64,7 +66,10 @@ enum {
     X(begin,                                                                                       \
       "a phase begins. object: its nest, or its range. words: its name, filled up with NULs")      \
     X(end, "a phase ends. object: as of its begin")                                                \
-    X(trim, "object: a context. The allocator of its device gives back what is spare")
+    X(trim, "object: a context. The allocator of its device gives back what is spare")             \
+    X(pool_begin, "object: a context. words: number of a private pool, which captured graphs use") \
+    X(pool_end, "object: a context. words: number of a private pool, which no graph uses any "     \
+                "more")
 
 enum raw_kind {
 #define X(name, help) RAW_##name,

@@ -85,20 +85,23 @@ done
 rm -rf record && mkdir record
 GAMUT_SERVE_RECORD=record expect_ok "a run to plan" "$app" stress 1 1 300 7
 "$gamut" trace import record/app_serve-*.raw -o short.trace >/dev/null 2>&1 && "$gamut" trace plan short.trace -o short.plan >/dev/null 2>&1 || fail "plan"
-for s in ${strategies/stream /} planned:trace=short.plan planned:trace=short.trace; do
-    rm -rf record && mkdir record
-    GAMUT_SERVE=$s GAMUT_SERVE_RECORD=record GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_STATISTICS=statistics.json GAMUT_SERVE_NAME=app \
-        expect_ok "a recorded run under $s" "$app" stress 1 4 2000 7
-    "$gamut" trace import record/app_serve-*.raw -o app.trace --force >/dev/null 2>err || fail "import: $(cat err)"
-    "$gamut" trace check app.trace >/dev/null || fail "the trace of $s is not whole"
-    "$gamut" replay app.trace -s "$s" --free-at done -o predicted.json --force >/dev/null 2>err || fail "replay: $(cat err)"
-    for file in predicted served; do
-        jq -ce '.cases[0].counters.cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,
-            driver_alloc_count, driver_free_count, driver_map_count, driver_unmap_count, driver_sync_count}
-            | if .alloc_count > 0 then . else empty end' $file.json >$file.counters || fail "$file.json of $s has no counters"
+for case in captures "stress 1 4 2000 7"; do
+    for s in ${strategies/stream /} planned:trace=short.plan planned:trace=short.trace; do
+        rm -rf record && mkdir record
+        GAMUT_SERVE=$s GAMUT_SERVE_RECORD=record GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_STATISTICS=statistics.json GAMUT_SERVE_NAME=app \
+            FAKE_CUDA_BYTES=8589934592 expect_ok "$case recorded under $s" "$app" $case
+        "$gamut" trace import record/app_serve-*.raw -o app.trace --force >/dev/null 2>err || fail "import: $(cat err)"
+        "$gamut" trace check app.trace >/dev/null || fail "the trace of $s is not whole"
+        "$gamut" replay app.trace -s "$s" --free-at done -o predicted.json --force >/dev/null 2>err || fail "replay: $(cat err)"
+        if [ "$case$s" = capturescaching ]; then expect_ok "captures again, on the host" "$gamut" replay app.trace -s caching -D host --no-save; fi
+        for file in predicted served; do
+            jq -ce '.cases[0].counters.cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,
+                driver_alloc_count, driver_free_count, driver_map_count, driver_unmap_count, driver_sync_count}
+                | if .alloc_count > 0 then . else empty end' $file.json >$file.counters || fail "$file.json of $s has no counters"
+        done
+        "$gamut" compare predicted.json served.json >compared || fail "$case under $s: compare finds the served run worse than its prediction: $(tail -2 compared)"
+        cmp -s predicted.counters served.counters || fail "$case under $s: predicted $(cat predicted.counters) served $(cat served.counters)"
     done
-    "$gamut" compare predicted.json served.json >compared || fail "$s: compare finds the served run worse than its prediction: $(tail -2 compared)"
-    cmp -s predicted.counters served.counters || fail "$s: predicted $(cat predicted.counters) served $(cat served.counters)"
 done
 grep -q 'predictions for cuda:0' compared || fail "compare does not say what it compares: $(cat compared)"
 # Another run of the program asks for more.

@@ -13,6 +13,7 @@
 
 #include "tests/trace/trace_fixture.h"
 #include "trace/edit.h"
+#include "trace/format.h"
 
 #define HEAD                                                                                       \
     "gamut trace 1\n"                                                                              \
@@ -51,6 +52,8 @@ static const char all_kinds[] =
     "driver_unmap 2097152 q0 t0 @9000 address=0x7f0000200000\n"
     "driver_free 2097152 q0 t0 @9000 address=0x7f0000000000\n"
     "trim q0 t0 @9000\n"
+    "pool_begin q0 t0 @9000 pool=3\n"
+    "pool_end q0 t0 @9000 pool=3\n"
     "end q0 t0 @10000 name=1\n";
 
 static char *with_head(const char *events)
@@ -330,8 +333,8 @@ static void a_damaged_byte_is_found(void **state)
     struct text whole = {0};
     import_events("small", all_kinds);
     read_bytes("small.trace", &whole);
-    static const int masks[] = {1,  2,  3,  4,   8,
-                                16, 32, 64, 128, 255}; /* 1, 2: version 3 becomes 2, 1 */
+    static const int masks[] = {1, 2,  3,  4,  5,   6,  7,
+                                8, 16, 32, 64, 128, 255}; /* 5 to 7: version 4 becomes 1 to 3 */
     for (size_t at = 0; at < whole.length; at++)
         for (unsigned i = 0; i < sizeof masks / sizeof *masks; i++) {
             uint64_t events;
@@ -374,7 +377,7 @@ static uint32_t u32_at(const struct text *t, size_t at)
     return number;
 }
 
-/* Files of version 1 lack the last number of each header; in version 2 it is a plain CRC. */
+/* Files of version 1 lack the last number of each header; in version 2 it is a plain CRC, and later begins with the version. */
 static void make_older(const struct text *whole, char version, struct text *old)
 {
     size_t at = 16 + u32_at(whole, 12) + 4;
@@ -383,7 +386,8 @@ static void make_older(const struct text *whole, char version, struct text *old)
     old->data[8] = version;
     while (at < whole->length) {
         const size_t length = u32_at(whole, at);
-        const uint32_t sum = (uint32_t)crc32(0, (const unsigned char *)whole->data + at, 16);
+        const unsigned long seed = version > 2 ? TRACE_HEAD_SEED(version) : 0;
+        const uint32_t sum = (uint32_t)crc32(seed, (const unsigned char *)whole->data + at, 16);
         const char bytes[] = {(char)sum, (char)(sum >> 8), (char)(sum >> 16), (char)(sum >> 24)};
         text_add_bytes(old, whole->data + at, 16);
         if (version > 1)
@@ -402,7 +406,7 @@ static void files_of_older_versions_are_read(void **state)
     struct error error = {0};
     write_long("long.trace", 200000);
     read_bytes("long.trace", &whole);
-    for (char version = 1; version < 3; version++) {
+    for (char version = 1; version < TRACE_VERSION; version++) {
         make_older(&whole, version, &old);
         write_bytes("old.trace", old.data, old.length);
         if (read_all("old.trace", &events, &cut, &error))
@@ -411,11 +415,11 @@ static void files_of_older_versions_are_read(void **state)
         assert_false(cut);
         assert_int_equal(totals_of("old").digest, totals_of("long").digest);
     }
-    old.data[8] = 4;
+    old.data[8] = 5;
     write_bytes("new.trace", old.data, old.length);
     assert_int_equal(read_all("new.trace", &events, &cut, &error), ERR_PARSE);
-    assert_non_null(strstr(error.text, "the trace has version 4, and this build reads versions 1 "
-                                       "to 3: use the gamut that wrote it"));
+    assert_non_null(strstr(error.text, "the trace has version 5, and this build reads versions 1 "
+                                       "to 4: use the gamut that wrote it"));
     text_free(&old);
     text_free(&whole);
 }
@@ -442,7 +446,7 @@ static void totals_are_those_of_the_events(void **state)
     (void)state;
     import_events("t", all_kinds);
     const struct trace_totals t = totals_of("t");
-    assert_int_equal(t.events, 23);
+    assert_int_equal(t.events, 25);
     assert_int_equal(t.blocks, 4);
     assert_int_equal(t.live_at_end, 3);
     assert_int_equal(t.peak_bytes, 4096 + 100 + 200);

@@ -12,6 +12,7 @@
 #include "run/execute/spaces.h"
 #include "run/predict/player.h"
 #include "run/replay/owners.h"
+#include "run/replay/private_pool.h"
 
 enum {
     PARTS_MAX = 64,        /* the common memory, private pools, and memory not on the device */
@@ -22,8 +23,13 @@ enum {
 /* An instance of the strategy, with a source of its own. */
 struct part {
     unsigned pool, memory; /* as in struct trace_event */
+    bool keeps;            /* a private pool that captured graphs use */
+    bool ends;             /* ... no more: when no block of it lives, it has ended */
+    bool has_ended;
+    uint64_t live_count; /* blocks that the strategy does not have back */
     struct source source;
     struct allocator allocator;
+    struct private_pool kept; /* if keeps */
 };
 
 /* A live block. */
@@ -47,6 +53,7 @@ struct replay {
     struct part *parts[PARTS_MAX];
     struct allocator_counts blocks; /* of all parts */
     struct source_total held;
+    struct source_counts gone; /* of parts whose place another has */
     unsigned slot_capacity;
     struct played *slots;
     bool free_at_done, tracks_owners, timed;
@@ -106,21 +113,56 @@ static int open_raw(struct replay *r, struct part *part, uint64_t kind)
     return allocator_open(&part->allocator, raw, &options, &part->source, r->error);
 }
 
-static int open_part(struct replay *r, unsigned pool, unsigned memory, unsigned *index)
+/* A place for a new part: that of one that has ended, or a further one. */
+static int find_place(struct replay *r, unsigned pool, unsigned *index)
 {
-    if (r->part_count == PARTS_MAX)
+    for (*index = 0; *index < r->part_count; ++*index)
+        if (r->parts[*index]->has_ended) {
+            source_counts_add(&r->gone, &r->parts[*index]->source.counts);
+            free(r->parts[*index]);
+            break;
+        }
+    if (*index == PARTS_MAX)
         return error_set(r->error, ERR_UNSUPPORTED,
                          "%s: event %" PRIu64 " begins private pool %u: a replay has room for %d",
                          trace_reader_path(r->reader), r->event, pool, PARTS_MAX - 1);
-    struct part *part = must_alloc(sizeof *part);
-    r->parts[ *index = r->part_count++] = part;
+    r->part_count += *index == r->part_count;
+    r->parts[*index] = must_alloc(sizeof *r->parts[0]);
+    return 0;
+}
+
+static int open_keeping(struct replay *r, struct part *part)
+{
+    const int code = private_pool_open(&part->kept, r->options->strategy, r->options->options,
+                                       &part->source, &part->allocator, r->error);
+    part->allocator.total = &r->blocks;
+    return code;
+}
+
+/* Once no block of it lives, a private pool that no graph uses gives its memory back. */
+static int end_part(struct replay *r, struct part *part)
+{
+    if (!part->ends || part->live_count || part->has_ended)
+        return 0;
+    part->has_ended = true;
+    TRY(part->source.ops->sync(part->source.context, r->error));
+    return private_pool_close(&part->kept, &part->allocator, r->error);
+}
+
+static int open_part(struct replay *r, unsigned pool, unsigned memory, bool keeps, unsigned *index)
+{
+    TRY(find_place(r, pool, index));
+    struct part *part = r->parts[*index];
     part->pool = pool;
     part->memory = memory;
+    part->keeps = keeps;
     part->source = r->live ? live_source(r->live) : *dry_source(r->player.dry);
     part->source.total = &r->held;
     part->source.listener = r->options->explain || (r->live && r->tracks_owners) ? &r->ears
                             : r->listener ? r->listener->source
                                           : NULL;
+    if (keeps)
+        return open_keeping(r, part);
     const struct allocator_ops *strategy = r->options->strategy, *apart = NULL;
     struct option_values options = *r->options->options;
     if ((pool || memory) && strategy->apart)
@@ -144,16 +186,18 @@ static int open_parts(struct replay *r)
     const struct schedule *s = r->live ? live_schedule(r->live) : NULL;
     unsigned index;
     for (unsigned i = 0; s && i < s->part_count; i++)
-        TRY(open_part(r, s->parts[i].pool, s->parts[i].memory, &index));
+        if (!s->parts[i].keeps)
+            TRY(open_part(r, s->parts[i].pool, s->parts[i].memory, false, &index));
     return 0;
 }
 
 static int part_of(struct replay *r, const struct trace_event *e, unsigned *index)
 {
     for (*index = 0; *index < r->part_count; ++*index)
-        if (r->parts[*index]->pool == e->pool && r->parts[*index]->memory == e->memory)
+        if (r->parts[*index]->pool == e->pool && r->parts[*index]->memory == e->memory &&
+            !r->parts[*index]->has_ended)
             return 0;
-    return open_part(r, e->pool, e->memory, index);
+    return open_part(r, e->pool, e->memory, e->kind == TRACE_pool_begin, index);
 }
 
 /* ---- blocks ---- */
@@ -176,8 +220,9 @@ static int give_block(struct replay *r, unsigned slot)
     int code = player_free(&r->player, &part->allocator, &at->block,
                            trace_name_of(r->reader, at->name), at->requested);
     at->part = 0;
+    part->live_count--;
     r->moved = &at->block;
-    return code ? error_set(r->error, code, "%s", part->source.error.text) : 0;
+    return code ? error_set(r->error, code, "%s", part->source.error.text) : end_part(r, part);
 }
 
 static void tell(struct replay *r, const struct trace_event *e)
@@ -249,6 +294,7 @@ static int take_block(struct replay *r, const struct trace_event *e)
     at->requested = e->bytes;
     at->name = e->name;
     at->part = (unsigned char)(index + 1);
+    part->live_count++;
     r->moved = &at->block;
     const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
     return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
@@ -264,6 +310,24 @@ static int trim(struct replay *r, const struct trace_event *e)
         int code = part->pool == e->pool ? allocator_trim(&part->allocator) : 0;
         if (code)
             return error_set(r->error, code, "%s", part->source.error.text);
+    }
+    return 0;
+}
+
+static int begin_pool(struct replay *r, const struct trace_event *e)
+{
+    unsigned index;
+    return part_of(r, e, &index);
+}
+
+static int end_pool(struct replay *r, const struct trace_event *e)
+{
+    for (unsigned i = 0; i < r->part_count; i++) {
+        struct part *part = r->parts[i];
+        if (!part->keeps || part->pool != e->pool)
+            continue;
+        part->ends = true;
+        TRY(end_part(r, part));
     }
     return 0;
 }
@@ -329,6 +393,10 @@ static int play_event(struct replay *r, const struct trace_event *e)
         return 0;
     case TRACE_trim:
         return trim(r, e);
+    case TRACE_pool_begin:
+        return begin_pool(r, e);
+    case TRACE_pool_end:
+        return end_pool(r, e);
     case TRACE_driver_alloc:
         if (!r->live)
             dry_expect(r->player.dry, e->bytes, e->address);
@@ -424,8 +492,9 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
 
 static void count(struct replay *r)
 {
-    struct source_counts driver = {.reserved_bytes = r->held.reserved_bytes,
-                                   .peak_reserved_bytes = r->held.peak_reserved_bytes};
+    struct source_counts driver = r->gone;
+    driver.reserved_bytes = r->held.reserved_bytes;
+    driver.peak_reserved_bytes = r->held.peak_reserved_bytes;
     for (unsigned i = 0; i < r->part_count; i++)
         source_counts_add(&driver, &r->parts[i]->source.counts);
     const struct space_snapshot begin = {0}, end = {r->blocks, driver};
@@ -477,8 +546,12 @@ static void take_times(struct replay *r)
 static void close_parts(struct replay *r)
 {
     for (unsigned i = 0; i < r->part_count; i++) {
-        allocator_close(&r->parts[i]->allocator);
-        free(r->parts[i]);
+        struct part *part = r->parts[i];
+        if (part->keeps && !part->has_ended)
+            private_pool_close(&part->kept, &part->allocator, NULL);
+        else
+            allocator_close(&part->allocator);
+        free(part);
     }
 }
 

@@ -46,7 +46,8 @@ static void add_part(struct schedule *s, const struct trace_event *e)
         if (s->parts[i].pool == e->pool && s->parts[i].memory == e->memory)
             return;
     if (s->part_count < SCHEDULE_PARTS_MAX)
-        s->parts[s->part_count++] = (struct schedule_part){e->pool, e->memory};
+        s->parts[s->part_count++] =
+            (struct schedule_part){e->pool, e->memory, e->kind == TRACE_pool_begin};
 }
 
 /* Importers put the wait of a blocking call right after its command, at the same time. */
@@ -112,6 +113,8 @@ static void add_event(struct reading *r, const struct trace_event *e)
         add_part(s, e);
         r->slots = must_reach(r->slots, e->slot, &r->slot_capacity, sizeof *r->slots);
         r->slots[e->slot] = e->bytes;
+    } else if (e->kind == TRACE_pool_begin) {
+        add_part(s, e);
     } else if (schedule_is_command(e->kind)) {
         add_command(q);
         if (e->kind == TRACE_launch)

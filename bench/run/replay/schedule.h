@@ -16,6 +16,7 @@ struct schedule_queue {
 /* A memory that the replay asks an allocator of its own for. */
 struct schedule_part {
     unsigned pool, memory; /* as in struct trace_event */
+    bool keeps;            /* it begins within the replay: TRACE_pool_begin */
 };
 
 enum { SCHEDULE_PARTS_MAX = 64 };

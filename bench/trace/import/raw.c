@@ -256,6 +256,7 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
         info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_threads] =
             info.knows[TRACE_KNOWS_uses] = true;
     info.knows[TRACE_KNOWS_addresses] = device->has_addresses;
+    info.knows[TRACE_KNOWS_pools] = head->version > RAW_OLDEST && strcmp(head->via, "serve") == 0;
     info.knows[TRACE_KNOWS_sites] = !head->anonymous && !device->has_addresses;
     info.knows[TRACE_KNOWS_device_times] = info.knows[TRACE_KNOWS_ends] = head->timed;
     /* Devices of one name have a trace each. */
@@ -383,6 +384,8 @@ static void put_block(struct raw_import *r)
     }
     if (flags & RAW_BLOCK_ADDRESS)
         e.address = r->record->object;
+    if (r->record->words > 4)
+        e.pool = (unsigned)r->words[4];
     struct object *block = add(r, r->record->object, RAW_CLASS_BLOCK);
     block->device = device;
     block->is.block.whole = block;
@@ -525,6 +528,17 @@ static void put_trim(struct raw_import *r)
     const struct trace_event e = device ? event_of(r, device, TRACE_trim) : (struct trace_event){0};
     if (device)
         import_event(device->stream, &e);
+}
+
+static void put_pool(struct raw_import *r)
+{
+    const struct device *device = device_of(r, r->record->object);
+    if (!device)
+        return;
+    struct trace_event e =
+        event_of(r, device, r->record->kind == RAW_pool_begin ? TRACE_pool_begin : TRACE_pool_end);
+    e.pool = (unsigned)r->words[0];
+    import_event(device->stream, &e);
 }
 
 static void put_gone(struct raw_import *r)
@@ -869,9 +883,10 @@ static void name_unseen(const struct raw_import *r)
 
 /* Words that each kind has at least. */
 static const unsigned least_words[RAW_KINDS] = {
-    [RAW_device] = 1,  [RAW_context] = 1,  [RAW_queue] = 2,   [RAW_block] = 4,
-    [RAW_part] = 4,    [RAW_clone] = 1,    [RAW_refused] = 5, [RAW_retain] = 1,
-    [RAW_release] = 1, [RAW_argument] = 2, [RAW_ran] = 1,     [RAW_free] = 2,
+    [RAW_device] = 1,   [RAW_context] = 1,    [RAW_queue] = 2,   [RAW_block] = 4,
+    [RAW_part] = 4,     [RAW_clone] = 1,      [RAW_refused] = 5, [RAW_retain] = 1,
+    [RAW_release] = 1,  [RAW_argument] = 2,   [RAW_ran] = 1,     [RAW_free] = 2,
+    [RAW_pool_end] = 1, [RAW_pool_begin] = 1,
 };
 
 static bool is_command(unsigned kind)
@@ -1008,6 +1023,10 @@ static int put_record(struct raw_import *r, struct error *error)
         break;
     case RAW_trim:
         put_trim(r);
+        break;
+    case RAW_pool_begin:
+    case RAW_pool_end:
+        put_pool(r);
         break;
     case RAW_finish:
     case RAW_wait:

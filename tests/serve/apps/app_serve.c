@@ -385,6 +385,67 @@ static void stress(unsigned threads, unsigned stream_count, unsigned operations,
            (unsigned long long)counter("held_count"));
 }
 
+/* Graphs by chance: some share a pool, some are released, some end with blocks that live, and one has no pool. Between
+ * captures the common memory is used, and spare memory is given back. */
+static void capture_some(struct thread *t, struct own *own, struct gamut_pool pool, bool is_named)
+{
+    static CUgraph graph;
+    char *blocks[8];
+    if (is_named)
+        gamut_begin_pool(0, pool, NULL);
+    ASK(cuStreamBeginCapture_v2(streams[0], CU_STREAM_CAPTURE_MODE_GLOBAL));
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned i = 0; i < 8; i++) {
+            const size_t bytes = 1 + chance(t) % (1 + chance(t) % (6 * MIB));
+            EXPECT(blocks[i] = gamut_alloc_or_null((ssize_t)bytes, 0, streams[0]));
+            ASK(cuMemsetD8Async(number(blocks[i]), (unsigned char)i, bytes, streams[0]));
+        }
+        /* What another stream lets go meanwhile is held until the capture ends. */
+        gamut_free(gamut_alloc_or_null(3 * MIB, 0, streams[1]), 0, 0, streams[1]);
+        for (unsigned i = round == 3; i < 8; i++)
+            gamut_free(blocks[i], 0, 0, streams[0]);
+    }
+    ASK(cuStreamEndCapture(streams[0], &graph));
+    if (is_named)
+        gamut_end_pool(0, pool);
+    *own = (struct own){.block = blocks[0], .stream = streams[0]};
+    ASK(cuGraphLaunch((CUgraphExec)graph, streams[0]));
+}
+
+static void case_captures(void)
+{
+    enum { GRAPHS = 12, OTHERS = 16 };
+    struct thread t = {.seed = 4711};
+    struct own outputs[GRAPHS], others[OTHERS] = {{0}};
+    start(2);
+    for (unsigned g = 0; g < GRAPHS; g++) {
+        for (unsigned i = 0; i < 64; i++) {
+            struct own *own = &others[chance(&t) % OTHERS];
+            gamut_free(own->block, 0, 0, own->stream);
+            own->stream = streams[chance(&t) % 2];
+            EXPECT(own->block =
+                       gamut_alloc_or_null((ssize_t)(1 + chance(&t) % (8 * MIB)), 0, own->stream));
+        }
+        const struct gamut_pool pool = {0, 1 + g / 3 + 100 * (g == 7)};
+        capture_some(&t, &outputs[g], pool, g != 5);
+        if (g == 4)
+            gamut_trim();
+        if (g == 7) /* its output lives on */
+            gamut_release_pool(0, pool);
+        if (g % 2)
+            gamut_free(outputs[g].block, 0, 0, streams[0]);
+    }
+    ASK(cuCtxSynchronize());
+    gamut_release_pool(0, (struct gamut_pool){0, 1});
+    gamut_free(outputs[0].block, 0, 0, streams[0]);
+    gamut_free(outputs[2].block, 0, 0, streams[0]);
+    gamut_release_pool(0, (struct gamut_pool){0, 1});
+    gamut_release_pool(0, (struct gamut_pool){0, 1});
+    for (unsigned i = 0; i < OTHERS; i++)
+        gamut_free(others[i].block, 0, 0, others[i].stream);
+    EXPECT(counter("pool_count") == 6 && counter("captured_count") == 12 * 32);
+}
+
 /* A process that is forked off, such as a loader of data, ends before this one asks for more. */
 static void case_fork(void)
 {
@@ -426,6 +487,7 @@ int main(int argc, char **argv)
                  {"many_streams", case_many_streams},
                  {"capture", case_capture},
                  {"capture_alone", case_capture_alone},
+                 {"captures", case_captures},
                  {"out_of_memory", case_out_of_memory},
                  {"context", case_context},
                  {"begin", case_begin},
