@@ -14,6 +14,7 @@ spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00
 # darker shade.
 palette_of_marks = "#999999 #0072B2 #E69F00 #009E73 #CC79A7 #56B4E9 #D55E00 #F0E442 #000000"
 point_types = "2 7 5 9 11 13 15 6 4"
+other_points = "1 6 4 8 10 12 14 7 5"
 dash_types = "3 1 2 4 5 1 2 4 1"
 mark_number(c) = int(sum [k = 1:words(palette_of_marks)] (word(palette_of_marks, k) eq c ? k : 0))
 patterns = "3 4 5 1 6 2 7"
@@ -47,6 +48,6 @@ do for [i = 1:count] {
         taken = taken . colour[i]
     }
     thin[i] = colour[i] eq "#F0E442" ? "#B5A800" : colour[i]
-    point[i] = int(word(point_types, mark_number(colour[i])))
+    point[i] = int(word(before % 2 ? other_points : point_types, mark_number(colour[i])))
     dash[i] = (int(word(dash_types, mark_number(colour[i]))) + before - 1) % 5 + 1
 }

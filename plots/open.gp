@@ -9,7 +9,7 @@ if (file eq "png" && has_cairo) { set terminal pngcairo size int(pixels * width)
 if (file eq "png" && !has_cairo) { set terminal png size int(pixels * width), int(pixels * height) noenhanced font "sans,12" fontscale 1.35 }
 if (file eq "png") { set output out . ".png" }
 if (file eq "dumb") {
-    lines_of_text = int(columns * height / width / 1.4)
+    lines_of_text = int(columns * height / width / 1.4 + 0.5)
     set terminal dumb noenhanced size columns, (lines_of_text > 16 ? lines_of_text : 16)
     set output
 }

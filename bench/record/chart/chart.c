@@ -155,7 +155,7 @@ int chart_write(const struct chart *chart, const struct chart_subject *of, FILE 
     struct text name = {0}, file = {0}, caption = {0};
     add_file_name(chart, of, &name);
     text_add(&file, "%s.dat", name.data);
-    gnuplot_caption(of->root, of->device, &caption);
+    gnuplot_caption(of, &caption);
     gnuplot_variable(variables, "data", file.data);
     gnuplot_variable(variables, "out", name.data);
     gnuplot_variable(variables, "caption", caption.data);

@@ -1,13 +1,16 @@
-/* Time against memory, a panel a workload: shows which configurations are worth choosing. A case is
- * on the front if no other case of its panel is at least as good in both and better in one.
+/* Time against memory: a point for each configuration, the geometric means over the programs that all of them
+ * ran (record/result/answer.h). Times are over those of the fastest, with their interval over rounds; peaks of
+ * reserved memory are over the lower bound.
  *
- * Times are over the fastest of the panel. Peaks of reserved memory are over the least live lower
- * bound of the panel: over the bound of their own merge set they would all look alike.
+ * The front are the points that no other is at least as good as in both and better in one. A point
+ * is beaten if another holds no more and is faster by more than both intervals allow: a front of means alone
+ * could be noise. Every point has its name next to it, or at the end of a line where points are close
+ * to each other.
  *
- * Block 0: panel and label. Then two blocks a panel: its points and its front by time,
- *     time memory strategy on_front name
- * where `strategy` is a number in `series` from 1 on, and `name` says what the strategy is combined
- * with, if there is room for it.
+ * Block 0, a line a point, the fastest first:
+ *     number name time lo hi memory on_front beaten
+ * Block 1: the front, as `time memory`. Block 2, a line a name: the logarithms to base 2 of the point, and of where
+ * its name stands, then the name. Axes are logarithmic, and their ranges are variables.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,25 +19,32 @@
 #include "base/arena.h"
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
+#include "record/result/answer.h"
 
-enum { PANELS_MOST = 48 };
+/* All points have names up to NAMED; of more, only the front. The sizes are those of the picture that
+ * plots/pareto.gp draws, in its points. */
+enum { NAMED = 32, WIDTH = 700, HEIGHT = 420, LETTER = 7, LINE = 14 };
 
-struct point {
-    double time, memory;
-    size_t strategy;
-    bool on_front;
-    char name[160];
+struct box {
+    double left, right, low, high;
 };
 
-struct panel {
-    size_t count;
-    struct point *point;
+struct point {
+    const char *name; /* borrowed from the answer */
+    double time, lo, hi, memory;
+    bool on_front, beaten;
+    double x, y; /* in the picture */
+    bool has_name;
+    struct box text; /* of its name */
 };
 
 struct pareto {
-    struct labels panels, strategies;
-    struct panel *panel; /* a panel for each label */
+    size_t count;
+    struct point *point;
+    double low_x, high_x, low_y, high_y; /* the axes, in octaves */
 };
+
+/* ---- points ---- */
 
 static bool dominates(const struct point *a, const struct point *b)
 {
@@ -42,180 +52,200 @@ static bool dominates(const struct point *a, const struct point *b)
            (a->time < b->time || a->memory < b->memory);
 }
 
-static int by_time(const void *a, const void *b)
+static struct pareto points_of(const json_t *ranking)
 {
-    const struct point *p = a, *q = b;
-    if (p->time != q->time)
-        return p->time < q->time ? -1 : 1;
-    return (p->memory > q->memory) - (p->memory < q->memory);
+    struct pareto all = {.point = must_alloc((json_array_size(ranking) + 1) * sizeof *all.point)};
+    const json_t *each;
+    for (size_t i = 0; (each = json_array_get(ranking, i)); i++) {
+        const json_t *slower = json_object_get(each, "over_fastest");
+        struct point p = {.name = tree_get_text(each, "name"),
+                          .time = tree_get_number(slower, "median"),
+                          .lo = tree_get_number(slower, "ci_lo"),
+                          .hi = tree_get_number(slower, "ci_hi"),
+                          .memory = tree_get_number(each, "memory_over_bound")};
+        if (!(p.time > 0) || !(p.memory > 0))
+            continue;
+        p.lo = p.lo > 0 ? p.lo : p.time;
+        p.hi = p.hi > 0 ? p.hi : p.time;
+        all.point[all.count++] = p;
+    }
+    return all;
 }
 
-/* Leaves out the name of a point that would cover the name of an earlier one. */
-static void thin_names(struct panel *panel)
+static void find_front(struct pareto *all)
 {
-    double most_time = 1, most_memory = 1;
-    for (size_t i = 0; i < panel->count; i++) {
-        most_time = fmax(most_time, panel->point[i].time);
-        most_memory = fmax(most_memory, panel->point[i].memory);
+    for (size_t i = 0; i < all->count; i++) {
+        struct point *p = &all->point[i];
+        p->on_front = true;
+        for (size_t j = 0; j < all->count; j++) {
+            const struct point *other = &all->point[j];
+            p->on_front &= !dominates(other, p);
+            p->beaten |= other->memory <= p->memory && other->hi < p->lo;
+        }
+        p->has_name = all->count <= NAMED || p->on_front;
     }
-    for (size_t i = 0; i < panel->count; i++)
-        for (size_t j = 0; j < i; j++) {
-            struct point *p = &panel->point[i], *q = &panel->point[j];
-            const double apart = fabs(log(p->time / q->time)) / log(fmax(most_time, 1.01));
-            const double above = fabs(log(p->memory / q->memory)) / log(fmax(most_memory, 1.01));
-            if (p->on_front && q->on_front && *q->name && apart < 0.9 && above < 0.12)
-                *p->name = 0;
+}
+
+/* The range of an axis: all values, at least a quarter of an octave, and room at both ends. */
+static void widen(double *low, double *high)
+{
+    const double span = fmax(*high - *low, 0.25);
+    *low -= 0.06 * span;
+    *high = *low + 1.12 * span;
+}
+
+static void find_axes(struct pareto *all)
+{
+    all->low_x = all->low_y = INFINITY;
+    all->high_x = all->high_y = -INFINITY;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct point *p = &all->point[i];
+        all->low_x = fmin(all->low_x, log2(p->lo));
+        all->high_x = fmax(all->high_x, log2(p->hi));
+        all->low_y = fmin(all->low_y, log2(p->memory));
+        all->high_y = fmax(all->high_y, log2(p->memory));
+    }
+    widen(&all->low_x, &all->high_x);
+    widen(&all->low_y, &all->high_y);
+    for (size_t i = 0; i < all->count; i++) {
+        struct point *p = &all->point[i];
+        p->x = WIDTH * (log2(p->time) - all->low_x) / (all->high_x - all->low_x);
+        p->y = HEIGHT * (log2(p->memory) - all->low_y) / (all->high_y - all->low_y);
+    }
+}
+
+/* ---- names ---- */
+
+static bool overlap(const struct box *a, const struct box *b)
+{
+    return a->left < b->right && b->left < a->right && a->low < b->high && b->low < a->high;
+}
+
+/* Is the box within the picture, and free of all points and of the names before i? */
+static bool is_free(const struct pareto *all, size_t i, const struct box *box)
+{
+    if (box->left < 0 || box->right > WIDTH || box->low < 0 || box->high > HEIGHT)
+        return false;
+    for (size_t j = 0; j < all->count; j++) {
+        const struct point *p = &all->point[j];
+        const double octave = WIDTH / (all->high_x - all->low_x);
+        const struct box mark = {p->x - 6 - octave * log2(p->time / p->lo),
+                                 p->x + 6 + octave * log2(p->hi / p->time), p->y - 6, p->y + 6};
+        if (overlap(box, &mark) || (j < i && p->has_name && overlap(box, &p->text)))
+            return false;
+    }
+    return true;
+}
+
+/* The nearest free place for a name: rings around the point, first to the right. A name without a place has
+ * the first one. */
+static void place_name(struct pareto *all, size_t i)
+{
+    enum { RINGS = 14, DIRECTIONS = 12 };
+    struct point *p = &all->point[i];
+    const double length = LETTER * (double)strlen(p->name) + 4;
+    for (int ring = 0; ring <= RINGS; ring++)
+        for (int d = 0; d < DIRECTIONS; d++) {
+            /* 0, 1, -1, 2, -2, … twelfths of a turn. */
+            const double turn = (d % 2 ? 1 : -1) * ((d + 1) / 2) * 2 * acos(-1) / DIRECTIONS;
+            const double far = 9 + ring * LINE;
+            const double x = p->x + far * cos(turn), y = p->y + far * sin(turn);
+            const double left = cos(turn) < -0.1 ? x - length : x;
+            const struct box box = {left, left + length, y - LINE / 2.0, y + LINE / 2.0};
+            if (ring == 0 && d == 0)
+                p->text = box;
+            if (is_free(all, i, &box)) {
+                p->text = box;
+                return;
+            }
         }
 }
 
-/* Divides times and bytes, and finds the front. */
-static void finish_panel(struct panel *panel, double fastest, double bound)
+/* ---- data ---- */
+
+static void print_points(const struct pareto *all, FILE *out)
 {
-    for (size_t i = 0; i < panel->count; i++) {
-        panel->point[i].time /= fastest;
-        panel->point[i].memory /= bound;
+    gnuplot_comment(out, "number name time lo hi memory on_front beaten");
+    for (size_t i = 0; i < all->count; i++) {
+        const struct point *p = &all->point[i];
+        fprintf(out, "%zu", i + 1);
+        gnuplot_data_text(p->name, out);
+        fprintf(out, " %.6g %.6g %.6g %.6g %d %d\n", p->time, p->lo, p->hi, p->memory, p->on_front,
+                p->beaten);
     }
-    qsort(panel->point, panel->count, sizeof *panel->point, by_time);
-    for (size_t i = 0; i < panel->count; i++) {
-        bool dominated = false;
-        for (size_t j = 0; j < panel->count && !dominated; j++)
-            dominated = dominates(&panel->point[j], &panel->point[i]);
-        panel->point[i].on_front = !dominated;
-    }
-    thin_names(panel);
-}
-
-/* Does a case have the numbers that make it a point? */
-static bool is_point(const json_t *one_case)
-{
-    return case_stat(one_case, "wall_ns", "median") > 0 &&
-           case_peak(one_case, "peak_reserved_bytes") > 0 &&
-           case_peak(one_case, "live_lower_bound_bytes") > 0;
-}
-
-static void add_point(struct panel *panel, const json_t *one_case, const struct naming *naming,
-                      size_t strategy)
-{
-    struct text name = {0};
-    struct point point = {.time = case_stat(one_case, "wall_ns", "median"),
-                          .memory = case_peak(one_case, "peak_reserved_bytes"),
-                          .strategy = strategy};
-    if (naming->merge || naming->release || naming->residency)
-        naming_column(naming, false, json_object_get(one_case, "key"), &name);
-    snprintf(point.name, sizeof point.name, "%s", name.data ? name.data : "");
-    text_free(&name);
-    panel->point = must_realloc(panel->point, (panel->count + 1) * sizeof point);
-    panel->point[panel->count++] = point;
-}
-
-static bool is_in_panel(const struct naming *naming, const json_t *one_case, const char *label)
-{
-    struct text own = {0};
-    naming_row(naming, json_object_get(one_case, "key"), &own);
-    const bool is_it = strcmp(own.data, label) == 0;
-    text_free(&own);
-    return is_it;
-}
-
-static void fill_panel(const struct chart_subject *of, size_t p, struct pareto *pareto)
-{
-    const struct naming naming = naming_of(of);
-    struct panel *panel = &pareto->panel[p];
-    double fastest = NAN, bound = NAN;
-    const json_t *one_case;
-    for (size_t i = 0; (one_case = case_next(of, &i));) {
-        const char *strategy = tree_get_text(json_object_get(one_case, "key"), "strategy");
-        if (!is_point(one_case) || !is_in_panel(&naming, one_case, pareto->panels.name[p]))
+    fputs("\n\n# the front: time memory\n", out);
+    for (size_t i = 0; i < all->count; i++) /* the fastest is first, so they stand by time */
+        if (all->point[i].on_front)
+            fprintf(out, "%.6g %.6g\n", all->point[i].time, all->point[i].memory);
+    fputs("\n\n# names: log2_time log2_memory log2_left log2_middle name\n", out);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct point *p = &all->point[i];
+        const double left = all->low_x + (p->text.left + 2) / WIDTH * (all->high_x - all->low_x);
+        const double middle =
+            all->low_y + (p->text.low + p->text.high) / 2 / HEIGHT * (all->high_y - all->low_y);
+        if (!p->has_name)
             continue;
-        add_point(panel, one_case, &naming, labels_add(&pareto->strategies, strategy) + 1);
-        fastest = fmin(fastest, case_stat(one_case, "wall_ns", "median"));
-        bound = fmin(bound, case_peak(one_case, "live_lower_bound_bytes"));
-    }
-    finish_panel(panel, fastest, bound);
-}
-
-/* Finds the panels that have a choice to show: two points or more. */
-static void find_panels(const struct chart_subject *of, struct pareto *pareto)
-{
-    const struct naming naming = naming_of(of);
-    struct labels seen = {0};
-    const json_t *one_case;
-    for (size_t i = 0; (one_case = case_next(of, &i));) {
-        struct text label = {0};
-        if (!is_point(one_case))
-            continue;
-        naming_row(&naming, json_object_get(one_case, "key"), &label);
-        const size_t before = seen.count;
-        if (labels_add(&seen, label.data) < before)
-            labels_add(&pareto->panels, label.data);
-        text_free(&label);
-    }
-    labels_free(&seen);
-}
-
-static void print_points(const struct panel *panel, bool front_only, FILE *out)
-{
-    for (size_t i = 0; i < panel->count; i++) {
-        const struct point *p = &panel->point[i];
-        if (front_only && !p->on_front)
-            continue;
-        fprintf(out, "%.6g %.6g %zu %d", p->time, p->memory, p->strategy, p->on_front);
+        fprintf(out, "%.5g %.5g %.5g %.5g", log2(p->time), log2(p->memory), left, middle);
         gnuplot_data_text(p->name, out);
         fputc('\n', out);
     }
 }
 
-static void print_pareto(const struct chart_subject *of, const struct pareto *pareto, FILE *out)
+static void add_variables(const struct pareto *all, const json_t *answer, struct text *variables)
 {
-    gnuplot_comment(out, "gamut pareto on %s", of->device);
-    gnuplot_label_block(&pareto->panels, "panel label", out);
-    for (size_t p = 0; p < pareto->panels.count; p++) {
-        fputs("\n\n", out);
-        gnuplot_comment(out, "%s: time memory strategy on_front name", pareto->panels.name[p]);
-        print_points(&pareto->panel[p], false, out);
-        fprintf(out, "\n\n# its front\n");
-        print_points(&pareto->panel[p], true, out);
-    }
+    const json_t *missing = json_object_get(answer, "not_here"), *each;
+    struct labels series = {0};
+    struct text note = {0};
+    for (size_t i = 0; i < all->count; i++)
+        labels_add(&series, all->point[i].name);
+    for (size_t i = 0; (each = json_array_get(missing, i)); i++)
+        text_add(&note, "%s%s", i ? ", " : "; skipped: ", json_string_value(each));
+    missing = json_object_get(answer, "not_ranked");
+    for (size_t i = 0; (each = json_array_get(missing, i)); i++)
+        text_add(&note, "%s%s", i ? ", " : "; not ranked: ", tree_get_text(each, "name"));
+    gnuplot_labels(variables, "series", &series);
+    gnuplot_variable(variables, "note", note.length ? note.data : "");
+    gnuplot_number(variables, "programs", tree_get_number(answer, "cases"));
+    gnuplot_number(variables, "low_x", all->low_x);
+    gnuplot_number(variables, "high_x", all->high_x);
+    gnuplot_number(variables, "low_y", all->low_y);
+    gnuplot_number(variables, "high_y", all->high_y);
+    gnuplot_number(variables, "plot_width", WIDTH);
+    gnuplot_number(variables, "plot_height", HEIGHT);
+    text_free(&note);
+    labels_free(&series);
 }
 
 static int pareto_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                         struct text *variables, struct error *error)
 {
-    struct pareto pareto = {0};
-    find_panels(of, &pareto);
-    const size_t count = pareto.panels.count;
-    pareto.panel = must_alloc(count * sizeof *pareto.panel);
-    for (size_t p = 0; p < count; p++)
-        fill_panel(of, p, &pareto);
-    int code = 0;
-    if (count == 0)
-        code =
-            error_set(error, ERR_NOT_FOUND,
-                      "no workload on %s has two good cases, between which the chart %s would show "
-                      "the choice",
-                      of->device, chart_pareto.name);
-    else if (count > PANELS_MOST)
-        code = error_set(
-            error, ERR_USAGE,
-            "the chart %s of %s would have %zu panels, more than the %d that can be read: "
-            "choose workloads with -w",
-            chart->name, of->device, count, PANELS_MOST);
-    if (code == 0) {
-        print_pareto(of, &pareto, data);
-        gnuplot_labels(variables, "series", &pareto.strategies);
-        gnuplot_labels(variables, "titles", &pareto.panels);
+    json_t *answers = answer_of(of->root, NULL);
+    const json_t *answer = answer_find(answers, of->device);
+    struct pareto all = points_of(json_object_get(answer, "ranking"));
+    if (all.count >= 2) {
+        find_front(&all);
+        find_axes(&all);
+        for (size_t i = 0; i < all.count; i++)
+            if (all.point[i].has_name)
+                place_name(&all, i);
+        gnuplot_comment(data, "gamut pareto on %s", of->device);
+        print_points(&all, data);
+        add_variables(&all, answer, variables);
     }
-    for (size_t p = 0; p < count; p++)
-        free(pareto.panel[p].point);
-    free(pareto.panel);
-    labels_free(&pareto.panels);
-    labels_free(&pareto.strategies);
-    return code;
+    free(all.point);
+    json_decref(answers);
+    return all.count >= 2
+               ? 0
+               : error_set(error, ERR_NOT_FOUND,
+                           "fewer than two configurations on %s have a time and a peak of "
+                           "memory in the same programs, between which the chart %s would "
+                           "show the choice",
+                           of->device, chart->name);
 }
 
 const struct chart chart_pareto = {
     .name = "pareto",
-    .help = "time against peak memory, a panel a workload, with the front of the best choices",
+    .help = "mean time against mean peak memory, a point a configuration, and the best choices",
     .scope = CHART_OF_DEVICE,
     .write = pareto_write,
 };

@@ -147,18 +147,41 @@ void gnuplot_matrix_variables(const struct matrix *matrix, struct text *out)
     text_free(&note);
 }
 
-void gnuplot_caption(const json_t *root, const char *id, struct text *out)
+/* Adds "data set medium, ", "data sets small, medium, ", or how many there are. */
+static void add_datasets(const struct chart_subject *of, struct text *out)
 {
-    const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
+    struct labels names = {0};
+    const json_t *one_case;
+    for (size_t i = 0; (one_case = case_next(of, &i));) {
+        const char *name = tree_get_text(json_object_get(one_case, "key"), "dataset");
+        if (*name)
+            labels_add(&names, name);
+    }
+    if (names.count > 3)
+        text_add(out, "%zu data sets, ", names.count);
+    for (size_t i = 0; i < names.count && names.count <= 3; i++)
+        text_add(out, "%s%s, ",
+                 i                 ? ""
+                 : names.count > 1 ? "data sets "
+                                   : "data set ",
+                 names.name[i]);
+    labels_free(&names);
+}
+
+void gnuplot_caption(const struct chart_subject *of, struct text *out)
+{
+    const json_t *run = json_object_get(of->root, "run");
+    const json_t *context = json_object_get(of->root, "context");
     const json_t *tool = json_object_get(context, "tool"), *device;
     const char *rev = tree_get_text(tool, "git_rev");
     for (size_t i = 0; (device = json_array_get(json_object_get(context, "devices"), i)); i++) {
-        if (strcmp(tree_get_text(device, "id"), id) != 0)
+        if (strcmp(tree_get_text(device, "id"), of->device) != 0)
             continue;
         const char *driver = tree_get_text(device, "driver");
-        text_add(out, "%s (%s)%s%s, ", tree_get_text(device, "name"), id,
+        text_add(out, "%s (%s)%s%s, ", tree_get_text(device, "name"), of->device,
                  *driver ? ", driver " : "", driver);
     }
+    add_datasets(of, out);
     text_add(out, "rev %.12s%s, %.0f %s, %.10s", *rev ? rev : "unknown",
              json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "",
              tree_get_number(run, "rounds"),

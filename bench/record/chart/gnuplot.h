@@ -40,8 +40,9 @@ void gnuplot_words(struct text *out, const char *name, const struct text *words)
 void gnuplot_labels(struct text *out, const char *name, const struct labels *labels);
 /* Adds the variables of a matrix: series (its columns), strategy, and note (what was skipped). */
 void gnuplot_matrix_variables(const struct matrix *matrix, struct text *out);
-/* Adds a line that says where the numbers come from: device, driver, revision, rounds, day. */
-void gnuplot_caption(const json_t *root, const char *device, struct text *out);
+/* Adds a line that says where the numbers come from: device, driver, data
+ * sets, revision, rounds, day. */
+void gnuplot_caption(const struct chart_subject *of, struct text *out);
 
 /* ---- scripts -------------------------------------------------------------------------------- */
 

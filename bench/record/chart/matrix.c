@@ -1,5 +1,6 @@
 #include "record/chart/matrix.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,20 @@ int matrix_make(const char *name, const struct chart_subject *of, const struct m
                          name, of->device, columns, rules->columns_most);
     return error_set(error, ERR_NOT_FOUND, "the result has no case on %s for the chart %s to show",
                      of->device, name);
+}
+
+void matrix_order(const double *value, size_t count, size_t *order)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i;
+        for (; at > 0 && !isnan(value[i]); at--) {
+            const double before = value[order[at - 1]];
+            if (!isnan(before) && before >= value[i])
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
 }
 
 void matrix_free(struct matrix *matrix)
