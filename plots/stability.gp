@@ -1,50 +1,70 @@
-# The stability of a run: a point for each case and round, its time over the median of the case, in the order
-# of measurement. The steps are the median of each round, the band goes from p10 to p90 of its cases. There are two
-# scales, because a few points that are far off would hide the rest: all points above, those within 10 % below.
+# The stability of a run. Above, in the order of measurement: the median of all cases, in steps, and the band from p10
+# to p90. Below, a row a case, those that scatter most: a dot for each round.
 
 load "terminal.gp"
 
-load "colours.gp"
-
-near = 0.1
-width = 1000
-height = 620
-mark_size = marks > 1500 ? 0.35 : marks > 300 ? 0.5 : 0.8
-with_spread = marks <= 300 && !is_text
-set border 3 lc rgb "#404040"
-set tics nomirror out
-if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
-set xrange [0 : rounds]
-set format y "%+.3g %%"
-if (rounds > 500) { set xtics autofreq } else { set xtics 0, (rounds > 20 ? 5 : 1) }
+longest = 4
+if (rows > 0) { stats data index 1 using (strlen(strcol(2))) name "NAME" nooutput; longest = NAME_max }
+width = 830
+line = is_text ? width * 1.4 / columns : 17.0
+names_width = is_text ? (longest + 3.0) * width / columns : 24 + 6.2 * longest
+names_width = names_width < 90 && !is_text ? 90 : names_width
+head = is_text ? 3 * line : 40
+band_height = is_text ? 12 * line : 190
+gap = is_text ? 5 * line : 84
+foot = is_text ? 5 * line : 66
+height = head + band_height + gap + (rows + 1) * line + foot
+down(distance) = 1 - distance / (is_text ? height - line : height)
 percent(v) = 100 * v
 
-stats data index 1:count using 2 name "D" nooutput
-largest = abs(D_min) > abs(D_max) ? abs(D_min) : abs(D_max)
-low = percent(D_min < -0.001 ? 1.15 * D_min : -0.001)
-high = percent(D_max > 0.001 ? 1.15 * D_max : 0.001)
-panels = largest > near && !is_text ? 2 : 1
+set border 3 lc rgb "#404040"
+set tics nomirror out font ",10"
+if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1 }
+unset key
+stats data index 0 using 5:6 name "BAND" nooutput
+top = BAND_max_y > 0.005 ? BAND_max_y : 0.005
+bottom = BAND_min_x < -0.005 ? BAND_min_x : -0.005
+stats data index 2 using 2 name "FAR" nooutput
 
 do for [file in terminals] {
     load "open.gp"
     set multiplot
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    do for [p = 1:panels] {
-        set lmargin at screen 0.1
-        set rmargin at screen 0.985
-        set tmargin at screen 1 - (p == 1 ? 46.0 : 0.5 * height + 16) / height
-        set bmargin at screen (p == panels ? 80.0 : 0.5 * height + 20) / height
-        set xlabel (p == panels ? "round" : "") offset 0, 0.4
-        set ylabel (p == 2 ? "within 10 %" : "over its median")
-        if (p == 2) { set yrange [-percent(near) : percent(near)] } else { set yrange [low : high] }
-        if (p == 1) { set key at screen 0.5, screen 1 - 8.0 / height center top horizontal Left reverse samplen 1 maxrows 2 } else { unset key }
-        plot data index 0 using ($1 + 0.5):(percent($2)):1:($1 + 1):(percent($3)):(percent($4)) with boxxyerror fs transparent solid 0.12 noborder fc rgb "#000000" notitle, \
-            for [s = 1:(with_spread ? count : 0)] data index s using 1:(percent($3)):(0):(percent($4 - $3)) with vectors nohead lw 1 lc rgb thin[s] notitle, \
-            for [s = 1:count] data index s using 1:(percent($2)) with points pt point[s] ps mark_size lc rgb thin[s] notitle, \
-            for [s = 1:count] keyentry with points pt point[s] ps 0.8 lc rgb thin[s] title word(series, s), \
-            data index 0 using 1:(percent($2)):(1):(0) with vectors nohead lw 3 lc rgb "#000000" title "median of a round", \
-            for [s = 1:count] data index s using 1:(percent($2)):(p == 1 ? strcol(5) : "") with labels left offset 0.6, 0.3 font ",8" textcolor rgb "#404040" notitle
-        unset label 1
+    set lmargin at screen (is_text ? 0.12 : 76.0 / width)
+    set rmargin at screen 0.975
+    set tmargin at screen down(head)
+    set bmargin at screen down(head + band_height)
+    set xrange [0 : rounds]
+    set yrange [1.1 * percent(bottom) : 1.1 * percent(top)]
+    set format y "%+.3g %%"
+    if (rounds > 500) { set xtics autofreq } else { set xtics 0, (rounds > 200 ? 50 : rounds > 60 ? 10 : rounds > 20 ? 5 : 1) }
+    set xlabel "round, in the order of measurement" font ",10" offset 0, 0.3
+    set title sprintf("%.0f times: half within ±%.2g %%", times, percent(half)) . (is_text ? "" : " of the median of their case") . sprintf(", nine tenths within ±%.2g %%", percent(nine_tenths)) font (is_text ? "" : ":Bold,11") offset 0, -0.5
+    if (!is_text) { set label 2 "median and p10 to p90" at graph 0.99, graph 0.95 right font ",9" textcolor rgb "#404040" }
+    plot data index 0 using ($1 + ($2 + $3) / 2):(percent($4)):($1 + $2):($1 + $3):(percent($5)):(percent($6)) with boxxyerror fs solid 1 noborder fc rgb "#C9DCEC", \
+        data index 0 using ($1 + $2):(percent($4)):($3 - $2):(0) with vectors nohead lw 2 lc rgb "#0072B2", \
+        0 lw 1 lc rgb "#404040"
+    unset label 1
+    unset label 2
+    if (rows > 0) {
+        set lmargin at screen names_width / width
+        set tmargin at screen down(head + band_height + gap)
+        set bmargin at screen down(height - foot)
+        set border 1
+        set yrange [rows + 1 : 0]
+        unset ytics
+        low = percent(FAR_min)
+        high = percent(FAR_max > FAR_min ? FAR_max : FAR_min + 0.01)
+        set xrange [low - 0.03 * (high - low) : high + 0.03 * (high - low)]
+        set xtics autofreq
+        set format x "%+.3g %%"
+        set title "the cases that scatter most, a dot a round" font (is_text ? "" : ":Bold,11") offset 0, -0.5
+        set xlabel (is_text ? "" : "time of a round over the median of the case") font ",10" offset 0, 0.3
+        plot data index 1 using (low):1:(0):(0) with vectors nohead lc rgb "#ffffff", \
+            data index 2 using (percent($2)):1 with points pt (is_text ? 15 : 7) ps 0.8 lc rgb "#0072B2", \
+            data index 1 using (low - 0.03 * (high - low)):1:2 with labels right offset -0.8, 0 font ",10"
     }
     unset multiplot
+    set border 3
+    set ytics
 }

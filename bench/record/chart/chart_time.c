@@ -1,4 +1,6 @@
-/* The portions of a run's wall time side by side, a row for each case.
+/* The portions of a run's wall time side by side, a row for each case. The program with the largest gain is first,
+ * and in each the slowest case. Cases whose bars would look the same, because time and portions differ by at most
+ * SAME, share the row of the slowest of them.
  *
  * A portion is a time that the file records. Driver calls are timed on the host's clock, and so are
  * kernels and copies on the host device; on other devices these run in parallel, on the device's
@@ -45,6 +47,12 @@ static const char *const titles[] = {
 /* The most rows that a picture can show. */
 enum { ROWS_MOST = 420 };
 
+/* What two bars may differ by, in their length over the longer one and in a portion over the slowest case of the
+ * workload, and the least portion that is seen in one. */
+static const double SAME = 0.05, LEAST = 0.004;
+/* The names in a row are no longer than this; the others are counted. */
+enum { NAMES_LENGTH = 36 };
+
 static bool is_host(const struct chart_subject *of)
 {
     return strcmp(of->device, "host") == 0;
@@ -78,8 +86,10 @@ static void split_time(const struct chart_subject *of, const json_t *one_case, d
 /* ---- rows: one for the workload's name, then its cases ---- */
 
 struct row {
-    const char *label;      /* borrowed from the matrix */
-    const json_t *one_case; /* NULL: the row is a workload's name */
+    struct text label;
+    const json_t *one_case; /* the slowest of the row; NULL: the row is a workload's name */
+    size_t cases, named;    /* that share the row, and those of them in its label */
+    double fastest;         /* wall time of the fastest of them */
     double slowest;         /* wall time of the slowest case of the workload */
     double ns[PORTIONS];    /* all 0 where the case has no time */
     size_t column, above;   /* its position: below `above` rows of its column */
@@ -92,36 +102,77 @@ struct rows {
     bool has[PORTIONS]; /* some case has this portion; only these are in the legend */
 };
 
-static void add_row(struct rows *rows, const char *label, const json_t *one_case, double slowest)
+static double wall_of(const json_t *one_case)
 {
-    rows->row[rows->count++] =
-        (struct row){.label = label, .one_case = one_case, .slowest = slowest};
+    return case_stat(one_case, "wall_ns", "median");
+}
+
+static struct row *add_row(struct rows *rows, const json_t *one_case, double slowest)
+{
+    struct row *row = &rows->row[rows->count++];
+    *row = (struct row){.one_case = one_case, .fastest = wall_of(one_case), .slowest = slowest};
+    return row;
+}
+
+/* Would the case have the same bar? */
+static bool looks_like(const struct row *row, double wall, const double ns[PORTIONS])
+{
+    bool same =
+        row->one_case && fabs(wall_of(row->one_case) - wall) <= SAME * wall_of(row->one_case);
+    for (int p = 0; p < PORTIONS; p++)
+        same = same && fabs(row->ns[p] - ns[p]) <= SAME * row->slowest;
+    return same;
+}
+
+static void add_case(struct rows *rows, const struct matrix *matrix, const json_t *cell,
+                     const char *name, double slowest)
+{
+    double ns[PORTIONS] = {0};
+    if (!isnan(wall_of(cell)))
+        split_time(matrix->of, cell, ns);
+    struct row *row = &rows->row[rows->count - 1];
+    if (!looks_like(row, wall_of(cell), ns)) {
+        row = add_row(rows, cell, slowest);
+        memcpy(row->ns, ns, sizeof ns);
+    }
+    row->fastest = fmin(row->fastest, wall_of(cell));
+    row->cases++;
+    if (!row->label.length || row->label.length + strlen(name) <= NAMES_LENGTH) {
+        text_add(&row->label, "%s%s", row->label.length ? ", " : "", name);
+        row->named++;
+    }
+    for (int p = 0; p < PORTIONS; p++)
+        rows->has[p] |= ns[p] > LEAST * slowest;
 }
 
 static void add_workload(struct rows *rows, const struct matrix *matrix, size_t r)
 {
-    double slowest = NAN;
-    for (size_t c = 0; c < matrix->columns.count; c++)
-        slowest = fmax(slowest, case_stat(matrix_cell(matrix, r, c), "wall_ns", "median"));
-    add_row(rows, matrix->rows.name[r], NULL, slowest);
-    for (size_t c = 0; c < matrix->columns.count; c++) {
-        const json_t *cell = matrix_cell(matrix, r, c);
-        if (!cell || case_is_skipped(cell))
-            continue;
-        add_row(rows, matrix->columns.name[c], cell, slowest);
-        double *ns = rows->row[rows->count - 1].ns;
-        if (!isnan(case_stat(cell, "wall_ns", "median")))
-            split_time(matrix->of, cell, ns);
-        for (int p = 0; p < PORTIONS; p++)
-            rows->has[p] |= ns[p] > 0;
+    const size_t columns = matrix->columns.count, first = rows->count;
+    double *wall = must_alloc(columns * sizeof *wall), slowest = NAN;
+    size_t *order = must_alloc(columns * sizeof *order);
+    for (size_t c = 0; c < columns; c++) {
+        wall[c] = wall_of(matrix_cell(matrix, r, c));
+        slowest = fmax(slowest, wall[c]);
     }
+    matrix_order(wall, columns, order);
+    text_add(&add_row(rows, NULL, slowest)->label, "%s", matrix->rows.name[r]);
+    for (size_t i = 0; i < columns; i++) {
+        const json_t *cell = matrix_cell(matrix, r, order[i]);
+        if (cell && !case_is_skipped(cell))
+            add_case(rows, matrix, cell, matrix->columns.name[order[i]], slowest);
+    }
+    for (size_t i = first + 1; i < rows->count; i++)
+        if (rows->row[i].cases > rows->row[i].named)
+            text_add(&rows->row[i].label, ", %zu more", rows->row[i].cases - rows->row[i].named);
+    free(wall);
+    free(order);
 }
 
 /* Keeps a workload's rows together. They begin a new column where more than half of them would
  * stand below the even share. */
 static void place_rows(struct rows *rows)
 {
-    const size_t columns = rows->count <= 62 ? 1 : rows->count <= 124 ? 2 : 3;
+    const size_t columns = rows->count <= 130 ? 1 : rows->count <= 260 ? 2 : 3;
     const size_t share = (rows->count + columns - 1) / columns;
     size_t column = 0, above = 0;
     for (size_t i = 0, end; i < rows->count; i = end) {
@@ -140,14 +191,52 @@ static void place_rows(struct rows *rows)
     rows->columns = column + 1;
 }
 
+/* The slowest case of a row of the matrix over its fastest. */
+static double gain_of(const struct matrix *matrix, size_t r)
+{
+    double slowest = NAN, fastest = NAN;
+    for (size_t c = 0; c < matrix->columns.count; c++) {
+        slowest = fmax(slowest, wall_of(matrix_cell(matrix, r, c)));
+        fastest = fmin(fastest, wall_of(matrix_cell(matrix, r, c)));
+    }
+    return slowest / fastest;
+}
+
+/* A portion that is seen nowhere is part of the rest. */
+static void hide_small(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        for (int p = 0; p < PORTION_REST; p++)
+            if (!rows->has[p]) {
+                rows->row[i].ns[PORTION_REST] += rows->row[i].ns[p];
+                rows->row[i].ns[p] = 0;
+            }
+}
+
 static struct rows rows_of(const struct matrix *matrix)
 {
+    const size_t count = matrix->rows.count;
+    double *gain = must_alloc(count * sizeof *gain);
+    size_t *order = must_alloc(count * sizeof *order);
     struct rows rows = {0};
-    rows.row = must_alloc(matrix->rows.count * (matrix->columns.count + 1) * sizeof *rows.row);
-    for (size_t r = 0; r < matrix->rows.count; r++)
-        add_workload(&rows, matrix, r);
+    rows.row = must_alloc(count * (matrix->columns.count + 1) * sizeof *rows.row);
+    for (size_t r = 0; r < count; r++)
+        gain[r] = gain_of(matrix, r);
+    matrix_order(gain, count, order);
+    for (size_t r = 0; r < count; r++)
+        add_workload(&rows, matrix, order[r]);
+    hide_small(&rows);
     place_rows(&rows);
+    free(gain);
+    free(order);
     return rows;
+}
+
+static void rows_free(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        text_free(&rows->row[i].label);
+    free(rows->row);
 }
 
 /* ---- data ---- */
@@ -157,21 +246,38 @@ static size_t number_of(const struct rows *rows, const struct row *row)
     return row->column * rows->per_column + row->above;
 }
 
+/* "376 µs", "322 µs to 328 µs", "1.60 ms, 126 MiB moved". */
+static void add_time(const struct row *row, struct text *out)
+{
+    const double moved = case_peak(row->one_case, "copy_migration_bytes");
+    char fastest[32], slowest[32], bytes[32];
+    text_ns(fastest, row->fastest);
+    text_ns(slowest, wall_of(row->one_case));
+    if (strcmp(fastest, slowest) != 0)
+        text_add(out, "%s to ", fastest);
+    text_add(out, "%s", slowest);
+    if (moved > 0)
+        text_add(out, ", %s moved", text_bytes(bytes, (uint64_t)moved));
+}
+
 static void print_label(const struct rows *rows, const struct row *row, FILE *out)
 {
-    const double wall = case_stat(row->one_case, "wall_ns", "median");
-    char time[32];
+    const double wall = wall_of(row->one_case);
+    struct text time = {0};
     fprintf(out, "%zu", number_of(rows, row));
-    gnuplot_data_text(row->label, out);
-    fputs(" \"", out);
+    gnuplot_data_text(row->label.data, out);
     if (!row->one_case) {
-        fputs("\" -1\n", out);
+        fputs(" \"\" -1\n", out);
     } else if (isnan(wall)) {
+        fputs(" \"", out);
         gnuplot_status(row->one_case, wall, out);
         fputs("\" 0\n", out);
     } else {
-        fprintf(out, "%s\" %.6g\n", text_ns(time, wall), wall / row->slowest);
+        add_time(row, &time);
+        gnuplot_data_text(time.data, out);
+        fprintf(out, " %.6g\n", wall / row->slowest);
     }
+    text_free(&time);
 }
 
 static void print_portion(const struct rows *rows, const struct row *row, int portion, FILE *out)
@@ -266,7 +372,7 @@ static int time_write(const struct chart *chart, const struct chart_subject *of,
         print_rows(of, &rows, data);
         add_variables(&matrix, &rows, variables);
     }
-    free(rows.row);
+    rows_free(&rows);
     matrix_free(&matrix);
     return code;
 }

@@ -2,6 +2,7 @@
  * there is one, draws them. */
 #include <ctype.h>
 #include <glob.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -197,6 +198,9 @@ static void what_is_too_much(void **state)
                 char name[32];
                 snprintf(name, sizeof name, "strategy_%d", copy);
                 tree_put(json_object_get(another, "key"), "strategy", tree_text(name));
+                json_t *wall = json_object_get(json_object_get(another, "stats"), "wall_ns");
+                if (wall) /* bars of different lengths, which share no row */
+                    tree_put(wall, "median", tree_number(1e6 * pow(1.06, copy)));
                 tree_append(all, another);
             }
         assert_int_equal(code_of(cases[i].chart, &of, &error), ERR_USAGE);
