@@ -26,7 +26,7 @@ installed=$dir/dest/opt/it/bin/gamut
 share=$dir/dest/opt/it/share
 cmp -s "$gamut" "$installed" || fail "the binary is another one"
 [ -s "$dir/dest/opt/it/lib/gamut/python/gamut.py" ] || fail "no lib/gamut/python/gamut.py"
-for file in man/man1/gamut.1 bash-completion/completions/gamut zsh/site-functions/_gamut gamut/plots/style.gp; do
+for file in man/man1/gamut.1 bash-completion/completions/gamut zsh/site-functions/_gamut gamut/plots/rows.gp; do
     [ -s "$share/$file" ] || fail "no share/$file"
 done
 [ "$(cd "$share/gamut/plots" && ls)" = "$(cd "$here/plots" && ls ./*.gp | sed 's|.*/||')" ] ||
