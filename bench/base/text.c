@@ -263,6 +263,15 @@ bool text_next_item(const char **list, char *item, size_t size)
     return true;
 }
 
+bool text_is_listed(const char *list, const char *name)
+{
+    char pattern[160];
+    while (text_next_item(&list, pattern, sizeof pattern))
+        if (text_glob(pattern, name))
+            return true;
+    return false;
+}
+
 int text_unknown(struct error *error, const char *word,
                  const char *(*name)(void *context, size_t i), void *context, const char *format,
                  ...)

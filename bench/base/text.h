@@ -67,6 +67,9 @@ size_t text_span(const char *text, const char *stops);
  * False at the end of the list. */
 bool text_next_item(const char **list, char *item, size_t size);
 
+/* Whether one of the patterns (text_glob) of a comma list matches the name. */
+bool text_is_listed(const char *list, const char *name);
+
 /* Sets ERR_USAGE for a word that is none of these names: "there is no strategy 'pol' (did you mean
  * pool?); there are: raw, pool". The formatted text stands before the word. */
 int text_unknown(struct error *error, const char *word,

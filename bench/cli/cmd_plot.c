@@ -163,15 +163,6 @@ static unsigned dumb_columns(void)
     return columns >= 40 && columns <= 1000 ? (unsigned)columns : 100;
 }
 
-static bool is_listed(const char *list, const char *name)
-{
-    char pattern[160];
-    while (text_next_item(&list, pattern, sizeof pattern))
-        if (text_glob(pattern, name))
-            return true;
-    return false;
-}
-
 /* Keeps the chosen cases. Means include other workloads, so they go. */
 static int choose_cases(const struct command_line *line, json_t *root, struct error *error)
 {
@@ -181,8 +172,8 @@ static int choose_cases(const struct command_line *line, json_t *root, struct er
     const size_t count = json_array_size(cases);
     for (size_t i = count; i-- > 0;) {
         const json_t *key = json_object_get(json_array_get(cases, i), "key");
-        if (!is_listed(workloads, tree_get_text(key, "workload")) ||
-            !is_listed(strategies, tree_get_text(key, "strategy")))
+        if (!text_is_listed(workloads, tree_get_text(key, "workload")) ||
+            !text_is_listed(strategies, tree_get_text(key, "strategy")))
             json_array_remove(cases, i);
     }
     if (line->flag[PLOT_WORKLOAD].given)
