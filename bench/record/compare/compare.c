@@ -15,8 +15,7 @@
 
 /* ---- the files --------------------------------------------------------------------------------- */
 
-/* The cases of a result by their ids; they are borrowed. */
-static json_t *index_of(const json_t *root)
+json_t *compare_index(const json_t *root)
 {
     json_t *index = tree_object(), *one_case;
     size_t i;
@@ -76,7 +75,7 @@ static int check_options(const struct compare_options *options, struct error *er
     return 0;
 }
 
-static struct comparer comparer_of(const struct compare_options *options)
+struct comparer comparer_of(const struct compare_options *options)
 {
     struct comparer c = {.options = options,
                          .file_count = 1,
@@ -90,7 +89,7 @@ static struct comparer comparer_of(const struct compare_options *options)
     return c;
 }
 
-static void comparer_free(struct comparer *c)
+void comparer_free(struct comparer *c)
 {
     rank_table_free(&c->table);
     arena_free(&c->arena);
@@ -137,7 +136,7 @@ static void settle_file(struct comparer *c, const char *name)
 static void compare_files(struct comparer *c, const json_t *base, const json_t *base_index,
                           const json_t *candidate)
 {
-    json_t *candidate_index = index_of(candidate), *one_case;
+    json_t *candidate_index = compare_index(candidate), *one_case;
     size_t i;
     json_array_foreach(json_object_get(candidate, "cases"), i, one_case)
         compare_case(c, json_object_get(base_index, tree_get_text(one_case, "id")), one_case);
@@ -163,7 +162,7 @@ int compare_results(const struct compare_file *base, const struct compare_file *
     for (size_t i = 0; i < candidate_count; i++) {
         json_t *predictions = predictions_for(base->root, candidate[i].root);
         const json_t *root = predictions ? predictions : base->root;
-        json_t *index = index_of(root);
+        json_t *index = compare_index(root);
         c.file = i;
         c.now = (struct tally){0};
         if (predictions)
@@ -264,7 +263,7 @@ int compare_within(const struct compare_file *file, const char *by,
     struct comparer c = comparer_of(options);
     c.by = member->name;
     c.by_value = value;
-    json_t *index = index_of(file->root), *one_case;
+    json_t *index = compare_index(file->root), *one_case;
     size_t i, base_count = 0;
     json_array_foreach(json_object_get(file->root, "cases"), i, one_case)
     {

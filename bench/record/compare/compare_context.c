@@ -113,6 +113,8 @@ static void widen(struct scope *scope, enum matters matters, const char *reason)
 static void add_difference(const struct differ *d, const char *subject, const json_t *base,
                            const json_t *candidate, enum matters matters)
 {
+    if (!d->all)
+        return;
     json_t *one = tree_object();
     tree_put(one, "file", tree_count(d->c->file));
     tree_put(one, "subject", tree_text(subject));
@@ -144,8 +146,7 @@ static struct scope compare_facts(const struct differ *d, const char *subject, e
         if (facts[i].matters > scope.matters)
             widen(&scope, facts[i].matters,
                   facts[i].words ? facts[i].words : arena_printf(&d->c->arena, "%s differs", name));
-        if (d->all)
-            add_difference(d, name, a, b, facts[i].matters);
+        add_difference(d, name, a, b, facts[i].matters);
     }
     return scope;
 }
@@ -367,8 +368,7 @@ static struct scope compare_one_experiment(const struct differ *d, const json_t 
         snprintf(subject, sizeof subject, "%s on %s %s", tree_get_text(candidate, "name"),
                  tree_get_text(candidate, "device"), name);
         widen(&scope, MATTERS_EVERYTHING, arena_printf(&d->c->arena, "option %s differs", name));
-        if (d->all)
-            add_difference(d, subject, before, value, MATTERS_EVERYTHING);
+        add_difference(d, subject, before, value, MATTERS_EVERYTHING);
     }
     return scope;
 }
@@ -389,21 +389,34 @@ static void compare_experiment_options(const struct differ *d, const json_t *bas
 
 /* ---- for compare.c and compare_rows.c ---------------------------------------------------------- */
 
+static void find_scopes(const struct differ *d, const json_t *base, const json_t *candidate,
+                        const json_t *base_index)
+{
+    const json_t *a = json_object_get(base, "context"), *b = json_object_get(candidate, "context");
+    compare_devices(d, base, candidate, base_index);
+    d->c->everywhere = compare_hosts(d, json_object_get(a, "host"), json_object_get(b, "host"));
+    const struct scope tool =
+        compare_facts(d, "tool", OF_TOOL, json_object_get(a, "tool"), json_object_get(b, "tool"));
+    widen(&d->c->everywhere, tool.matters, tool.reason);
+    compare_limits(d, base, candidate);
+}
+
 bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
                      const json_t *base_index, json_t *differences)
 {
     const struct differ d = {c, differences};
-    const json_t *a = json_object_get(base, "context"), *b = json_object_get(candidate, "context");
-    compare_devices(&d, base, candidate, base_index);
-    c->everywhere = compare_hosts(&d, json_object_get(a, "host"), json_object_get(b, "host"));
-    const struct scope tool =
-        compare_facts(&d, "tool", OF_TOOL, json_object_get(a, "tool"), json_object_get(b, "tool"));
-    widen(&c->everywhere, tool.matters, tool.reason);
-    compare_limits(&d, base, candidate);
+    find_scopes(&d, base, candidate, base_index);
     const bool have_common = compare_cases(&d, base, candidate, base_index);
     compare_experiment_options(&d, base, candidate);
-    compare_env(&d, json_object_get(a, "env"), json_object_get(b, "env"));
+    compare_env(&d, json_object_get(json_object_get(base, "context"), "env"),
+                json_object_get(json_object_get(candidate, "context"), "env"));
     return have_common;
+}
+
+void compare_scopes(struct comparer *c, const json_t *base, const json_t *candidate,
+                    const json_t *base_index)
+{
+    find_scopes(&(struct differ){c, NULL}, base, candidate, base_index);
 }
 
 static struct scope device_scope(const struct comparer *c, const char *device)

@@ -103,11 +103,23 @@ struct comparer {
  * experiment in common. */
 bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
                      const json_t *base_index, json_t *differences);
+/* Sets the scopes alone. */
+void compare_scopes(struct comparer *c, const json_t *base, const json_t *candidate,
+                    const json_t *base_index);
 /* How far two cases can be compared; either may be NULL. */
 struct scope compare_case_scope(struct comparer *c, const json_t *base, const json_t *candidate);
 /* The same for all rows of two experiments; `base` may be NULL. */
 struct scope compare_experiment_scope(struct comparer *c, const json_t *base,
                                       const json_t *candidate);
+
+/* ---- compare.c ------------------------------------------------------------------------------ */
+
+/* The cases of a result by their ids, borrowed. The caller owns the index. */
+json_t *compare_index(const json_t *root);
+/* A comparer of one candidate; free it with comparer_free. */
+struct comparer comparer_of(const struct compare_options *options);
+/* Frees what a comparer owns. */
+void comparer_free(struct comparer *c);
 
 /* ---- compare_rows.c ------------------------------------------------------------------------- */
 
