@@ -87,31 +87,38 @@ static int add_gates(const struct command_line *line, struct gates *gates, struc
     return code;
 }
 
+int compare_choose_metrics(const char *list, bool leave_out[GATES_MAX], struct error *error)
+{
+    bool chosen[GATES_MAX] = {false};
+    int code = 0;
+    while (list && code == 0) {
+        char word[256];
+        code = gates_mark_metric(next_word(&list, word), chosen, error);
+    }
+    for (size_t i = 0; i < GATES_MAX; i++)
+        leave_out[i] = !chosen[i];
+    return code;
+}
+
 /* Between strategies nearly every counter differs. With --by the default is one of time and one of
  * memory. */
 static int choose_metrics(const struct command_line *line, struct compare_options *options,
                           struct error *error)
 {
     const char *list = line->flag[COMPARE_METRIC].text;
-    bool chosen[GATES_MAX] = {false};
-    int code = 0;
     if (!list && !line->flag[COMPARE_BY].text)
         return 0;
-    for (const char *name = list ? list : "wall_ns,peak_reserved_bytes"; name && code == 0;) {
-        char word[256];
-        code = gates_mark_metric(next_word(&name, word), chosen, error);
-    }
+    const int code = compare_choose_metrics(list ? list : "wall_ns,peak_reserved_bytes",
+                                            options->leave_out, error);
     const bool has_own_gates = line->flag[COMPARE_GATE].text || line->flag[COMPARE_GATE_FILE].text;
     for (size_t i = 0; i < GATES_MAX; i++)
-        options->leave_out[i] = !chosen[i] && !(has_own_gates && options->gates.gate[i].is_set);
+        options->leave_out[i] &= !(has_own_gates && options->gates.gate[i].is_set);
     return code;
 }
 
-static int read_options(const struct command_line *line, struct compare_options *options,
+int compare_read_limits(const char *threshold, const char *alpha, struct compare_options *options,
                         struct error *error)
 {
-    const char *threshold = line->flag[COMPARE_THRESHOLD].text;
-    const char *alpha = line->flag[COMPARE_ALPHA].text;
     char *end;
     if (!gate_parse_part(threshold, &options->threshold))
         return error_set(error, ERR_USAGE, "--threshold is '%s', expected a percentage such as 2%%",
@@ -120,12 +127,22 @@ static int read_options(const struct command_line *line, struct compare_options 
     if (end == alpha || *end || !(options->alpha > 0 && options->alpha < 1))
         return error_set(error, ERR_USAGE,
                          "--alpha is '%s', expected a number between 0 and 1 such as 0.05", alpha);
+    return 0;
+}
+
+static int read_options(const struct command_line *line, struct compare_options *options,
+                        struct error *error)
+{
+    int code = compare_read_limits(line->flag[COMPARE_THRESHOLD].text,
+                                   line->flag[COMPARE_ALPHA].text, options, error);
+    if (code)
+        return code;
     options->force = line->flag[COMPARE_FORCE].number;
     options->keep_equal = line->flag[COMPARE_SHOW].number == COMPARE_SHOW_ALL;
     /* Within a file a strategy that is worse than another is a regression only if the user sets a gate. */
     if (!line->flag[COMPARE_BY].text)
         options->gates = gates_default(options->threshold);
-    int code = add_gates(line, &options->gates, error);
+    code = add_gates(line, &options->gates, error);
     return code ? code : choose_metrics(line, options, error);
 }
 

@@ -17,6 +17,7 @@
     X(advise)                                                                                      \
     X(plan)                                                                                        \
     X(compare)                                                                                     \
+    X(history)                                                                                     \
     X(plot)                                                                                        \
     X(report)                                                                                      \
     X(doctor)                                                                                      \

@@ -56,7 +56,7 @@ struct flag_value {
     uint64_t number; /* count, bytes or ns; the position of a choice; 1 for a switch that is on */
 };
 
-enum { FLAGS_MAX = 32, POSITIONALS_MAX = 16 };
+enum { FLAGS_MAX = 32, POSITIONALS_MAX = 1024 };
 
 struct command;
 

@@ -260,6 +260,12 @@ static void csv_print(const json_t *root, FILE *out)
     text_grid_free(&grid);
 }
 
+void table_json_line(const json_t *object, FILE *out)
+{
+    json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
+    fputc('\n', out);
+}
+
 /* ---- all formats ----------------------------------------------------------------------------- */
 
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error)
@@ -276,6 +282,7 @@ int table_print(const json_t *root, enum table_format format, FILE *out, struct 
     case TABLE_JSON:
         code = result_print(root, out, error);
         break;
+    case TABLE_JSON_LINES:
     case TABLE_FORMATS:
         return error_set(error, ERR_INTERNAL, "there is no such format");
     }

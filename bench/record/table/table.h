@@ -8,12 +8,14 @@
 
 #include "base/error.h"
 
-/* In the order in which --format lists them: table|md|csv|json. */
+/* In the order in which --format lists them. A command offers the first ones of them, as many as it
+ * can print. */
 enum table_format {
-    TABLE_TEXT,     /* for a terminal, grouped by workload, dataset and device */
-    TABLE_MARKDOWN, /* one Markdown table */
-    TABLE_CSV,      /* one line per case and metric, times in ns, sizes in bytes */
-    TABLE_JSON,     /* the result file itself */
+    TABLE_TEXT,       /* for a terminal, grouped by workload, dataset and device */
+    TABLE_MARKDOWN,   /* one Markdown table */
+    TABLE_CSV,        /* one line per case and metric, times in ns, sizes in bytes */
+    TABLE_JSON,       /* the result file itself */
+    TABLE_JSON_LINES, /* an object a line, with the columns of TABLE_CSV */
     TABLE_FORMATS
 };
 
@@ -22,6 +24,9 @@ enum table_format {
  * TABLE_TEXT on a terminal has colour, unless NO_COLOR is set or TERM is "dumb". ERR_IO: writing
  * failed. */
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error);
+
+/* Prints an object on a line of its own, as TABLE_JSON_LINES has it. */
+void table_json_line(const json_t *object, FILE *out);
 
 /* Prints "56 cases: 54 ok, 2 skipped", how good the cost model was, and why there are no intervals,
  * one line each. table_print prints these lines too, before the answer. */
