@@ -282,7 +282,7 @@ static void nothing_infinite_is_printed(void **state)
     enum { SPECS = sizeof specs / sizeof *specs };
     for (size_t i = 0; i < SPECS; i++)
         for (size_t j = 0; j < SPECS; j++)
-            for (int f = 0; f < TABLE_FORMATS; f++) {
+            for (int f = 0; f <= TABLE_JSON; f++) {
                 json_t *comparison = compare_specs(&specs[i], &specs[j]);
                 char *text = NULL;
                 size_t length;
@@ -404,7 +404,7 @@ static void prints_as_reviewed(void **state)
         tree_put(json_object_get(json_object_get(roots[i], "context"), "tool"), "version",
                  tree_text("0.0.0"));
     assert_int_equal(compare_results(&files[0], &files[1], 3, &options, &comparison, NULL), 0);
-    for (int f = 0; f < TABLE_FORMATS; f++) {
+    for (int f = 0; f <= TABLE_JSON; f++) {
         char *text = NULL;
         size_t length;
         FILE *out = open_memstream(&text, &length);
