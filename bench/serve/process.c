@@ -58,6 +58,7 @@ static void at_end(void)
     struct error error;
     if (getpid() != process)
         return;
+    serve_record_end();
     if (*settings.statistics)
         write_statistics(settings.statistics);
     if (*settings.result && process_write_result(settings.result, &error))

@@ -3,7 +3,7 @@
 #include "base/driver_memory.h"
 #include "capture/recorder.h"
 
-static bool is_on;
+static _Atomic bool is_on;
 
 /* Handles of the recording: an application's queues may have the same on two devices. */
 static uint64_t context_of(unsigned device)
@@ -22,6 +22,11 @@ static uint64_t queue_of(unsigned device, uint64_t queue, uint64_t ticks)
 void serve_record_open(const char *folder, const char *api)
 {
     is_on = recorder_open_in(folder, api, "serve");
+}
+
+void serve_record_end(void)
+{
+    is_on = false;
 }
 
 void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes)

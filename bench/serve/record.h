@@ -7,7 +7,9 @@
 
 /* Begins; `folder` gets the file of the process. `api` as in struct raw_head. */
 void serve_record_open(const char *folder, const char *api);
-/* All calls below write nothing before serve_record_open. `device`: its number, from 0 on; a queue is a
+/* Ends it: what is freed after the counters of a process were written is in neither. */
+void serve_record_end(void);
+/* All calls below write nothing before serve_record_open and after serve_record_end. `device`: its number, from 0 on; a queue is a
  * handle of that device. The caller's lock orders them. */
 void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes);
 /* A block of `bytes` with this alignment is handed out, of a private pool or of the common memory (0); `address` 0: the

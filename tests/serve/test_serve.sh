@@ -85,7 +85,7 @@ done
 rm -rf record && mkdir record
 GAMUT_SERVE_RECORD=record expect_ok "a run to plan" "$app" stress 1 1 300 7
 "$gamut" trace import record/app_serve-*.raw -o short.trace >/dev/null 2>&1 && "$gamut" trace plan short.trace -o short.plan >/dev/null 2>&1 || fail "plan"
-for case in captures "stress 1 4 2000 7"; do
+for case in late captures "stress 1 4 2000 7"; do
     for s in ${strategies/stream /} planned:trace=short.plan planned:trace=short.trace; do
         rm -rf record && mkdir record
         GAMUT_SERVE=$s GAMUT_SERVE_RECORD=record GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_STATISTICS=statistics.json GAMUT_SERVE_NAME=app \

@@ -446,6 +446,24 @@ static void case_captures(void)
     EXPECT(counter("pool_count") == 6 && counter("captured_count") == 12 * 32);
 }
 
+static char *late_block;
+
+static void free_late(void)
+{
+    gamut_free(late_block, MIB, 0, streams[0]);
+}
+
+/* A block that is freed after the counters were written, as by a destructor of a library that was there first. */
+static void case_late(void)
+{
+    atexit(free_late);
+    start(1);
+    for (unsigned i = 0; i < 10; i++) {
+        gamut_free(late_block, MIB, 0, streams[0]);
+        late_block = gamut_alloc_or_null(MIB, 0, streams[0]);
+    }
+}
+
 /* A process that is forked off, such as a loader of data, ends before this one asks for more. */
 static void case_fork(void)
 {
@@ -488,6 +506,7 @@ int main(int argc, char **argv)
                  {"capture", case_capture},
                  {"capture_alone", case_capture_alone},
                  {"captures", case_captures},
+                 {"late", case_late},
                  {"out_of_memory", case_out_of_memory},
                  {"context", case_context},
                  {"begin", case_begin},
