@@ -65,6 +65,12 @@ static int mark_refused(struct error *error)
     return error_set(error, ERR_DEVICE, "clEnqueueMarkerWithWaitList: the driver refused a marker");
 }
 
+static void add_event(struct mark *mark, cl_event event)
+{
+    mark->events = must_grow(mark->events, mark->count, &mark->capacity, sizeof *mark->events);
+    mark->events[mark->count++] = event;
+}
+
 static int add_mark(struct mark *mark, const struct queue *queue, struct error *error)
 {
     cl_event event = NULL;
@@ -72,10 +78,8 @@ static int add_mark(struct mark *mark, const struct queue *queue, struct error *
         return mark_refused(error);
     if (!event && queue->end && next_of(queue->end)->clRetainEvent(queue->end) == CL_SUCCESS)
         event = queue->end;
-    if (!event)
-        return 0;
-    mark->events = must_grow(mark->events, mark->count, &mark->capacity, sizeof *mark->events);
-    mark->events[mark->count++] = event;
+    if (event)
+        add_event(mark, event);
     return 0;
 }
 
@@ -230,16 +234,23 @@ cl_mem opencl_memory_of(struct context *context, uint64_t address, uint64_t *off
 
 /* ---- a queue of gamut's own ---- */
 
+/* The owner's handle, retained; NULL: it has none, or the context has no order. With the lock held. */
+static cl_command_queue owner_in_order(const struct context *context, const struct queue *owner)
+{
+    if (context->has_lost_order || !owner->entry.address)
+        return NULL;
+    next_of_context(context)->clRetainCommandQueue(handle_of(owner));
+    return handle_of(owner);
+}
+
 /* In the order of the block's owner, where it has one; else in the own queue, behind the commands that are left of the
  * time when the context had its order. The handle is retained. NULL: the driver makes no queue. */
 static cl_command_queue queue_for_contents(struct context *context, const struct queue *owner)
 {
     const cl_icd_dispatch *next = next_of_context(context);
-    cl_command_queue handle = NULL;
     pthread_mutex_lock(&opencl_lock);
-    if (!context->has_lost_order && owner->entry.address) {
-        handle = handle_of(owner);
-    } else {
+    cl_command_queue handle = owner_in_order(context, owner);
+    if (!handle) {
         if (!context->own)
             context->own =
                 next->clCreateCommandQueue(context_handle(context), context->device, 0, NULL);
@@ -247,9 +258,9 @@ static cl_command_queue queue_for_contents(struct context *context, const struct
         const cl_event before = owner->before ? owner->before : owner->end;
         if (handle && before && !opencl_is_complete(before))
             next->clEnqueueBarrierWithWaitList(handle, 1, &before, NULL);
+        if (handle)
+            next->clRetainCommandQueue(handle);
     }
-    if (handle)
-        next->clRetainCommandQueue(handle);
     pthread_mutex_unlock(&opencl_lock);
     return handle;
 }
@@ -271,36 +282,46 @@ cl_int opencl_fill_block(struct object *object, const void *host, size_t bytes)
 
 /* ---- the debug mode ---- */
 
+/* The queue whose order the debug mode's commands have, retained. */
+static int queue_in_order(struct context *context, uint64_t number, cl_command_queue *queue,
+                          struct error *error)
+{
+    pthread_mutex_lock(&opencl_lock);
+    *queue = owner_in_order(context, (const struct queue *)(uintptr_t)number);
+    pthread_mutex_unlock(&opencl_lock);
+    return *queue ? 0 : error_set(error, ERR_UNSUPPORTED, "the queue has no order");
+}
+
 static int fill(void *of, uint64_t number, uint64_t address, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error)
 {
     struct context *context = of;
     const cl_icd_dispatch *next = next_of_context(context);
-    cl_command_queue queue = queue_for_contents(context, (const struct queue *)(uintptr_t)number);
-    const cl_mem memory = memory_at(context, address);
-    cl_int status = queue ? next->clEnqueueFillBuffer(queue, memory, &byte, sizeof byte, offset,
-                                                      bytes, 0, NULL, NULL)
-                          : CL_OUT_OF_RESOURCES;
-    if (queue && queue == context->own)
-        next->clFinish(queue);
-    if (queue)
-        next->clReleaseCommandQueue(queue);
+    cl_command_queue queue;
+    TRY(queue_in_order(context, number, &queue, error));
+    const cl_int status = next->clEnqueueFillBuffer(queue, memory_at(context, address), &byte,
+                                                    sizeof byte, offset, bytes, 0, NULL, NULL);
+    next->clReleaseCommandQueue(queue);
     return opencl_check(status, "clEnqueueFillBuffer", OPENCL_ASKS, bytes, error);
 }
 
 static int read_back(void *of, uint64_t number, uint64_t address, uint64_t offset, void *host,
-                     uint64_t bytes, struct error *error)
+                     uint64_t bytes, uint64_t *to, struct error *error)
 {
     struct context *context = of;
     const cl_icd_dispatch *next = next_of_context(context);
-    cl_command_queue queue = queue_for_contents(context, (const struct queue *)(uintptr_t)number);
-    const cl_mem memory = memory_at(context, address);
-    const cl_int status = queue ? next->clEnqueueReadBuffer(queue, memory, CL_TRUE, offset, bytes,
-                                                            host, 0, NULL, NULL)
-                                : CL_OUT_OF_RESOURCES;
-    if (queue)
-        next->clReleaseCommandQueue(queue);
-    return opencl_check(status, "clEnqueueReadBuffer", OPENCL_WAITS, bytes, error);
+    cl_command_queue queue;
+    cl_event event = NULL;
+    TRY(queue_in_order(context, number, &queue, error));
+    const cl_int status = next->clEnqueueReadBuffer(queue, memory_at(context, address), CL_FALSE,
+                                                    offset, bytes, host, 0, NULL, &event);
+    next->clFlush(queue);
+    next->clReleaseCommandQueue(queue);
+    TRY(opencl_check(status, "clEnqueueReadBuffer", OPENCL_ASKS, bytes, error));
+    struct mark *mark = must_alloc(sizeof *mark);
+    add_event(mark, event);
+    *to = HANDLE(mark);
+    return 0;
 }
 
 /* ---- destructors ---- */

@@ -40,6 +40,8 @@ struct served {
     uint64_t queue;
     unsigned number; /* of the queue */
     bool has_guard;
+    uint8_t *guard; /* NULL, or what is read of it, until its mark is passed */
+    uint64_t guard_mark;
     unsigned other_count, other_capacity;
     struct other *others;
 };
@@ -125,14 +127,16 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
         owners_forget(context, memory, offset, bytes);
 }
 
-/* Fills in the queue's order. What is captured would be filled at each launch of the graph. */
-static void fill(struct server *s, const struct served *b, uint64_t offset, uint8_t byte,
+/* Fills in the queue's order; false: it has none. What is captured would be filled at each launch of the graph. */
+static bool fill(struct server *s, const struct served *b, uint64_t offset, uint8_t byte,
                  uint64_t bytes)
 {
     struct error error;
-    if (s->driver.fill(s->driver.context, b->queue, block_memory(&b->block),
-                       block_offset(&b->block) + offset, byte, bytes, &error))
+    const int code = s->driver.fill(s->driver.context, b->queue, block_memory(&b->block),
+                                    block_offset(&b->block) + offset, byte, bytes, &error);
+    if (code && code != ERR_UNSUPPORTED)
         fault(s, "a block could not be filled: %s", error.text);
+    return !code;
 }
 
 static void begin_debug(struct server *s, struct served *b)
@@ -142,27 +146,42 @@ static void begin_debug(struct server *s, struct served *b)
         fault(s, "the block of %llu bytes at %#llx: %s", (unsigned long long)b->bytes,
               (unsigned long long)b->entry.address, wrong);
     check(s, b->part);
-    b->has_guard = !s->captured_count;
-    if (!b->has_guard)
-        return;
-    fill(s, b, 0, NEW_BYTE, b->bytes);
-    fill(s, b, b->bytes, GUARD_BYTE, GUARD_BYTES);
+    b->has_guard = !s->captured_count && fill(s, b, 0, NEW_BYTE, b->bytes) &&
+                   fill(s, b, b->bytes, GUARD_BYTE, GUARD_BYTES);
 }
 
-static void check_guard(struct server *s, const struct served *b)
+/* Begins to read the guard; false: there is none to be read. */
+static bool read_guard(struct server *s, struct served *b)
 {
-    uint8_t guard[GUARD_BYTES];
     struct error error;
     if (!b->has_guard || s->captured_count)
-        return;
-    if (s->driver.read(s->driver.context, b->queue, block_memory(&b->block),
-                       block_offset(&b->block) + b->bytes, guard, sizeof guard, &error))
+        return false;
+    b->guard = must_alloc(GUARD_BYTES);
+    const int code = s->driver.read(s->driver.context, b->queue, block_memory(&b->block),
+                                    block_offset(&b->block) + b->bytes, b->guard, GUARD_BYTES,
+                                    &b->guard_mark, &error);
+    if (code && code != ERR_UNSUPPORTED)
         fault(s, "a guard could not be read: %s", error.text);
+    return !code;
+}
+
+/* Checks the guard of a freed block, and fills the block. 1; 0: the queue is not there yet; or a negative code. */
+static int check_guard(struct server *s, struct served *b, struct error *error)
+{
+    if (!b->guard && !read_guard(s, b))
+        return 1;
+    const int passed =
+        b->guard_mark ? s->driver.passed(s->driver.context, b->guard_mark, error) : 1;
+    if (passed != 1)
+        return passed;
+    if (b->guard_mark)
+        s->driver.unmark(s->driver.context, b->guard_mark);
     for (unsigned i = 0; i < GUARD_BYTES; i++)
-        if (guard[i] != GUARD_BYTE)
+        if (b->guard[i] != GUARD_BYTE)
             fault(s, "byte %u after the block of %llu bytes at %#llx was overwritten", i,
                   (unsigned long long)b->bytes, (unsigned long long)b->entry.address);
     fill(s, b, 0, OLD_BYTE, b->bytes);
+    return 1;
 }
 
 /* ---- queues ---- */
@@ -345,10 +364,8 @@ static int give_back(struct server *s, struct served *b, struct error *error)
 {
     struct part *part = b->part;
     int code = 0;
-    if (part && s->options.debug) {
-        check_guard(s, b);
+    if (part && s->options.debug)
         owners_give(&s->owners, &b->block);
-    }
     if (s->options.records)
         serve_record_gone(b->entry.address);
     if (!part) {
@@ -363,6 +380,7 @@ static int give_back(struct server *s, struct served *b, struct error *error)
         s->queues[b->number].live_count--;
         part->live_count--;
     }
+    free(b->guard);
     free(b->others);
     slab_give(&s->served, b);
     const int ended = part && part->is_released ? end_pool(s, part, code ? NULL : error) : 0;
@@ -429,7 +447,9 @@ static int look_at_waiting(struct server *s, struct error *error)
     struct busy busy = {0};
     for (struct served **at = &s->waiting; *at;) {
         struct served *b = *at;
-        const int passed = has_passed(s, b, &busy, error);
+        int passed = has_passed(s, b, &busy, error);
+        if (passed == 1)
+            passed = check_guard(s, b, error);
         if (passed < 0)
             return passed;
         if (!passed) {
@@ -613,7 +633,11 @@ int server_free(struct server *s, uint64_t address, uint64_t queue, struct error
         serve_record_free(address);
     add_other(b, queue);
     int code = s->captured_count ? look_at_captures(s, error) : 0;
-    const int joined = join_others(s, b, code ? NULL : error);
+    int joined = join_others(s, b, code ? NULL : error);
+    if (joined == 1) {
+        b->other_count = 0; /* they are waited for */
+        joined = check_guard(s, b, code ? NULL : error);
+    }
     code = code ? code : joined < 0 ? joined : 0;
     if (joined != 1) {
         hold(s, b);
@@ -785,6 +809,8 @@ void server_close(struct server *s)
 void server_state(struct server *s, bool checks, struct serve_state *state)
 {
     enter(s);
+    if (checks && s->options.debug) /* the last guards */
+        look_at_waiting(s, NULL);
     *state = (struct serve_state){.serve = s->serve, .live_count = s->blocks.count};
     source_update(&s->common.source);
     source_counts_add(&state->driver, &s->common.source.counts);

@@ -57,11 +57,13 @@ struct serve_driver {
     int (*capturing)(void *context, bool capturing, struct error *error);
     /* (optional) Whether a queue's handle stands for a queue of each thread. Requests on one are served by the driver. */
     bool (*of_thread)(void *context, uint64_t queue);
-    /* For the debug mode: fills bytes in the order of the queue, and reads bytes after all its commands. */
+    /* For the debug mode: fills bytes in the order of the queue, and begins to read bytes after all its commands. They are
+     * there once `mark` is passed, or at once if it is 0. Nothing waits for the queue: the caller may be a callback that
+     * the queue waits for. ERR_UNSUPPORTED: the queue has no order, and nothing was done. */
     int (*fill)(void *context, uint64_t queue, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error);
     int (*read)(void *context, uint64_t queue, uint64_t memory, uint64_t offset, void *host,
-                uint64_t bytes, struct error *error);
+                uint64_t bytes, uint64_t *mark, struct error *error);
     /* (optional) A call of the server ends. */
     void (*leave)(void *context);
 };

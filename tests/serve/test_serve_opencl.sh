@@ -41,10 +41,16 @@ grep -q '^gamut: left to the driver: 1 images' err || fail "it is not said what 
 
 # ---- each rule, under every strategy
 for s in $strategies; do
-    for rule in two-queues no-order user-event facts destructors views mistakes passed contexts threads; do same $rule -s "$s" -- "$blocks" $rule; done
-    for rule in two-queues no-order facts views; do same $rule -s "$s" --debug -- "$blocks" $rule; done
+    for rule in two-queues no-order user-event facts destructors views mistakes passed contexts callbacks callbacks-late threads; do same $rule -s "$s" -- "$blocks" $rule; done
+    for rule in two-queues no-order callbacks callbacks-late; do same $rule -s "$s" --debug -- "$blocks" $rule; done
 done
-for rule in two-queues no-order user-event views threads; do [ "$(sort -u plain.$rule)" = "0 wrong" ] || fail "$rule is wrong unserved: $(cat plain.$rule)"; done
+# An image of a block needs one that begins its memory (see image-within), and the debug mode keeps freed blocks for a while.
+for s in raw pool tagged; do for rule in facts views; do same $rule -s $s --debug -- "$blocks" $rule; done; done
+# A driver with one thread, which also calls back: nothing that is called from there waits for a command.
+for rule in callbacks callbacks-late; do POCL_MAX_PTHREAD_COUNT=1 same $rule -s pool --debug -- "$blocks" $rule; done
+"$gamut" serve -s tlsf --debug -- "$blocks" beyond >out 2>err
+[ $? -eq 134 ] && grep -q "byte 0 after the block of 16380 bytes at 0x[0-9a-f]* was overwritten" err || fail "a byte beyond a block is not found: $(cat err)"
+for rule in two-queues no-order user-event views callbacks callbacks-late threads; do [ "$(sort -u plain.$rule)" = "0 wrong" ] || fail "$rule is wrong unserved: $(cat plain.$rule)"; done
 [ "$(tail -1 plain.destructors)" = "called: abcd" ] || fail "destructors: $(cat plain.destructors)"
 
 # ---- PoCL makes no image of a sub-buffer: a block has to begin its memory, and what cannot be served is said

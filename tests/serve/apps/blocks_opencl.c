@@ -12,6 +12,9 @@
  *   blocks_opencl contexts       a hundred contexts, one after the other
  *   blocks_opencl out-of-memory  blocks of 1 MiB until one is refused, and again after a release
  *   blocks_opencl churn          ten thousand requests on one queue
+ *   blocks_opencl callbacks      a callback of the driver releases a block, while another thread asks for and releases others
+ *   blocks_opencl callbacks-late the same in a context with a queue without order
+ *   blocks_opencl beyond         a kernel writes four bytes beyond a block
  *   blocks_opencl threads        eight threads on four queues at random; contents are checked
  */
 #define CL_TARGET_OPENCL_VERSION 300
@@ -566,6 +569,60 @@ static void threads(void)
     printf("%ld wrong\n", sum);
 }
 
+/* ---- callbacks ---- */
+
+static _Atomic unsigned called;
+
+static void CL_CALLBACK release_block(cl_event event, cl_int status, void *block)
+{
+    (void)status;
+    CHECK(clReleaseMemObject(block));
+    CHECK(clReleaseEvent(event));
+    called++;
+}
+
+/* Drivers call from the thread that carries out commands: what waits for a command there waits for itself. */
+static void release_in_callbacks(void)
+{
+    enum { BLOCKS = 200 };
+    cl_command_queue queue = make_queue(0);
+    int wrong = 0;
+    for (int i = 0; i < BLOCKS; i++) {
+        cl_event filled;
+        cl_mem block = make_block(BYTES), other = make_block(BYTES);
+        launch(queue, block, i, 1000, NULL, &filled);
+        CHECK(clSetEventCallback(filled, CL_COMPLETE, release_block, block));
+        launch(queue, other, i, 0, NULL, NULL);
+        if (i % 8 == 0)
+            wrong += wrong_ones(queue, other, i);
+        CHECK(clReleaseMemObject(other));
+    }
+    CHECK(clFinish(queue));
+    while (called < BLOCKS)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    printf("%d wrong\n", wrong);
+}
+
+static void callbacks(void)
+{
+    release_in_callbacks();
+}
+
+static void beyond(void)
+{
+    cl_command_queue queue = make_queue(0);
+    cl_mem block = make_block(BYTES - sizeof(int));
+    launch(queue, block, 1, 0, NULL, NULL);
+    CHECK(clReleaseMemObject(block));
+    CHECK(clFinish(queue));
+}
+
+static void callbacks_late(void)
+{
+    CHECK(clReleaseCommandQueue(make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)));
+    release_in_callbacks();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -583,6 +640,9 @@ int main(int argc, char **argv)
                  {"contexts", contexts},
                  {"out-of-memory", out_of_memory},
                  {"churn", churn},
+                 {"beyond", beyond},
+                 {"callbacks", callbacks},
+                 {"callbacks-late", callbacks_late},
                  {"threads", threads}};
     set_up();
     for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
