@@ -20,10 +20,12 @@ WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst 
 SUITES    := $(sort $(wildcard suites/*.json))
 TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
-KERNEL_TEXTS := device_heap isosurface stall
+KERNEL_TEXTS := device_heap isosurface stall view
 KERNEL_device_heap := strategies/device_heap/heap_layout.h strategies/device_heap/index.kernel strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
 KERNEL_isosurface := strategies/device_heap/heap_layout.h bench/experiment/isosurface.kernel
 KERNEL_stall := strategies/device_heap/heap_layout.h bench/experiment/stall.kernel
+# The script of a page is embedded in the same way.
+KERNEL_view := bench/view/view.js
 
 # The build leaves out the APIs whose headers are missing; `gamut list devices` names them and what to install.
 have_header = $(shell echo '\#include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)

@@ -15,6 +15,7 @@
     X(replay)                                                                                      \
     X(fit)                                                                                         \
     X(advise)                                                                                      \
+    X(view)                                                                                        \
     X(plan)                                                                                        \
     X(compare)                                                                                     \
     X(history)                                                                                     \

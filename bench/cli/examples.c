@@ -53,6 +53,10 @@ const struct example examples[] = {
     {"advise", "gamut advise my.trace", "which allocator settings would hold less memory"},
     {"advise", "gamut advise my.trace --current vmm --format md", "compared with another setting"},
 
+    {"view", "gamut view my.trace -o my.html", "its blocks over time, and three address maps"},
+    {"view", "gamut view my.trace -s recorded,tlsf --from 1000 --to 2000 -o part.html",
+     "a thousand events under its own allocator and another"},
+
     {"plan", "gamut plan stencil", "a program with its memory written out"},
     {"plan", "gamut plan srad -m all rows=502 cols=458 steps=100",
      "what each merge set does to its memory"},

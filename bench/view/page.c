@@ -1,0 +1,274 @@
+#include "view/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "report/html.h"
+#include "report/page.h"
+
+/* What the report's style sheet lacks. */
+static const char *const style[] = {
+    "main{max-width:1600px}header,footer{max-width:1600px}",
+    "#bar{display:flex;flex-wrap:wrap;gap:8px 14px;align-items:center;font-size:.9rem}",
+    "#bar button,#bar select,#bar "
+    "input{font:inherit;color:var(--ink);background:var(--card);border:1px solid var(--line);"
+    "border-radius:6px;padding:4px 9px;min-height:32px}",
+    "#bar button:focus-visible,#bar select:focus-visible,#bar "
+    "input:focus-visible,canvas:focus-visible{outline:2px solid var(--good)}",
+    "#bar label{display:inline-flex;gap:5px;align-items:center}",
+    "#bar fieldset{border:0;padding:0;margin:0;display:flex;flex-wrap:wrap;gap:4px 12px}",
+    ".panel{position:relative;margin:12px 0 0}.panel h3{font-size:.95rem;margin:0 0 2px}",
+    ".panel h3 small{font-weight:400;color:var(--soft)}",
+    "canvas{display:block;width:100%;touch-action:pan-y;cursor:crosshair}",
+    "#tip{position:fixed;z-index:9;pointer-events:none;background:var(--card);border:1px solid "
+    "var(--line);border-radius:8px;"
+    "padding:8px 11px;font-size:.83rem;line-height:1.45;max-width:min(420px,92vw);box-shadow:0 4px "
+    "18px rgba(0,0,0,.25);"
+    "overflow-wrap:anywhere;white-space:pre-line}",
+    "#legend{display:flex;flex-wrap:wrap;gap:2px 14px;font-size:.83rem;margin-top:8px}",
+    "#legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:5px}",
+    "#legend span{overflow-wrap:anywhere}#said{font-size:.88rem;min-height:1.5em;margin:.5rem 0 0}",
+    "svg.still{width:100%;height:auto}svg.still text{font-size:11px;fill:var(--soft)}",
+    "td.site{white-space:normal;overflow-wrap:anywhere;min-width:14em}",
+    NULL,
+};
+
+static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                      "#e69f00", "#56b4e9", "#7f7f7f", "#882255"};
+enum { COLOURS = sizeof colours / sizeof *colours, STILL_COLUMNS = 400, SITES_MOST = 20 };
+
+const struct view_bucket *view_peak(const struct view_history *h)
+{
+    const struct view_level *top = &h->summary.levels[h->summary.level_count - 1];
+    const struct view_bucket *peak = &top->buckets[0];
+    for (uint32_t i = 1; i < top->count; i++)
+        peak = top->buckets[i].requested > peak->requested ? &top->buckets[i] : peak;
+    return peak;
+}
+
+void view_page_begin(FILE *out, const struct view_options *o, const struct view_history *h)
+{
+    const struct trace_info *info = trace_reader_info(h->reader);
+    char bytes[32];
+    html_print(out,
+               "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+               "<title>%s: memory over time</title>\n<style>\n",
+               o->name);
+    for (const char *const *line = page_style; *line; line++)
+        fprintf(out, "%s\n", *line);
+    for (const char *const *line = style; *line; line++)
+        fprintf(out, "%s\n", *line);
+    html_print(out, "</style>\n</head>\n<body>\n<header><h1>%s: memory over time</h1>\n", o->name);
+    html_print(out,
+               "<p class=\"soft\">%s%s%s%s%s. At the peak, event %zu, %s are requested at once.",
+               *info->source ? info->source : "A trace", *info->application ? ", " : "",
+               info->application, *info->device ? ", " : "", info->device, (size_t)view_peak(h)->at,
+               text_bytes(bytes, view_peak(h)->requested));
+    fputs("</p></header>\n<main>\n<section id=\"live\" hidden></section>\n", out);
+}
+
+/* ---- the picture ---- */
+
+enum { LEFT = 70, TOP = 14, WIDE = 900, HIGH = 260 };
+
+/* A line through the most of each column. */
+static void print_line(FILE *out, const struct view_level *level, const uint64_t *values,
+                       uint64_t most, const char *colour, const char *fill)
+{
+    html_print(out, "<polyline fill=\"%s\" stroke=\"%s\" stroke-width=\"1.5\" points=\"", fill,
+               colour);
+    const uint32_t columns = level->count < STILL_COLUMNS ? level->count : STILL_COLUMNS;
+    const bool is_filled = *fill != 'n';
+    if (is_filled)
+        fprintf(out, "%d,%d ", LEFT, TOP + HIGH);
+    for (uint32_t c = 0; c < columns; c++) {
+        uint64_t highest = 0;
+        const uint64_t begin = (uint64_t)level->count * c / columns;
+        const uint64_t end = (uint64_t)level->count * (c + 1) / columns;
+        for (uint64_t i = begin; i < end; i++) {
+            const uint64_t value = values ? values[i] : level->buckets[i].requested;
+            highest = value > highest ? value : highest;
+        }
+        const double y = TOP + HIGH * (1 - (double)highest / (double)most);
+        fprintf(out, "%.1f,%.1f %.1f,%.1f ", LEFT + (double)WIDE * c / columns, y,
+                LEFT + (double)WIDE * (c + 1) / columns, y);
+    }
+    if (is_filled)
+        fprintf(out, "%d,%d", LEFT + WIDE, TOP + HIGH);
+    fputs("\"/>\n", out);
+}
+
+static uint64_t most_reserved(const struct view_level *top, const uint64_t *values)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < top->count; i++)
+        most = values[i] > most ? values[i] : most;
+    return most;
+}
+
+static void print_axes(FILE *out, const struct view_history *h, uint64_t most)
+{
+    char bytes[32];
+    for (int i = 0; i <= 4; i++) {
+        const int y = TOP + HIGH - HIGH * i / 4;
+        fprintf(out, "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"var(--line)\"/>\n",
+                LEFT, LEFT + WIDE, y, y);
+        html_print(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6, y + 4,
+                   text_bytes(bytes, (uint64_t)((double)most * i / 4)));
+        html_print(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s%.0f</text>\n",
+                   LEFT + WIDE * i / 4, TOP + HIGH + 16,
+                   i == 4 ? "end"
+                   : i    ? "middle"
+                          : "start",
+                   i ? "" : "event ", h->first + (double)(h->last - h->first) * i / 4);
+    }
+}
+
+void view_page_picture(FILE *out, const struct view_options *o, const struct view_history *h,
+                       const struct view_strategy *strategies, const struct view_result *results)
+{
+    const unsigned l = h->summary.level_count - 1;
+    const struct view_level *top = &h->summary.levels[l];
+    const struct view_bucket *peak = view_peak(h);
+    uint64_t most = peak->requested;
+    for (size_t i = 0; i < o->strategy_count; i++)
+        if (!*results[i].reason) {
+            const uint64_t reserved = most_reserved(top, strategies[i].summary.reserved[l]);
+            most = reserved > most ? reserved : most;
+        }
+    most = most ? most : 1;
+    html_print(out,
+               "<section id=\"still\"><h2>Bytes over the events of the trace</h2>\n"
+               "<div class=\"scroll\"><svg class=\"still\" viewBox=\"0 0 990 300\" role=\"img\" "
+               "aria-label=\"Requested and reserved bytes over the events\">\n");
+    print_axes(out, h, most);
+    print_line(out, top, NULL, most, "var(--soft)", "var(--stripe)");
+    for (size_t i = 0; i < o->strategy_count; i++)
+        if (!*results[i].reason)
+            print_line(out, top, strategies[i].summary.reserved[l], most, colours[i % COLOURS],
+                       "none");
+    const double x = LEFT + (double)WIDE * (peak->at - h->first) / ((double)h->last - h->first + 1);
+    fprintf(out,
+            "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"var(--bad)\" "
+            "stroke-dasharray=\"4 3\"/><text x=\"%.1f\" y=\"11\" "
+            "text-anchor=\"%s\">peak</text>\n</svg></div>\n<p>",
+            x, x, TOP, TOP + HIGH, x, x > LEFT + WIDE / 2 ? "end" : "start");
+    fputs("The filled area is what the application requested. The lines are what the driver gave:",
+          out);
+    for (size_t i = 0; i < o->strategy_count; i++)
+        if (!*results[i].reason) {
+            char bytes[32];
+            html_print(out, " <b style=\"color:%s\">%s</b> %s at most.", colours[i % COLOURS],
+                       o->strategies[i],
+                       text_bytes(bytes, most_reserved(top, strategies[i].summary.reserved[l])));
+        }
+    fputs(
+        "</p>\n<noscript><p class=\"soft\">With scripts on, this page shows each block, and where "
+        "each strategy put it.</p></noscript></section>\n",
+        out);
+}
+
+/* ---- the peak ---- */
+
+struct holder {
+    uint64_t bytes, blocks, largest;
+    unsigned name;
+};
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct holder *a = left, *b = right;
+    return a->bytes != b->bytes ? a->bytes < b->bytes ? 1 : -1
+                                : (a->name > b->name) - (a->name < b->name);
+}
+
+static void print_holder(FILE *out, const struct view_history *h, const struct holder *holder,
+                         uint64_t all)
+{
+    char bytes[32], largest[32];
+    const char *site = trace_name_of(h->reader, holder->name);
+    html_print(
+        out,
+        "<tr><td class=\"n\">%s</td><td class=\"n\">%.1f&nbsp;%%</td><td class=\"n\">%zu</td>"
+        "<td class=\"n\">%s</td><td class=\"site\">%s</td></tr>\n",
+        text_bytes(bytes, holder->bytes), all ? 100.0 * (double)holder->bytes / (double)all : 0,
+        (size_t)holder->blocks, text_bytes(largest, holder->largest),
+        *site ? site : "(the trace has no site)");
+}
+
+void view_page_peak(FILE *out, const struct view_history *h)
+{
+    struct holder *sites = must_alloc((h->name_count + 1) * sizeof *sites), rest = {0};
+    const struct view_bucket *peak = view_peak(h);
+    unsigned count = 0, shown;
+    char bytes[32];
+    for (unsigned i = 0; i < h->blocks.count; i++) {
+        const struct view_block *b = &h->blocks.items[i];
+        if (b->born > peak->at || b->died <= peak->at)
+            continue;
+        struct holder *site = &sites[b->name];
+        site->bytes += b->bytes;
+        site->blocks++;
+        site->largest = b->bytes > site->largest ? b->bytes : site->largest;
+        site->name = b->name;
+    }
+    for (unsigned i = 0; i < h->name_count; i++)
+        if (sites[i].blocks)
+            sites[count++] = sites[i];
+    qsort(sites, count, sizeof *sites, by_bytes);
+    shown = count > SITES_MOST + 1 ? SITES_MOST : count;
+    html_print(out,
+               "<section id=\"peak\"><h2>Who holds what at the peak</h2>\n<p class=\"about\">After "
+               "event %zu, %s are requested at once.</p>\n<div class=\"scroll\"><table><thead><tr>"
+               "<th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\" "
+               "class=\"n\">share</th><th scope=\"col\" "
+               "class=\"n\">blocks</th><th scope=\"col\" class=\"n\">largest</th><th "
+               "scope=\"col\">site</th></tr></thead><tbody>\n",
+               (size_t)peak->at, text_bytes(bytes, peak->requested));
+    for (unsigned i = 0; i < count; i++) {
+        if (i < shown)
+            print_holder(out, h, &sites[i], peak->requested);
+        rest.bytes += i < shown ? 0 : sites[i].bytes;
+        rest.blocks += i < shown ? 0 : sites[i].blocks;
+    }
+    if (rest.blocks)
+        html_print(out,
+                   "<tr><td class=\"n\">%s</td><td class=\"n\">%.1f&nbsp;%%</td><td "
+                   "class=\"n\">%zu</td><td></td>"
+                   "<td class=\"site\">%zu other sites</td></tr>\n",
+                   text_bytes(bytes, rest.bytes),
+                   100.0 * (double)rest.bytes / (double)peak->requested, (size_t)rest.blocks,
+                   (size_t)(count - shown));
+    fputs("</tbody></table></div></section>\n", out);
+    free(sites);
+}
+
+/* ---- the end ---- */
+
+void view_page_end(FILE *out, const struct view_options *o, const struct view_history *h,
+                   const struct view_result *results)
+{
+    html_print(
+        out,
+        "<section id=\"how\"><h2>How to read this page</h2>\n<p class=\"about\">The page has all "
+        "%zu blocks of the events %zu to %zu. Each column of a picture shows one moment: the one "
+        "of "
+        "its events at which most was requested, so no peak is lost at any zoom. At a wide zoom "
+        "the largest blocks are drawn one by one, and the rest is drawn as one band, “others”. "
+        "Zoom in, and these come apart, down to one event.</p>\n",
+        (size_t)h->blocks.count, (size_t)h->first, (size_t)h->last);
+    fputs(
+        "<p class=\"about\">An address map has a strategy's addresses on one axis. Memory that the "
+        "driver gave is grey where no block lies in it. Drivers' handles need not be addresses, so "
+        "memories "
+        "are placed where there is room; offsets within one are true.</p>\n",
+        out);
+    for (size_t i = 0; i < o->strategy_count; i++)
+        if (*results[i].reason)
+            html_print(out, "<p class=\"about\"><b>%s</b> is not in the page: %s</p>\n",
+                       o->strategies[i], results[i].reason);
+    fputs("</section>\n</main>\n", out);
+}
