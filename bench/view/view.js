@@ -91,7 +91,7 @@ const view = { from: data.first, to: last, colour: data.has_sites ? "site" : "si
 let phases = { moment: [], name: [] };
 let top = null;  // the coarsest summary, with the peak
 let shown = null; // the blocks that are drawn
-let frame = 0;
+let frame = 0, timer = 0;
 const peak = { at: data.first, bytes: 0 };
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -416,7 +416,9 @@ function finish(panel) {
 }
 
 function draw() {
-  frame = 0;
+  cancelAnimationFrame(frame);
+  clearTimeout(timer);
+  frame = timer = 0;
   const start = performance.now(), got = fetchWindow();
   if (got.waiting) {
     document.documentElement.dataset.state = "reading";
@@ -447,7 +449,9 @@ function draw() {
 }
 function schedule() {
   document.documentElement.dataset.state = "waiting";
-  if (!frame) frame = requestAnimationFrame(draw);
+  if (frame) return;
+  frame = requestAnimationFrame(draw);
+  timer = setTimeout(draw, 200); // where nobody looks there are no frames
 }
 function fail(error) {
   byId("said").textContent = "The page could not be drawn: " + error;
