@@ -11,10 +11,14 @@ CUDA_PATH ?= /usr/local/cuda
 FLAVOUR ?= release
 
 VERSION   := 0.1.0
-GIT_REV   := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
-GIT_DIRTY := $(if $(shell git status --porcelain --untracked-files=no 2>/dev/null),1,0)
+# git writes the revision and its time into .revision when it archives a tree: an archive knows what it is of, but not whether it was
+# changed since. "": not known.
+REVISION  := $(or $(shell grep -sv Format .revision),$(shell git log -1 --format='%H %ct' 2>/dev/null))
+GIT_REV   := $(shell echo $(word 1,$(REVISION)) | cut -c 1-12)
+GIT_DIRTY := $(if $(shell grep -s Format .revision),$(if $(REVISION),$(if $(shell git status --porcelain --untracked-files=no),1,0)))
 # The manual's date: that of the revision, or of SOURCE_DATE_EPOCH where a packager sets it. "": neither is known.
-SOURCE_DATE := $(if $(SOURCE_DATE_EPOCH),$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%Y-%m-%d),$(shell git log -1 --format=%cs 2>/dev/null))
+SOURCE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(word 2,$(REVISION)))
+SOURCE_DATE := $(if $(SOURCE_EPOCH),$(shell date -u -d @$(SOURCE_EPOCH) +%Y-%m-%d))
 WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst %/,%,$(dir $(w))))))
 
 SUITES    := $(sort $(wildcard suites/*.json))
@@ -38,10 +42,12 @@ JANSSON     ?= $(call archive_or,jansson)
 ZLIB        ?= $(call archive_or,z)
 ZSTD        ?= $(call archive_or,zstd)
 
+# Objects name files as the tree does, wherever it stands and is built: two builds of one tree are the same bytes.
+PLACES   := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(BUILD)/=build/
 CPPFLAGS += -D_GNU_SOURCE -I. -Ibench -Istrategies -Iworkloads
-CFLAGS   += -std=c11 $(OPT) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -fPIC -fvisibility=hidden -MMD -MP
+CFLAGS   += -std=c11 $(OPT) $(PLACES) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -fPIC -fvisibility=hidden -MMD -MP
 # Kernels are generated C: products and sums must not be contracted, and nothing needs errno or traps.
-KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
+KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) $(PLACES) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
 KERNEL_OPT ?= -O3
 LDLIBS   += $(JANSSON) $(ZLIB) $(ZSTD) -lm -ldl -lpthread
 
@@ -73,7 +79,7 @@ endif
 
 LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(filter-out bench/capture/% bench/serve/%,$(sort $(shell find bench strategies workloads -name '*.c'))))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
-EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(wildcard bench/program/*.c)) $(wildcard bench/base/*.c))
+EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(sort $(wildcard bench/program/*.c bench/base/*.c))))
 # A test stands in the room of tests/ that has the name of the room it tests.
 TEST_FILES := $(filter-out tests/capture/apps/% tests/serve/apps/%,$(sort $(shell find tests -name '*.c')))
 # Applications that tests record.
@@ -86,10 +92,10 @@ BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
 TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
 
 # What serves an application is a shared object too, which has all that it needs of gamut inside: the core, and the doors of an API.
-SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/cuda% bench/serve/preload% bench/serve/opencl%,$(wildcard bench/serve/*.c)))
+SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/cuda% bench/serve/preload% bench/serve/opencl%,$(sort $(wildcard bench/serve/*.c))))
 SERVE_CUDA := $(BUILD)/bench/serve/doors.o $(BUILD)/bench/serve/cuda_servers.o
-SERVE_PRELOAD := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/serve/preload*.c)) $(BUILD)/bench/serve/cuda_servers.o
-SERVE_OPENCL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/serve/opencl*.c)) $(BUILD)/bench/capture/layer_opencl.o $(BUILD)/bench/capture/front_opencl.o
+SERVE_PRELOAD := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard bench/serve/preload*.c))) $(BUILD)/bench/serve/cuda_servers.o
+SERVE_OPENCL := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard bench/serve/opencl*.c))) $(BUILD)/bench/capture/layer_opencl.o $(BUILD)/bench/capture/front_opencl.o
 ifeq ($(WITH_CUDA),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_alloc.so
 TEST_APPS += $(BUILD)/tests/serve/apps/app_serve
@@ -154,7 +160,7 @@ $(BUILD)/sources: FORCE
 
 $(BUILD)/libgamut.a: $(LIB_OBJECTS) $(BUILD)/sources
 	@rm -f $@
-	$(Q)ar qcs $@ $(LIB_OBJECTS)
+	$(Q)ar qcsD $@ $(LIB_OBJECTS)
 
 # Objects are made again when the flags are others.
 FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(KERNEL_CFLAGS)
@@ -167,7 +173,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 REV_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl GAMUT_GIT_REV bench --include=*.c 2>/dev/null))
-$(REV_OBJECTS): CPPFLAGS += -DGAMUT_VERSION='"$(VERSION)"' -DGAMUT_GIT_REV='"$(GIT_REV)"' -DGAMUT_GIT_DIRTY=$(GIT_DIRTY) -DGAMUT_BUILD='"$(FLAVOUR)"' -DGAMUT_CFLAGS='"$(OPT)"'
+$(REV_OBJECTS): CPPFLAGS += -DGAMUT_VERSION='"$(VERSION)"' -DGAMUT_GIT_REV='"$(GIT_REV)"' $(if $(GIT_DIRTY),-DGAMUT_GIT_DIRTY=$(GIT_DIRTY)) -DGAMUT_BUILD='"$(FLAVOUR)"' -DGAMUT_CFLAGS='"$(OPT)"'
 $(REV_OBJECTS): $(BUILD)/revision
 $(BUILD)/bench/cli/cmd_man.o: CPPFLAGS += -DGAMUT_SOURCE_DATE='"$(SOURCE_DATE)"'
 $(BUILD)/bench/cli/cmd_man.o: $(BUILD)/revision
