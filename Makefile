@@ -306,6 +306,9 @@ plots: $(BUILD)/gamut ## draw the charts of the newest result again
 SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
+# Files that people or other programs read, and that the manual names.
+DOCS = LICENSE README.md
+SHARED_DATA = $(wildcard results/schema/*.json) workloads/thesis/appendix_b.csv
 # The libraries that `gamut record` puts into applications stand where it looks for them. No folder of Python's own is the same in all
 # environments: PYTHONPATH names lib/gamut/python.
 LIBRARIES = $(DESTDIR)$(PREFIX)/lib/gamut
@@ -322,11 +325,13 @@ install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## install gamut, its libraries, ma
 	$(Q)$(if $(CAPTURE_LIBRARIES),install -m 755 $(CAPTURE_LIBRARIES) $(LIBRARIES))
 	$(Q)install -D -m 644 bench/serve/gamut.py $(LIBRARIES)/python/gamut.py
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
+	$(Q)install -D -m 644 -t $(SHARE)/doc/gamut $(DOCS)
+	$(Q)$(foreach f,$(SHARED_DATA),install -D -m 644 $(f) $(SHARE)/gamut/$(f);)
 	$(Q)$(foreach s,$(TRACE_SUITES),install -m 644 $(s)/*.trace $(SHARE)/gamut/$(s);)
 
 uninstall: ## remove what install put below PREFIX
 	rm -f $(INSTALLED)
-	rm -rf $(SHARE)/gamut $(LIBRARIES)
+	rm -rf $(SHARE)/gamut $(SHARE)/doc/gamut $(LIBRARIES)
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-thread

@@ -26,11 +26,14 @@ installed=$dir/dest/opt/it/bin/gamut
 share=$dir/dest/opt/it/share
 cmp -s "$gamut" "$installed" || fail "the binary is another one"
 [ -s "$dir/dest/opt/it/lib/gamut/python/gamut.py" ] || fail "no lib/gamut/python/gamut.py"
-for file in man/man1/gamut.1 bash-completion/completions/gamut zsh/site-functions/_gamut gamut/plots/rows.gp; do
+for file in man/man1/gamut.1 bash-completion/completions/gamut zsh/site-functions/_gamut gamut/plots/rows.gp \
+    doc/gamut/LICENSE doc/gamut/README.md gamut/workloads/thesis/appendix_b.csv; do
     [ -s "$share/$file" ] || fail "no share/$file"
 done
 [ "$(cd "$share/gamut/plots" && ls)" = "$(cd "$here/plots" && ls ./*.gp | sed 's|.*/||')" ] ||
     fail "the scripts of the charts are not all there"
+
+[ "$(cd "$share/gamut/results/schema" && ls)" = "$(cd "$here/results/schema" && ls)" ] || fail "the schemas are not all there"
 
 # It works there, away from the tree, also behind a link.
 cd "$dir" || exit 1
@@ -59,6 +62,9 @@ for api in opencl cuda; do
     "$installed" record -o no.trace -- sh -c 'readlink -f "$OPENCL_LAYERS" "$CUDA_INJECTION64_PATH"' >out 2>/dev/null
     grep -q "^$(readlink -f "$dir/dest/opt/it/lib/gamut/$library")\$" out || fail "record does not use lib/gamut/$library: $(cat out)"
 done
+
+# The files that the manual names are there.
+"$installed" plan --published "$share/gamut/workloads/thesis/appendix_b.csv" >out 2>err || { cat err >&2; fail "plan --published"; }
 
 # Without its scripts it says where it looked.
 mkdir alone && cp "$installed" alone/gamut
