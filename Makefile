@@ -120,7 +120,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup setup-apps test test-apps tests check bench bench-self smoke regress plots fuzz sanitize thread install uninstall clean help
+.PHONY: FORCE all setup setup-apps test test-apps tests check bench bench-self smoke regress plots fuzz sanitize thread dist test-release install uninstall clean help
 all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -301,6 +301,18 @@ bench-self: all $(BENCHES) ## measure what gamut itself costs
 
 plots: $(BUILD)/gamut ## draw the charts of the newest result again
 	@BUILD=$(BUILD) scripts/plots
+
+# Of one revision it is always the same bytes: file times are the revision's.
+DIST = gamut-$(VERSION)
+dist: ## pack the committed tree into build/gamut-VERSION.tar.gz, which builds and tests without git
+	@[ -z "$$(git status --porcelain --untracked-files=no)" ] || { echo "dist: the tree has changes: commit or undo them, so that the archive is of a revision" >&2; exit 1; }
+	@mkdir -p $(BUILD)
+	$(Q)git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar HEAD
+	$(Q)gzip -9nf $(BUILD)/$(DIST).tar
+	@echo $(BUILD)/$(DIST).tar.gz
+
+test-release: all ## unpack what dist packs elsewhere, without git: it builds the same bytes as this tree, and passes tests
+	@BUILD=$(abspath $(BUILD)) tests/scripts/check_release.sh
 
 # The binary contains programs, kernels and suites, and prints the manual and the completions.
 SHARE = $(DESTDIR)$(PREFIX)/share
