@@ -60,7 +60,7 @@ const struct command command_report = {
     .flags = flags,
     .notes = "The report is a folder: the page index.html, charts/ with the charts and their\n"
              "data, and data/ with copies of the result files. Send the whole folder. The\n"
-             "page needs no scripts and no network. Its name goes to stdout. Charts need\n"
-             "gnuplot.\n",
+             "page needs no network, and can be read with scripts off. Its name goes to\n"
+             "stdout. Charts need gnuplot.\n",
     .run = report_command,
 };

@@ -85,12 +85,14 @@ void section_failures(const struct page *page, const struct page_file *file)
 void section_table(const struct page *page, const struct page_file *file)
 {
     struct text_grid grid = table_grid_of(file->root, SHAPE_PLAIN);
-    struct page_capture verdict;
+    struct page_capture model;
     if (grid.row_count) {
         page_section(page, file, "table", "All cases", NULL);
-        table_print_verdict(file->root, page_capture(&verdict));
-        page_captured(&verdict, "<p class=\"about\">", "</p>\n", page->out);
-        page_grid(page->out, &grid, OPEN_ROWS, grid.row_count, "rows");
+        table_print_model(file->root, page_capture(&model));
+        page_captured(&model, "<p class=\"about\">", "</p>\n", page->out);
+        page_grid(
+            page->out, &grid,
+            &(struct page_rows){.open = OPEN_ROWS, .what = "rows", .can_sort = true, .file = file});
         fputs("</section>\n", page->out);
     }
     text_grid_free(&grid);

@@ -13,8 +13,8 @@
 #include "record/table/atlas_table.h"
 #include "report/sections.h"
 
-/* With more cases bars are too thin to see and gnuplot is slow. */
-enum { CASES_MOST = 2000, SAMPLES_MOST = 3 };
+/* CASES_MOST: with more, marks are too small to see and gnuplot is slow. */
+enum { CASES_MOST = 2000, PROGRAMS_MOST = 3 };
 
 struct drawing {
     const struct page *page;
@@ -24,6 +24,17 @@ struct drawing {
     size_t made; /* figures so far */
     bool no_gnuplot;
 };
+
+/* Makes the folder of a file's charts, and adds its path to `folder`. */
+static struct drawing begin_drawing(const struct page *page, const struct page_file *file,
+                                    struct text *folder)
+{
+    text_add(folder, "%s/charts", page->work);
+    mkdir(folder->data, 0777); /* if this fails, each chart reports it */
+    if (page->file_count > 1)
+        text_add(folder, "/%s", file->id);
+    return (struct drawing){.page = page, .file = file, .folder = folder->data, .out = page->out};
+}
 
 /* Links to the files of a chart. `made`: their common path. */
 static void print_links(const struct drawing *drawing, const char *made)
@@ -157,75 +168,122 @@ static void draw_all(struct drawing *drawing, const struct chart *chart, const c
     free(subjects);
 }
 
-/* The most memory that a case of the subject held, over its lower bound. */
-static double excess_of(const struct chart_subject *of)
+/* Does the page show the same as a table? */
+static bool is_table(const struct chart *chart)
 {
-    double excess = 0;
-    const json_t *one_case;
-    for (size_t i = 0; (one_case = case_next(of, &i));) {
-        const double over = case_peak(one_case, "peak_reserved_bytes") /
-                            case_peak(one_case, "live_lower_bound_bytes");
-        excess = fmax(excess, isfinite(over) ? over : 0);
-    }
-    return excess;
+    return chart == &chart_matrix || chart == &chart_matrix_memory;
 }
 
-/* Draws the subjects with the most excess, the largest first, and returns how many it drew. */
-static size_t draw_largest(struct drawing *drawing, const struct chart *chart,
-                           const struct chart_subject *subjects, size_t count)
-{
-    const size_t made_before = drawing->made;
-    double *excess = must_alloc((count + 1) * sizeof *excess);
-    for (size_t i = 0; i < count; i++)
-        excess[i] = excess_of(&subjects[i]);
-    for (size_t tried = 0; tried < count && !drawing->no_gnuplot; tried++) {
-        size_t largest = 0;
-        for (size_t i = 1; i < count; i++)
-            largest = excess[i] > excess[largest] ? i : largest;
-        if (drawing->made - made_before == SAMPLES_MOST)
-            break;
-        draw_subject(drawing, chart, &subjects[largest]);
-        excess[largest] = -1;
-    }
-    free(excess);
-    return drawing->made - made_before;
-}
-
-/* Draws a few pictures of a chart that would have too many, folded. */
-static void draw_samples(struct drawing *drawing, const struct chart *chart, const char *device)
-{
-    FILE *out = drawing->out;
-    struct chart_subject *subjects;
-    char *figures = NULL;
-    size_t length;
-    const size_t count = chart_subjects(chart, drawing->file->root, device, &subjects);
-    drawing->out = open_memstream(&figures, &length);
-    const size_t made = draw_largest(drawing, chart, subjects, count);
-    fclose(drawing->out);
-    drawing->out = out;
-    if (made) {
-        html_print(out, "<details><summary>%s", chart->help);
-        if (made < count)
-            html_print(out, ": the %zu of %zu with the most memory over the lower bound", made,
-                       count);
-        fputs("</summary>\n", out);
-        if (made < count)
-            html_print(out, "<p class=\"about\">gamut plot --chart %s draws all.</p>\n",
-                       chart->name);
-        fwrite(figures, 1, length, out);
-        fputs("</details>\n", out);
-    }
-    free(figures);
-    free(subjects);
-}
-
-/* Draws every chart of a device. */
+/* Draws the charts of a device that show all its cases. */
 static void draw_device(struct drawing *drawing, const char *device)
 {
     const struct chart *chart;
     for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
-        (chart->on_request ? draw_samples : draw_all)(drawing, chart, device);
+        if (!chart->on_request && !is_table(chart))
+            draw_all(drawing, chart, device);
 }
+
+/* ---- programs in detail ---------------------------------------------------------------------- */
+
+/* The bytes that a run of the case asked for, all requests added up. Where its timeline is thinned, or is
+ * missing, at least the bytes of its peak. */
+static double bytes_asked_for(const json_t *one_case)
+{
+    const json_t *requested = json_object_get(
+        json_object_get(json_object_get(one_case, "memory"), "timeline"), "requested_bytes");
+    double sum = 0, before = 0;
+    for (size_t i = 0; i < json_array_size(requested); i++) {
+        const double now = json_number_value(json_array_get(requested, i));
+        sum += fmax(now - before, 0);
+        before = now;
+    }
+    return fmax(sum, case_peak(one_case, "peak_requested_bytes"));
+}
+
+/* The most of the subject's cases: what merging does not take away. */
+static double traffic_of(const struct chart_subject *of)
+{
+    const json_t *one_case;
+    double most = 0;
+    for (size_t i = 0; (one_case = case_next(of, &i));)
+        most = fmax(most, bytes_asked_for(one_case));
+    return most;
+}
+
+/* Draws all charts of one program, folded under its name. Returns whether there was any. */
+static bool draw_program(struct drawing *drawing, const struct chart_subject *of)
+{
+    FILE *out = drawing->out;
+    const struct chart *chart;
+    const size_t made_before = drawing->made;
+    char *figures = NULL, size[32];
+    size_t length;
+    drawing->out = open_memstream(&figures, &length);
+    for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
+        if (chart->on_request)
+            draw_subject(drawing, chart, of);
+    fclose(drawing->out);
+    drawing->out = out;
+    const bool is_any = drawing->made > made_before;
+    if (is_any) {
+        html_print(out, "<details><summary>%s %s on %s: asks for %s in a run</summary>\n",
+                   of->workload, of->dataset, of->device,
+                   text_bytes(size, (uint64_t)traffic_of(of)));
+        fwrite(figures, 1, length, out);
+        fputs("</details>\n", out);
+    }
+    free(figures);
+    return is_any;
+}
+
+/* Draws the programs of a device that ask for the most bytes, the largest first. Returns how many. */
+static size_t draw_programs(struct drawing *drawing, const char *device)
+{
+    struct chart_subject *subjects;
+    const size_t count =
+        chart_subjects(&chart_memory_timeline, drawing->file->root, device, &subjects);
+    double *traffic = must_alloc((count + 1) * sizeof *traffic);
+    size_t drawn = 0;
+    for (size_t i = 0; i < count; i++)
+        traffic[i] = traffic_of(&subjects[i]);
+    for (size_t tried = 0; tried < count && drawn < PROGRAMS_MOST && !drawing->no_gnuplot;
+         tried++) {
+        size_t largest = 0;
+        for (size_t i = 1; i < count; i++)
+            largest = traffic[i] > traffic[largest] ? i : largest;
+        drawn += draw_program(drawing, &subjects[largest]);
+        traffic[largest] = -1;
+    }
+    free(traffic);
+    free(subjects);
+    return drawn;
+}
+
+void section_details(const struct page *page, const struct page_file *file)
+{
+    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
+    char *programs = NULL;
+    size_t length, drawn = 0;
+    struct text folder = {0};
+    if (json_array_size(json_object_get(file->root, "cases")) > CASES_MOST)
+        return;
+    struct drawing drawing = begin_drawing(page, file, &folder);
+    drawing.out = open_memstream(&programs, &length);
+    for (size_t d = 0; d < json_array_size(devices); d++)
+        drawn += draw_programs(&drawing, tree_get_text(json_array_get(devices, d), "id"));
+    fclose(drawing.out);
+    if (drawn) {
+        page_section(page, file, "details", "Programs in detail",
+                     "On each device the programs that ask for the most bytes in a run. gamut plot "
+                     "--chart memory_timeline draws the others, and so for the other charts.");
+        fwrite(programs, 1, length, page->out);
+        fputs("</section>\n", page->out);
+    }
+    free(programs);
+    text_free(&folder);
+}
+
+/* ---- all devices ----------------------------------------------------------------------------- */
 
 /* Prints the atlas of each device in numbers. */
 static void print_atlases(const struct page *page, const json_t *root)
@@ -254,14 +312,9 @@ void section_charts(const struct page *page, const struct page_file *file)
     const size_t atlases = json_array_size(json_object_get(file->root, "atlas"));
     const size_t experiments = json_array_size(json_object_get(file->root, "experiments"));
     struct text folder = {0};
-    struct drawing drawing = {.page = page, .file = file, .out = page->out};
     if (!cases && !atlases && !experiments)
         return;
-    text_add(&folder, "%s/charts", page->work);
-    mkdir(folder.data, 0777); /* if this fails, each chart reports it */
-    if (page->file_count > 1)
-        text_add(&folder, "/%s", file->id);
-    drawing.folder = folder.data;
+    struct drawing drawing = begin_drawing(page, file, &folder);
     page_section(page, file, "charts", "Charts", NULL);
     if (cases > CASES_MOST)
         html_print(page->out,

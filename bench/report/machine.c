@@ -1,113 +1,10 @@
-/* The sections about the run itself: tiles with the main figures, facts about machine and run, and
- * the commands that repeat it. */
-#include <ctype.h>
+/* The sections about the run itself: facts about machine and run, and the commands that repeat it. */
 #include <math.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/tree.h"
-#include "record/result/answer.h"
-#include "record/result/case_tree.h"
 #include "report/sections.h"
-
-/* ---- tiles ---------------------------------------------------------------------------------- */
-
-static void print_tile(FILE *out, const char *figure, const char *of)
-{
-    html_print(out, "<div class=\"tile\"><b>%s</b><span>%s</span></div>\n", figure, of);
-}
-
-/* Without times the configuration with the least memory is the first. */
-static void print_least(FILE *out, const json_t *device)
-{
-    const json_t *least = json_array_get(json_object_get(device, "ranking"), 0);
-    const double over = tree_get_number(least, "memory_over_bound");
-    if (isnan(over))
-        return;
-    struct text figure = {0}, of = {0};
-    text_add(&figure, "%.2f×", over);
-    text_add(&of, "the lower bound in held memory: %s on %s", tree_get_text(least, "name"),
-             tree_get_text(device, "device"));
-    print_tile(out, figure.data, of.data);
-    text_free(&figure);
-    text_free(&of);
-}
-
-/* Prints the fastest configuration of a device, unless it is what ratios are over. */
-static void print_fastest(FILE *out, const json_t *device)
-{
-    const json_t *fastest = json_array_get(json_object_get(device, "ranking"), 0);
-    const double ratio = tree_get_number(json_object_get(fastest, "speedup"), "median");
-    if (!(tree_get_number(device, "rounds") > 0)) {
-        print_least(out, device);
-        return;
-    }
-    if (isnan(ratio) || json_is_true(json_object_get(fastest, "is_baseline")))
-        return;
-    struct text figure = {0}, of = {0};
-    text_add(&figure, "%.2f×", ratio);
-    text_add(&of, "as fast as %s: %s on %s", tree_get_text(device, "against"),
-             tree_get_text(fastest, "name"), tree_get_text(device, "device"));
-    print_tile(out, figure.data, of.data);
-    text_free(&figure);
-    text_free(&of);
-}
-
-static void print_sentences(FILE *out, const json_t *answer)
-{
-    const char *before = "<ul class=\"plain\">\n";
-    size_t i, j;
-    json_t *device, *sentence;
-    json_array_foreach((json_t *)answer, i, device)
-        json_array_foreach(json_object_get(device, "sentences"), j, sentence)
-    {
-        fputs(before, out);
-        html_print(out, "<li>%s</li>\n", json_string_value(sentence));
-        before = "";
-    }
-    fputs(*before ? "" : "</ul>\n", out);
-}
-
-void section_tiles(const struct page *page, const struct page_file *file)
-{
-    const json_t *run = json_object_get(file->root, "run");
-    const json_t *cases = json_object_get(file->root, "cases"), *each;
-    json_t *answer = answer_of(file->root, NULL);
-    const double duration = tree_get_number(run, "duration_ns");
-    size_t ok = 0, skipped = 0, i;
-    char figure[64], of[128];
-    json_array_foreach(cases, i, each)
-    {
-        ok += case_is_ok(each);
-        skipped += case_is_skipped(each);
-    }
-    fputs("<div class=\"tiles\">\n", page->out);
-    if (json_array_size(cases)) {
-        snprintf(figure, sizeof figure, "%zu of %zu", ok, json_array_size(cases));
-        snprintf(of, sizeof of, skipped ? "cases are ok, %zu were skipped" : "cases are ok",
-                 skipped);
-        print_tile(page->out, figure, of);
-    }
-    json_array_foreach(answer, i, each) print_fastest(page->out, each);
-    if (case_some_has_time(file->root, NULL)) {
-        text_count(figure, tree_get_number(run, "rounds"), "round");
-        snprintf(of, sizeof of, "a fresh process each%s",
-                 tree_get_number(run, "rounds") < 6 ? "; intervals need 6" : "");
-        print_tile(page->out, figure, of);
-    }
-    if (!isnan(duration)) {
-        if (duration < 120e9)
-            text_ns(figure, duration);
-        else
-            snprintf(figure, sizeof figure, "%.0f min", duration / 60e9);
-        snprintf(of, sizeof of, "of %s, %.10s", page_is_replay(file) ? "replaying" : "measuring",
-                 tree_get_text(run, "started_at"));
-        print_tile(page->out, figure, of);
-    }
-    fputs("</div>\n", page->out);
-    print_sentences(page->out, answer);
-    json_decref(answer);
-}
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
@@ -186,9 +83,13 @@ static void run_fact(FILE *out, const json_t *run)
 {
     struct text value = {0};
     char rounds[48];
+    const double minutes = tree_get_number(run, "duration_ns") / 60e9;
     text_add(&value, "%s, %s, seed %.0f, %s", tree_get_text(run, "started_at"),
              text_count(rounds, tree_get_number(run, "rounds"), "round"),
              tree_get_number(run, "seed"), tree_get_text(run, "status"));
+    if (!isnan(minutes))
+        text_add(&value, minutes < 2 ? ", took %.0f s" : ", took %.0f min",
+                 minutes < 2 ? 60 * minutes : minutes);
     print_fact(out, "run", &value);
 }
 
@@ -204,29 +105,6 @@ static void environment_fact(FILE *out, const json_t *env)
     fputs("</dd>\n", out);
 }
 
-/* ---- reasons to doubt the figures --------------------------------------------------------- */
-
-static void print_doubts(FILE *out, const json_t *root)
-{
-    const json_t *tool = json_object_get(json_object_get(root, "context"), "tool");
-    const json_t *run = json_object_get(root, "run");
-    const char *build = tree_get_text(tool, "build");
-    fputs("<ul class=\"plain warn\">\n", out);
-    if (json_is_true(json_object_get(tool, "git_dirty")))
-        fputs("<li>! The source had uncommitted changes: this build cannot be made again.</li>\n",
-              out);
-    if (*build && strcmp(build, "release") != 0)
-        html_print(out, "<li>! The build is “%s”: its times are not those of a release.</li>\n",
-                   build);
-    if (case_some_has_time(root, NULL) && tree_get_number(run, "rounds") < 6)
-        fputs(
-            "<li>! Fewer than 6 rounds give no intervals, so no difference is established.</li>\n",
-            out);
-    if (strcmp(tree_get_text(run, "status"), "complete") != 0)
-        html_print(out, "<li>! The run is %s.</li>\n", tree_get_text(run, "status"));
-    fputs("</ul>\n", out);
-}
-
 void section_machine(const struct page *page, const struct page_file *file)
 {
     const json_t *context = json_object_get(file->root, "context"), *device;
@@ -240,7 +118,6 @@ void section_machine(const struct page *page, const struct page_file *file)
     run_fact(page->out, json_object_get(file->root, "run"));
     environment_fact(page->out, json_object_get(context, "env"));
     fputs("</dl>\n", page->out);
-    print_doubts(page->out, file->root);
     fputs("</section>\n", page->out);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/tree.h"
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
@@ -23,20 +24,30 @@ bool page_is_replay(const struct page_file *file)
 void page_section(const struct page *page, const struct page_file *file, const char *id,
                   const char *title, const char *about)
 {
+    struct page_contents *contents = page->contents;
+    contents->headings =
+        must_realloc(contents->headings, (contents->count + 1) * sizeof *contents->headings);
+    contents->headings[contents->count++] = (struct page_heading){file, id, title};
     html_print(page->out, "<section id=\"%s-%s\"><h3>%s</h3>\n", file ? file->id : "all", id,
                title);
     if (about)
         html_print(page->out, "<p class=\"about\">%s</p>\n", about);
 }
 
-void page_table(FILE *out, const struct text_grid_column *columns, size_t count)
+static void begin_table(FILE *out, const char *class, const struct text_grid_column *columns,
+                        size_t count)
 {
-    fputs("<div class=\"scroll\"><table><thead><tr>", out);
+    html_print(out, "<div class=\"scroll\"><table class=\"%s\"><thead><tr>", class);
     for (size_t c = 0; c < count; c++)
         if (!columns[c].hidden)
             html_print(out, "<th scope=\"col\" class=\"%s\">%s</th>",
                        columns[c].kind == GRID_NUMBER ? "n" : "", columns[c].title);
     fputs("</tr></thead><tbody>\n", out);
+}
+
+void page_table(FILE *out, const struct text_grid_column *columns, size_t count)
+{
+    begin_table(out, "", columns, count);
 }
 
 void page_table_end(FILE *out)
@@ -55,33 +66,49 @@ static void print_constants(FILE *out, const struct text_grid *grid)
     fputs(printed ? "</p>\n" : "", out);
 }
 
-static void print_rows(FILE *out, const struct text_grid *grid, size_t most)
+/* Begins a row: a mean, the first of a group, or a case that other places of the page refer to. */
+static void begin_row(FILE *out, const struct text_grid *grid, size_t r,
+                      const struct page_file *file)
+{
+    const struct text_grid_row *row = &grid->row[r];
+    const bool begins = r > 0 && row->group != grid->row[r - 1].group;
+    fputs("<tr", out);
+    if (file)
+        html_print(out, " id=\"%s-%s\"", file->id,
+                   tree_get_text(json_array_get(json_object_get(file->root, "cases"), r), "id"));
+    fputs(row->is_mean ? " class=\"mean\">" : begins ? " class=\"first\">" : ">", out);
+}
+
+static void print_rows(FILE *out, const struct text_grid *grid, const struct page_rows *rows)
 {
     static const char *const moods[] = {
         [GRID_PLAIN] = "", [GRID_BETTER] = "good", [GRID_WORSE] = "bad", [GRID_UNSURE] = "warn"};
-    for (size_t r = 0; r < grid->row_count && r < most; r++) {
+    for (size_t r = 0; r < grid->row_count && (!rows->most || r < rows->most); r++) {
         const struct text_grid_row *row = &grid->row[r];
-        const bool begins = r > 0 && row->group != grid->row[r - 1].group;
-        fputs(row->is_mean ? "<tr class=\"mean\">" : begins ? "<tr class=\"first\">" : "<tr>", out);
+        begin_row(out, grid, r, rows->file);
         for (size_t c = 0; c < grid->column_count; c++) {
             const char *mood = c == row->mood_of ? moods[row->mood] : "";
             const bool is_number = grid->column[c].kind == GRID_NUMBER;
-            if (!grid->column[c].hidden)
+            if (grid->column[c].hidden)
+                continue;
+            if (is_number || *mood)
                 html_print(out, "<td class=\"%s%s%s\">%s</td>", is_number ? "n" : "",
                            is_number && *mood ? " " : "", mood, row->cell[c]);
+            else
+                html_print(out, "<td>%s</td>", row->cell[c]);
         }
         fputs("</tr>\n", out);
     }
 }
 
-void page_grid(FILE *out, const struct text_grid *grid, size_t open, size_t most, const char *what)
+void page_grid(FILE *out, const struct text_grid *grid, const struct page_rows *rows)
 {
-    const bool is_long = grid->row_count > open;
+    const bool is_long = grid->row_count > rows->open;
     print_constants(out, grid);
     if (is_long)
-        html_print(out, "<details><summary>%zu %s</summary>\n", grid->row_count, what);
-    page_table(out, grid->column, grid->column_count);
-    print_rows(out, grid, most);
+        html_print(out, "<details><summary>%zu %s</summary>\n", grid->row_count, rows->what);
+    begin_table(out, rows->can_sort ? "sort" : "", grid->column, grid->column_count);
+    print_rows(out, grid, rows);
     page_table_end(out);
     fputs(is_long ? "</details>\n" : "", out);
 }

@@ -16,8 +16,18 @@ struct page_file {
     json_t *root;     /* the result in the file */
 };
 
+/* The sections that were begun so far, for the table of contents. */
+struct page_contents {
+    size_t count;
+    struct page_heading {
+        const struct page_file *file; /* NULL: of all files */
+        const char *id, *title;
+    } * headings;
+};
+
 struct page {
     FILE *out;
+    struct page_contents *contents;
     const struct report_options *options;
     const char *work; /* the folder that the report is made in */
     size_t file_count;
@@ -29,8 +39,9 @@ struct page {
  * could be wrong. */
 bool page_is_replay(const struct page_file *file);
 
-/* Begins a section: prints its heading and below it the text `about` (NULL: none). `file` is NULL
- * for a section of all files. The caller ends the section with "</section>". */
+/* Begins a section: prints its heading and below it the text `about` (NULL: none), and adds the heading
+ * to the contents. `file` is NULL for a section of all files. `id` and `title` are borrowed. The caller
+ * ends the section with "</section>". */
 void page_section(const struct page *page, const struct page_file *file, const char *id,
                   const char *title, const char *about);
 
@@ -38,10 +49,17 @@ void page_section(const struct page *page, const struct page_file *file, const c
 void page_table(FILE *out, const struct text_grid_column *columns, size_t count);
 /* Ends a table that page_table began. */
 void page_table_end(FILE *out);
-/* Prints a grid as a table of at most `most` rows, and above it the columns with one value in all
- * rows. A table of more than `open` rows is folded under a line "120 rows"; `what` is the word
- * after the number. */
-void page_grid(FILE *out, const struct text_grid *grid, size_t open, size_t most, const char *what);
+/* How page_grid prints the rows of a grid. */
+struct page_rows {
+    size_t open;      /* a table of more rows is folded under a line "120 rows" */
+    size_t most;      /* rows after these are left out; 0: none is */
+    const char *what; /* the word after the number */
+    bool can_sort;    /* the script of the page sorts the table, and filters it if it is long */
+    const struct page_file
+        *file; /* each row is a case of this file, and has its id; NULL: none has */
+};
+/* Prints a grid as a table, and above it the columns with one value in all rows. */
+void page_grid(FILE *out, const struct text_grid *grid, const struct page_rows *rows);
 
 /* Text that other rooms print for a terminal, captured to be put into the page. */
 struct page_capture {
@@ -57,5 +75,7 @@ void page_captured(struct page_capture *capture, const char *before, const char 
 
 /* The lines of the style sheet, then NULL. */
 extern const char *const page_style[];
+/* The lines of the script, then NULL. The page can be read without it. */
+extern const char *const page_script[];
 
 #endif

@@ -127,13 +127,6 @@ static void print_header(const struct page *page, const char *title)
                                     : "GPU programs under different memory strategies: time, "
                                       "memory, driver calls, with every answer checked";
     html_print(page->out, "<header><h1>%s</h1><p class=\"soft\">%s</p>\n", title, what);
-    if (page->file_count > 1) {
-        fputs("<nav>", page->out);
-        for (size_t i = 0; i < page->file_count; i++)
-            html_print(page->out, "<a href=\"#%s\">%s</a> ", page->files[i].id,
-                       page->files[i].name);
-        fputs("</nav>\n", page->out);
-    }
     fputs("</header>\n<main>\n", page->out);
 }
 
@@ -156,7 +149,53 @@ static void print_file(const struct page *page, const struct page_file *file)
     fputs("</div>\n", page->out);
 }
 
-static void print_page(const struct page *page)
+/* Links to the sections, a line for each file. */
+static void print_contents(const struct page *page, const struct page_contents *contents)
+{
+    const struct page_file *file = NULL;
+    fputs("<nav aria-label=\"Contents\"><p>", page->out);
+    for (size_t i = 0; i < contents->count; i++) {
+        const struct page_heading *heading = &contents->headings[i];
+        if (heading->file != file && page->file_count > 1)
+            html_print(page->out, "</p><p><a href=\"#%s\"><strong>%s</strong></a> ",
+                       heading->file->id, heading->file->name);
+        file = heading->file;
+        html_print(page->out, "<a href=\"#%s-%s\">%s</a> ", file ? file->id : "all", heading->id,
+                   heading->title);
+    }
+    fputs("</p></nav>\n", page->out);
+}
+
+/* Prints the sections, and before them the contents, which the sections make. */
+static void print_sections(struct page *page)
+{
+    FILE *out = page->out;
+    struct page_contents contents = {0};
+    char *sections;
+    size_t length;
+    page->contents = &contents;
+    page->out = open_memstream(&sections, &length);
+    section_comparison(page);
+    for (size_t i = 0; i < page->file_count; i++)
+        print_file(page, &page->files[i]);
+    fclose(page->out);
+    page->out = out;
+    if (contents.count)
+        print_contents(page, &contents);
+    fwrite(sections, 1, length, out);
+    free(contents.headings);
+    free(sections);
+}
+
+static void print_script(FILE *out)
+{
+    fputs("<script>\n", out);
+    for (size_t i = 0; page_script[i]; i++)
+        fprintf(out, "%s\n", page_script[i]);
+    fputs("</script>\n", out);
+}
+
+static void print_page(struct page *page)
 {
     struct text title = {0};
     if (page->options->title)
@@ -165,14 +204,15 @@ static void print_page(const struct page *page)
         add_device_names(&title, page->files[0].root);
     print_head(page, title.data ? title.data : "gamut");
     print_header(page, title.data ? title.data : "gamut");
-#define X(name) section_##name(page);
-    PAGE_SECTION_LIST(X)
-#undef X
-    for (size_t i = 0; i < page->file_count; i++)
-        print_file(page, &page->files[i]);
-    fputs("</main>\n<footer>Made by <code>gamut report</code>. The page has no scripts, and loads "
-          "nothing but the charts in its own folder.</footer>\n</body>\n</html>\n",
-          page->out);
+    section_banner(page);
+    print_sections(page);
+    fputs(
+        "</main>\n<footer>Made by <code>gamut report</code>. The page loads nothing but the charts "
+        "in its own folder. Everything can be read without its script, which sorts and filters "
+        "tables, and shows a case under a ratio.</footer>\n",
+        page->out);
+    print_script(page->out);
+    fputs("</body>\n</html>\n", page->out);
     text_free(&title);
 }
 

@@ -1,5 +1,5 @@
-/* A report: result files as one static page that a browser shows without scripts and without a
- * network, and the files that the page refers to.
+/* A report: result files as one static page that a browser shows without a network, and the files
+ * that the page refers to. It can be read with scripts off.
  *
  *   DIR/index.html   the page
  *   DIR/charts/      the charts that the page shows, their data and their scripts

@@ -5,29 +5,25 @@
 
 #include "report/page.h"
 
-/* The sections of all files together: are there errors, and what changed from the base? */
-#define PAGE_SECTION_LIST(X)                                                                       \
-    X(banner)                                                                                      \
-    X(comparison)
-
-/* The sections of one file. */
+/* The sections of one file, from what is general to what is particular. */
 #define FILE_SECTION_LIST(X)                                                                       \
-    X(tiles)                                                                                       \
-    X(machine)                                                                                     \
+    X(ranking)                                                                                     \
     X(matrix)                                                                                      \
     X(charts)                                                                                      \
     X(plans)                                                                                       \
     X(stability)                                                                                   \
     X(failures)                                                                                    \
-    X(table)                                                                                       \
     X(suite)                                                                                       \
     X(experiments)                                                                                 \
+    X(details)                                                                                     \
+    X(table)                                                                                       \
+    X(machine)                                                                                     \
     X(reproduce)
 
-/* Prints the section. */
-#define X(name) void section_##name(const struct page *page);
-PAGE_SECTION_LIST(X)
-#undef X
+/* The verdict on all files together; it is above the contents and in no list. */
+void section_banner(const struct page *page);
+/* What changed from the base, if there is one. */
+void section_comparison(const struct page *page);
 /* Prints the section of `file`. */
 #define X(name) void section_##name(const struct page *page, const struct page_file *file);
 FILE_SECTION_LIST(X)

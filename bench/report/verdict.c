@@ -1,18 +1,23 @@
-/* The verdict: a banner at the top of the page says whether anything failed or became worse, as the
- * exit code does, and a section shows the changes from the base. */
+/* The verdict: a banner at the top of the page says in words which configuration is the fastest, which
+ * one holds the least memory, what failed or became worse, as the exit code does, and what is unsure.
+ * The figures stand in the sections. Another section shows the changes from the base. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 #include "base/tree.h"
+#include "record/chart/matrix.h"
 #include "record/compare/compare_grid.h"
 #include "record/facts/case.h"
+#include "record/result/answer.h"
 #include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "report/sections.h"
 
 /* The page is for reading; `gamut compare` prints all rows. */
-enum { NAMED_MOST = 12, ROWS_MOST = 400, ROWS_OPEN = 60 };
+enum { NAMED_MOST = 12, ROWS_MOST = 400, ROWS_OPEN = 60, CONFIGURATIONS_NAMED = 8 };
 
 struct verdict {
     size_t counts[CASE_STATUSES]; /* cases by status */
@@ -91,31 +96,29 @@ static void name_failures(const struct page *page, size_t failed)
     fputs("</ul>\n", page->out);
 }
 
+/* Begins a line of the banner: "unsure: ". The caller ends it with "</dd>\n". */
+static void begin_line(FILE *out, const char *name)
+{
+    html_print(out, "<dt>%s</dt><dd>", name);
+}
+
 static void print_counts(FILE *out, const struct verdict *v)
 {
     const char *before = "";
-    html_print(out, "<p>%zu case%s: ", v->cases, v->cases == 1 ? "" : "s");
+    begin_line(out, "cases");
+    html_print(out, "%zu: ", v->cases);
     for (int s = 0; s < CASE_STATUSES; s++)
         if (v->counts[s]) {
             html_print(out, "%s%zu %s", before, v->counts[s],
                        case_status_name((enum case_status)s));
             before = ", ";
         }
-    fputs(".", out);
-    if (v->unchecked)
-        html_print(out, " %zu answer%s not checked: the program has no reference.", v->unchecked,
-                   v->unchecked == 1 ? " was" : "s were");
-    fputs("</p>\n", out);
-}
-
-static void print_unfinished(const struct page *page)
-{
-    for (size_t f = 0; f < page->file_count; f++) {
-        const char *status = tree_get_text(json_object_get(page->files[f].root, "run"), "status");
-        if (strcmp(status, "complete") != 0)
-            html_print(page->out, "<p><strong>%s</strong> is %s: the run did not finish.</p>\n",
-                       page->files[f].name, status);
-    }
+    if (!v->failed && v->counts[CASE_ok])
+        fputs(v->only_replays ? "; no block overlapped another in any replay"
+              : v->unchecked  ? ""
+                              : "; every answer was checked",
+              out);
+    fputs("</dd>\n", out);
 }
 
 static void open_banner(FILE *out, const char *mood, const char *mark, const char *word)
@@ -124,7 +127,263 @@ static void open_banner(FILE *out, const char *mood, const char *mark, const cha
                mark, word);
 }
 
-/* The banner without a base: did the cases go well? */
+/* ---- the answer in words --------------------------------------------------------------------- */
+
+/* Lines of the banner, and after each the devices of which it is true. */
+struct told {
+    struct labels lines;
+    struct text *devices;
+};
+
+static void tell(struct told *told, const char *line, const char *device)
+{
+    const size_t known = told->lines.count, l = labels_add(&told->lines, line);
+    if (l == known) {
+        told->devices = must_realloc(told->devices, (known + 1) * sizeof *told->devices);
+        told->devices[l] = (struct text){0};
+    }
+    text_add(&told->devices[l], "%s%s", told->devices[l].length ? ", " : "", device);
+}
+
+static void told_free(struct told *told)
+{
+    for (size_t i = 0; i < told->lines.count; i++)
+        text_free(&told->devices[i]);
+    free(told->devices);
+    labels_free(&told->lines);
+}
+
+static size_t count_unsure(const json_t *device)
+{
+    size_t count = 0, i;
+    json_t *each;
+    json_array_foreach(json_object_get(device, "ranking"), i, each) count +=
+        strcmp(tree_get_text(each, "verdict"), "unsure") == 0;
+    return count;
+}
+
+/* Adds names, and how many more there are: "raw, pool and 7 more". */
+static void add_names(struct text *out, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count && i < CONFIGURATIONS_NAMED; i++)
+        text_add(out, "%s%s", i ? ", " : "", names[i]);
+    if (count > CONFIGURATIONS_NAMED)
+        text_add(out, " and %zu more", count - CONFIGURATIONS_NAMED);
+}
+
+/* Adds the names of the ranked configurations with this verdict, and returns how many there are. */
+static size_t add_ranked(struct text *out, const json_t *device, const char *verdict)
+{
+    const json_t *ranking = json_object_get(device, "ranking");
+    const char **names = must_alloc((json_array_size(ranking) + 1) * sizeof *names);
+    size_t count = 0, i;
+    json_t *each;
+    json_array_foreach(ranking, i, each) if (strcmp(tree_get_text(each, "verdict"), verdict) == 0)
+        names[count++] = tree_get_text(each, "name");
+    add_names(out, names, count);
+    free(names);
+    return count;
+}
+
+/* "pool is the fastest", or what the rounds establish instead. A replay has no times. */
+static void tell_fastest(struct told *told, const json_t *device, const char *where)
+{
+    const json_t *ranking = json_object_get(device, "ranking");
+    const char *first = tree_get_text(json_array_get(ranking, 0), "name");
+    const bool is_judged = *tree_get_text(json_array_get(ranking, 1), "verdict");
+    const size_t unsure = count_unsure(device);
+    struct text line = {0};
+    if (!(tree_get_number(device, "rounds") > 0))
+        return;
+    if (!is_judged)
+        text_add(&line, "%s leads, but fewer than 6 rounds do not establish it", first);
+    else if (unsure)
+        text_add(&line, "%s leads, but %zu other%s not told apart from it", first, unsure,
+                 unsure == 1 ? " is" : "s are");
+    else
+        text_add(&line, "%s is the fastest", first);
+    tell(told, line.data, where);
+    text_free(&line);
+}
+
+static void tell_least_memory(struct told *told, const json_t *device, const char *where)
+{
+    const json_t *least = json_object_get(device, "least_memory");
+    const size_t count = json_array_size(least);
+    const char **names = must_alloc((count + 1) * sizeof *names);
+    struct text line = {0};
+    for (size_t i = 0; i < count; i++)
+        names[i] = json_string_value(json_array_get(least, i));
+    if (count == json_array_size(json_object_get(device, "ranking"))) {
+        text_add(&line, "all hold the same memory");
+    } else if (count) {
+        add_names(&line, names, count);
+        text_add(&line, count == 1 ? " holds the least memory" : " hold the least memory");
+    }
+    if (line.length)
+        tell(told, line.data, where);
+    text_free(&line);
+    free(names);
+}
+
+/* Without times: the configuration that needs the fewest driver calls. */
+static void tell_fewest_calls(struct told *told, const json_t *device, const char *where)
+{
+    const json_t *fewest = NULL;
+    size_t i;
+    json_t *each;
+    struct text line = {0};
+    if (tree_get_number(device, "rounds") > 0)
+        return;
+    json_array_foreach(json_object_get(device, "ranking"), i,
+                       each) if (!isnan(tree_get_number(each, "driver_calls")) &&
+                                 (!fewest || tree_get_number(each, "driver_calls") <
+                                                 tree_get_number(fewest, "driver_calls"))) fewest =
+        each;
+    if (!fewest)
+        return;
+    text_add(&line, "%s makes the fewest driver calls", tree_get_text(fewest, "name"));
+    tell(told, line.data, where);
+    text_free(&line);
+}
+
+static void tell_within(struct told *told, const json_t *device, const char *where)
+{
+    struct text line = {0};
+    if (add_ranked(&line, device, "within")) {
+        text_add(&line, ", within %.0f %% of %s", 100 * ANSWER_CLOSE,
+                 tree_get_text(json_array_get(json_object_get(device, "ranking"), 0), "name"));
+        tell(told, line.data, where);
+    }
+    text_free(&line);
+}
+
+static void tell_unsure(struct told *told, const json_t *device, const char *where)
+{
+    struct text line = {0};
+    char rounds[48];
+    if (add_ranked(&line, device, "unsure")) {
+        text_add(&line, ", not told apart from %s by %s",
+                 tree_get_text(json_array_get(json_object_get(device, "ranking"), 0), "name"),
+                 text_count(rounds, tree_get_number(device, "rounds"), "round"));
+        tell(told, line.data, where);
+    }
+    text_free(&line);
+}
+
+typedef void tell_one(struct told *told, const json_t *device, const char *where);
+
+/* Collects what a teller says of each device of each file on which there is something to compare. */
+static struct told tell_all(const struct page *page, tell_one *teller)
+{
+    struct told told = {0};
+    for (size_t f = 0; f < page->file_count; f++) {
+        json_t *answer = answer_of(page->files[f].root, NULL), *device;
+        size_t i;
+        json_array_foreach(answer, i, device)
+        {
+            struct text where = {0};
+            text_add(&where, "%s", tree_get_text(device, "device"));
+            if (page->file_count > 1)
+                text_add(&where, " (%s)", page->files[f].name);
+            if (json_array_size(json_object_get(device, "ranking")) > 1)
+                teller(&told, device, where.data);
+            text_free(&where);
+        }
+        json_decref(answer);
+    }
+    return told;
+}
+
+/* Prints "cuda:0, cuda:1: …" for each line, and returns how many there were. */
+static size_t print_told(const struct page *page, tell_one *teller)
+{
+    struct told told = tell_all(page, teller);
+    const size_t count = told.lines.count;
+    for (size_t i = 0; i < count; i++)
+        html_print(page->out, "<p>%s: %s</p>\n", told.devices[i].data, told.lines.name[i]);
+    told_free(&told);
+    return count;
+}
+
+static void print_answer(const struct page *page)
+{
+    static tell_one *const tellers[] = {tell_fastest, tell_least_memory, tell_fewest_calls};
+    for (size_t t = 0; t < sizeof tellers / sizeof *tellers; t++) {
+        struct told told = tell_all(page, tellers[t]);
+        for (size_t i = 0; i < told.lines.count; i++)
+            html_print(page->out, "<p class=\"headline\">On %s %s</p>\n", told.devices[i].data,
+                       told.lines.name[i]);
+        told_free(&told);
+    }
+}
+
+/* The line of those that are as fast as the fastest, if there are any. */
+static void print_near(const struct page *page)
+{
+    struct told told = tell_all(page, tell_within);
+    const bool is_any = told.lines.count > 0;
+    told_free(&told);
+    if (!is_any)
+        return;
+    begin_line(page->out, "as fast");
+    print_told(page, tell_within);
+    fputs("</dd>\n", page->out);
+}
+
+/* ---- what is unsure -------------------------------------------------------------------------- */
+
+/* Prints reasons to doubt the figures of a file, and returns how many there are. */
+static size_t print_doubts(const struct page *page, const struct page_file *file)
+{
+    const json_t *tool = json_object_get(json_object_get(file->root, "context"), "tool");
+    const json_t *run = json_object_get(file->root, "run");
+    const char *build = tree_get_text(tool, "build"), *status = tree_get_text(run, "status");
+    struct text of = {0};
+    size_t count = 0;
+    if (page->file_count > 1)
+        text_add(&of, "%s: ", file->name);
+    const char *prefix = of.length ? of.data : "";
+    if (strcmp(status, "complete") != 0 && ++count)
+        html_print(page->out, "<p>%sthe run is %s: it did not finish</p>\n", prefix, status);
+    if (json_is_true(json_object_get(tool, "git_dirty")) && ++count)
+        html_print(page->out,
+                   "<p>%sthe source had uncommitted changes: this build cannot be made again</p>\n",
+                   prefix);
+    if (*build && strcmp(build, "release") != 0 && ++count)
+        html_print(page->out, "<p>%sthe build is “%s”: its times are not those of a release</p>\n",
+                   prefix, build);
+    if (case_some_has_time(file->root, NULL) && tree_get_number(run, "rounds") < 6 && ++count)
+        html_print(page->out,
+                   "<p>%sfewer than 6 rounds give no intervals, so no difference is "
+                   "established</p>\n",
+                   prefix);
+    text_free(&of);
+    return count;
+}
+
+static void print_unsure(const struct page *page, const struct verdict *v)
+{
+    size_t count = 0;
+    begin_line(page->out, "unsure");
+    if (page->comparison) {
+        const double unsure =
+            tree_get_number(json_object_get(page->comparison, "gated_verdicts"), "unsure");
+        if (unsure > 0 && ++count)
+            html_print(page->out, "<p>whether %.0f gated metrics changed</p>\n", unsure);
+    }
+    count += print_told(page, tell_unsure);
+    if (v->unchecked && ++count)
+        html_print(page->out, "<p>%zu answer%s not checked: the program has no reference</p>\n",
+                   v->unchecked, v->unchecked == 1 ? " was" : "s were");
+    for (size_t f = 0; f < page->file_count; f++)
+        count += print_doubts(page, &page->files[f]);
+    fputs(count ? "</dd>\n" : "no reason for doubt is known</dd>\n", page->out);
+}
+
+/* ---- the first line -------------------------------------------------------------------------- */
+
+/* Without a base: did the cases go well? */
 static void open_for_cases(FILE *out, const struct verdict *v)
 {
     if (v->failed)
@@ -133,9 +392,9 @@ static void open_for_cases(FILE *out, const struct verdict *v)
         open_banner(out, "bad", "✗", "A row of an experiment failed");
     else if (v->counts[CASE_ok])
         open_banner(out, "good", "✓",
-                    v->only_replays ? "No block overlapped another in any replay"
+                    v->only_replays ? "Every replay was sound"
                     : v->unchecked  ? "No case failed"
-                                    : "Every answer was checked and right");
+                                    : "Every answer was right");
     else if (v->rows)
         open_banner(out, "good", "✓", "Every answer of the experiments was checked and right");
     else if (v->atlases)
@@ -163,24 +422,6 @@ static void open_for_comparison(FILE *out, const json_t *comparison)
              tree_get_text(comparison, "sentence"));
     open_banner(out, looks[outcome].mood, looks[outcome].mark, words.data);
     text_free(&words);
-}
-
-/* "gated: 41 same, 1 slower" */
-static void print_verdicts(FILE *out, const json_t *comparison)
-{
-    const json_t *counts = json_object_get(comparison, "gated_verdicts");
-    const char *name, *before = "<p>Gated metrics: ";
-    json_t *count;
-    json_object_foreach((json_t *)counts, name, count)
-    {
-        if (json_number_value(count) > 0) {
-            fputs(before, out);
-            html_print(out, "%.0f %s", json_number_value(count), name);
-            before = ", ";
-        }
-    }
-    if (*before == ',')
-        fputs(".</p>\n", out);
 }
 
 /* Rows that are worse or gone; cases that failed are named with their reason further down. */
@@ -212,21 +453,45 @@ static void name_regressions(FILE *out, const json_t *comparison)
     json_decref(rows);
 }
 
+/* What changed: "gated metrics: 41 same, 1 slower", then the worst. */
+static void print_changes(const struct page *page)
+{
+    const json_t *counts = json_object_get(page->comparison, "gated_verdicts");
+    const char *name, *before = "gated metrics: ";
+    json_t *count;
+    begin_line(page->out, "changed");
+    if (!page->comparison)
+        fputs("no base was given: gamut report --against BASE compares with one", page->out);
+    json_object_foreach((json_t *)counts, name, count)
+    {
+        if (json_number_value(count) > 0) {
+            html_print(page->out, "%s%.0f %s", before, json_number_value(count), name);
+            before = ", ";
+        }
+    }
+    if (page->comparison)
+        name_regressions(page->out, page->comparison);
+    fputs("</dd>\n", page->out);
+}
+
 void section_banner(const struct page *page)
 {
     const struct verdict v = verdict_of(page);
-    if (page->comparison) {
+    if (page->comparison)
         open_for_comparison(page->out, page->comparison);
-        print_verdicts(page->out, page->comparison);
-        name_regressions(page->out, page->comparison);
-    } else {
+    else
         open_for_cases(page->out, &v);
-    }
-    if (v.cases)
-        print_counts(page->out, &v);
+    print_answer(page);
     if (v.failed)
         name_failures(page, v.failed);
-    print_unfinished(page);
+    fputs("<dl>\n", page->out);
+    print_near(page);
+    if (v.cases)
+        print_changes(page);
+    print_unsure(page, &v);
+    if (v.cases)
+        print_counts(page->out, &v);
+    fputs("</dl>\n", page->out);
     fputs("</div>\n", page->out);
 }
 
@@ -237,7 +502,11 @@ static void print_rows(FILE *out, const json_t *comparison)
     json_t *rows = compare_select(comparison, COMPARE_SHOW_CHANGED);
     struct text_grid grid = compare_grid_of(comparison, rows);
     if (grid.row_count)
-        page_grid(out, &grid, ROWS_OPEN, ROWS_MOST, "rows that changed, or are gated and unsure");
+        page_grid(out, &grid,
+                  &(struct page_rows){.open = ROWS_OPEN,
+                                      .most = ROWS_MOST,
+                                      .what = "rows that changed, or are gated and unsure",
+                                      .can_sort = true});
     else if (tree_get_number(comparison, "pairs") > 0)
         fputs("<p>Nothing that was compared changed, and no gated metric is unsure.</p>\n", out);
     else

@@ -14,13 +14,17 @@
 
 #include <cmocka.h>
 
+#include "base/arena.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/base/golden.h"
 #include "base/tree.h"
+#include "record/result/answer.h"
+#include "record/result/case_tree.h"
 #include "tests/record/result/record_fixture.h"
 #include "report/folder.h"
 #include "report/html.h"
+#include "report/page.h"
 #include "report/report.h"
 
 /* ---- markup --------------------------------------------------------------------------------- */
@@ -131,12 +135,26 @@ static void show_gnuplot(char *path)
     free(path);
 }
 
-/* As HTML without a warning, as XML well-formed, and nothing that acts or is loaded. */
+/* Takes the script of the report out of the page: it is the one that the tree has, at the page's end. */
+static void cut_script(char *page)
+{
+    char *script = strstr(page, "<script>\n"), *at = script + strlen("<script>\n");
+    assert_non_null(script);
+    for (size_t i = 0; page_script[i]; i++) {
+        const size_t length = strlen(page_script[i]);
+        assert_int_equal(strncmp(at, page_script[i], length), 0);
+        at += length + 1;
+    }
+    assert_string_equal(at, "</script>\n</body>\n</html>\n");
+    *script = 0;
+}
+
+/* As HTML without a warning, as XML well-formed, and nothing but the script acts or is loaded. */
 static void check_page(const struct sandbox *box)
 {
-    static const char *const forbidden[] = {"<script",     "<link",   "<iframe",     "<object",
-                                            "<embed",      "@import", "href=\"http", "url(http",
-                                            "javascript:", "<base",   "<form"};
+    static const char *const forbidden[] = {
+        "<script",  "<link",       "<iframe", "<object", "<embed", "@import", "href=\"http",
+        "url(http", "javascript:", "<base",   "<form",   "<input", "<button"};
     if (shell("command -v tidy >/dev/null") != 0)
         fail_msg("tidy is not installed: run make setup");
     /* tidy is older than the attribute loading of an image. */
@@ -146,6 +164,7 @@ static void check_page(const struct sandbox *box)
                      0);
     assert_int_equal(shell("tidy -xml -q -e '%s/index.html' >&2", box->out), 0);
     char *page = read_page(box);
+    cut_script(page);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         if (strstr(page, forbidden[i]))
             fail_msg("the page has \"%s\"", forbidden[i]);
@@ -354,8 +373,9 @@ static void a_replay_has_no_empty_sections(void **state)
     check_page(&box);
     char *page = read_page(&box);
     assert_non_null(strstr(page, "replayed under different memory strategies"));
-    assert_non_null(strstr(page, "least memory on host"));
-    assert_non_null(strstr(page, "the lower bound in held memory"));
+    assert_non_null(strstr(page, "On host raw holds the least memory</p>"));
+    assert_non_null(strstr(page, "makes the fewest driver calls</p>"));
+    assert_non_null(strstr(page, "memory over bound"));
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
         if (strstr(strstr(page, "<main>"), claims[i]))
             fail_msg("the page of a replay has \"%s\"", claims[i]);
@@ -554,6 +574,198 @@ static void what_was_not_compared_is_said(void **state)
     remove_sandbox(&box);
 }
 
+/* ---- the order of the page, and what stands in it -------------------------------------------- */
+
+/* The first character after `text`, searched from `from` on. */
+static const char *after(const char *from, const char *text)
+{
+    const char *found = strstr(from, text);
+    if (!found)
+        fail_msg("\"%s\" is missing or in the wrong place", text);
+    return found + strlen(text);
+}
+
+/* The page of a result without charts; the caller frees it. */
+static char *page_of(const struct sandbox *box, const char *file)
+{
+    const struct report_options options = {
+        .files = &file, .file_count = 1, .out = box->out, .scripts = "/nowhere", .force = true};
+    struct error error = {0};
+    char *path = hide_gnuplot();
+    if (report_make(&options, &error))
+        fail_msg("%s", error.text);
+    show_gnuplot(path);
+    return read_page(box);
+}
+
+/* A result of a whole suite: 28 programs, eight strategies, two devices. */
+#define SUITE_RESULT GAMUT_ROOT "/results/6827db66/20261121T182743Z-890706878df1.json.gz"
+
+static void the_verdict_comes_first_then_contents_then_sections(void **state)
+{
+    (void)state;
+    static const char *const order[] = {
+        "<main>",
+        "class=\"banner good\"",
+        "On cuda:0 pool is the fastest<",
+        "On opencl:1 pool leads, but 3 others are not told apart from it<",
+        "On cuda:0, opencl:1 raw holds the least memory<",
+        "<dt>as fast</dt>",
+        "cuda:0: caching, tlsf, bufalloc, vmm, within 2 % of pool<",
+        "<dt>changed</dt>",
+        "<dt>unsure</dt>",
+        "opencl:1: bufalloc, tlsf, caching, not told apart from pool by 6 rounds<",
+        "448: 392 ok, 56 skipped; every answer was checked",
+        "<nav",
+        "<a href=\"#f1-ranking\">",
+        "<a href=\"#f1-matrix\">",
+        "<a href=\"#f1-charts\">",
+        "<a href=\"#f1-stability\">",
+        "<a href=\"#f1-table\">",
+        "<a href=\"#f1-machine\">",
+        "</nav>",
+        "<section id=\"f1-ranking\">",
+        "<section id=\"f1-matrix\">",
+        "<section id=\"f1-charts\">",
+        "<section id=\"f1-stability\">",
+        "<section id=\"f1-failed\">",
+        "<section id=\"f1-table\">",
+        "<section id=\"f1-machine\">",
+        "<section id=\"f1-reproduce\">",
+    };
+    struct sandbox box = make_sandbox();
+    char *page = page_of(&box, SUITE_RESULT);
+    const char *at = page;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        at = after(at, order[i]);
+    check_page(&box);
+    free(page);
+    remove_sandbox(&box);
+}
+
+/* How often two numbers stand next to each other as the ends of an interval. */
+static size_t count_intervals(const char *page, double lo, double hi)
+{
+    static const char *const between[] = {"–", ", ", " to "};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
+        char words[96];
+        snprintf(words, sizeof words, "%.2f%s%.2f", lo, between[i], hi);
+        for (const char *at = page; (at = strstr(at, words)); at++)
+            count += at == page || !strchr("0123456789.", at[-1]);
+    }
+    return count;
+}
+
+struct interval {
+    double lo, hi;
+};
+
+/* Every interval that the page may have: of each case, and of each ranked mean. The caller frees it. */
+static struct interval *intervals_of(const json_t *root, size_t *count)
+{
+    const json_t *cases = json_object_get(root, "cases"), *ratio;
+    json_t *answer = answer_of(root, NULL), *device, *ranked;
+    struct interval *all = must_alloc((json_array_size(cases) + 1024) * sizeof *all);
+    size_t i, j;
+    *count = 0;
+    for (i = 0; i < json_array_size(cases); i++) {
+        const json_t *one = json_array_get(cases, i);
+        ratio = case_speedup(one);
+        if (json_is_object(ratio) &&
+            strcmp(tree_get_text(ratio, "baseline"), tree_get_text(one, "id")) != 0)
+            all[(*count)++] =
+                (struct interval){tree_get_number(ratio, "ci_lo"), tree_get_number(ratio, "ci_hi")};
+    }
+    json_array_foreach(answer, i, device)
+        json_array_foreach(json_object_get(device, "ranking"), j, ranked)
+    {
+        ratio = json_object_get(ranked, "speedup");
+        if (!json_is_true(json_object_get(ranked, "is_baseline")))
+            all[(*count)++] =
+                (struct interval){tree_get_number(ratio, "ci_lo"), tree_get_number(ratio, "ci_hi")};
+    }
+    json_decref(answer);
+    return all;
+}
+
+/* Different cases may have the same rounded interval: then it stands once for each. */
+static void a_speedup_stands_in_one_place(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    json_t *root;
+    size_t count;
+    assert_int_equal(result_load(SUITE_RESULT, &root, NULL), 0);
+    struct interval *all = intervals_of(root, &count);
+    char *page = page_of(&box, SUITE_RESULT);
+    assert_true(count > 300);
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        char own[64], other[64];
+        snprintf(own, sizeof own, "%.2f %.2f", all[i].lo, all[i].hi);
+        for (size_t j = 0; j < count; j++) {
+            snprintf(other, sizeof other, "%.2f %.2f", all[j].lo, all[j].hi);
+            same += strcmp(own, other) == 0;
+        }
+        const size_t found = count_intervals(page, all[i].lo, all[i].hi);
+        if (found != same)
+            fail_msg("%s: of %zu cases, but %zu times in the page", own, same, found);
+    }
+    free(page);
+    free(all);
+    json_decref(root);
+    remove_sandbox(&box);
+}
+
+/* The charts stand beside it, so they add a few lines each. */
+static void the_page_of_a_suite_is_below_a_megabyte(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    const char *files[] = {SUITE_RESULT};
+    const struct report_options options = {
+        .files = files, .file_count = 1, .out = box.out, .scripts = GAMUT_ROOT "/plots"};
+    struct error error = {0};
+    if (report_make(&options, &error))
+        fail_msg("%s", error.text);
+    char *page = read_page(&box);
+    assert_true(strlen(page) < 500 * 1000);
+    assert_null(strstr(page, "data:"));
+    for (const char *at = page; (at = strstr(at, "<details")); at++) {
+        const char *body = after(at, "</summary>"), *end = strstr(body, "</details>");
+        if (strspn(body, " \n\t") == (size_t)(end - body))
+            fail_msg("an empty fold-out: %.120s", at);
+    }
+    /* The programs with the most traffic, not those with the largest ratios. */
+    const char *at = after(page, "Programs in detail</h3>");
+    at = after(at, "<summary>srad medium on cuda:0: asks for 1.91 GiB");
+    at = after(at, "<summary>fft_futhark medium on cuda:0: asks for 1.38 GiB");
+    at = after(at, "<summary>cfd medium on cuda:0: asks for 1.37 GiB");
+    assert_null(strstr(page, "<summary>myocyte_like_cpu"));
+    free(page);
+    check_charts(&box);
+    remove_sandbox(&box);
+}
+
+/* Every ratio leads to a row, and every row is a case. */
+static void a_ratio_leads_to_its_case(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    char *page = page_of(&box, SUITE_RESULT), row[64];
+    size_t links = 0;
+    for (const char *at = page; (at = strstr(at, "<a href=\"#f1-")); at++) {
+        const char *id = at + strlen("<a href=\"#");
+        snprintf(row, sizeof row, " id=\"%.*s\"", (int)strcspn(id, "\""), id);
+        after(page, row);
+        links++;
+    }
+    assert_true(links > 2 * 400);
+    free(page);
+    remove_sandbox(&box);
+}
+
 /* ---- the folder ----------------------------------------------------------------------------- */
 
 static void assert_only(const struct sandbox *box, const char *names)
@@ -648,6 +860,10 @@ int main(void)
         cmocka_unit_test(ten_thousand_cases_make_a_page),
         cmocka_unit_test(the_verdict_is_that_of_compare),
         cmocka_unit_test(what_was_not_compared_is_said),
+        cmocka_unit_test(the_verdict_comes_first_then_contents_then_sections),
+        cmocka_unit_test(a_speedup_stands_in_one_place),
+        cmocka_unit_test(the_page_of_a_suite_is_below_a_megabyte),
+        cmocka_unit_test(a_ratio_leads_to_its_case),
         cmocka_unit_test(a_folder_is_a_whole_report_or_left_alone),
         cmocka_unit_test(a_failure_leaves_nothing),
     };

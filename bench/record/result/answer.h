@@ -37,6 +37,10 @@ json_t *answer_of(const json_t *root, const char *baseline);
 /* Fills in the `sentences` of a device's element. */
 void answer_write(json_t *device);
 
+/* The sentences about what a device could not run, and what is not ranked or not in the means; the
+ * caller owns the array. They are the first ones of `sentences`. */
+json_t *answer_omissions(const json_t *device);
+
 /* Prints the sentences of all devices, each between `before` and `after`. */
 void answer_print(const json_t *answer, const char *before, const char *after, FILE *out);
 

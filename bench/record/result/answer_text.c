@@ -270,12 +270,18 @@ static void add_merging(json_t *sentences, const json_t *device)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-void answer_write(json_t *device)
+json_t *answer_omissions(const json_t *device)
 {
     json_t *sentences = tree_array();
     add_skipped(sentences, device);
     add_not_ranked(sentences, device);
     add_left_out(sentences, device);
+    return sentences;
+}
+
+void answer_write(json_t *device)
+{
+    json_t *sentences = answer_omissions(device);
     if (json_array_size(ranking_of(device)) > 1) {
         add_merging(sentences, device);
         (is_counted(device) ? add_least : add_fastest)(sentences, device);

@@ -56,8 +56,8 @@ static void print_warnings(const json_t *root, FILE *out)
     }
 }
 
-/* Prints how good the cost model was. Short runs do not count: they are mostly noise. */
-static void print_model_verdict(const json_t *root, FILE *out)
+/* Short runs do not count: they are mostly noise. */
+void table_print_model(const json_t *root, FILE *out)
 {
     const double long_ns = 200e3, close = 0.10, near = 0.15;
     size_t i, count = 0, close_count = 0, near_count = 0, explained_count = 0, with_interval = 0;
@@ -83,7 +83,7 @@ static void print_model_verdict(const json_t *root, FILE *out)
     fputs("\n", out);
 }
 
-void table_print_verdict(const json_t *root, FILE *out)
+static void print_verdict(const json_t *root, FILE *out)
 {
     size_t counts[CASE_STATUSES], total = json_array_size(json_object_get(root, "cases"));
     double rounds = tree_get_number(json_object_get(root, "run"), "rounds");
@@ -96,7 +96,7 @@ void table_print_verdict(const json_t *root, FILE *out)
             before = ", ";
         }
     fputs(total ? "\n" : "none was run\n", out);
-    print_model_verdict(root, out);
+    table_print_model(root, out);
     if (rounds < 6 && (total == 0 || case_some_has_time(root, NULL)))
         fprintf(out, "No intervals: they need at least 6 rounds.\n");
 }
@@ -147,7 +147,7 @@ static void print_people(const json_t *root, enum table_format format, FILE *out
     fputc('\n', page.out);
     print_footnote(root, answer, page.out);
     print_warnings(root, page.out);
-    table_print_verdict(root, page.out);
+    print_verdict(root, page.out);
     terminal_page_close(&page);
     suite_table_print(root, format, out);
     terminal_page_open(&page, out);

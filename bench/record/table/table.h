@@ -28,8 +28,7 @@ int table_print(const json_t *root, enum table_format format, FILE *out, struct 
 /* Prints an object on a line of its own, as TABLE_JSON_LINES has it. */
 void table_json_line(const json_t *object, FILE *out);
 
-/* Prints "56 cases: 54 ok, 2 skipped", how good the cost model was, and why there are no intervals,
- * one line each. table_print prints these lines too, before the answer. */
-void table_print_verdict(const json_t *root, FILE *out);
+/* Prints a line that says how good the cost model was; nothing if no time was predicted. */
+void table_print_model(const json_t *root, FILE *out);
 
 #endif

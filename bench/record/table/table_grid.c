@@ -341,6 +341,15 @@ static bool same_group(const struct text_grid_row *a, const struct text_grid_row
            strcmp(a->cell[COLUMN_DEVICE], b->cell[COLUMN_DEVICE]) == 0;
 }
 
+static void hide_ratios(struct text_grid *grid)
+{
+    static const enum column ratios[] = {COLUMN_SPEEDUP, COLUMN_OVER_BOUND};
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        grid->column[ratios[i]].hidden = true;
+        grid->column[ratios[i]].once = NULL;
+    }
+}
+
 struct text_grid table_grid_of(const json_t *root, enum table_shape shape)
 {
 #define X(name, title) title "|"
@@ -354,12 +363,15 @@ struct text_grid table_grid_of(const json_t *root, enum table_shape shape)
     json_t *answer = answer_of(root, NULL);
     grid.column[COLUMN_SPEEDUP].title = arena_printf(&grid.arena, "vs %s", answer_against(answer));
     json_array_foreach(json_object_get(root, "cases"), i, each) add_case(&grid, each, shape);
-    json_array_foreach(answer, i, each) add_means(&grid, each);
+    if (shape != SHAPE_PLAIN)
+        json_array_foreach(answer, i, each) add_means(&grid, each);
     for (size_t r = 1; r < grid.row_count; r++)
         grid.row[r].group = grid.row[r - 1].group + !same_group(&grid.row[r], &grid.row[r - 1]);
     place_time_columns(&grid, case_some_has_time(root, NULL), shape == SHAPE_GROUPED);
     for (size_t c = 0; c < COLUMNS; c++)
         by_group[c] = place_column(&grid, c, shape == SHAPE_GROUPED);
+    if (shape == SHAPE_PLAIN)
+        hide_ratios(&grid);
     for (size_t r = 0; r < grid.row_count && shape == SHAPE_GROUPED; r++)
         if (r == 0 || grid.row[r].group != grid.row[r - 1].group)
             grid.row[r].heading = heading_of(&grid, &grid.row[r], by_group);

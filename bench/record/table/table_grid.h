@@ -9,7 +9,8 @@
 enum table_shape {
     SHAPE_GROUPED, /* a heading for each workload, dataset and device; a failure is a remark */
     SHAPE_FLAT,    /* one table; a failure has its status and reason in the cell of the time */
-    SHAPE_PLAIN,   /* one table; a failure has its status in the cell of the time */
+    SHAPE_PLAIN, /* one table of cases, row by row as in the result, without means, speed-ups and memory over the
+                    * bound: the report has these elsewhere; a failure has its status in the cell of the time */
 };
 
 /* Makes a grid with a row for each case of a summarised result, and for each ranked mean

@@ -1,0 +1,101 @@
+#!/bin/sh
+# The report in a browser: no error on its console, every chart drawn, nothing cut on a screen, a phone or paper, and what its script
+# does: it sorts, filters, shows a case under its ratio, and enlarges charts. What a result file says stays text.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+gamut=${GAMUT:-$root/build/gamut}
+suite=$root/results/6827db66/20261121T182743Z-890706878df1.json.gz
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# check FOLDER FLAG...: a browser opens the report; without one the test ends here
+check() {
+    page=$work/$1/index.html
+    shift
+    "$root/scripts/check_page" "$page" "$@" >"$work/out" 2>&1
+    code=$?
+    cat "$work/out"
+    [ $code -ne 77 ] || exit 0
+    [ $code -eq 0 ] || exit 1
+}
+
+"$gamut" report "$suite" --out "$work/suite" >/dev/null || exit 1
+cat >"$work/do.js" <<'JS'
+const all = (selector, from = page.document) => [...from.querySelectorAll(selector)];
+const expect = (what, got, wanted) => { if (String(got) !== String(wanted)) wrong(what + ': ' + got + ', expected ' + wanted); };
+const section = name => page.document.getElementById('f1-' + name);
+const column = (table, i) => [...table.tBodies[0].rows].filter(row => !row.hidden).map(row => row.cells[i].textContent);
+
+// Sorted by speed, the largest first, then the smallest.
+const matrix = section('matrix').querySelector('table'), pool = all('thead th', matrix).find(e => e.textContent === 'pool');
+const ratios = () => column(matrix, pool.cellIndex).map(parseFloat);
+const before = ratios();
+pool.click();
+expect('largest first', ratios(), [...before].sort((a, b) => b - a));
+expect('marked', pool.getAttribute('aria-sort'), 'descending');
+pool.dispatchEvent(new page.KeyboardEvent('keydown', {key: 'Enter'}));
+expect('smallest first, by a key', ratios(), [...before].sort((a, b) => a - b));
+
+// Times have units: milliseconds are more than microseconds. Words come last either way.
+const table = section('table').querySelector('table'), wall = all('thead th', table).find(e => e.textContent === 'wall');
+wall.click();
+const units = {ns: 1, µs: 1e3, ms: 1e6, s: 1e9};
+const times = column(table, wall.cellIndex).map(text => /^([\d.]+) ([nµm]?s)/.exec(text)).filter(Boolean).map(m => m[1] * units[m[2]]);
+expect('all times', times.length, 392);
+expect('longest first', times, [...times].sort((a, b) => b - a));
+const isLast = () => column(table, wall.cellIndex).slice(392).every(text => text === 'SKIPPED');
+expect('skipped last', isLast(), true);
+wall.click();
+expect('still last', isLast(), true);
+
+// A row stays if it has all words.
+const input = section('table').querySelector('input');
+input.value = 'FFT_radix2 cuda pool'; input.dispatchEvent(new page.Event('input'));
+expect('filtered', column(table, 0).length, 1);
+expect('counted', input.nextSibling.textContent, ' 1 of 448');
+input.value = ''; input.dispatchEvent(new page.Event('input'));
+expect('all again', column(table, 0).length, 448);
+
+// The row of a case under its ratio.
+const link = all('td a', matrix).find(e => e.textContent.endsWith('×')), tip = page.document.getElementById('tip');
+const row = page.document.querySelector(link.hash.replace(/#(.*)/, '[id="$1"]'));
+expect('hidden at first', tip.hidden, true);
+link.dispatchEvent(new page.Event('mouseenter'));
+expect('exact values', all('dd', tip).map(e => e.textContent), [...row.cells].map(e => e.textContent));
+expect('in the window', tip.getBoundingClientRect().right <= page.innerWidth, true);
+link.dispatchEvent(new page.Event('mouseleave'));
+expect('hidden again', tip.hidden, true);
+
+// Charts become larger, and as they were.
+section('details').querySelector('details').open = true;
+const image = section('details').querySelector('img'), buttons = all('button', section('details').querySelector('.zoom'));
+const width = () => Math.round(image.getBoundingClientRect().width), first = width();
+const press = name => buttons.find(e => e.textContent === name).click();
+press('+'); press('+');
+expect('four times as wide', width(), 4 * first);
+press('-');
+expect('twice as wide', width(), 2 * first);
+press('reset');
+expect('as it was', width(), first);
+say('sorted, filtered, told, zoomed');
+JS
+check suite --do "$work/do.js"
+grep -q '^sorted, filtered, told, zoomed$' "$work/out" || exit 1
+grep -q '^390 pixels: [1-9][0-9]* of' "$work/out" || exit 1
+
+# Names that would act if any of them were taken as markup, by the page or by its script.
+printf '%s' 'fun f(n: i64, x: [n]f32) { let y: [n]f32 = kernel k (i < n) { y[i] = 2.0f * x[i]; } in y }
+dataset small { n = 4; x = [1, 2, 3, 4]; } expect { y = [2, 4, 6, 8]; }
+' >"$work/<img src=x onerror=throw(1)>&lt;b&gt;.mem"
+(cd "$work" && "$gamut" run -w stencil,'<img src=x onerror=throw(1)>&lt;b&gt;.mem' -s raw,pool -d small -D host --rounds 2 --out hostile.json) >"$work/log" 2>&1 ||
+    { cat "$work/log"; exit 1; }
+"$gamut" report "$work/hostile.json" --title '</title><script>throw 2</script>' --out "$work/hostile" >/dev/null || exit 1
+cat >"$work/do.js" <<'JS'
+const links = [...page.document.querySelectorAll('.matrix td a')];
+links.forEach(link => link.dispatchEvent(new page.Event('mouseenter')));
+page.document.querySelectorAll('thead th').forEach(title => title.click());
+if (!links.length) wrong('there are no ratios');
+if (page.document.querySelector('img[src=x], b:not(.x)')) wrong('a name became markup');
+say(links.length + ' cases were told');
+JS
+check hostile --do "$work/do.js"
