@@ -88,7 +88,7 @@ static uint64_t context_of(const struct call *c)
         api.device_bytes(&bytes, device);
     }
     const uint64_t number = (uint64_t)device + 1;
-    recorder_device(number, c->begin, name, bytes);
+    recorder_device(number, c->begin, name, bytes, 0);
     recorder_put(RAW_context, context, 0, c->begin, c->begin, &number, 1);
     return context;
 }

@@ -102,11 +102,14 @@ static void put_context(cl_context context, uint64_t begin)
         devices[0] = NULL;
     char name[128] = "";
     cl_ulong memory = 0;
+    cl_uint alignment_bits = 0;
     if (devices[0]) {
         next->clGetDeviceInfo(devices[0], CL_DEVICE_NAME, sizeof name, name, NULL);
         next->clGetDeviceInfo(devices[0], CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
+        next->clGetDeviceInfo(devices[0], CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof alignment_bits,
+                              &alignment_bits, NULL);
     }
-    recorder_device(HANDLE(devices[0]), begin, name, memory);
+    recorder_device(HANDLE(devices[0]), begin, name, memory, alignment_bits / 8);
     created(RAW_context, context, begin, &(uint64_t){HANDLE(devices[0])}, 1);
 }
 

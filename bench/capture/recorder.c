@@ -403,12 +403,13 @@ void recorder_unseen(const char *name)
     }
 }
 
-void recorder_device(uint64_t device, uint64_t ticks, const char *name, uint64_t bytes)
+void recorder_device(uint64_t device, uint64_t ticks, const char *name, uint64_t bytes,
+                     uint64_t alignment)
 {
-    enum { NAME_WORDS = 16 };
-    uint64_t words[1 + NAME_WORDS] = {bytes};
-    memcpy(words + 1, name, strnlen(name, 8 * NAME_WORDS - 1));
-    recorder_put(RAW_device, device, 0, ticks, ticks, words, 1 + NAME_WORDS);
+    uint64_t words[1 + RAW_DEVICE_NAME_WORDS + 1] = {bytes};
+    memcpy(words + 1, name, strnlen(name, 8 * RAW_DEVICE_NAME_WORDS - 1));
+    words[1 + RAW_DEVICE_NAME_WORDS] = alignment;
+    recorder_put(RAW_device, device, 0, ticks, ticks, words, 1 + RAW_DEVICE_NAME_WORDS + 1);
     if (recorder.head)
         __atomic_fetch_add(&recorder.head->devices, 1, __ATOMIC_RELAXED);
 }

@@ -114,7 +114,8 @@ void recorder_forget(uint64_t handle);
 uint64_t recorder_site(void *address);
 /* A call that is not recorded. `name` is a literal. */
 void recorder_unseen(const char *name);
-/* A device and its memory. */
-void recorder_device(uint64_t device, uint64_t ticks, const char *name, uint64_t bytes);
+/* A device, the bytes of its memory, and the alignment of its memories in bytes (0: unknown). */
+void recorder_device(uint64_t device, uint64_t ticks, const char *name, uint64_t bytes,
+                     uint64_t alignment);
 
 #endif

@@ -140,7 +140,7 @@ static void print_info(const struct trace_reader *reader)
     const struct trace_totals *t = trace_reader_totals(reader);
     struct terminal_page page;
     struct text_grid grid = text_grid_of("fact|~value");
-    char peak[32], sum[32], capacity[32], duration[32];
+    char peak[32], sum[32], capacity[32], alignment[32], duration[32];
     uint64_t lost;
     terminal_page_open(&page, stdout);
     grid.no_titles = true;
@@ -149,6 +149,8 @@ static void print_info(const struct trace_reader *reader)
     add_fact(&grid, "device", "%s", info->device);
     add_fact(&grid, "capacity", "%s",
              info->capacity_bytes ? text_bytes(capacity, info->capacity_bytes) : "");
+    add_fact(&grid, "alignment", "%s",
+             info->alignment_bytes ? text_bytes(alignment, info->alignment_bytes) : "");
     add_fact(&grid, "allocator", "%s", info->allocator);
     add_fact(&grid, "began", "%s", info->began);
     add_fact(&grid, "duration", "%s",

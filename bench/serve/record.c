@@ -29,12 +29,13 @@ void serve_record_end(void)
     is_on = false;
 }
 
-void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes)
+void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes,
+                         uint64_t alignment)
 {
     if (!is_on)
         return;
     const uint64_t now = recorder_ticks(), number = (uint64_t)device + 1;
-    recorder_device(number, now, name, memory_bytes);
+    recorder_device(number, now, name, memory_bytes, alignment);
     recorder_put(RAW_context, context_of(device), 0, now, now, &number, 1);
 }
 

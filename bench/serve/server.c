@@ -775,7 +775,7 @@ int server_open(const struct serve_driver *driver, const struct serve_options *o
                               &s->common.source, error);
     s->common.allocator.total = &s->counts;
     if (options->records && !code)
-        serve_record_device(s->device, driver->name, driver->memory_bytes);
+        serve_record_device(s->device, driver->name, driver->memory_bytes, driver->alignment);
     leave(s, 0);
     if (code)
         free(s);

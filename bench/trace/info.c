@@ -74,6 +74,7 @@ static const struct json_rule info_rules[] = {
     {"", RULE_OBJECT},
     {"knows", RULE_ARRAY},
     {"knows[]", RULE_TEXT},
+    {"alignment_bytes", RULE_COUNT | RULE_ABSENT},
     {"settings", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
     {"unseen", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
     {0},
@@ -88,6 +89,9 @@ json_t *trace_info_to_json(const struct trace_info *info)
             json_array_append_new(knows, json_string(fact_names[f]));
     json_object_set_new(json, "knows", knows);
     json_object_set(json, "settings", info->settings ? info->settings : json_null());
+    if (info->alignment_bytes)
+        json_object_set_new(json, "alignment_bytes",
+                            json_integer((json_int_t)info->alignment_bytes));
     if (info->unseen)
         json_object_set(json, "unseen", info->unseen);
     return json;
@@ -111,6 +115,11 @@ int trace_info_from_json(const json_t *json, struct trace_info *info, struct err
     TRY(json_get_fields(json, "", info_fields, info, error));
     if (info->time_unit_ns == 0)
         return error_set(error, ERR_PARSE, "time_unit_ns: expected at least 1, found 0");
+    info->alignment_bytes = (uint64_t)json_integer_value(json_object_get(json, "alignment_bytes"));
+    if (!trace_can_align(info->alignment_bytes))
+        return error_set(error, ERR_PARSE,
+                         "alignment_bytes: expected a power of two below 2^32, found %llu",
+                         (unsigned long long)info->alignment_bytes);
     read_facts(json_object_get(json, "knows"), info);
     json_t *settings = json_object_get(json, "settings"), *unseen = json_object_get(json, "unseen");
     info->settings = json_is_object(settings) ? json_incref(settings) : NULL;

@@ -21,7 +21,8 @@
 
 enum {
     RAW_VERSION = 4,
-    RAW_OLDEST = 3, /* lacks private pools */
+    RAW_OLDEST = 3, /* lacks private pools and the alignment of devices */
+    RAW_DEVICE_NAME_WORDS = 16,
     RAW_HEAD_BYTES = 4096,
     RAW_CHUNK_BYTES = 32768,
     RAW_WORDS_MOST = 2048,
@@ -34,7 +35,8 @@ enum {
  * stands at struct raw_command. */
 #define RAW_KIND_LIST(X)                                                                           \
     X(name, "object: an address in a program. words: its name, filled up with NULs")               \
-    X(device, "object: a device. words: bytes of its memory; its name, filled up with NULs")       \
+    X(device, "object: a device. words: bytes of its memory; its name in 16 words, filled up "     \
+              "with NULs; alignment of its memories in bytes (0, or left out: unknown)")           \
     X(context, "object: a new context. words: its first device")                                   \
     X(queue, "object: a new queue. words: context, RAW_QUEUE flags")                               \
     X(block, "object: a new block. words: context, bytes, RAW_BLOCK flags, site or queue, "        \

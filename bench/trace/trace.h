@@ -70,12 +70,19 @@ struct trace_info {
     char allocator[256];     /* the recorded allocator as a gamut strategy: "caching:…" */
     uint64_t time_unit_ns;   /* all times are multiples of it; at least 1 */
     uint64_t capacity_bytes; /* memory of the device; 0: unknown */
-    bool lost_beginning;     /* blocks lived before the log: it was a ring and lost its first
+    uint64_t
+        alignment_bytes; /* that the device's memories and all blocks begin at multiples of; 0: unknown */
+    bool lost_beginning; /* blocks lived before the log: it was a ring and lost its first
                               * events, or it began late */
     bool knows[TRACE_FACTS];
     json_t *settings; /* an object: settings of the recorded allocator in its own words; or NULL */
     json_t *unseen; /* an object: what happened and is not in the trace, with how often; or NULL */
 };
+/* Whether a device may have this alignment: a power of two below 2^32, or 0. */
+static inline bool trace_can_align(uint64_t bytes)
+{
+    return (bytes & (bytes - 1)) == 0 && bytes <= UINT64_C(1) << 31;
+}
 /* Frees what the info owns. */
 void trace_info_free(struct trace_info *info);
 /* The info as an object; the caller owns it. */

@@ -70,6 +70,8 @@ after a release 0" ] || fail "out of memory: $(cat out)"
 
 # ---- a record of the program, played without a device, has the counters of the served run
 "$gamut" record -f -o churn.trace -- "$blocks" churn >/dev/null 2>err || fail "record: $(cat err)"
+# The device's alignment, which each block has that is served, is known to the replay.
+"$gamut" trace show churn.trace | grep -q "\"alignment_bytes\":$("$blocks" alignment)[,}]" || fail "the recording has another alignment than $("$blocks" alignment)"
 for s in $strategies tlsf:parent=1MiB; do
     "$gamut" serve -f -s "$s" --name churn -o served.json -- "$blocks" churn >out 2>err || fail "churn under $s ends with $?: $(cat err)"
     "$gamut" replay churn.trace -s "$s" --free-at let-go --force -o predicted.json >/dev/null 2>err || fail "replay: $(cat err)"

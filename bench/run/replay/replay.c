@@ -56,6 +56,7 @@ struct replay {
     struct source_counts gone; /* of parts whose place another has */
     unsigned slot_capacity;
     struct played *slots;
+    uint64_t alignment; /* of requests that say none */
     bool free_at_done, tracks_owners, timed;
     struct owners owners;
     struct live *live;     /* NULL: without a device */
@@ -272,7 +273,7 @@ static int take_block(struct replay *r, const struct trace_event *e)
         TRY(part_of(r, e, &index));
     struct part *part = r->parts[index];
     const struct alloc_request request = {.size = e->bytes,
-                                          .alignment = e->alignment ? e->alignment : 1,
+                                          .alignment = e->alignment ? e->alignment : r->alignment,
                                           .tag = trace_name_of(r->reader, e->name),
                                           .queue = e->queue};
     struct played *at = slot_of(r, e->slot);
@@ -571,14 +572,19 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
     if (!info->knows[TRACE_KNOWS_done] && !info->knows[TRACE_KNOWS_frees])
         return error_set(error, ERR_UNSUPPORTED, "%s: the trace has no frees",
                          trace_reader_path(reader));
+    struct dry_device device = options->device;
+    if (info->alignment_bytes > device.alignment)
+        device.alignment = info->alignment_bytes;
     struct replay r = {.options = options,
                        .listener = listener,
                        .reader = reader,
                        .outcome = outcome,
                        .error = error,
                        .live = options->live,
-                       .player = {.dry = options->live ? NULL : dry_open(&options->device),
+                       .player = {.dry = options->live ? NULL : dry_open(&device),
                                   .own_time = options->own_time && !options->live},
+                       .alignment =
+                           !options->live && info->alignment_bytes ? info->alignment_bytes : 1,
                        .free_at_done = replay_frees_at_done(reader, options->free_at),
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas};
     owners_open(&r.owners);

@@ -69,7 +69,7 @@ struct object {
 /* A device of the application; it has a trace. */
 struct device {
     char name[128];
-    uint64_t bytes;
+    uint64_t bytes, alignment;
     struct import_stream *stream;
     unsigned queue_count;
     bool has_addresses; /* handles of its blocks are addresses: CUDA */
@@ -240,7 +240,8 @@ static char *text_of(const struct raw_import *r, unsigned word)
 static int open_stream(struct raw_import *r, struct device *device, struct error *error)
 {
     const struct raw_head *head = r->records.head;
-    struct trace_info info = {.time_unit_ns = 1, .capacity_bytes = device->bytes};
+    struct trace_info info = {
+        .time_unit_ns = 1, .capacity_bytes = device->bytes, .alignment_bytes = device->alignment};
     snprintf(info.source, sizeof info.source, "gamut record: %.15s, %.15s", head->api, head->via);
     snprintf(info.application, sizeof info.application, "%.127s", head->application);
     snprintf(info.device, sizeof info.device, "%s", device->name);
@@ -280,6 +281,10 @@ static int put_device(struct raw_import *r, struct error *error)
     snprintf(device->name, sizeof device->name, "%s", name);
     free(name);
     device->bytes = r->words[0];
+    if (r->record->words > 1 + RAW_DEVICE_NAME_WORDS)
+        device->alignment = trace_can_align(r->words[1 + RAW_DEVICE_NAME_WORDS])
+                                ? r->words[1 + RAW_DEVICE_NAME_WORDS]
+                                : 0;
     device->has_addresses = strcmp(r->records.head->api, "CUDA") == 0;
     device->next = r->devices;
     r->devices = device;

@@ -146,6 +146,44 @@ static void private_pools_share_no_memory(void **state)
     assert_int_equal(o.counts.peak_requested_bytes, 4 * MIB);
 }
 
+/* Between its begin and its end a pool gives no memory back, and its end waits for its last block. */
+static void captured_graphs_keep_their_memory(void **state)
+{
+    (void)state;
+    static const char log[] =
+        BOTH_STAMPS "pool_begin q0 pool=1\nalloc b1 4194304 q0 pool=1\nfree b1 q0\ndone b1 q0\n"
+                    "alloc b2 4194304 q0 pool=1\nalloc b3 4194304 q0\nfree b3 q0\ndone b3 q0\n"
+                    "pool_end q0 pool=1\nalloc b4 4194304 q0\nfree b2 q0\ndone b2 q0\n"
+                    "alloc b5 4194304 q0\nalloc b6 4194304 q0\n";
+    struct replay_outcome o = replay(log, "raw", 0, FREE_AT_DONE);
+    assert_int_equal(o.status, CASE_ok);
+    assert_int_equal(o.counts.peak_reserved_bytes, 12 * MIB); /* b1's, b2 and b4; b4 to b6 */
+    assert_int_equal(o.counts.driver_alloc_count, 6);
+    assert_int_equal(o.counts.driver_free_count, 3);
+    /* Virtual memory is taken back from graphs: caching serves them. */
+    o = replay(log, "vmm", 0, FREE_AT_DONE);
+    assert_int_equal(o.status, CASE_ok);
+    assert_int_equal(o.counts.free_count, 3);
+}
+
+static void a_device_aligns_as_it_was_recorded(void **state)
+{
+    (void)state;
+    static const char log[] =
+        "gamut trace 1\n{\"source\":\"by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"
+        "\"lost_beginning\":false,\"alignment_bytes\":4096,\"knows\":[\"frees\"]}\nalloc b1 100 "
+        "q0\nalloc b2 100 q0\n";
+    assert_int_equal(replay(log, "caching", 0, FREE_AT_DONE).counts.peak_granted_bytes, 8192);
+    assert_int_equal(replay(log, "tlsf", 0, FREE_AT_DONE).counts.peak_granted_bytes, 8192);
+    struct error error = {0};
+    struct import_report report;
+    char odd[sizeof log];
+    memcpy(odd, log, sizeof log);
+    memcpy(strstr(odd, "4096"), "4095", 4);
+    assert_int_equal(import_bytes("odd", odd, strlen(odd), &report, &error), ERR_PARSE);
+    assert_non_null(strstr(error.text, "alignment_bytes: expected a power of two"));
+}
+
 static void more_queues_than_a_strategy_knows_are_refused(void **state)
 {
     (void)state;
@@ -304,6 +342,8 @@ int main(void)
         cmocka_unit_test(a_refusal_waits_for_blocks_that_were_let_go),
         cmocka_unit_test(queues_share_no_memory),
         cmocka_unit_test(private_pools_share_no_memory),
+        cmocka_unit_test(captured_graphs_keep_their_memory),
+        cmocka_unit_test(a_device_aligns_as_it_was_recorded),
         cmocka_unit_test(more_queues_than_a_strategy_knows_are_refused),
         cmocka_unit_test(owners_see_what_must_not_happen),
         cmocka_unit_test(a_recorded_run_is_predicted_as_its_trace_is),

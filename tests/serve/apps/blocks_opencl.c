@@ -11,6 +11,7 @@
  *   blocks_opencl passed         host pointers, images, shared memory, several devices
  *   blocks_opencl contexts       a hundred contexts, one after the other
  *   blocks_opencl out-of-memory  blocks of 1 MiB until one is refused, and again after a release
+ *   blocks_opencl alignment      of the device's memories, in bytes
  *   blocks_opencl churn          ten thousand requests on one queue
  *   blocks_opencl callbacks      a callback of the driver releases a block, while another thread asks for and releases others
  *   blocks_opencl callbacks-late the same in a context with a queue without order
@@ -510,6 +511,13 @@ static uint64_t random_of(uint64_t *state)
     return *state >> 33;
 }
 
+static void alignment(void)
+{
+    cl_uint bits;
+    CHECK(clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL));
+    printf("%u\n", bits / 8);
+}
+
 static void churn(void)
 {
     enum { LIVE = 40 };
@@ -639,6 +647,7 @@ int main(int argc, char **argv)
                  {"passed", passed},
                  {"contexts", contexts},
                  {"out-of-memory", out_of_memory},
+                 {"alignment", alignment},
                  {"churn", churn},
                  {"beyond", beyond},
                  {"callbacks", callbacks},
