@@ -1,5 +1,30 @@
 """Programs for serve_rounds: each makes its model, and returns a function of a step that returns its loss as a tensor."""
 
+# By framework: what a process imports before it is forked off. Nothing of it may call the driver.
+IMPORTS = {"torch": ["torch", "torch._dynamo", "torchvision", "torch_geometric.nn", "torch.optim"], "cupy": ["cupy"]}
+
+
+def framework(program):
+    return "cupy" if program.startswith("cupy") else "torch"
+
+
+def prepare(program, mode):
+    """Begins the framework's libraries. Returns two functions, one that waits for the device and one that gives a loss as a number, and
+    one for the bytes that the framework's own allocator has reserved and given out at most."""
+    if framework(program) == "cupy":
+        import cupy
+
+        if mode == "async":
+            cupy.cuda.set_allocator(cupy.cuda.MemoryAsyncPool().malloc)
+        cupy.ones((8, 8), dtype=cupy.float32) @ cupy.ones((8, 8), dtype=cupy.float32)
+        return cupy.cuda.runtime.deviceSynchronize, float, lambda: (cupy.get_default_memory_pool().total_bytes() if mode == "default" else None, None)
+    import torch
+
+    small = torch.ones(8, 8, device="cuda")
+    small @ small
+    torch.nn.functional.conv2d(torch.ones(1, 3, 8, 8, device="cuda"), torch.ones(3, 3, 3, 3, device="cuda"))
+    return torch.cuda.synchronize, lambda loss: loss.item(), lambda: (torch.cuda.max_memory_reserved(), torch.cuda.max_memory_allocated())
+
 
 def resnet():
     import torch

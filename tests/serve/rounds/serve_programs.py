@@ -1,0 +1,39 @@
+"""Programs for scripts/serve_rounds on the fake driver: test_serve_rounds.sh. They ask for memory alone."""
+IMPORTS = {"torch": ["torch"], "cupy": ["cupy", "no_such_module"]}
+STEPS = {"layers": 4, "cupy_arrays": 4, "breaks": 2}
+
+
+def framework(program):
+    return "cupy" if program.startswith("cupy") else "torch"
+
+
+def prepare(program, mode):
+    return lambda: None, float, lambda: (1 << 20, 1 << 19)
+
+
+def layers():
+    import torch
+
+    allocator = torch.cuda.memory.current
+
+    def step(i):
+        blocks = [allocator.alloc(1000 + 70000 * k, 0, None) for k in range(20)] if allocator else []
+        for k, block in enumerate(blocks):
+            allocator.free(block, 1000 + 70000 * k, 0, None)
+        return 0.5 * i
+
+    return step
+
+
+def cupy_arrays():
+    import cupy
+
+    def step(i):
+        arrays = [cupy.cuda.allocator(1000 + 5000 * k) for k in range(10)] if cupy.cuda.allocator else []
+        return 0.25 * i + 0 * len(arrays)
+
+    return step
+
+
+def breaks():
+    raise RuntimeError("this program does not work")
