@@ -1,11 +1,13 @@
 # Shared by the charts of an atlas: sizes and times on logarithmic axes, and a colour for each method.
 
+load "terminal.gp"
+
+count = words(series)
 set border 3 lc rgb "#404040"
-set tics nomirror out
+set tics nomirror out font ",10"
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1 }
 set logscale x 2
 set logscale y 10
-set key at graph 0, graph -0.17 left top vertical Left reverse font ',10' samplen 1.5 spacing 1.1 maxcols 1
 set style fill transparent solid 0.15 noborder
 set datafile missing "NaN"
 
@@ -15,7 +17,7 @@ set ytics ("1 ns" 1, "10 ns" 1e1, "100 ns" 1e2, "1 µs" 1e3, "10 µs" 1e4, "100 
     "10 ms" 1e7, "100 ms" 1e8, "1 s" 1e9, "10 s" 1e10)
 
 # Wong's palette. A method that is a strategy, too, has the strategy's colour (colours.gp).
-colour_of(method) = method eq "raw" ? "#999999" : method eq "resident" || method eq "stream:threshold=0" ? "#000000" : \
+colour_of(method) = method eq "raw" ? "#999999" : method eq "resident" || method eq "stream:threshold=0" ? "#0072B2" : \
     method eq "stream:threshold=max" ? "#CC79A7" : method eq "vmm" ? "#56B4E9" : method eq "pinned" ? "#E69F00" : \
     method eq "shared" ? "#D55E00" : method eq "malloc" ? "#009E73" : "#F0E442"
 dash_of(method) = method eq "raw" ? 1 : method eq "resident" || method eq "stream:threshold=0" ? 3 : method eq "stream:threshold=max" ? 4 : \

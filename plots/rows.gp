@@ -1,10 +1,12 @@
 # A row for each program and a dot for each configuration; the means over the programs stand apart, above, and
 # their names are the legend. Needs the variables data, series, is_share, low_1, high_1, titles (a heading
-# for each measure), better ("right is better"), reference_name (what 1 stands for) and mark_name ("": there is no mark).
+# for each measure), better ("right is better"), reference_name (what 1 stands for) and mark_name ("": there is no mark);
+# row_kind and row_order where rows are no programs.
 
 load "terminal.gp"
 load "colours.gp"
 
+if (!exists("row_kind")) { row_kind = "programs"; row_order = "largest first" }
 measures = words(titles)
 array lows[2]
 array highs[2]
@@ -81,7 +83,7 @@ do for [file in terminals] {
         set yrange [count + 0.5 + edge : 0.5 - edge]
         set title word(titles, k) font ":Bold,11" offset 0, -0.5
         unset xlabel
-        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d programs", rows) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d %s", rows, row_kind) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         plot for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1:(clip(at(column(c + 1)))):(clip(at(column(c + 2)))) \
                 with xerrorbars pt 0 lw 1.5 lc rgb thin[i] notitle, \
             for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps 1.1 lw 1.5 lc rgb thin[i] notitle, \
@@ -98,7 +100,7 @@ do for [file in terminals] {
         unset title
         set xlabel (is_text ? "" : word(titles, k) . ": " . better) font ",10" offset 0, 0.3
         if (!is_text) { do for [r = 1:rows:2] { set object r rectangle from graph 0, first r - 0.5 to graph 1, first r + 0.5 behind fs solid 1 noborder fc rgb "#F3F3F3" } }
-        if (k == 1) { set label 3 (rows > 1 ? "largest first" : "") at screen left(k), screen down(head + means_height + gap - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        if (k == 1) { set label 3 (rows > 1 ? row_order : "") at screen left(k), screen down(head + means_height + gap - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         if (k == 1) { set label 4 reference_name at screen right(k), screen down(head + means_height + gap - 9) left offset 0.8, 0 font ",9" textcolor rgb "#404040" }
         plot data index 0 using (has_marks && k == 1 ? clip(at($4)) : NaN):($1 - 0.45):(0):(0.9) with vectors nohead lw 2 lc rgb "#B04000" notitle, \
             for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(clip(at(column(3 + 3 * (k - 1))))):(clip(at(column(4 + 3 * (k - 1))))) \

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
+#include "record/chart/rows.h"
 #include "record/result/experiment_result.h"
 
 /* A chart's `detail`: the experiment that it shows. */
@@ -92,10 +93,10 @@ static void print_medians(const json_t *row, const char *const metrics[], size_t
     fputc('\n', out);
 }
 
-/* ---- stall: time of a frame against the work that is queued in it ----------------------------
+/* ---- stall: time of a frame over the longer of what the host and the device do in it ----------
  *
- * A panel for each amount of the host's own work. For each panel and each series a block: the
- * number of the queued work on the axis, time of the frame, and the claimed time. */
+ * A row (rows.h) for each amount of the host's work and of queued work. The reference is the longer of the two,
+ * which is what a frame takes that never waits. The mark is the claim for a read-back: the sum of both. */
 
 /* "pool readback", or "heap" where no strategy takes part: the colour is the strategy's. */
 static const struct name_of stall_series = {"strategy", "method"};
@@ -124,17 +125,6 @@ static struct values values_of(const json_t *experiment, const char *parameter)
     return all;
 }
 
-static void add_times(const char *name, const struct values *times, struct text *variables)
-{
-    struct text words = {0};
-    for (size_t i = 0; i < times->count; i++) {
-        char time[32];
-        gnuplot_word(&words, times->value[i] ? text_ns(time, times->value[i]) : "0");
-    }
-    gnuplot_words(variables, name, &words);
-    text_free(&words);
-}
-
 static const json_t *stall_row(const json_t *experiment, const char *series, double work_ns,
                                double spin_ns)
 {
@@ -147,33 +137,70 @@ static const json_t *stall_row(const json_t *experiment, const char *series, dou
     return NULL;
 }
 
+static void stall_numbers(const json_t *row, double longer_ns, struct row_numbers *numbers)
+{
+    *numbers = (struct row_numbers){.measure = {{case_stat(row, "frame_ns", "median") / longer_ns,
+                                                 case_stat(row, "frame_ns", "ci_lo") / longer_ns,
+                                                 case_stat(row, "frame_ns", "ci_hi") / longer_ns}},
+                                    .reference = longer_ns,
+                                    .mark = NAN};
+}
+
+/* The cells of one row of the chart. */
+static void stall_cells(const json_t *experiment, const struct labels *series, double work_ns,
+                        double spin_ns, struct row_numbers *numbers, const json_t **status)
+{
+    double claim = NAN;
+    for (size_t s = 0; s < series->count; s++) {
+        status[s] = stall_row(experiment, series->name[s], work_ns, spin_ns);
+        stall_numbers(status[s], fmax(work_ns, spin_ns), &numbers[s]);
+        claim = fmax(claim, case_stat(status[s], "claim_ns", "median"));
+    }
+    for (size_t s = 0; s < series->count; s++)
+        numbers[s].mark = claim / fmax(work_ns, spin_ns);
+}
+
 static int stall_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                        struct text *variables, struct error *error)
 {
-    static const char *const metrics[] = {"frame_ns", "claim_ns"};
+    static const struct rows_style style = {
+        .measures = 1, .less_is_better = true, .in_order = true, .reference_text = text_ns};
     const json_t *experiment = experiment_of(chart, of);
-    struct labels series = names_of(experiment, stall_series);
+    struct labels series = names_of(experiment, stall_series), names = {0};
     struct values spins = values_of(experiment, "spin_ns");
     struct values works = values_of(experiment, "host_work_ns");
-    gnuplot_comment(data, "gamut stall on %s", of->device);
+    const size_t most = works.count * spins.count * series.count;
+    struct row_numbers *cell = must_alloc((most + 1) * sizeof *cell);
+    const json_t **status = must_alloc((most + 1) * sizeof *status);
     for (size_t w = 0; w < works.count; w++)
-        for (size_t s = 0; s < series.count; s++) {
-            gnuplot_comment(data, "host_work_ns %.0f, %s: place frame_ns claim_ns", works.value[w],
-                            series.name[s]);
-            for (size_t i = 0; i < spins.count; i++) {
-                fprintf(data, "%zu", i);
-                print_medians(stall_row(experiment, series.name[s], works.value[w], spins.value[i]),
-                              metrics, 2, data);
-            }
-            fputs("\n\n", data);
+        for (size_t s = 0; s < spins.count; s++) {
+            const double work_ns = works.value[w], spin_ns = spins.value[s];
+            char work[32], spin[32], name[80];
+            if (fmax(work_ns, spin_ns) <= 0)
+                continue;
+            snprintf(name, sizeof name, "host %s, queued %s",
+                     work_ns ? text_ns(work, work_ns) : "0",
+                     spin_ns ? text_ns(spin, spin_ns) : "0");
+            const size_t row = labels_add(&names, name);
+            stall_cells(experiment, &series, work_ns, spin_ns, &cell[row * series.count],
+                        &status[row * series.count]);
         }
-    gnuplot_labels(variables, "series", &series);
-    add_times("spins", &spins, variables);
-    add_times("works", &works, variables);
-    const int code = check_any(chart, of, series.count, error);
+    gnuplot_comment(data, "gamut stall on %s", of->device);
+    const struct rows_table table = {.style = &style,
+                                     .rows = &names,
+                                     .columns = &series,
+                                     .row_count = names.count,
+                                     .cell = cell,
+                                     .status = status};
+    int code = check_any(chart, of, names.count ? series.count : 0, error);
+    if (code == 0)
+        code = rows_print(chart->name, of->device, &table, data, variables, error);
+    labels_free(&names);
     labels_free(&series);
     free(spins.value);
     free(works.value);
+    free(cell);
+    free(status);
     return code;
 }
 

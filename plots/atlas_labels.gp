@@ -1,0 +1,22 @@
+# Shared by the charts of an atlas: names at the lines. A line of sizes from 2 on ends where its data does. Needs low and
+# high, the range of times as powers of ten, and panel_height.
+
+lines = panels * count
+array end_x[lines]
+array end_y[lines]
+do for [k = 1:lines] {
+    end_x[k] = NaN
+    end_y[k] = NaN
+    stats data index k - 1 using ($2 > 0 ? (end_x[k] = log10($1), end_y[k] = log10($2), 0) : 0) nooutput
+}
+label_low = low
+label_high = high
+label_step = 13.5 / panel_height * (high - low)
+label_near = 0.6 * (log10(SIZE_max) - log10(SIZE_min))
+load "line_labels.gp"
+longest = 4
+do for [k = 1:words(legends)] { longest = strlen(word(legends, k)) > longest ? strlen(word(legends, k)) : longest }
+names_width = 14 + 5.9 * longest
+x_of(x) = x == x ? 10 ** x : 1
+y_of(k) = is_line(k) ? 10 ** label_y[k] : NaN
+name_at(k) = is_line(k) ? word(legends, k) : ""
