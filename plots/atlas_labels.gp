@@ -7,7 +7,7 @@ array end_y[lines]
 do for [k = 1:lines] {
     end_x[k] = NaN
     end_y[k] = NaN
-    stats data index k - 1 using ($2 > 0 ? (end_x[k] = log10($1), end_y[k] = log10($2), 0) : 0) nooutput
+    stats data index k - 1 using ($2 > 0 ? (end_x[k] = log10($1), end_y[k] = log10($2), $1) : $1) nooutput
 }
 label_low = low
 label_high = high
@@ -17,6 +17,6 @@ load "line_labels.gp"
 longest = 4
 do for [k = 1:words(legends)] { longest = strlen(word(legends, k)) > longest ? strlen(word(legends, k)) : longest }
 names_width = 14 + 5.9 * longest
-x_of(x) = x == x ? 10 ** x : 1
-y_of(k) = is_line(k) ? 10 ** label_y[k] : NaN
+x_of(x) = x == x ? 10 ** x : SIZE_min
+y_of(k) = is_line(k) ? 10 ** label_y[k] : 10 ** low
 name_at(k) = is_line(k) ? word(legends, k) : ""

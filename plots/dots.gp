@@ -34,7 +34,7 @@ span = high - low > 0.1 ? high - low : 0.1
 
 # Sizes in points of the SVG.
 down = int(ceil(panels / (1.0 * across)))
-width = across < 2 ? 820 : 1100
+width = across < 2 ? 820 : 900
 line = is_text ? width * 1.4 / columns : 17.0
 names_width = is_text ? (longest + 6.0) * width / columns : 20 + 6.2 * longest
 head = is_text ? 6 * line : 66
@@ -45,8 +45,6 @@ height = head + down * panel_height + foot
 set border 3 lc rgb "#404040"
 set tics nomirror out
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1 }
-amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
-    b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
 times(p, b) = sprintf(b < 10 * base[p] ? "%.2f× %s" : "%.0f× %s", b / base[p], amount(b))
 column_of(p) = (p - 1) % across
 row_of(p) = (p - 1) / across
@@ -59,17 +57,10 @@ do for [file in terminals] {
     set label 2 x_name at screen 0.5, screen 1 - 12.0 / height center font ",12"
     right = high + (across < 2 && !is_text ? 0.25 : 0.45) * span
     set xrange [low - 0.06 * span : right]
-    set xtics () font ",9"
+    set xtics font ",9"
     set ytics font ",9"
-    fine = span > 1.2 ? 0 : span > 0.5 ? 0.25 : span > 0.2 ? 0.1 : 0.05
-    every = span > 6 ? int(ceil(span / 6)) : 1
-    do for [k = int(floor(low)):int(ceil(high)):every] {
-        if (fine == 0) { set xtics add (sprintf("%g×", 2.0 ** k) k) }
-        if (fine == 0 && span < 4) { set xtics add (sprintf("%g×", 1.5 * 2.0 ** k) k + log(1.5) / log(2)) }
-    }
-    do for [k = -20:20] {
-        if (fine > 0 && 1 + k * fine > 0) { set xtics add (sprintf("%g×", 1 + k * fine) log(1 + k * fine) / log(2)) }
-    }
+    most = is_text ? 6 : 7
+    load "log2_ticks.gp"
     do for [p = 1:panels] {
         set lmargin at screen (names_width + column_of(p) * (width - 10.0) / across) / width
         set rmargin at screen ((column_of(p) + 1) * (width - 10.0) / across - 8) / width

@@ -19,7 +19,9 @@ set xtics tick_step(most_steps / step_scale) font ",9"
 set format x tick_format(most_steps / step_scale)
 set ytics font ",9"
 
-heading = "held and in no block: " . what . " (x: " . step_name . "; y: " . unit . ")"
+heading = "held and in no block: " . what
+x_title = step_name
+y_title = unit
 peak(i) = sprintf(": at most %.3g %s, %.0f %% of the peak held", spare[i] / unit_bytes, unit, 100 * spare[i] / reserved[i])
 key = "set key at screen 0.5, screen key_at / height center horizontal samplen 2 maxrows 1 font ',10'"
 

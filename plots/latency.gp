@@ -15,6 +15,8 @@ set xtics ("1 ns" 1, "10 ns" 1e1, "100 ns" 1e2, "1 µs" 1e3, "10 µs" 1e4, "100 
 set mxtics 10
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1 }
 heading = "time of the allocator's calls, " . what . " (p50, p99, longest)"
+x_title = ""
+y_title = "calls"
 
 set xrange [10 ** floor(log10(least_ns)) : 10 ** ceil(log10(1.01 * most_ns))]
 key = "set key at graph 0, graph -0.2 left top vertical Left reverse font ',9' samplen 3 spacing 1.05 maxcols 1"

@@ -19,13 +19,13 @@ set xtics tick_step(most_steps / step_scale) font ",9"
 set format x tick_format(most_steps / step_scale)
 set ytics font ",9"
 
-heading = "memory of " . what . " over a run (x: " . step_name . "; y: " . unit . ")"
-amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 10 * 2**20 ? sprintf("%.0f KiB", b / 2**10) : \
-    b < 10 * 2.0**30 ? sprintf("%.0f MiB", b / 2**20) : sprintf("%.0f GiB", b / 2.0**30)
+heading = "memory of " . what . " over a run"
+x_title = step_name
+y_title = unit
 cut(i) = reserved[i] > 1.08 * top ? " (reserves " . amount(reserved[i]) . ")" : ""
 key = "set key at screen 0.5, screen key_at / height center horizontal samplen 2 maxrows 1 font ',10'"
 
-chart = "set title word(series, p) . cut(p) offset 0, -0.8 font ',11'; \
+chart = "set title word(series, p) . cut(p) offset 0, -0.8 font ':Bold,11'; \
     plot data index p using ($1 / step_scale):($4 / unit_bytes) with fillsteps fc rgb colour[p] fs transparent solid 0.25 noborder title (p == 1 ? 'reserved' : ''), \
         data index p using ($1 / step_scale):($4 / unit_bytes) with steps lc rgb colour[p] lw 1.5 notitle, \
         data index p using ($1 / step_scale):($3 / unit_bytes) with steps lc rgb '#606060' lw 1 title (p == 1 ? 'granted' : ''), \

@@ -8,6 +8,10 @@ is_text = terminals eq "dumb"
 pixels = 1.6
 has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 
+# Bytes in words.
+amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
+    b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
+
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
 fold_at = is_text ? columns - 4 : 180

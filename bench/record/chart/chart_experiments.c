@@ -254,7 +254,7 @@ static int isosurface_write(const struct chart *chart, const struct chart_subjec
     gnuplot_comment(data, "place name frame_ns blocked_ns reserved_bytes used_bytes texts status");
     for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
         print_isosurface_row(row, i, data);
-    text_add(&heading, "a window of %.0f x %.0f x %.0f chunks of %.0f^3 cells, a layer a frame",
+    text_add(&heading, "a window of %.0f × %.0f × %.0f chunks of %.0f³ cells, a layer a frame",
              window, window, window, tree_get_number(options, "cells"));
     gnuplot_variable(variables, "heading", heading.data);
     text_free(&heading);
@@ -312,7 +312,7 @@ const struct chart chart_overflow = {
 /* ---- heap_ops: time of an operation of the device heap against the size of a batch ------------
  *
  * A panel for each number of live blocks. For each panel and each policy a block: number of the
- * batch on the axis, time of an operation, and the command's share of it, as fitted. */
+ * batch on the axis, and time of an operation. */
 
 static const struct name_of heap_live = {"live_blocks", NULL}, heap_policy = {"policy", NULL};
 
@@ -356,11 +356,11 @@ static int heap_ops_write(const struct chart *chart, const struct chart_subject 
     for (size_t l = 0; l < live.count; l++)
         for (size_t p = 0; p < policies.count; p++) {
             const json_t *row = heap_ops_row(experiment, live.name[l], policies.name[p]);
-            gnuplot_comment(data, "live_blocks %s, %s: place op_ns command_ns", live.name[l],
+            gnuplot_comment(data, "live_blocks %s, %s: place op_ns", live.name[l],
                             policies.name[p]);
             for (size_t i = 0; i < batches.count; i++) {
                 fprintf(data, "%zu", i);
-                print_medians(row, (const char *const[]){metrics.name[i], "command_ns"}, 2, data);
+                print_medians(row, (const char *const *)&metrics.name[i], 1, data);
             }
             fputs("\n\n", data);
         }

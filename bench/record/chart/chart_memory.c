@@ -313,7 +313,7 @@ const struct chart chart_fragmentation = {
  *     column row held most least: the middle of a cell, and shares of it
  */
 
-enum { MAPS_MOST = 8, COLOURS = 8, BOX_BLOCKS = 5 };
+enum { MAPS_MOST = 8, COLOURS = 8, BOX_BLOCKS = 5, TITLE_LENGTH = 24 };
 
 /* A rectangle of the map: steps by bytes. */
 struct box {
@@ -590,6 +590,22 @@ static void add_left_out(const struct memory_panels *panels, struct layout *cons
                  note->length ? "; " : "");
 }
 
+/* The names of each colour, which repeat where there are more names than colours: "image/dN". */
+static void add_colour_names(const struct labels *names, struct text *variables)
+{
+    struct text words = {0};
+    for (size_t colour = 0; colour < COLOURS && colour < names->count; colour++) {
+        struct text title = {0};
+        for (size_t i = colour; i < names->count; i += COLOURS)
+            if (i == colour || title.length + strlen(names->name[i]) <= TITLE_LENGTH)
+                text_add(&title, "%s%s", title.length ? "/" : "", names->name[i]);
+        gnuplot_word(&words, title.data);
+        text_free(&title);
+    }
+    gnuplot_words(variables, "names", &words);
+    text_free(&words);
+}
+
 static int map_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                      struct text *variables, struct error *error)
 {
@@ -626,6 +642,7 @@ static int map_write(const struct chart *chart, const struct chart_subject *of, 
         free(layouts[i]);
     memory_panels_variables(&panels, of, note.length ? note.data : "", variables);
     memory_axis_variables(top, variables);
+    add_colour_names(&names, variables);
     labels_free(&names);
     text_free(&note);
     memory_panels_free(&panels);
