@@ -1,6 +1,8 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alloc/registry.h"
 #include "base/arena.h"
@@ -9,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "run/replay/cases.h"
+#include "trace/import.h"
 #include "view/view.h"
 
 enum view_flag { VIEW_STRATEGY, VIEW_FROM, VIEW_TO, VIEW_OUT, VIEW_FORCE };
@@ -27,13 +30,77 @@ static const struct flag flags[] = {
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-static int write_page(const struct command_line *line, struct traces *traces,
-                      const struct names *strategies, const char *name, const char *path,
-                      struct view_report *report, struct error *error)
+/* What is viewed: a trace, or the trace that was made of a log. */
+struct subject {
+    const char *path;
+    char name[64];
+    char folder[128]; /* of the trace that was made; "": there is none */
+    char made[160];
+};
+
+static bool is_trace(const char *path)
+{
+    char head[8] = "";
+    FILE *file = fopen(path, "rb");
+    const bool is = !file || (fread(head, 1, sizeof head, file) == sizeof head &&
+                              memcmp(head, "gamuttrc", sizeof head) == 0);
+    if (file)
+        fclose(file);
+    return is;
+}
+
+/* A log becomes a trace in a folder that close_subject removes. */
+static int import_subject(struct subject *s, struct error *error)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct import_report report;
+    snprintf(s->folder, sizeof s->folder, "%.100s/gamut-view.XXXXXX",
+             temporary && *temporary ? temporary : "/tmp");
+    if (!mkdtemp(s->folder)) {
+        const int code = error_set(error, ERR_IO, "%s: %s", s->folder, strerror(errno));
+        s->folder[0] = 0;
+        return code;
+    }
+    snprintf(s->made, sizeof s->made, "%s/made" TRACE_SUFFIX, s->folder);
+    int code = import_log(s->path, NULL, s->made, false, &report, error);
+    if (!code && report.trace_count != 1)
+        code = error_set(error, ERR_USAGE,
+                         "%s: the log has %u devices: gamut trace import makes a trace of each",
+                         s->path, report.trace_count);
+    for (unsigned i = 0; i < report.trace_count; i++)
+        if (strcmp(report.traces[i].path, s->made) != 0)
+            unlink(report.traces[i].path);
+    import_report_free(&report);
+    return code;
+}
+
+static int open_subject(struct subject *s, const char *path, struct error *error)
+{
+    s->path = path;
+    TRY(replay_trace_name(path, s->name, error));
+    if (is_trace(path))
+        return 0;
+    s->name[strcspn(s->name + 1, ".") + 1] = 0; /* logs have endings of their own */
+    TRY(import_subject(s, error));
+    s->path = s->made;
+    return 0;
+}
+
+static void close_subject(struct subject *s)
+{
+    if (!*s->folder)
+        return;
+    unlink(s->made);
+    rmdir(s->folder);
+}
+
+static int write_page(const struct command_line *line, const struct subject *subject,
+                      const struct names *strategies, const char *path, struct view_report *report,
+                      struct error *error)
 {
     const struct flag_value *flag = line->flag;
     const struct view_options options = {
-        .name = name,
+        .name = subject->name,
         .strategy_count = strategies->count,
         .strategies = strategies->items,
         .free_at = FREE_AT_DONE,
@@ -42,7 +109,7 @@ static int write_page(const struct command_line *line, struct traces *traces,
     struct trace_reader *reader;
     char *bytes = NULL;
     size_t length = 0;
-    TRY(trace_open(traces->paths[0], &reader, error));
+    TRY(trace_open(subject->path, &reader, error));
     FILE *out = open_memstream(&bytes, &length);
     int code = view_write(reader, &options, out, report, error);
     trace_close(reader);
@@ -54,34 +121,51 @@ static int write_page(const struct command_line *line, struct traces *traces,
                               : code;
 }
 
+static void say_written(const struct names *strategies, const struct view_report *report,
+                        const char *out)
+{
+    char peak[32];
+    for (size_t i = 0; i < strategies->count; i++)
+        if (*report->strategies[i].reason)
+            fprintf(stderr, "gamut: %s is not in the page: %s\n", strategies->items[i],
+                    report->strategies[i].reason);
+    fprintf(stderr, "gamut: %zu blocks; %s requested at event %zu, the peak; wrote %s\n",
+            (size_t)report->blocks, text_bytes(peak, report->peak_bytes),
+            (size_t)report->peak_event, out);
+    printf("%s\n", out);
+}
+
+static int view_subject(const struct command_line *line, struct subject *subject,
+                        struct traces *traces, struct trace_strategies *strategies,
+                        struct error *error)
+{
+    struct names of_trace;
+    struct view_report report = {0};
+    char path[80];
+    TRY(open_subject(subject, traces->paths[0], error));
+    traces->paths[0] = subject->path;
+    TRY(trace_strategies_of(strategies, traces, 0, &of_trace, error));
+    snprintf(path, sizeof path, "%s.html", subject->name);
+    const char *out = line->flag[VIEW_OUT].text ? line->flag[VIEW_OUT].text : path;
+    const int code = write_page(line, subject, &of_trace, out, &report, error);
+    if (!code)
+        say_written(&of_trace, &report, out);
+    free(report.strategies);
+    return code;
+}
+
 static int view_one(const struct command_line *line, struct traces *traces,
                     struct trace_strategies *strategies, struct error *error)
 {
     const char *list = line->flag[VIEW_STRATEGY].text;
-    struct names of_trace;
-    struct view_report report = {0};
-    char name[64], path[80], peak[32];
+    struct subject subject = {0};
     TRY(traces_named(line, traces, error));
     if (traces->count != 1)
         return error_set(error, ERR_USAGE, "view makes a page of one trace; these are %u",
                          traces->count);
     TRY(trace_strategies_named(list ? list : "caching,vmm,tlsf", strategies, error));
-    TRY(replay_trace_name(traces->paths[0], name, error));
-    TRY(trace_strategies_of(strategies, traces, 0, &of_trace, error));
-    snprintf(path, sizeof path, "%s.html", name);
-    const char *out = line->flag[VIEW_OUT].text ? line->flag[VIEW_OUT].text : path;
-    const int code = write_page(line, traces, &of_trace, name, out, &report, error);
-    for (size_t i = 0; !code && i < of_trace.count; i++)
-        if (*report.strategies[i].reason)
-            fprintf(stderr, "gamut: %s is not in the page: %s\n", of_trace.items[i],
-                    report.strategies[i].reason);
-    if (!code)
-        fprintf(stderr, "gamut: %zu blocks; %s requested at event %zu, the peak; wrote %s\n",
-                (size_t)report.blocks, text_bytes(peak, report.peak_bytes),
-                (size_t)report.peak_event, out);
-    if (!code)
-        printf("%s\n", out);
-    free(report.strategies);
+    const int code = view_subject(line, &subject, traces, strategies, error);
+    close_subject(&subject);
     return code;
 }
 
@@ -99,7 +183,7 @@ static int view_command(const struct command_line *line)
 const struct command command_view = {
     .name = "view",
     .summary = "make one interactive page of a trace: its blocks over time, and address maps",
-    .arguments = "TRACE",
+    .arguments = "FILE",
     .least_positionals = 1,
     .most_positionals = 1,
     .flags = flags,

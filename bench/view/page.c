@@ -173,77 +173,113 @@ void view_page_picture(FILE *out, const struct view_options *o, const struct vie
 
 /* ---- the peak ---- */
 
+/* The blocks of one site; in a trace without sites, those of one size. */
 struct holder {
-    uint64_t bytes, blocks, largest;
-    unsigned name;
+    uint64_t key, bytes, blocks, largest;
 };
+
+static int by_key(const void *left, const void *right)
+{
+    const struct holder *a = left, *b = right;
+    return a->key != b->key ? a->key < b->key ? -1 : 1 : 0;
+}
 
 static int by_bytes(const void *left, const void *right)
 {
     const struct holder *a = left, *b = right;
-    return a->bytes != b->bytes ? a->bytes < b->bytes ? 1 : -1
-                                : (a->name > b->name) - (a->name < b->name);
+    return a->bytes != b->bytes ? a->bytes < b->bytes ? 1 : -1 : by_key(left, right);
 }
 
-static void print_holder(FILE *out, const struct view_history *h, const struct holder *holder,
-                         uint64_t all)
+static unsigned count_at(const struct view_history *h, uint32_t moment)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < h->blocks.count; i++)
+        count += h->blocks.items[i].born <= moment && moment < h->blocks.items[i].died;
+    return count;
+}
+
+/* Those that hold the blocks of a moment, the largest first. The caller frees *holders. */
+static unsigned find_holders(const struct view_history *h, uint32_t moment, bool by_site,
+                             struct holder **holders)
+{
+    struct holder *all = must_alloc((count_at(h, moment) + 1) * sizeof *all);
+    unsigned live = 0, count = 0;
+    for (unsigned i = 0; i < h->blocks.count; i++) {
+        const struct view_block *b = &h->blocks.items[i];
+        if (b->born <= moment && moment < b->died)
+            all[live++] = (struct holder){by_site ? b->name : b->bytes, b->bytes, 1, b->bytes};
+    }
+    qsort(all, live, sizeof *all, by_key);
+    for (unsigned i = 0; i < live; i++) {
+        if (count == 0 || all[count - 1].key != all[i].key) {
+            all[count++] = all[i];
+            continue;
+        }
+        struct holder *same = &all[count - 1];
+        same->bytes += all[i].bytes;
+        same->blocks++;
+        same->largest = all[i].largest > same->largest ? all[i].largest : same->largest;
+    }
+    qsort(all, count, sizeof *all, by_bytes);
+    *holders = all;
+    return count;
+}
+
+static void print_holder(FILE *out, const struct holder *holder, uint64_t all, const char *who)
 {
     char bytes[32], largest[32];
-    const char *site = trace_name_of(h->reader, holder->name);
     html_print(
         out,
         "<tr><td class=\"n\">%s</td><td class=\"n\">%.1f&nbsp;%%</td><td class=\"n\">%zu</td>"
-        "<td class=\"n\">%s</td><td class=\"site\">%s</td></tr>\n",
+        "<td class=\"n\">%s</td>",
         text_bytes(bytes, holder->bytes), all ? 100.0 * (double)holder->bytes / (double)all : 0,
-        (size_t)holder->blocks, text_bytes(largest, holder->largest),
-        *site ? site : "(the trace has no site)");
+        (size_t)holder->blocks, text_bytes(largest, holder->largest));
+    if (who)
+        html_print(out, "<td class=\"site\">%s</td>", who);
+    fputs("</tr>\n", out);
+}
+
+/* The small ones together. */
+static void print_rest(FILE *out, const struct holder *holders, unsigned count, uint64_t all,
+                       bool by_site)
+{
+    struct holder rest = {0};
+    char who[64];
+    for (unsigned i = 0; i < count; i++) {
+        rest.bytes += holders[i].bytes;
+        rest.blocks += holders[i].blocks;
+        rest.largest = holders[i].largest > rest.largest ? holders[i].largest : rest.largest;
+    }
+    snprintf(who, sizeof who, "%u other sites", count);
+    if (count)
+        print_holder(out, &rest, all, by_site ? who : NULL);
 }
 
 void view_page_peak(FILE *out, const struct view_history *h)
 {
-    struct holder *sites = must_alloc((h->name_count + 1) * sizeof *sites), rest = {0};
+    const bool by_site = trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites];
     const struct view_bucket *peak = view_peak(h);
-    unsigned count = 0, shown;
+    struct holder *holders;
     char bytes[32];
-    for (unsigned i = 0; i < h->blocks.count; i++) {
-        const struct view_block *b = &h->blocks.items[i];
-        if (b->born > peak->at || b->died <= peak->at)
-            continue;
-        struct holder *site = &sites[b->name];
-        site->bytes += b->bytes;
-        site->blocks++;
-        site->largest = b->bytes > site->largest ? b->bytes : site->largest;
-        site->name = b->name;
+    const unsigned count = find_holders(h, peak->at, by_site, &holders);
+    const unsigned shown = count > SITES_MOST + 1 ? SITES_MOST : count;
+    html_print(
+        out,
+        "<section id=\"peak\"><h2>Who holds what at the peak</h2>\n<p class=\"about\">After "
+        "event %zu, %s are requested at once.%s</p>\n<div class=\"scroll\"><table><thead><tr>"
+        "<th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\" class=\"n\">share</th>"
+        "<th scope=\"col\" class=\"n\">blocks</th><th scope=\"col\" class=\"n\">largest</th>",
+        (size_t)peak->at, text_bytes(bytes, peak->requested),
+        by_site ? "" : " The trace does not know sites: these are blocks of one size.");
+    fputs(by_site ? "<th scope=\"col\">site</th></tr></thead><tbody>\n" : "</tr></thead><tbody>\n",
+          out);
+    for (unsigned i = 0; i < shown; i++) {
+        const char *site = by_site ? trace_name_of(h->reader, (unsigned)holders[i].key) : NULL;
+        print_holder(out, &holders[i], peak->requested, site && !*site ? "(unknown)" : site);
     }
-    for (unsigned i = 0; i < h->name_count; i++)
-        if (sites[i].blocks)
-            sites[count++] = sites[i];
-    qsort(sites, count, sizeof *sites, by_bytes);
-    shown = count > SITES_MOST + 1 ? SITES_MOST : count;
-    html_print(out,
-               "<section id=\"peak\"><h2>Who holds what at the peak</h2>\n<p class=\"about\">After "
-               "event %zu, %s are requested at once.</p>\n<div class=\"scroll\"><table><thead><tr>"
-               "<th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\" "
-               "class=\"n\">share</th><th scope=\"col\" "
-               "class=\"n\">blocks</th><th scope=\"col\" class=\"n\">largest</th><th "
-               "scope=\"col\">site</th></tr></thead><tbody>\n",
-               (size_t)peak->at, text_bytes(bytes, peak->requested));
-    for (unsigned i = 0; i < count; i++) {
-        if (i < shown)
-            print_holder(out, h, &sites[i], peak->requested);
-        rest.bytes += i < shown ? 0 : sites[i].bytes;
-        rest.blocks += i < shown ? 0 : sites[i].blocks;
-    }
-    if (rest.blocks)
-        html_print(out,
-                   "<tr><td class=\"n\">%s</td><td class=\"n\">%.1f&nbsp;%%</td><td "
-                   "class=\"n\">%zu</td><td></td>"
-                   "<td class=\"site\">%zu other sites</td></tr>\n",
-                   text_bytes(bytes, rest.bytes),
-                   100.0 * (double)rest.bytes / (double)peak->requested, (size_t)rest.blocks,
-                   (size_t)(count - shown));
+    print_rest(out, holders + shown, count - shown, peak->requested, by_site);
     fputs("</tbody></table></div></section>\n", out);
-    free(sites);
+    free(holders);
 }
 
 /* ---- the end ---- */

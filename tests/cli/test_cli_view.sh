@@ -7,7 +7,7 @@ traces=$here/../traces
 "$gamut" trace import "$traces/pytorch/gnn.trace.csv.gz" -o gnn.trace 2>/dev/null
 
 # ---- mistakes
-expect 2 "view needs TRACE" view
+expect 2 "view needs FILE" view
 expect 2 "nosuch.trace: No such file" view nosuch.trace
 expect 2 "did you mean vmm?" view gnn.trace -s vmn
 expect 2 "did you mean --strategy?" view gnn.trace --stratgy vmm
@@ -15,6 +15,7 @@ expect 2 "one argument too many" view gnn.trace gnn.trace
 expect 2 "there are 6340 events, and none from 7000 on" view gnn.trace --from 7000
 expect 2 "nosuch/page.html" view gnn.trace -o nosuch/page.html
 head -c 9000 gnn.trace >cut.trace
+expect 2 "this is no log of a kind that gamut knows" view "$traces/README.md"
 [ ! -e gnn.html ] || fail "a mistake: a page was written"
 expect 2 "no strategy serves the trace" view gnn.trace -s device_heap
 
@@ -26,6 +27,11 @@ expect 0 "device_heap is not in the page: " view gnn.trace -s caching,device_hea
 grep -q '<b>device_heap</b> is not in the page: ' gnn.html || fail "the page does not say what it lacks"
 expect 0 "wrote part.html" view gnn.trace --from 1000 --to 1100 -s pool -o part.html
 expect 2 "the trace has no events" view cut.trace -o cut.html
+# A log is read as gamut trace import reads it; nothing of it is left.
+TMPDIR=$dir expect 0 "2120 blocks; 1.76 GiB .* wrote gnn.html" view "$traces/pytorch/gnn.snapshot.pickle.gz" -s recorded --force
+[ -z "$(ls -d gamut-view.* 2>/dev/null)" ] || fail "view left a folder"
+has "^gnn.html"
+grep -q "caching" gnn.html || fail "the recorded allocator is missing"
 
 # ---- in a browser
 cat >look.js <<'END'
