@@ -168,10 +168,12 @@ static void draw_all(struct drawing *drawing, const struct chart *chart, const c
     free(subjects);
 }
 
-/* Does the page show the same as a table? */
-static bool is_table(const struct chart *chart)
+/* Is everything that the chart shows in a table of the page, with the same figures? What is held is in
+ * the table of programs; a replay has no other chart of it. */
+static bool is_table(const struct drawing *drawing, const struct chart *chart)
 {
-    return chart == &chart_matrix || chart == &chart_matrix_memory;
+    return chart == &chart_matrix || chart == &chart_matrix_memory ||
+           (chart == &chart_held && !page_is_replay(drawing->file));
 }
 
 /* Draws the charts of a device that show all its cases. */
@@ -179,7 +181,7 @@ static void draw_device(struct drawing *drawing, const char *device)
 {
     const struct chart *chart;
     for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
-        if (!chart->on_request && !is_table(chart))
+        if (!chart->on_request && !is_table(drawing, chart))
             draw_all(drawing, chart, device);
 }
 

@@ -74,7 +74,11 @@ static struct shown shown_memory(const json_t *one)
     struct shown shown = shown_word("", "–");
     colour(&shown, 1 / over, true);
     if (isfinite(over))
-        snprintf(shown.ratio, sizeof shown.ratio, "%.2f×", over);
+        snprintf(shown.ratio, sizeof shown.ratio,
+                 over < 10    ? "%.2f×"
+                 : over < 100 ? "%.1f×"
+                              : "%.0f×",
+                 over);
     return shown;
 }
 
@@ -175,7 +179,7 @@ static void print_matrix(FILE *out, const struct page_file *file, const struct m
 /* The matrix of a device with several programs; of one program the ranking says the same. */
 static bool make_matrix(const struct chart_subject *of, struct matrix *m)
 {
-    static const struct matrix_rules rules = {.with_skipped = true};
+    static const struct matrix_rules rules = {0};
     if (matrix_make("matrix", of, &rules, m, NULL))
         return false; /* no cases */
     if (m->rows.count < 2)

@@ -59,7 +59,7 @@ static void print_constants(FILE *out, const struct text_grid *grid)
 {
     size_t printed = 0;
     for (size_t c = 0; c < grid->column_count; c++)
-        if (grid->column[c].once) {
+        if (grid->column[c].once && *grid->column[c].once) {
             fputs(printed++ ? ", " : "<p class=\"about\">In all rows: ", out);
             html_print(out, "%s %s", grid->column[c].title, grid->column[c].once);
         }

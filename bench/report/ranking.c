@@ -50,6 +50,25 @@ static bool holds_least(const json_t *device, const char *name)
     return is_any;
 }
 
+static bool is_any_unsure(const json_t *device)
+{
+    const json_t *ranking = json_object_get(device, "ranking"), *each;
+    for (size_t i = 0; (each = json_array_get(ranking, i)); i++)
+        if (strcmp(tree_get_text(each, "verdict"), "unsure") == 0)
+            return true;
+    return false;
+}
+
+static bool makes_fewest_calls(const json_t *device, const json_t *one)
+{
+    const json_t *ranking = json_object_get(device, "ranking"), *each;
+    const double calls = tree_get_number(one, "driver_calls");
+    bool is_fewest = !isnan(calls);
+    for (size_t i = 0; (each = json_array_get(ranking, i)); i++)
+        is_fewest &= !(tree_get_number(each, "driver_calls") < calls);
+    return is_fewest;
+}
+
 /* "within 2 %", "not told apart: up to 4 %", "slower", each in relation to the fastest; "least memory". */
 static void add_judgement(struct text_grid *grid, const json_t *device, const json_t *one)
 {
@@ -62,10 +81,14 @@ static void add_judgement(struct text_grid *grid, const json_t *device, const js
         text_add(&words, "within %.0f %%", 100 * ANSWER_CLOSE);
     else if (strcmp(verdict, "unsure") == 0)
         text_add(&words, "not told apart: up to %.0f %%", ceil(100 * farthest));
+    else if (strcmp(verdict, "fastest") == 0 && is_any_unsure(device))
+        text_add(&words, "leads");
     else if (tree_get_number(device, "rounds") > 0)
         text_add(&words, "%s", verdict);
     if (holds_least(device, tree_get_text(one, "name")))
         text_add(&words, "%sleast memory", words.length ? ", " : "");
+    if (!(tree_get_number(device, "rounds") > 0) && makes_fewest_calls(device, one))
+        text_add(&words, "%sfewest driver calls", words.length ? ", " : "");
     text_grid_add(grid, "%s", words.data ? words.data : "");
     text_free(&words);
 }
@@ -77,6 +100,23 @@ static bool is_known(const json_t *ranking, const char *member)
         if (json_is_object(json_object_get(each, member)) || !isnan(tree_get_number(each, member)))
             return true;
     return false;
+}
+
+/* What the means are over, and what they are means of. */
+static void print_basis(FILE *out, const json_t *device, bool has_times)
+{
+    char count[48];
+    const double of = tree_get_number(device, "of"), cases = tree_get_number(device, "cases");
+    html_print(out, "<p class=\"about\">Geometric means over %s",
+               text_count(count, cases, has_times ? "program" : "trace"));
+    if (cases < of)
+        html_print(out, " of %.0f", of);
+    if (has_times)
+        html_print(out, " and %s: how many times as fast as %s,",
+                   text_count(count, tree_get_number(device, "rounds"), "round"),
+                   tree_get_text(device, "against"));
+    html_print(out, "%s the peak that was held over the least that is possible.</p>\n",
+               has_times ? " and" : ":");
 }
 
 static void print_device(FILE *out, const json_t *device, bool is_named)
@@ -107,17 +147,17 @@ static void print_device(FILE *out, const json_t *device, bool is_named)
             text_grid_skip(&grid, 1);
         else
             text_grid_add(&grid, "%.0f", calls);
-        add_ratio(&grid, json_object_get(gain, "speedup"));
+        /* Where the unmerged one is the baseline, the speed over both is the same. */
+        if (json_equal(json_object_get(gain, "speedup"), json_object_get(each, "speedup")))
+            text_grid_skip(&grid, 1);
+        else
+            add_ratio(&grid, json_object_get(gain, "speedup"));
         add_factor(&grid, tree_get_number(gain, "memory"));
         add_judgement(&grid, device, each);
     }
     if (is_named)
         html_print(out, "<h4>%s</h4>\n", tree_get_text(device, "device"));
-    html_print(out,
-               "<p class=\"about\">Geometric means over %.0f of %.0f program%s, %.0f round%s</p>\n",
-               tree_get_number(device, "cases"), tree_get_number(device, "of"),
-               tree_get_number(device, "of") == 1 ? "" : "s", tree_get_number(device, "rounds"),
-               tree_get_number(device, "rounds") == 1 ? "" : "s");
+    print_basis(out, device, has_times);
     page_grid(out, &grid,
               &(struct page_rows){.open = RANKED_OPEN, .what = "configurations", .can_sort = true});
     text_grid_free(&grid);

@@ -125,7 +125,7 @@ static void print_header(const struct page *page, const char *title)
     const char *what = only_replays ? "Traces of applications, replayed under different memory "
                                       "strategies: memory and driver calls"
                                     : "GPU programs under different memory strategies: time, "
-                                      "memory, driver calls, with every answer checked";
+                                      "memory, driver calls";
     html_print(page->out, "<header><h1>%s</h1><p class=\"soft\">%s</p>\n", title, what);
     fputs("</header>\n<main>\n", page->out);
 }

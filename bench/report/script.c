@@ -77,7 +77,7 @@ const char *const page_script[] = {
     "  image.ondblclick = () => zoom(2);",
     "  image.draggable = false;",
     "  image.onpointermove = e => { if (e.buttons === 1) box.scrollBy(-e.movementX, -e.movementY); };",
-    "  box.before(bar); });",
+    "  box.previousElementSibling.append(bar); });",
     /* ---- paper shows what is folded, in browsers whose style sheets cannot open it */
     "let opened = [];",
     "addEventListener('beforeprint', () => { opened = all('details:not([open])'); opened.forEach(e => { e.open = true; }); });",

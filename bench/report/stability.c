@@ -13,8 +13,7 @@
 enum { SHOWN_MOST = 15, ROUNDS_MOST = 256 };
 
 struct spread {
-    double half_width; /* the larger half of the interval, over the median */
-    double range;      /* from the fastest round to the slowest, over the median */
+    double range; /* from the fastest round to the slowest, over the median */
     size_t count;
     double rounds[ROUNDS_MOST]; /* median of each round over that of the case */
 };
@@ -29,7 +28,7 @@ static double half_width_of(const json_t *one)
 static struct spread spread_of(const json_t *one)
 {
     const double median = case_stat(one, "wall_ns", "median");
-    struct spread spread = {.half_width = half_width_of(one) / median};
+    struct spread spread = {0};
     double least = INFINITY, most = 0;
     const size_t rounds = json_array_size(json_object_get(one, "rounds"));
     double *numbers = must_alloc((rounds + 1) * sizeof *numbers);
@@ -95,8 +94,10 @@ static void print_strip(FILE *out, const struct spread *spread)
     for (size_t i = 0; i < spread->count; i++) {
         const double x = (double)(i + 1) / (double)(spread->count + 1) * width;
         const double y = height / 2 - (spread->rounds[i] - 1) / (2 * room) * (height - 6);
-        fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\"/>", x,
-                fmax(2.5, fmin(y, height - 2.5)));
+        fprintf(
+            out,
+            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\"><title>round %zu: %+.1f %%</title></circle>",
+            x, fmax(2.5, fmin(y, height - 2.5)), i + 1, 100 * (spread->rounds[i] - 1));
     }
     fputs("</svg>", out);
 }
@@ -112,10 +113,8 @@ static void print_share(FILE *out, double share)
 static void print_case(FILE *out, const json_t *one)
 {
     const struct spread spread = spread_of(one);
-    char words[512], time[32];
-    html_print(out, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td>", case_words(words, one),
-               text_ns(time, case_stat(one, "wall_ns", "median")));
-    print_share(out, spread.half_width);
+    char words[512];
+    html_print(out, "<tr><th scope=\"row\">%s</th>", case_words(words, one));
     print_share(out, case_stat(one, "wall_ns", "mad") / case_stat(one, "wall_ns", "median"));
     print_share(out, spread.range);
     fputs("<td>", out);
@@ -136,14 +135,16 @@ static void print_overall(FILE *out, const struct ranked *ranked, size_t count, 
 void section_stability(const struct page *page, const struct page_file *file)
 {
     static const struct text_grid_column columns[] = {
-        {.title = "the least stable"},           {.title = "time", .kind = GRID_NUMBER},
-        {.title = "±", .kind = GRID_NUMBER},     {.title = "median deviation", .kind = GRID_NUMBER},
-        {.title = "range", .kind = GRID_NUMBER}, {.title = "rounds"}};
+        {.title = "the least stable"},
+        {.title = "median deviation", .kind = GRID_NUMBER},
+        {.title = "range", .kind = GRID_NUMBER},
+        {.title = "rounds"}};
     size_t count;
     struct ranked *ranked = rank_cases(json_object_get(file->root, "cases"), &count);
     if (count && tree_get_number(json_object_get(file->root, "run"), "rounds") > 1) {
         page_section(page, file, "stability", "Stability",
-                     "A round is a fresh process, and its dot is the median of its samples. Dots "
+                     "The cases with the widest intervals. A round is a fresh process, and its dot "
+                     "is the median of its samples. Dots "
                      "that rise or fall from left to right mean that the machine changed during "
                      "the measurement.");
         print_overall(page->out, ranked, count,

@@ -116,7 +116,7 @@ static void print_counts(FILE *out, const struct verdict *v)
     if (!v->failed && v->counts[CASE_ok])
         fputs(v->only_replays ? "; no block overlapped another in any replay"
               : v->unchecked  ? ""
-                              : "; every answer was checked",
+                              : "; every answer was checked and right",
               out);
     fputs("</dd>\n", out);
 }
@@ -306,13 +306,22 @@ static size_t print_told(const struct page *page, tell_one *teller)
     return count;
 }
 
+/* Is there a device with several configurations to choose from? */
+static bool has_answer(const struct page *page)
+{
+    struct told told = tell_all(page, tell_least_memory);
+    const bool is_any = told.lines.count > 0;
+    told_free(&told);
+    return is_any;
+}
+
 static void print_answer(const struct page *page)
 {
     static tell_one *const tellers[] = {tell_fastest, tell_least_memory, tell_fewest_calls};
     for (size_t t = 0; t < sizeof tellers / sizeof *tellers; t++) {
         struct told told = tell_all(page, tellers[t]);
         for (size_t i = 0; i < told.lines.count; i++)
-            html_print(page->out, "<p class=\"headline\">On %s %s</p>\n", told.devices[i].data,
+            html_print(page->out, "<p class=\"headline\">On %s %s.</p>\n", told.devices[i].data,
                        told.lines.name[i]);
         told_free(&told);
     }
@@ -383,13 +392,15 @@ static void print_unsure(const struct page *page, const struct verdict *v)
 
 /* ---- the first line -------------------------------------------------------------------------- */
 
-/* Without a base: did the cases go well? */
-static void open_for_cases(FILE *out, const struct verdict *v)
+/* Without a base: did the cases go well? If they did and there is an answer, the answer is the first line. */
+static void open_for_cases(FILE *out, const struct verdict *v, bool has_answer)
 {
     if (v->failed)
         open_banner(out, "bad", "✗", v->failed == 1 ? "A case failed" : "Cases failed");
     else if (v->failed_rows)
         open_banner(out, "bad", "✗", "A row of an experiment failed");
+    else if (v->counts[CASE_ok] && has_answer)
+        fputs("<div class=\"banner good\">\n", out);
     else if (v->counts[CASE_ok])
         open_banner(out, "good", "✓",
                     v->only_replays ? "Every replay was sound"
@@ -461,7 +472,8 @@ static void print_changes(const struct page *page)
     json_t *count;
     begin_line(page->out, "changed");
     if (!page->comparison)
-        fputs("no base was given: gamut report --against BASE compares with one", page->out);
+        fputs("no base was given: <code>gamut report FILE --against BASE</code> compares with one",
+              page->out);
     json_object_foreach((json_t *)counts, name, count)
     {
         if (json_number_value(count) > 0) {
@@ -480,7 +492,7 @@ void section_banner(const struct page *page)
     if (page->comparison)
         open_for_comparison(page->out, page->comparison);
     else
-        open_for_cases(page->out, &v);
+        open_for_cases(page->out, &v, has_answer(page));
     print_answer(page);
     if (v.failed)
         name_failures(page, v.failed);
