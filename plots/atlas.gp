@@ -12,7 +12,7 @@ high = ceil(log10(TIME_max))
 set xrange [SIZE_min / 1.5 : SIZE_max * 1.5]
 set yrange [10 ** low : 10 ** high]
 panel_height = 250.0
-between = 50.0
+between = 58.0
 head = 30.0
 width = 830
 height = head + panels * (panel_height + between) + 36
@@ -28,12 +28,12 @@ do for [file in terminals] {
         do for [p = 1:panels] {
             set tmargin at screen 1 - (head + (p - 1) * (panel_height + between)) / height
             set bmargin at screen 1 - (head + (p - 1) * (panel_height + between) + panel_height) / height
-            set title word(titles, p) . (p == 1 ? ": median, and p10 to p90" : "") font ":Bold,11" offset 0, -0.5
+            set title word(titles, p) . (p == 1 ? ": median, and p10 to p90" : "") font bold . ",11" offset 0, -0.5
             if (p == panels) { set xlabel "size of the memory" offset 0, 0.4 }
             plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:3:4 \
                     with filledcurves lc rgb colour_of(word(series, i)) notitle, \
                 for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 \
-                    with linespoints lw 2 pt 7 ps 0.4 lc rgb colour_of(word(series, i)) notitle, \
+                    with linespoints lw 2 pt 7 ps point_scale * 0.4 lc rgb colour_of(word(series, i)) notitle, \
                 for [i = 1:count] "+" every ::0::0 using (x_of(end_x[(p - 1) * count + i])):(y_of((p - 1) * count + i)):(name_at((p - 1) * count + i)) \
                     with labels left offset 0.8, 0 font ",10" textcolor rgb colour_of(word(series, i)) notitle
             unset label 1

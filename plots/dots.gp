@@ -67,13 +67,13 @@ do for [file in terminals] {
         set tmargin at screen 1 - (head + row_of(p) * panel_height + (is_text ? line : 22.0)) / height
         set bmargin at screen 1 - (head + row_of(p) * panel_height + (is_text ? 2 * line : 22.0) + (rows[p] + 1) * line) / height
         set yrange [rows[p] + 0.9 : 0.1]
-        set title word(titles, p) font ":Bold,11" offset 0, -0.6
+        set title word(titles, p) font bold . ",11" offset 0, -0.6
         unset arrow
         if (bound[p] > 0) { set arrow 1 from first over(p, bound[p]), graph 0 to first over(p, bound[p]), graph 1 nohead lw 2 dt (4, 3) lc rgb "#D55E00" }
         if (best[p] > 0) { set arrow 2 from first over(p, best[p]), graph 0 to first over(p, best[p]), graph 1 nohead lw 1.5 lc rgb "#404040" }
         set key at screen 0.5, screen 1 - (is_text ? 3 * line : 40.0) / height center horizontal samplen 2 maxrows 1 font ",10"
-        plot data index p using (over(p, $3)):1:ytic(shown(strcol(2))) with points pt 7 ps 1.2 lc rgb "#0072B2" title (p == 1 ? dot_name : ''), \
-            data index p using (has_rings && $4 > 0 ? over(p, $4) : NaN):1 with points pt 6 ps 1.2 lw 1.5 lc rgb "#606060" title (p == 1 && has_rings ? ring_name : ''), \
+        plot data index p using (over(p, $3)):1:ytic(shown(strcol(2))) with points pt 7 ps point_scale * 1.2 lc rgb "#0072B2" title (p == 1 ? dot_name : ''), \
+            data index p using (has_rings && $4 > 0 ? over(p, $4) : NaN):1 with points pt 6 ps point_scale * 1.2 lw 1.5 lc rgb "#606060" title (p == 1 && has_rings ? ring_name : ''), \
             data index p using (right):1:(times(p, $3)) with labels right font ",9" textcolor rgb "#404040" notitle, \
             keyentry with lines lw 2 dt (4, 3) lc rgb "#D55E00" title (p == 1 ? 'lower bound' : ''), \
             keyentry with lines lw 1.5 lc rgb "#404040" title (p == 1 && best[p] > 0 ? optimum_name : '')

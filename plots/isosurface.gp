@@ -35,7 +35,7 @@ do for [file in terminals] {
     set tmargin at screen (is_text ? 1 - 3 * line / (height - line) : 1 - 58.0 / height)
     set bmargin at screen (is_text ? 1 - (rows + 4) * line / (height - line) : 56.0 / height)
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font ":Bold,12"
+    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font bold . ",12"
     do for [p = 1:3] {
         set lmargin at screen (label_points + (p - 1) * panel_points) / width
         set rmargin at screen (label_points + p * panel_points - 66) / width
@@ -52,7 +52,7 @@ do for [file in terminals] {
         }
         plot data using (column(p + 2) > 0 ? low : NaN):1:((column(p + 2) > 0 ? column(p + 2) : low) - low):(0) with vectors nohead lw 1 lc rgb "#c8c8c8", \
             data using (p == 3 && $6 > low ? $6 : NaN):($1 - 0.36):(0):(0.72) with vectors nohead lw 2.5 lc rgb "#000000", \
-            data using (column(p + 2) > 0 ? column(p + 2) : NaN):1 with points pt (is_text ? 15 : 7) ps 1.1 lc rgb colour_of(p), \
+            data using (column(p + 2) > 0 ? column(p + 2) : NaN):1 with points pt (is_text ? 15 : 7) ps point_scale * 1.1 lc rgb colour_of(p), \
             data using (column(p + 2) > 0 ? column(p + 2) : 1.001 * low):1:(strcol(p + 6)) with labels left offset 0.9, 0 font ",9" textcolor rgb "#404040", \
             data using (1.001 * low):1:(p == 1 ? strcol(10) : "") with labels left offset 0.5, 0 font ",9" textcolor rgb "#D55E00", \
             data using (1.001 * low):1:(p == 1 ? strcol(2) : "") with labels right offset -0.8, 0 font ",10"

@@ -24,8 +24,8 @@ key = "set key at graph 0, graph -0.2 left top vertical Left reverse font ',9' s
 title_of(p, i) = word(series, i) . "  " . word(legends, (p - 1) * count + i)
 chart = "set title word(titles, p) offset 0, -0.8 font ',11'; \
     plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with lines lw 2 dt dash[i] lc rgb thin[i] notitle, \
-        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 1:(0.5) with points pt point[i] ps 0.9 lw 1.5 lc rgb thin[i] notitle, \
-        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 2:(0.99) with points pt point[i] ps 0.9 lw 1.5 lc rgb thin[i] notitle, \
-        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 3:(1) with points pt point[i] ps 0.9 lw 1.5 lc rgb thin[i] notitle, \
-        for [i = 1:count] NaN with linespoints pt point[i] ps 0.9 lw 2 dt dash[i] lc rgb thin[i] title title_of(p, i)"
+        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 1:(0.5) with points pt point[i] ps point_scale * 0.9 lw 1.5 lc rgb thin[i] notitle, \
+        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 2:(0.99) with points pt point[i] ps point_scale * 0.9 lw 1.5 lc rgb thin[i] notitle, \
+        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 3:(1) with points pt point[i] ps point_scale * 0.9 lw 1.5 lc rgb thin[i] notitle, \
+        for [i = 1:count] NaN with linespoints pt point[i] ps point_scale * 0.9 lw 2 dt dash[i] lc rgb thin[i] title title_of(p, i)"
 load "panels_draw.gp"

@@ -25,7 +25,7 @@ y_title = unit
 cut(i) = reserved[i] > 1.08 * top ? " (reserves " . amount(reserved[i]) . ")" : ""
 key = "set key at screen 0.5, screen key_at / height center horizontal samplen 2 maxrows 1 font ',10'"
 
-chart = "set title word(series, p) . cut(p) offset 0, -0.8 font ':Bold,11'; \
+chart = "set title word(series, p) . cut(p) offset 0, -0.8 font bold . ',11'; \
     plot data index p using ($1 / step_scale):($4 / unit_bytes) with fillsteps fc rgb colour[p] fs transparent solid 0.25 noborder title (p == 1 ? 'reserved' : ''), \
         data index p using ($1 / step_scale):($4 / unit_bytes) with steps lc rgb colour[p] lw 1.5 notitle, \
         data index p using ($1 / step_scale):($3 / unit_bytes) with steps lc rgb '#606060' lw 1 title (p == 1 ? 'granted' : ''), \

@@ -1,6 +1,10 @@
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
 # A label that is not to be seen has no text: gnuplot 5.4 crashes on a plot of a single label at NaN.
 
+# Points of an SVG are larger than those of an image.
+point_scale = file eq "svg" ? 0.6 : 1.0
+# gnuplot would name a family of fonts that no browser has.
+bold = file eq "svg" ? "sans" : "sans:Bold"
 if (file eq "svg") {
     set terminal svg size int(width), int(height) dynamic noenhanced font "sans,12" background rgb "white"
     set output out . ".svg"

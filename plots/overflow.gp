@@ -48,7 +48,7 @@ claim_of(p) = hidden[p] ? "claimed: below the axis" : ""
 
 chart = "set title (word(chunks, p) eq '1' ? 'one chunk' : word(chunks, p) . ' chunks') offset 0, -0.8 font ',11'; \
     set label 3 claim_of(p) at graph 0.02, graph 0.06 font ',9' textcolor rgb own[4]; \
-    plot for [i = 1:3] data index p - 1 using 1:(seen(column(i + 1))) with linespoints pt (i == 2 ? 6 : i == 3 ? 5 : 7) ps (i == 1 ? 0.9 : 0.7) lw (i == 1 ? 2.5 : 1.5) lc rgb own[i] title word(series, i), \
+    plot for [i = 1:3] data index p - 1 using 1:(seen(column(i + 1))) with linespoints pt (i == 2 ? 6 : i == 3 ? 5 : 7) ps point_scale * (i == 1 ? 0.9 : 0.7) lw (i == 1 ? 2.5 : 1.5) lc rgb own[i] title word(series, i), \
         data index p - 1 using 1:(seen($5)) with lines lw 2 dt 2 lc rgb own[4] title word(series, 4), \
         for [i = 1:count] '+' every ::0::0 using (start_of(p, i)):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb own[i] notitle"
 load "panels_draw.gp"

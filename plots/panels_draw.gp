@@ -6,7 +6,7 @@ do for [file in terminals] {
     eval key
     set multiplot
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font ":Bold,12"
+    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font bold . ",12"
     do for [p = 1:panels] {
         set lmargin at screen left(p)
         set rmargin at screen right(p)

@@ -32,10 +32,10 @@ high = high_x
 load "log2_ticks.gp"
 set xlabel "wall time over the fastest" . (is_text ? "" : ": left is faster") font ",11" offset 0, 0.3
 set ylabel (is_text ? "" : "peak held over the lower bound: lower is less") font ",11"
-set title (programs > 1 ? sprintf("time and memory, geometric means of %d programs", programs) : "time and memory") font ":Bold,12" offset 0, -0.4
 
 do for [file in terminals] {
     load "open.gp"
+    set title (programs > 1 ? sprintf("time and memory, geometric means of %d programs", programs) : "time and memory") font bold . ",12" offset 0, -0.4
     set lmargin at screen left / width
     set rmargin at screen (is_text ? 0.97 : (left + plot_width) / width)
     set tmargin at screen 1 - head / height
@@ -44,7 +44,7 @@ do for [file in terminals] {
     plot data index 1 using (log2($1)):(log2($2)) with steps lw 1.5 lc rgb "#909090", \
         data index 2 using 1:2:($3 - $1):($4 - $2) with vectors nohead lw 0.7 lc rgb "#C8C8C8", \
         for [i = 1:(is_text ? 0 : count)] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)):(log2($4)):(log2($5)) with xerrorbars pt 0 lw 1.2 lc rgb (is_beaten[i] ? grey : thin[i]), \
-        for [i = 1:count] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)) with points pt (is_text ? 3 : point[i]) ps 1.3 lw 1.5 lc rgb (is_beaten[i] ? grey : thin[i]), \
+        for [i = 1:count] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)) with points pt (is_text ? 3 : point[i]) ps point_scale * 1.3 lw 1.5 lc rgb (is_beaten[i] ? grey : thin[i]), \
         data index 2 using (is_text ? $1 : $3):(is_text ? $2 : $4):5 with labels left offset (is_text ? 1 : 0), 0 font ",10" textcolor rgb "#202020"
     unset label 1
 }

@@ -81,12 +81,12 @@ do for [file in terminals] {
         set tmargin at screen down(head)
         set bmargin at screen down(head + means_height)
         set yrange [count + 0.5 + edge : 0.5 - edge]
-        set title word(titles, k) font ":Bold,11" offset 0, -0.5
+        set title word(titles, k) font bold . ",11" offset 0, -0.5
         unset xlabel
         if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d %s", rows, row_kind) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         plot for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1:(clip(at(column(c + 1)))):(clip(at(column(c + 2)))) \
                 with xerrorbars pt 0 lw 1.5 lc rgb thin[i] notitle, \
-            for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps 1.1 lw 1.5 lc rgb thin[i] notitle, \
+            for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps point_scale * 1.1 lw 1.5 lc rgb thin[i] notitle, \
             data index 1 using (is_text ? clip(at(column(c))) : first_x):1:(is_text ? letter(int($1)) : "") with labels notitle, \
             data index 1 using (first_x):1:(k == 1 ? name_of($1, strcol(2)) : "") with labels right offset -0.8, 0 font ",10" notitle, \
             data index 1 using (last_x):1:(strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
@@ -106,7 +106,7 @@ do for [file in terminals] {
             for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(clip(at(column(3 + 3 * (k - 1))))):(clip(at(column(4 + 3 * (k - 1))))) \
                 with xerrorbars pt 0 lw 1 lc rgb thin[i] notitle, \
             for [i = 1:count] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(is_text ? letter(i) : "") with labels notitle, \
-            for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)) with points pt point[i] ps mark_size lw 1.2 lc rgb thin[i] notitle, \
+            for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)) with points pt point[i] ps point_scale * mark_size lw 1.2 lc rgb thin[i] notitle, \
             data index 0 using (first_x):1:(k == 1 ? strcol(2) : "") with labels right offset -0.8, 0 font ",10" notitle, \
             data index 0 using (last_x):1:(k == 1 && !is_share ? strcol(5) : "") with labels right offset -1, 0 font ",8" textcolor rgb "#B04000" notitle, \
             data index 0 using (first_x):1:(k == 1 && is_share ? strcol(5) : "") with labels left offset 1, 0 font ",8" textcolor rgb "#B04000" notitle, \

@@ -39,7 +39,7 @@ do for [file in terminals] {
     set format y "%+.3g %%"
     if (rounds > 500) { set xtics autofreq } else { set xtics 0, (rounds > 200 ? 50 : rounds > 60 ? 10 : rounds > 20 ? 5 : 1) }
     set xlabel "round, in the order of measurement" font ",10" offset 0, 0.3
-    set title sprintf("%.0f times: half within ±%.2g %%", times, percent(half)) . (is_text ? "" : " of the median of their case") . sprintf(", nine tenths within ±%.2g %%", percent(nine_tenths)) font (is_text ? "" : ":Bold,11") offset 0, -0.5
+    set title sprintf("%.0f times: half within ±%.2g %%", times, percent(half)) . (is_text ? "" : " of the median of their case") . sprintf(", nine tenths within ±%.2g %%", percent(nine_tenths)) font (is_text ? "" : bold . ",11") offset 0, -0.5
     if (!is_text) { set label 2 "median and p10 to p90" at graph 0.99, graph 0.95 right font ",9" textcolor rgb "#404040" }
     plot data index 0 using ($1 + ($2 + $3) / 2):(percent($4)):($1 + $2):($1 + $3):(percent($5)):(percent($6)) with boxxyerror fs solid 1 noborder fc rgb "#C9DCEC", \
         data index 0 using ($1 + $2):(percent($4)):($3 - $2):(0) with vectors nohead lw 2 lc rgb "#0072B2", \
@@ -58,10 +58,10 @@ do for [file in terminals] {
         set xrange [low - 0.03 * (high - low) : high + 0.03 * (high - low)]
         set xtics autofreq
         set format x "%+.3g %%"
-        set title "the cases that scatter most, a dot a round" font (is_text ? "" : ":Bold,11") offset 0, -0.5
+        set title "the cases that scatter most, a dot a round" font (is_text ? "" : bold . ",11") offset 0, -0.5
         set xlabel (is_text ? "" : "time of a round over the median of the case") font ",10" offset 0, 0.3
         plot data index 1 using (low):1:(0):(0) with vectors nohead lc rgb "#ffffff", \
-            data index 2 using (percent($2)):1 with points pt (is_text ? 15 : 7) ps 0.8 lc rgb "#0072B2", \
+            data index 2 using (percent($2)):1 with points pt (is_text ? 15 : 7) ps point_scale * 0.8 lc rgb "#0072B2", \
             data index 1 using (low - 0.03 * (high - low)):1:2 with labels right offset -0.8, 0 font ",10"
     }
     unset multiplot

@@ -48,7 +48,7 @@ do for [file in terminals] {
                 with boxxyerror fc rgb word(part_colours, int(word(part_numbers, p))) fs pattern int(word(part_patterns, int(word(part_numbers, p)))) title word(parts, p), \
             data index part_count + 1 using 2:(seen($1) - 0.5):(0):(1) with vectors nohead lw 2.5 lc rgb "#000000" title marks, \
             data index 0 using (0):($4 < 0 ? NaN : seen($1)):2 with labels right offset -0.8, 0 font ",10" notitle, \
-            data index 0 using (0):($4 < 0 ? seen($1) : NaN):2 with labels left offset -0.3, 0 font ":Bold,11" notitle, \
+            data index 0 using (0):($4 < 0 ? seen($1) : NaN):2 with labels left offset -0.3, 0 font bold . ",11" notitle, \
             data index 0 using ($4):(seen($1)):3 with labels left offset 0.6, 0 font ",9" textcolor rgb "#404040" notitle
         unset key
         unset label 1

@@ -121,7 +121,21 @@ static bool overlap(const struct box *a, const struct box *b)
     return a->left < b->right && b->left < a->right && a->low < b->high && b->low < a->high;
 }
 
-/* Is the box within the picture, and free of all points and of the names before i? */
+/* Does the box lie on the step of the front from point j to the next one on it? */
+static bool is_on_front(const struct pareto *all, size_t j, const struct box *box)
+{
+    size_t next = j + 1;
+    while (next < all->count && !all->point[next].on_front)
+        next++;
+    if (!all->point[j].on_front || next >= all->count)
+        return false;
+    const struct point *p = &all->point[j], *q = &all->point[next];
+    const struct box level = {p->x, q->x, p->y - 2, p->y + 2};
+    const struct box fall = {q->x - 2, q->x + 2, q->y, p->y};
+    return overlap(box, &level) || overlap(box, &fall);
+}
+
+/* Is the box within the picture, and free of all points, of the front, and of the names before i? */
 static bool is_free(const struct pareto *all, size_t i, const struct box *box)
 {
     if (box->left < 0 || box->right > WIDTH || box->low < 0 || box->high > HEIGHT)
@@ -131,7 +145,8 @@ static bool is_free(const struct pareto *all, size_t i, const struct box *box)
         const double octave = WIDTH / (all->high_x - all->low_x);
         const struct box mark = {p->x - 6 - octave * log2(p->time / p->lo),
                                  p->x + 6 + octave * log2(p->hi / p->time), p->y - 6, p->y + 6};
-        if (overlap(box, &mark) || (j < i && p->has_name && overlap(box, &p->text)))
+        if (overlap(box, &mark) || is_on_front(all, j, box) ||
+            (j < i && p->has_name && overlap(box, &p->text)))
             return false;
     }
     return true;

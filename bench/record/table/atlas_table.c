@@ -42,9 +42,10 @@ static void add_line(const struct atlas_line *line, uint64_t largest_bytes, stru
         return;
     if (gib_per_second < 1000)
         text_add(out, " + %.3g GiB/s", gib_per_second);
-    else
-        text_add(out, gib_per_second < 1e6 ? " + %.3g TiB/s" : " + %.0f TiB/s",
-                 gib_per_second / 1024);
+    else if (gib_per_second < 1024 * 1000)
+        text_add(out, " + %.3g TiB/s", gib_per_second / 1024);
+    else /* no memory is that fast: the digits would be noise */
+        text_add(out, " + over 1000 TiB/s");
 }
 
 void atlas_fit_text(const struct atlas_curve *curve, struct text *out)

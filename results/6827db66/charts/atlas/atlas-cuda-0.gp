@@ -7,35 +7,42 @@ caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 890706878df1, 1 round, 2
 note = ''
 series = '"raw" "stream:threshold=0" "stream:threshold=max" "vmm" "pinned" "shared"'
 titles = '"alloc" "first use, a word a page" "free on an idle device"'
-legends = '"raw: 3.33 us + 3.16 TiB/s; from 2.00 MiB 57.2 us + 24.4 TiB/s" "stream:threshold=0: 52.2 us + 977 GiB/s" "stream:threshold=max: 2.14 us + 4007 TiB/s" "vmm: 61.4 us + 20.4 TiB/s" "pinned: 606 us; from 3.00 MiB 0.00 ns + 2.71 GiB/s" "shared: 19.3 us + 139 TiB/s" "raw: 10.00 us + 50.8 TiB/s" "stream:threshold=0: 11.1 us + 50.7 TiB/s" "stream:threshold=max: 10.0 us + 54.3 TiB/s" "vmm: 10.8 us + 50.6 TiB/s" "pinned: 13.8 us + 1.02 TiB/s" "shared: 102 us + 11.2 GiB/s" "raw: 3.37 us + 4.73 TiB/s; from 2.00 MiB 35.4 us + 3.1 TiB/s" "stream:threshold=0: 755 ns + 3291 TiB/s" "stream:threshold=max: 695 ns + 85861 TiB/s" "vmm: 32.2 us + 2.93 TiB/s" "pinned: 204 us + 12.3 GiB/s" "shared: 39.1 us + 122 GiB/s" '
+legends = '"raw: 3.33 µs + 3.16 TiB/s; from 2.00 MiB 57.2 µs + 24.4 TiB/s" "stream:threshold=0: 52.2 µs + 977 GiB/s" "stream:threshold=max: 2.14 µs + over 1000 TiB/s" "vmm: 61.4 µs + 20.4 TiB/s" "pinned: 606 µs; from 3.00 MiB 0.00 ns + 2.71 GiB/s" "shared: 19.3 µs + 139 TiB/s" "raw: 10.00 µs + 50.8 TiB/s" "stream:threshold=0: 11.1 µs + 50.7 TiB/s" "stream:threshold=max: 10.0 µs + 54.3 TiB/s" "vmm: 10.8 µs + 50.6 TiB/s" "pinned: 13.8 µs + 1.02 TiB/s" "shared: 102 µs + 11.2 GiB/s" "raw: 3.37 µs + 4.73 TiB/s; from 2.00 MiB 35.4 µs + 3.1 TiB/s" "stream:threshold=0: 755 ns + over 1000 TiB/s" "stream:threshold=max: 695 ns + over 1000 TiB/s" "vmm: 32.2 µs + 2.93 TiB/s" "pinned: 204 µs + 12.3 GiB/s" "shared: 39.1 µs + 122 GiB/s"'
 
-# What each way of getting memory costs by size, on a device: alloc, first use, free. Medians, with
-# bands from p10 to p90; the legend has the fit a + size / b.
+# The cost of each method of getting memory by size: a panel each for alloc, first use and free. Lines are medians,
+# bands go from p10 to p90. The name at a line has the fit a + size / b.
 
-# What to draw into: an image that scales, one that goes everywhere, or text. A chart sets width and
-# height, in points of the SVG, and evaluates open_file(f) for each f of terminals.
+panels = words(titles)
+# Shared by the charts of an atlas: sizes and times on logarithmic axes, and a colour for each method.
+
+# The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
+# of the SVG, and loads open.gp for each file of terminals.
 
 set encoding utf8
 if (!exists("terminals")) { terminals = "svg png" }
 if (!exists("columns")) { columns = 100 }
 is_text = terminals eq "dumb"
 pixels = 1.6
-bitmap = strstrt(GPVAL_TERMINALS, "pngcairo") ? "pngcairo" : "png"
-open_file(f) = f eq "svg" ? sprintf('set terminal svg size %d,%d dynamic font "sans,12" background rgb "white"; set output "%s.svg"', width, height, out) \
-    : f eq "png" ? sprintf('set terminal %s size %d,%d font "sans,12" fontscale 1.35; set output "%s.png"', bitmap, pixels * width, pixels * height, out) \
-    : sprintf('set terminal dumb noenhanced size %d,%d; set output', columns, columns * height / width / 1.4 > 16 ? columns * height / width / 1.4 : 16)
+has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 
-ways = words(series)
-panels = words(titles)
+# Bytes in words.
+amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
+    b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
 
-# What charts of an atlas share: sizes and times on logarithmic axes, and a colour a way.
+# A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
+# caption_at points above the edge.
+fold_at = is_text ? columns - 4 : 180
+fold_end(s) = (fold_last = fold_at, sum [i = 1:fold_at] (s[i:i] eq " " ? (fold_last = i, 0) : 0), fold_last)
+shortened(s) = strlen(s) > fold_at ? s[1:fold_at - 1] . "…" : s
+folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
+    (caption_at = 17.0, fold_break = fold_end(s), s[1:fold_break] . "\n" . shortened(s[fold_break + 1:*]))
 
+count = words(series)
 set border 3 lc rgb "#404040"
-set tics nomirror out
+set tics nomirror out font ",10"
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1 }
 set logscale x 2
 set logscale y 10
-set key at graph 0, graph -0.17 left top vertical Left reverse noenhanced font ',10' samplen 1.5 spacing 1.1 maxcols 1
 set style fill transparent solid 0.15 noborder
 set datafile missing "NaN"
 
@@ -44,47 +51,126 @@ set xtics ("1 KiB" 2**10, "32 KiB" 2**15, "1 MiB" 2**20, "32 MiB" 2**25, "1 GiB"
 set ytics ("1 ns" 1, "10 ns" 1e1, "100 ns" 1e2, "1 µs" 1e3, "10 µs" 1e4, "100 µs" 1e5, "1 ms" 1e6, \
     "10 ms" 1e7, "100 ms" 1e8, "1 s" 1e9, "10 s" 1e10)
 
-# Wong's palette. Ways that are strategies too have their colours (style.gp).
-colour_of(way) = way eq "raw" ? "#999999" : way eq "resident" || way eq "stream:threshold=0" ? "#000000" : \
-    way eq "stream:threshold=max" ? "#CC79A7" : way eq "vmm" ? "#56B4E9" : way eq "pinned" ? "#E69F00" : \
-    way eq "shared" ? "#D55E00" : way eq "malloc" ? "#009E73" : "#F0E442"
-dash_of(way) = way eq "raw" ? 1 : way eq "resident" || way eq "stream:threshold=0" ? 3 : way eq "stream:threshold=max" ? 4 : \
-    way eq "vmm" ? 1 : way eq "pinned" ? 5 : way eq "shared" ? 4 : 1
+# Wong's palette. A method that is a strategy, too, has the strategy's colour (colours.gp).
+colour_of(method) = method eq "raw" ? "#999999" : method eq "resident" || method eq "stream:threshold=0" ? "#0072B2" : \
+    method eq "stream:threshold=max" ? "#CC79A7" : method eq "vmm" ? "#56B4E9" : method eq "pinned" ? "#E69F00" : \
+    method eq "shared" ? "#D55E00" : method eq "malloc" ? "#009E73" : "#F0E442"
+dash_of(method) = method eq "raw" ? 1 : method eq "resident" || method eq "stream:threshold=0" ? 3 : method eq "stream:threshold=max" ? 4 : \
+    method eq "vmm" ? 1 : method eq "pinned" ? 5 : method eq "shared" ? 4 : 1
 
-# One range of times for all panels, so that they can be compared; the blocks are its data.
+# All panels have the same range of times, so that they can be compared.
 stats data using 2 name "TIME" nooutput
-low = 10 ** floor(log10(TIME_min))
-high = 10 ** ceil(log10(TIME_max))
 stats data using 1 name "SIZE" nooutput
+low = floor(log10(TIME_min))
+high = ceil(log10(TIME_max))
 set xrange [SIZE_min / 1.5 : SIZE_max * 1.5]
-set yrange [low : high]
+set yrange [10 ** low : 10 ** high]
+panel_height = 250.0
+between = 58.0
+head = 30.0
+width = 830
+height = head + panels * (panel_height + between) + 36
+# Shared by the charts of an atlas: names at the lines. A line of sizes from 2 on ends where its data does. Needs low and
+# high, the range of times as powers of ten, and panel_height.
 
-draw = "set multiplot layout 1, panels margins 0.05, 0.985, 0.38, 0.94 spacing 0.055, 0; \
-    set label 1 caption . note at screen 0.5, 0.02 center noenhanced font ',9' textcolor rgb '#606060'; \
-    do for [p = 1:panels] { \
-        set title word(titles, p); \
-        plot for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:3:4 \
-                with filledcurves lc rgb colour_of(word(series, i)) notitle, \
-            for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:2 \
-                with linespoints lw 2 pt 7 ps 0.4 lc rgb colour_of(word(series, i)) \
-                title word(legends, (p - 1) * ways + i); \
-        unset label 1 \
-    }; \
-    unset multiplot"
+lines = panels * count
+array end_x[lines]
+array end_y[lines]
+do for [k = 1:lines] {
+    end_x[k] = NaN
+    end_y[k] = NaN
+    stats data index k - 1 using ($2 > 0 ? (end_x[k] = log10($1), end_y[k] = log10($2), $1) : $1) nooutput
+}
+label_low = low
+label_high = high
+label_step = 13.5 / panel_height * (high - low)
+label_near = 0.6 * (log10(SIZE_max) - log10(SIZE_min))
+# Places for names at the ends of lines, so that none covers another. Needs panels, count (lines a panel), the arrays
+# end_x and end_y (of line (p - 1) * count + i, in units of the axes; end_y is NaN where there is no line), label_low
+# and label_high (the range of y), label_step (a line of text) and label_near (lines whose ends are farther apart
+# in x than this do not meet). Makes the array label_y.
 
-# On a terminal a panel is a page, and a way a character.
-draw_text = "set key below Left reverse noenhanced maxcols 1; \
-    do for [p = 1:panels] { \
-        set title word(titles, p); \
-        if (p == panels) { set xlabel caption . note noenhanced }; \
-        plot for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:2 with lines \
-            title word(legends, (p - 1) * ways + i) \
-    }; \
-    unset xlabel; unset title"
+array label_y[panels * count]
+is_line(k) = end_y[k] == end_y[k] && end_y[k] >= label_low && end_y[k] <= label_high
+do for [k = 1:panels * count] { label_y[k] = end_y[k] }
+do for [pass = 1:80] {
+    do for [p = 1:panels] {
+        do for [i = (p - 1) * count + 1:p * count] {
+            do for [j = (p - 1) * count + 1:p * count] {
+                if (i != j && is_line(i) && is_line(j) && abs(end_x[i] - end_x[j]) < label_near) {
+                    apart = label_y[j] - label_y[i]
+                    if (apart < label_step && (apart > 0 || apart == 0 && j > i)) {
+                        label_y[i] = label_y[i] - 0.3 * (label_step - apart)
+                        label_y[j] = label_y[j] + 0.3 * (label_step - apart)
+                    }
+                }
+            }
+        }
+        do for [i = (p - 1) * count + 1:p * count] {
+            if (is_line(i) && label_y[i] < label_low + 0.5 * label_step) { label_y[i] = label_low + 0.5 * label_step }
+            if (is_line(i) && label_y[i] > label_high - 0.5 * label_step) { label_y[i] = label_high - 0.5 * label_step }
+        }
+    }
+}
+# A second line of a fit is in the tables alone.
+shown(s) = strstrt(s, ";") ? s[1:strstrt(s, ";") - 1] . " …" : s
+longest = 4
+do for [k = 1:words(legends)] { longest = strlen(shown(word(legends, k))) > longest ? strlen(shown(word(legends, k))) : longest }
+names_width = 14 + 5.9 * longest
+x_of(x) = x == x ? 10 ** x : SIZE_min
+y_of(k) = is_line(k) ? 10 ** label_y[k] : 10 ** low
+name_at(k) = is_line(k) ? shown(word(legends, k)) : ""
 
-width = 1500
-height = 620
 do for [file in terminals] {
-    eval open_file(file)
-    eval file eq "dumb" ? draw_text : draw
+# Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
+# A label that is not to be seen has no text: gnuplot 5.4 crashes on a plot of a single label at NaN.
+
+# Points of an SVG are larger than those of an image.
+point_scale = file eq "svg" ? 0.6 : 1.0
+# gnuplot would name a family of fonts that no browser has.
+bold = file eq "svg" ? "sans" : "sans:Bold"
+if (file eq "svg") {
+    set terminal svg size int(width), int(height) dynamic noenhanced font "sans,12" background rgb "white"
+    set output out . ".svg"
+}
+if (file eq "png" && has_cairo) { set terminal pngcairo size int(pixels * width), int(pixels * height) noenhanced font "sans,12" fontscale 1.35 }
+if (file eq "png" && !has_cairo) { set terminal png size int(pixels * width), int(pixels * height) noenhanced font "sans,12" fontscale 1.35 }
+if (file eq "png") { set output out . ".png" }
+if (file eq "dumb") {
+    lines_of_text = int(columns * height / width / 1.4 + 0.5)
+    set terminal dumb noenhanced size columns, (lines_of_text > 16 ? lines_of_text : 16)
+    set output
+}
+    if (file ne "dumb") {
+        set multiplot
+        set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ',9' textcolor rgb '#606060'
+        set lmargin at screen 76.0 / width
+        set rmargin at screen (width - names_width) / width
+        do for [p = 1:panels] {
+            set tmargin at screen 1 - (head + (p - 1) * (panel_height + between)) / height
+            set bmargin at screen 1 - (head + (p - 1) * (panel_height + between) + panel_height) / height
+            set title word(titles, p) . (p == 1 ? ": median, and p10 to p90" : "") font bold . ",11" offset 0, -0.5
+            if (p == panels) { set xlabel "size of the memory" offset 0, 0.4 }
+            plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:3:4 \
+                    with filledcurves lc rgb colour_of(word(series, i)) notitle, \
+                for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 \
+                    with linespoints lw 2 pt 7 ps point_scale * 0.4 lc rgb colour_of(word(series, i)) notitle, \
+                for [i = 1:count] "+" every ::0::0 using (x_of(end_x[(p - 1) * count + i])):(y_of((p - 1) * count + i)):(name_at((p - 1) * count + i)) \
+                    with labels left offset 0.8, 0 font ",10" textcolor rgb colour_of(word(series, i)) notitle
+            unset label 1
+        }
+        unset multiplot
+        unset xlabel
+    } else {
+        # On a terminal each panel is a page, and each method is drawn with a character of its own.
+        set key below Left reverse maxcols 1
+        do for [p = 1:panels] {
+            set title word(titles, p)
+            if (p == panels) { set xlabel folded(caption . note) }
+            plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with lines \
+                title word(legends, (p - 1) * count + i)
+        }
+        unset xlabel
+        unset title
+    }
 }

@@ -3,51 +3,65 @@
 
 data = 'peak_memory-opencl-1.dat'
 out = 'peak_memory-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 890706878df1, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 890706878df1, 6 rounds, 2026-11-21'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "tagged" "tlsf"'
 strategy = ''
 note = '; skipped: stream, vmm'
+series = '"raw" "pool" "tagged" "caching" "tlsf" "bufalloc"'
+is_share = 0
+low_1 = 0
+high_1 = 6.33720015181
 
-# The most memory each strategy held from the driver, over what no strategy can go below.
+# The most memory that each configuration held from the driver, over the bound that none can go below.
 
-# What charts of bars share: size, colours, grid, and the caption that says where the numbers come from.
-# Needs the variables data, out, series and caption; see bench/record/chart.h. A chart puts its plot command
-# in the variable chart; draw.gp draws it.
+titles = '"peak held over the lower bound"'
+better = "left is less"
+reference_name = "lower bound"
+mark_name = ""
+# A row for each program and a dot for each configuration; the means over the programs stand apart, above, and
+# their names are the legend. Needs the variables data, series, is_share, low_1, high_1, titles (a heading
+# for each measure), better ("right is better"), reference_name (what 1 stands for) and mark_name ("": there is no mark);
+# row_kind and row_order where rows are no programs.
 
-# What to draw into: an image that scales, one that goes everywhere, or text. A chart sets width and
-# height, in points of the SVG, and evaluates open_file(f) for each f of terminals.
+# The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
+# of the SVG, and loads open.gp for each file of terminals.
 
 set encoding utf8
 if (!exists("terminals")) { terminals = "svg png" }
 if (!exists("columns")) { columns = 100 }
 is_text = terminals eq "dumb"
 pixels = 1.6
-bitmap = strstrt(GPVAL_TERMINALS, "pngcairo") ? "pngcairo" : "png"
-open_file(f) = f eq "svg" ? sprintf('set terminal svg size %d,%d dynamic font "sans,12" background rgb "white"; set output "%s.svg"', width, height, out) \
-    : f eq "png" ? sprintf('set terminal %s size %d,%d font "sans,12" fontscale 1.35; set output "%s.png"', bitmap, pixels * width, pixels * height, out) \
-    : sprintf('set terminal dumb noenhanced size %d,%d; set output', columns, columns * height / width / 1.4 > 16 ? columns * height / width / 1.4 : 16)
+has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 
-set style fill solid 1.0 border rgb "#404040"
-if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
-set border 3 lc rgb "#404040"
-set tics nomirror out
-set xtics noenhanced
-log2(x) = log(x) / log(2)
-# One colour, point type and dash a strategy in every chart, and a pattern for what it is combined with (merge
-# sets, release policies). Needs the variable series, whose words begin with a strategy; makes the arrays colour,
-# thin (the colour of lines and points), point, dash and pattern.
+# Bytes in words.
+amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
+    b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
+
+# A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
+# caption_at points above the edge.
+fold_at = is_text ? columns - 4 : 180
+fold_end(s) = (fold_last = fold_at, sum [i = 1:fold_at] (s[i:i] eq " " ? (fold_last = i, 0) : 0), fold_last)
+shortened(s) = strlen(s) > fold_at ? s[1:fold_at - 1] . "…" : s
+folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
+    (caption_at = 17.0, fold_break = fold_end(s), s[1:fold_break] . "\n" . shortened(s[fold_break + 1:*]))
+# Every chart gives a strategy the same colour, point type and dash, and what it is combined with (merge set,
+# release policy) a pattern. Needs the variable series, whose words begin with a strategy. Makes the arrays
+# colour, thin (the colour of lines and points), point, dash and pattern.
 
 # Wong's palette, which people with any kind of colour blindness can tell apart. Variants of one strategy, and
 # new ones, take what is left. Pattern 3 is a plain one.
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
+    name eq "device_heap" ? "#000000" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
-# What goes with a colour, in the order of the palette; yellow is too light for lines, and has a darker shade.
+# The point and dash of each colour, in the order of the palette. Yellow is too light for lines, which get a
+# darker shade.
 palette_of_marks = "#999999 #0072B2 #E69F00 #009E73 #CC79A7 #56B4E9 #D55E00 #F0E442 #000000"
 point_types = "2 7 5 9 11 13 15 6 4"
+other_points = "1 6 4 8 10 12 14 7 5"
 dash_types = "3 1 2 4 5 1 2 4 1"
 mark_number(c) = int(sum [k = 1:words(palette_of_marks)] (word(palette_of_marks, k) eq c ? k : 0))
 patterns = "3 4 5 1 6 2 7"
@@ -81,104 +95,165 @@ do for [i = 1:count] {
         taken = taken . colour[i]
     }
     thin[i] = colour[i] eq "#F0E442" ? "#B5A800" : colour[i]
-    point[i] = int(word(point_types, mark_number(colour[i])))
+    point[i] = int(word(before % 2 ? other_points : point_types, mark_number(colour[i])))
     dash[i] = (int(word(dash_types, mark_number(colour[i]))) + before - 1) % 5 + 1
 }
-box = 0.8 / count
-set boxwidth box absolute
 
-# Clusters stand in rows of panels, all with the same scale, so that a picture of 1600 pixels shows them:
-# as many a row as leave a bar 12 of them, and room for the names, the rows equally long.
-stats data index 0 using (strlen(strcol(2))) name "CLUSTER" nooutput
-clusters = CLUSTER_records
-most = int(110 / (count + 1))
-most = most > 10 ? 10 : most < 2 ? 2 : most
-name_width = CLUSTER_max
-if (is_text) {
-    # Text cannot be slanted.
-    fitting = int(0.85 * columns / (name_width + 2))
-    most = fitting < 1 ? 1 : fitting < most ? fitting : most
-}
-panels = int(ceil(clusters / (1.0 * most)))
-per_row = int(ceil(clusters / (1.0 * panels)))
-slanted = !is_text && name_width > 130 / per_row
-set xrange [-0.6 : clusters - 0.4]
-if (slanted) { set xtics rotate by 18 right }
+if (!exists("row_kind")) { row_kind = "programs"; row_order = "largest first" }
+measures = words(titles)
+array lows[2]
+array highs[2]
+lows[1] = low_1
+highs[1] = high_1
+if (measures > 1) { lows[2] = low_2; highs[2] = high_2 }
+log2(x) = log(x) / log(2)
+at(v) = is_share ? v : v > 0 ? log2(v) : NaN
+stats data index 0 using (strlen(strcol(2))) name "LABEL" nooutput
+stats data index 1 using (strlen(strcol(2))) name "NAME" nooutput
+rows = LABEL_records
+longest = LABEL_max > NAME_max + 2 * is_text ? LABEL_max : NAME_max + 2 * is_text
 
-# What stands left or right of a panel is not drawn: arrows would leave their ends at its border.
-first = 0
-shown = clusters
-at(x) = x > first - 0.6 && x < first + shown - 0.4 ? x : NaN
+# Sizes in points of the SVG.
+width = 830
+line = is_text ? width * 1.4 / columns : 18.0
+names_width = is_text ? (longest + 2.0) * width / columns : 20 + 6.6 * longest
+texts_width = is_text ? 11.0 * width / columns : measures > 1 ? 70 : 142
+row_height = is_text ? line : 3.2 * count + 5 > 17 ? 3.2 * count + 5 : 17.0
+head = is_text ? 3 * line : 54
+edge = is_text ? 0.5 : 0.2 # beyond the first and the last row
+means_height = (count + 2 * edge) * line
+gap = is_text ? 4 * line : 54
+foot = is_text ? 5 * line : strlen(mark_name) > 0 ? 100 : 78
+height = head + means_height + gap + row_height * (rows + 2 * edge) + foot
+panel_width = (width - names_width - (measures > 1 ? 0 : texts_width)) / measures
+# The place of a distance from the top. The last line of a text is at 0.
+down(distance) = 1 - distance / (is_text ? height - line : height)
+left(k) = (names_width + (k - 1) * panel_width) / width
+right(k) = left(k) + (panel_width - (measures > 1 ? texts_width : 6)) / width
 
-# The key: as many names a line as fit.
-longest = strlen("least bound")
-do for [i = 1:count] { longest = strlen(word(series, i)) > longest ? strlen(word(series, i)) : longest }
-key_columns = int(95 / (longest + 7))
-key_columns = key_columns < 1 ? 1 : key_columns
-key_lines = int(ceil((count + 1.0) / key_columns))
-
-# Heights in points of the SVG: key, a panel each with its names, caption.
-width = 1000
-head = 22 + 18 * key_lines
-names = slanted ? 26 + 2.2 * name_width : 36
-panel = panels > 1 ? 165 : 300
-height = head + panels * (panel + names) + 20
-
-set ylabel "peak / lower bound"
-set xzeroaxis lt 1 lc rgb "#404040" lw 1.5
-
-# The short lines are the peak of what the program asked for: bars above them are the allocator's.
-chart = "plot data index 0 using 1:(0):xtic(2) with points pt -1 notitle, \
-    for [i = 1:count] data index i using (at($1)):(log2($2)) with boxes lc rgb colour[i] fs pattern pattern[i] title word(series, i), \
-    for [i = 1:count] data index i using (at($1) - box / 2):(log2($3)):(box):(0) with vectors nohead lw 2 lc rgb '#D55E00' title (i == 1 ? 'requested' : ''), \
-    for [i = 1:count] data index i using (at($1)):(0):(stringcolumn(6) eq 'ok' ? '' : stringcolumn(6)) with labels rotate by 90 left offset 0, 0.4 noenhanced font ',9' notitle"
-
-# What log2 charts share: a first plot, which the next replaces, finds the range of the values; tick
-# marks are as fine as they need. The values are logarithms on a linear axis, because boxes on a log
-# axis would not start at 1. Needs the variable chart.
-
-set terminal dumb
-set output "/dev/null"
-eval chart
-low = GPVAL_DATA_Y_MIN
-high = GPVAL_DATA_Y_MAX
-span = high - low
-set ytics ()
-if (span > 1.2) {
-    every = int(ceil(span / 8))
-    do for [k = every * (int(floor(low / every)) - 1) : int(ceil(high)) + every : every] {
-        set ytics add (sprintf("%g×", 2 ** k) k)
-        if (span < 4) { set ytics add (sprintf("%g×", 1.5 * 2 ** k) log2(1.5) + k) }
-    }
-} else {
-    step = span > 0.5 ? 0.1 : span > 0.2 ? 0.05 : 0.02
-    do for [k = int(floor(2 ** low / step)) - 1 : int(ceil(2 ** high / step)) + 1] {
-        if (k > 0) { set ytics add (sprintf("%g×", k * step) log2(k * step)) }
-    }
-}
-margin = span > 0 ? 0.15 * span : 0.1
-set yrange [low - margin : high + margin]
-
-# A panel for each row of clusters, one below the other; the key, and the caption, stand once. Needs the
-# variable chart, and the y axis set.
+set border 1 lc rgb "#404040"
+set tics nomirror out font ",10"
+if (!is_text) { set grid xtics lc rgb "#dddddd" lw 1 lt 1 }
+unset key
+unset ytics
+set datafile missing "NaN"
+letter(i) = word("A B C D E F G H I J K L M N O P Q R S T U V W X", i)
+name_of(i, name) = is_text ? letter(int(i)) . " " . name : name
+lane(i) = is_text ? 0 : (i - (count + 1) / 2.0) * 0.8 / count
+clip(v) = v < first_x ? first_x : v > last_x ? last_x : v
+mark_size = count > 9 ? 0.6 : 0.75
+share_step = high_1 - low_1 > 0.6 ? 0.25 : high_1 - low_1 > 0.25 ? 0.1 : high_1 - low_1 > 0.08 ? 0.05 : 0.01
+has_marks = strlen(mark_name) > 0 && !is_text
 
 do for [file in terminals] {
-    eval open_file(file)
-    set key at screen 0.5, screen 1 - 8.0 / height center top horizontal noenhanced samplen 1.5 maxcols key_columns
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center noenhanced font ",9" textcolor rgb "#606060"
+# Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
+# A label that is not to be seen has no text: gnuplot 5.4 crashes on a plot of a single label at NaN.
+
+# Points of an SVG are larger than those of an image.
+point_scale = file eq "svg" ? 0.6 : 1.0
+# gnuplot would name a family of fonts that no browser has.
+bold = file eq "svg" ? "sans" : "sans:Bold"
+if (file eq "svg") {
+    set terminal svg size int(width), int(height) dynamic noenhanced font "sans,12" background rgb "white"
+    set output out . ".svg"
+}
+if (file eq "png" && has_cairo) { set terminal pngcairo size int(pixels * width), int(pixels * height) noenhanced font "sans,12" fontscale 1.35 }
+if (file eq "png" && !has_cairo) { set terminal png size int(pixels * width), int(pixels * height) noenhanced font "sans,12" fontscale 1.35 }
+if (file eq "png") { set output out . ".png" }
+if (file eq "dumb") {
+    lines_of_text = int(columns * height / width / 1.4 + 0.5)
+    set terminal dumb noenhanced size columns, (lines_of_text > 16 ? lines_of_text : 16)
+    set output
+}
     set multiplot
-    do for [row = 1:panels] {
-        top = 1 - (head + (row - 1) * (panel + names)) / (1.0 * height)
-        first = (row - 1) * per_row
-        shown = per_row
-        set tmargin at screen top
-        set bmargin at screen top - panel / (1.0 * height)
-        set lmargin at screen 0.095
-        set rmargin at screen 0.99
-        set xrange [first - 0.6 : first + per_row - 0.4]
-        eval chart
-        unset key
+    set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
+    if (has_marks) { set label 2 "▏" . mark_name at screen 0.5, screen 40.0 / height center font ",10" textcolor rgb "#B04000" }
+    do for [k = 1:measures] {
+        low = lows[k]
+        high = highs[k]
+        # Room for half a dot at both ends.
+        room = 0.02 * (high - low > 0.05 ? high - low : 0.05)
+        first_x = low - room
+        last_x = high + room
+        set xrange [first_x : last_x]
+        if (is_share) {
+            set xtics ()
+            do for [t = -100:100] { if (t * share_step >= low && t * share_step <= high + 0.01) { set xtics add (sprintf("%.0f %%%%", 100 * share_step * t) share_step * t) } }
+        } else {
+            most = int(panel_width / (is_text ? 8.0 * width / columns : 50.0))
+# Ticks at factors on an axis whose values are their logarithms to base 2: as round numbers as the range needs. Needs
+# low and high, the range in octaves, and most, how many ticks there is room for. Sets those of the x axis, and makes
+# tick_places and tick_names.
+
+span = high - low > 0.05 ? high - low : 0.05
+octaves = int(ceil(span / (most > 1 ? most : 1)))
+steps = "0.01 0.02 0.05 0.1 0.2 0.25 0.5"
+step = 1.0
+do for [k = words(steps):1:-1] { if ((2 ** high - 2 ** low) / real(word(steps, k)) <= most) { step = real(word(steps, k)) } }
+tick_places = ""
+tick_names = ""
+if (span > 2.2 || step >= 1) {
+    do for [k = octaves * int(floor(low / octaves)):int(ceil(high)):octaves] {
+        tick_places = tick_places . sprintf(" %.6f", k)
+        tick_names = tick_names . sprintf(" %g×", 2.0 ** k)
+        if (octaves == 1 && 2 * span < most) {
+            tick_places = tick_places . sprintf(" %.6f", k + log(1.5) / log(2))
+            tick_names = tick_names . sprintf(" %g×", 1.5 * 2.0 ** k)
+        }
+    }
+} else {
+    do for [k = int(floor(2 ** low / step)):int(ceil(2 ** high / step))] {
+        if (k > 0) {
+            tick_places = tick_places . sprintf(" %.6f", log(k * step) / log(2))
+            tick_names = tick_names . sprintf(" %g×", k * step)
+        }
+    }
+}
+set xtics ()
+do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word(tick_places, k))) }
+        }
+        set lmargin at screen left(k)
+        set rmargin at screen right(k)
+        if (!is_text) { set arrow 1 from first 0, graph 0 to first 0, graph 1 nohead lw 1.2 lc rgb "#404040" front }
+        c = 3 + 4 * (k - 1)
+
+        # The means, which are the legend, too.
+        set tmargin at screen down(head)
+        set bmargin at screen down(head + means_height)
+        set yrange [count + 0.5 + edge : 0.5 - edge]
+        set title word(titles, k) font bold . ",11" offset 0, -0.5
+        unset xlabel
+        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d %s", rows, row_kind) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        plot for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1:(clip(at(column(c + 1)))):(clip(at(column(c + 2)))) \
+                with xerrorbars pt 0 lw 1.5 lc rgb thin[i] notitle, \
+            for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps point_scale * 1.1 lw 1.5 lc rgb thin[i] notitle, \
+            data index 1 using (is_text ? clip(at(column(c))) : first_x):1:(is_text ? letter(int($1)) : "") with labels notitle, \
+            data index 1 using (first_x):1:(k == 1 ? name_of($1, strcol(2)) : "") with labels right offset -0.8, 0 font ",10" notitle, \
+            data index 1 using (last_x):1:(strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
         unset label 1
+        unset label 2
+
+        # The programs.
+        set tmargin at screen down(head + means_height + gap)
+        set bmargin at screen down(height - foot)
+        set yrange [rows + 0.5 + edge : 0.5 - edge]
+        unset title
+        set xlabel (is_text ? "" : word(titles, k) . ": " . better) font ",10" offset 0, 0.3
+        if (!is_text) { do for [r = 1:rows:2] { set object r rectangle from graph 0, first r - 0.5 to graph 1, first r + 0.5 behind fs solid 1 noborder fc rgb "#F3F3F3" } }
+        if (k == 1) { set label 3 (rows > 1 ? row_order : "") at screen left(k), screen down(head + means_height + gap - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        if (k == 1) { set label 4 reference_name at screen right(k), screen down(head + means_height + gap - 9) left offset 0.8, 0 font ",9" textcolor rgb "#404040" }
+        plot data index 0 using (has_marks && k == 1 ? clip(at($4)) : NaN):($1 - 0.45):(0):(0.9) with vectors nohead lw 2 lc rgb "#B04000" notitle, \
+            for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(clip(at(column(3 + 3 * (k - 1))))):(clip(at(column(4 + 3 * (k - 1))))) \
+                with xerrorbars pt 0 lw 1 lc rgb thin[i] notitle, \
+            for [i = 1:count] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(is_text ? letter(i) : "") with labels notitle, \
+            for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)) with points pt point[i] ps point_scale * mark_size lw 1.2 lc rgb thin[i] notitle, \
+            data index 0 using (first_x):1:(k == 1 ? strcol(2) : "") with labels right offset -0.8, 0 font ",10" notitle, \
+            data index 0 using (last_x):1:(k == 1 && !is_share ? strcol(5) : "") with labels right offset -1, 0 font ",8" textcolor rgb "#B04000" notitle, \
+            data index 0 using (first_x):1:(k == 1 && is_share ? strcol(5) : "") with labels left offset 1, 0 font ",8" textcolor rgb "#B04000" notitle, \
+            data index 0 using (last_x):1:(k == 1 ? strcol(3) : "") with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
+        unset label 3
+        unset label 4
+        unset object
     }
     unset multiplot
 }
