@@ -246,7 +246,7 @@ static void add_variables(const struct picture *p, struct text *variables)
     gnuplot_labels(variables, "series", &series);
     gnuplot_number(variables, "is_share", p->style->is_share);
     for (size_t k = 0; k < p->style->measures; k++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "low_%zu", k + 1);
         gnuplot_number(variables, name, p->low[k]);
         snprintf(name, sizeof name, "high_%zu", k + 1);

@@ -133,7 +133,7 @@ static void incomplete_means_stand_last(void **state)
 static void a_value_far_off_is_words(void **state)
 {
     const char *lines[43] = {0};
-    char names[42][40];
+    char names[42][80];
     for (int i = 0; i < 40; i += 2) {
         snprintf(names[i], sizeof names[i], "p%02d raw 1 1 1 1", i);
         snprintf(names[i + 1], sizeof names[i + 1], "p%02d x %g 1 1 %d", i, 1 + i * 0.05,
