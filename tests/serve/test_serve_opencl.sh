@@ -14,7 +14,7 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 failures=0
 fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
-"$blocks" facts >/dev/null 2>&1 || { echo "skipped: no device of OpenCL"; exit 0; }
+"$blocks" alignment >/dev/null 2>&1 || { echo "skipped: no device of OpenCL"; exit 0; }
 strategies="raw pool tagged bufalloc tlsf caching"
 
 # same NAME FLAGS... -- COMMAND...: the answer is that of the unserved program
@@ -30,14 +30,19 @@ same() {
 # counted NAME: what a device's server counted, of the last run with --out
 counted() { jq ".cases[0].counters.cold.$1" served.json; }
 
-# ---- an application of everything, in every way
-for via in auto layer icd preload; do same app -s pool --via $via -- "$app"; done
+# Leaks are those of the driver, and of programs that end with what they have.
+case ${BUILD:-build} in *sanitize* | *thread*) is_sanitized=1 && export ASAN_OPTIONS=detect_leaks=0 ;; *) is_sanitized=0 ;; esac
+
+# ---- an application of everything, in every way; it is not sanitized, and a sanitized library needs a sanitized program
+for via in auto layer icd preload; do [ $is_sanitized = 1 ] || same app -s pool --via $via -- "$app"; done
 for s in $strategies; do
+    [ $is_sanitized = 1 ] && app=$blocks && break
     same app -s "$s" -- "$app"
     same threads_of_app -s "$s" -- "$app" threads
 done
+[ $is_sanitized = 1 ] && same passed -s caching -- "$blocks" passed
 grep -q '^gamut: opencl:0 served [0-9]* requests under caching: .* hits, .* driver calls' err || fail "it is not said what was served: $(cat err)"
-grep -q '^gamut: left to the driver: 1 images' err || fail "it is not said what was not served: $(cat err)"
+grep -q '^gamut: left to the driver: [0-9]* images' err || fail "it is not said what was not served: $(cat err)"
 
 # ---- each rule, under every strategy
 for s in $strategies; do
@@ -115,7 +120,7 @@ for s in "2 max_split.is.1048576 caching:max_split=1MiB" "77 has.no.virtual.memo
 done
 # Where the environment alone asks, the application ends at its first use of OpenCL.
 for s in "2 caching:max_split=1MiB" "77 vmm" "2 poool"; do
-    GAMUT_SERVE=${s#* } LD_PRELOAD=$build/libgamut_serve_opencl.so "$blocks" facts >out 2>err
+    GAMUT_SERVE=${s#* } OPENCL_LAYERS=$build/libgamut_serve_opencl.so "$blocks" facts >out 2>err
     [ $? -eq "${s%% *}" ] || fail "GAMUT_SERVE=${s#* }: not exit ${s%% *}"
     [ "$(grep -c '' err)" = 1 ] && grep -q "^gamut: serving: GAMUT_SERVE is '${s#* }': " err && [ ! -s out ] || fail "GAMUT_SERVE=${s#* }: $(cat out err)"
 done

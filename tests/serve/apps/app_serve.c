@@ -387,9 +387,9 @@ static void stress(unsigned threads, unsigned stream_count, unsigned operations,
 
 /* Graphs by chance: some share a pool, some are released, some end with blocks that live, and one has no pool. Between
  * captures the common memory is used, and spare memory is given back. */
-static void capture_some(struct thread *t, struct own *own, struct gamut_pool pool, bool is_named)
+static void capture_some(struct thread *t, struct own *own, struct gamut_pool pool, bool is_named,
+                         CUgraph *graph)
 {
-    static CUgraph graph;
     char *blocks[8];
     if (is_named)
         gamut_begin_pool(0, pool, NULL);
@@ -405,16 +405,17 @@ static void capture_some(struct thread *t, struct own *own, struct gamut_pool po
         for (unsigned i = round == 3; i < 8; i++)
             gamut_free(blocks[i], 0, 0, streams[0]);
     }
-    ASK(cuStreamEndCapture(streams[0], &graph));
+    ASK(cuStreamEndCapture(streams[0], graph));
     if (is_named)
         gamut_end_pool(0, pool);
     *own = (struct own){.block = blocks[0], .stream = streams[0]};
-    ASK(cuGraphLaunch((CUgraphExec)graph, streams[0]));
+    ASK(cuGraphLaunch((CUgraphExec)*graph, streams[0]));
 }
 
 static void case_captures(void)
 {
     enum { GRAPHS = 12, OTHERS = 16 };
+    static CUgraph graphs[GRAPHS];
     struct thread t = {.seed = 4711};
     struct own outputs[GRAPHS], others[OTHERS] = {{0}};
     start(2);
@@ -427,7 +428,7 @@ static void case_captures(void)
                        gamut_alloc_or_null((ssize_t)(1 + chance(&t) % (8 * MIB)), 0, own->stream));
         }
         const struct gamut_pool pool = {0, 1 + g / 3 + 100 * (g == 7)};
-        capture_some(&t, &outputs[g], pool, g != 5);
+        capture_some(&t, &outputs[g], pool, g != 5, &graphs[g]);
         if (g == 4)
             gamut_trim();
         if (g == 7) /* its output lives on */
