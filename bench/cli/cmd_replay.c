@@ -79,8 +79,8 @@ static const struct flag flags[] = {
                      "replays at once; 0: one for each processor"},
     [REPLAY_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
                      "the seed of the order of cases on a device; else there is no chance in it"},
-    [REPLAY_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-                       "what is printed on stdout"},
+    [REPLAY_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", TABLE_FORMAT_CHOICES, 0, 0,
+                       TABLE_FORMAT_HELP},
     [REPLAY_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                     "the result file; FILE.gz is compressed "
                     "[RESULTS/<machine>/<time>-<rev>.json]"},

@@ -124,8 +124,8 @@ static const struct flag run_flags[] = {
     [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "MODE", "on", "on|off", 0, 0,
                       "record memory over time, in 2 to 33 extra runs of each case in the first "
                       "round; off with --smoke"},
-    [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-                    "what is printed on stdout"},
+    [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", TABLE_FORMAT_CHOICES, 0, 0,
+                    TABLE_FORMAT_HELP},
     [RUN_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                  "the result file; FILE.gz is compressed [RESULTS/<machine>/<time>-<rev>.json]"},
     [RUN_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},

@@ -17,6 +17,7 @@
     X(advise)                                                                                      \
     X(view)                                                                                        \
     X(plan)                                                                                        \
+    X(print)                                                                                       \
     X(compare)                                                                                     \
     X(history)                                                                                     \
     X(plot)                                                                                        \

@@ -64,6 +64,10 @@ const struct example examples[] = {
     {"plan", "gamut plan my.mem -m all", "a program of your own"},
     {"plan", "gamut plan --lifetimes buffers.csv", "offsets for a list of id,lower,upper,size"},
 
+    {"print", "gamut print base.json", "the table that run printed"},
+    {"print", "gamut print base.json --format bmf", "for bencher run --adapter json"},
+    {"print", "gamut print base.json --format gbench", "for Google Benchmark's compare.py"},
+
     {"compare", "gamut compare base.json new.json", "what became slower, larger or wrong"},
     {"compare", "gamut compare base.json --by strategy=raw", "strategies within one run"},
     {"compare", "gamut compare base.json new.json --gate wall_ns:2% --format md",

@@ -8,6 +8,7 @@
 #include "record/compare/history.h"
 #include "record/facts/case.h"
 #include "record/result/result.h"
+#include "record/table/export.h"
 #include "record/table/text_grid.h"
 
 static const char *const key_members[] = {
@@ -445,7 +446,7 @@ static void print_points(const json_t *history, enum table_format format, FILE *
             for (size_t c = 0; c < grid.column_count; c++)
                 text_grid_add_json(&grid, json_object_get(flat, grid.column[c].title));
         } else {
-            table_json_line(flat, out);
+            export_line(flat, out);
         }
         json_decref(flat);
     }

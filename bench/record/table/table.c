@@ -9,6 +9,7 @@
 #include "record/result/answer.h"
 #include "record/result/case_tree.h"
 #include "record/result/result.h"
+#include "record/table/export.h"
 #include "record/table/suite_table.h"
 #include "record/table/table_grid.h"
 #include "base/tree.h"
@@ -260,12 +261,6 @@ static void csv_print(const json_t *root, FILE *out)
     text_grid_free(&grid);
 }
 
-void table_json_line(const json_t *object, FILE *out)
-{
-    json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
-    fputc('\n', out);
-}
-
 /* ---- all formats ----------------------------------------------------------------------------- */
 
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error)
@@ -283,6 +278,14 @@ int table_print(const json_t *root, enum table_format format, FILE *out, struct 
         code = result_print(root, out, error);
         break;
     case TABLE_JSON_LINES:
+        export_lines(root, out);
+        break;
+    case TABLE_GOOGLE_BENCHMARK:
+        export_google_benchmark(root, out);
+        break;
+    case TABLE_BMF:
+        export_bmf(root, out);
+        break;
     case TABLE_FORMATS:
         return error_set(error, ERR_INTERNAL, "there is no such format");
     }

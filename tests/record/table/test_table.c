@@ -200,9 +200,9 @@ static void no_cases_is_still_a_table(void **state)
 {
     (void)state;
     struct result result = record_fixture(0);
-    for (int f = 0; f <= TABLE_JSON; f++) {
+    for (int f = 0; f < TABLE_FORMATS; f++) {
         char *text = print(result.root, (enum table_format)f);
-        assert_true(strlen(text) > 0);
+        assert_int_equal(strlen(text) > 0, f != TABLE_JSON_LINES); /* which has a line a case */
         free(text);
     }
     result_free(&result);

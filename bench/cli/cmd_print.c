@@ -1,0 +1,76 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/tree.h"
+#include "cli/commands.h"
+#include "record/facts/atlas.h"
+#include "record/result/result.h"
+#include "record/table/atlas_table.h"
+#include "record/table/experiment_table.h"
+#include "record/table/table.h"
+
+enum print_flag { PRINT_FORMAT };
+
+static const struct flag flags[] = {
+    [PRINT_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "table", TABLE_FORMAT_CHOICES, 0, 0,
+                      TABLE_FORMAT_HELP},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+static int print_atlases(const json_t *root, struct error *error)
+{
+    size_t i;
+    json_t *each;
+    json_array_foreach(json_object_get(root, "atlas"), i, each)
+    {
+        struct atlas atlas;
+        const int code = atlas_from_json(each, &atlas, error);
+        if (code)
+            return code;
+        atlas_print(&atlas, stdout);
+        atlas_free(&atlas);
+    }
+    return 0;
+}
+
+/* Atlases and experiments have tables of their own; their files have no cases. */
+static int print_result(const json_t *root, enum table_format format, struct error *error)
+{
+    const bool is_for_people = format == TABLE_TEXT || format == TABLE_MARKDOWN;
+    if (json_array_size(json_object_get(root, "experiments")) &&
+        (is_for_people || format == TABLE_CSV)) {
+        experiment_tables_print(root, format, stdout);
+        return 0;
+    }
+    if (json_array_size(json_object_get(root, "atlas")) && is_for_people)
+        return print_atlases(root, error);
+    return table_print(root, format, stdout, error);
+}
+
+static int print_command(const struct command_line *line)
+{
+    struct error error = {0};
+    json_t *root;
+    int code = result_load(line->positional[0], &root, &error);
+    if (code)
+        return report_error(&error);
+    result_summarise(root);
+    code = print_result(root, (enum table_format)line->flag[PRINT_FORMAT].number, &error);
+    json_decref(root);
+    return code ? report_error(&error) : EXIT_OK;
+}
+
+const struct command command_print = {
+    .name = "print",
+    .summary = "print a result file as run did, or in a format that dashboards read",
+    .arguments = "FILE",
+    .least_positionals = 1,
+    .most_positionals = 1,
+    .flags = flags,
+    .notes = "csv has a line a case and metric, jsonl a JSON object a case. gbench is Google\n"
+             "Benchmark's JSON: a repetition a round, for its compare.py; gamut measures no\n"
+             "time of the processor, so cpu_time repeats real_time. bmf is Bencher's metric\n"
+             "format: bencher run --adapter json --file. Cases that are not ok have no number\n"
+             "in any of them. gamut run prints the same formats.\n",
+    .run = print_command,
+};

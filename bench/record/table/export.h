@@ -1,0 +1,34 @@
+/* A result in the formats that dashboards and other tools read. Each has one number for a time of a
+ * case, or one a round; the result file has the rest. A case that is not ok has no number in any of
+ * them. Names of cases are the members of their keys, joined by '/'.
+ *
+ *   JSON lines   an object a line for each case, flat: the run, the key, the status, for a time its
+ *                median and interval (wall_ns, wall_ns_lo, wall_ns_hi), for a counter its warm count
+ *                and, as cold_NAME, its cold one
+ *   Google Benchmark   the JSON of its reporter, which its compare.py reads: an entry of the type
+ *                "iteration" for each round, with its median as the time, then the aggregates. A round
+ *                is a process of its own, as a repetition is meant to be. gamut measures no time of
+ *                the processor, and compare.py skips entries without one: cpu_time repeats real_time,
+ *                and the context says so. Cases that are not ok stand in the context.
+ *                (google/benchmark, src/json_reporter.cc, tools/gbench/report.py, commit 058fb588)
+ *   BMF          Bencher's metric format: for each case its measures, each with a value and, where
+ *                there is one, its interval. wall_ns is Bencher's own measure "latency", which is in
+ *                nanoseconds. (bencher.dev/docs/reference/bencher-metric-format)
+ */
+#ifndef GAMUT_RECORD_TABLE_EXPORT_H
+#define GAMUT_RECORD_TABLE_EXPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Prints a summarised result as JSON lines. */
+void export_lines(const json_t *root, FILE *out);
+/* Prints it as Google Benchmark's JSON. */
+void export_google_benchmark(const json_t *root, FILE *out);
+/* Prints it as BMF. */
+void export_bmf(const json_t *root, FILE *out);
+
+/* Prints an object on a line of its own. */
+void export_line(const json_t *object, FILE *out);
+
+#endif
