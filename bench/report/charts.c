@@ -37,15 +37,15 @@ static struct drawing begin_drawing(const struct page *page, const struct page_f
 }
 
 /* Links to the files of a chart. `made`: their common path. */
-static void print_links(const struct drawing *drawing, const char *made)
+static void print_links(FILE *out, const char *work, const char *made)
 {
     static const char *const endings[] = {"dat", "gp", "svg"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         struct text path = {0};
-        text_add(&path, "%s.%s", made + strlen(drawing->page->work) + 1, endings[i]);
-        fputs(" <a href=\"", drawing->out);
-        html_path(drawing->out, path.data);
-        html_print(drawing->out, "\">%s</a>", endings[i]);
+        text_add(&path, "%s.%s", made + strlen(work) + 1, endings[i]);
+        fputs(" <a href=\"", out);
+        html_path(out, path.data);
+        html_print(out, "\">%s</a>", endings[i]);
         text_free(&path);
     }
 }
@@ -86,28 +86,25 @@ static int finish_svg(const char *path, unsigned *width, unsigned *height, struc
     return code;
 }
 
-/* Shows the chart as an image, with links to its files. `made`: their common path. */
-static void print_figure(struct drawing *drawing, const char *made, const char *title)
+void page_figure(FILE *out, const char *work, const char *made, const char *title)
 {
     struct text path = {0};
     struct error error = {0};
     unsigned width, height;
     text_add(&path, "%s.svg", made);
-    html_print(drawing->out, "<figure><figcaption><strong>%s</strong>", title);
-    print_links(drawing, made);
-    fputs("</figcaption>\n", drawing->out);
+    html_print(out, "<figure><figcaption><strong>%s</strong>", title);
+    print_links(out, work, made);
+    fputs("</figcaption>\n", out);
     if (finish_svg(path.data, &width, &height, &error)) {
-        html_print(drawing->out, "<p class=\"bad\">This chart could not be added: %s</p>",
-                   error.text);
+        html_print(out, "<p class=\"bad\">This chart could not be added: %s</p>", error.text);
     } else {
-        fputs("<div class=\"scroll\"><img src=\"", drawing->out);
-        html_path(drawing->out, path.data + strlen(drawing->page->work) + 1);
-        html_print(drawing->out,
+        fputs("<div class=\"scroll\"><img src=\"", out);
+        html_path(out, path.data + strlen(work) + 1);
+        html_print(out,
                    "\" alt=\"Chart: %s\" loading=\"lazy\" width=\"%zu\" height=\"%zu\"/></div>",
                    title, (size_t)width, (size_t)height);
     }
-    fputs("</figure>\n", drawing->out);
-    drawing->made++;
+    fputs("</figure>\n", out);
     text_free(&path);
 }
 
@@ -130,9 +127,10 @@ static void draw_subject(struct drawing *drawing, const struct chart *chart,
     struct error error = {0};
     int code = chart_draw(chart, of, &options, &made, &error);
     add_title(chart, of, &title);
-    if (code == 0)
-        print_figure(drawing, made.data, title.data);
-    else if (code == ERR_UNSUPPORTED)
+    if (code == 0) {
+        page_figure(drawing->out, drawing->page->work, made.data, title.data);
+        drawing->made++;
+    } else if (code == ERR_UNSUPPORTED)
         drawing->no_gnuplot = true;
     else if (code != ERR_NOT_FOUND) /* a result without cases for a chart is no failure */
         html_print(drawing->out, "<p class=\"soft\">Not drawn: %s: %s</p>\n", title.data,

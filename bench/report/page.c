@@ -7,6 +7,7 @@
 #include "base/tree.h"
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
+#include "report/folder.h"
 
 bool page_is_replay(const struct page_file *file)
 {
@@ -19,6 +20,25 @@ bool page_is_replay(const struct page_file *file)
         ok += case_is_ok(one_case);
     }
     return ok > 0;
+}
+
+void page_begin(FILE *out, const char *title)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" REPORT_MARK
+          "/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
+          out);
+    html_print(out, "<title>%s – gamut report</title>\n<style>\n", title);
+    for (size_t i = 0; page_style[i]; i++)
+        fprintf(out, "%s\n", page_style[i]);
+    fputs("</style>\n</head>\n<body>\n", out);
+}
+
+void page_end(FILE *out)
+{
+    fputs("<script>\n", out);
+    for (size_t i = 0; page_script[i]; i++)
+        fprintf(out, "%s\n", page_script[i]);
+    fputs("</script>\n</body>\n</html>\n", out);
 }
 
 void page_section(const struct page *page, const struct page_file *file, const char *id,

@@ -39,6 +39,15 @@ struct page {
  * could be wrong. */
 bool page_is_replay(const struct page_file *file);
 
+/* Begins a page: prints its head, with the style sheet, and opens the body. page_end ends it. */
+void page_begin(FILE *out, const char *title);
+/* Prints the script of a page that page_begin began, and closes it. */
+void page_end(FILE *out);
+
+/* Shows a chart as an image, with links to its files. `made` is the common path of its files, which are in
+ * the folder `work` of the page. */
+void page_figure(FILE *out, const char *work, const char *made, const char *title);
+
 /* Begins a section: prints its heading and below it the text `about` (NULL: none), and adds the heading
  * to the contents. `file` is NULL for a section of all files. `id` and `title` are borrowed. The caller
  * ends the section with "</section>". */

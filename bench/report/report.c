@@ -105,18 +105,6 @@ static void add_device_names(struct text *out, const json_t *root)
     }
 }
 
-static void print_head(const struct page *page, const char *title)
-{
-    FILE *out = page->out;
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" REPORT_MARK
-          "/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
-          out);
-    html_print(out, "<title>%s – gamut report</title>\n<style>\n", title);
-    for (size_t i = 0; page_style[i]; i++)
-        fprintf(out, "%s\n", page_style[i]);
-    fputs("</style>\n</head>\n<body>\n", out);
-}
-
 static void print_header(const struct page *page, const char *title)
 {
     bool only_replays = page->file_count > 0;
@@ -187,14 +175,6 @@ static void print_sections(struct page *page)
     free(sections);
 }
 
-static void print_script(FILE *out)
-{
-    fputs("<script>\n", out);
-    for (size_t i = 0; page_script[i]; i++)
-        fprintf(out, "%s\n", page_script[i]);
-    fputs("</script>\n", out);
-}
-
 static void print_page(struct page *page)
 {
     struct text title = {0};
@@ -202,7 +182,7 @@ static void print_page(struct page *page)
         text_add(&title, "%s", page->options->title);
     else if (page->file_count)
         add_device_names(&title, page->files[0].root);
-    print_head(page, title.data ? title.data : "gamut");
+    page_begin(page->out, title.data ? title.data : "gamut");
     print_header(page, title.data ? title.data : "gamut");
     section_banner(page);
     print_sections(page);
@@ -211,8 +191,7 @@ static void print_page(struct page *page)
         "in its own folder. Everything can be read without its script, which sorts and filters "
         "tables, and shows a case under a ratio.</footer>\n",
         page->out);
-    print_script(page->out);
-    fputs("</body>\n</html>\n", page->out);
+    page_end(page->out);
     text_free(&title);
 }
 
