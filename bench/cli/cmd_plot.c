@@ -163,30 +163,40 @@ static unsigned dumb_columns(void)
     return columns >= 40 && columns <= 1000 ? (unsigned)columns : 100;
 }
 
-/* Keeps the chosen cases. Means include other workloads, so they go. */
-static int choose_cases(const struct command_line *line, json_t *root, struct error *error)
+/* Keeps the chosen ones of these cases, or series of a history, which have their keys as members. Returns
+ * how many there were. */
+static size_t choose_among(const struct command_line *line, json_t *all)
 {
     const char *workloads = line->flag[PLOT_WORKLOAD].text;
     const char *strategies = line->flag[PLOT_STRATEGY].text;
-    json_t *cases = json_object_get(root, "cases"), *summary = json_object_get(root, "summary");
-    const size_t count = json_array_size(cases);
+    const size_t count = json_array_size(all);
     for (size_t i = count; i-- > 0;) {
-        const json_t *key = json_object_get(json_array_get(cases, i), "key");
+        const json_t *one = json_array_get(all, i), *key = json_object_get(one, "key");
+        key = key ? key : one;
         if (!text_is_listed(workloads, tree_get_text(key, "workload")) ||
             !text_is_listed(strategies, tree_get_text(key, "strategy")))
-            json_array_remove(cases, i);
+            json_array_remove(all, i);
     }
+    return count;
+}
+
+/* Means include other workloads, so they go. */
+static int choose_cases(const struct command_line *line, json_t *root, struct error *error)
+{
+    json_t *cases = json_object_get(root, "cases"), *summary = json_object_get(root, "summary");
+    json_t *series = json_object_get(json_object_get(root, "history"), "series");
+    const size_t count = choose_among(line, cases) + choose_among(line, series);
     if (line->flag[PLOT_WORKLOAD].given)
         json_array_clear(summary);
-    if (count > 0 && json_array_size(cases) == 0)
+    if (count > 0 && json_array_size(cases) + json_array_size(series) == 0)
         return error_set(error, ERR_USAGE,
                          "none of the %zu cases is of workload %s and strategy %s", count,
-                         workloads, strategies);
+                         line->flag[PLOT_WORKLOAD].text, line->flag[PLOT_STRATEGY].text);
     return 0;
 }
 
-/* What `gamut fit --format json` prints begins with "fits", and is no result. */
-static bool has_fits(const char *file)
+/* What `gamut fit` and `gamut history` print as JSON begins with a word of theirs, and is no result. */
+static bool begins_with(const char *file, const char *word)
 {
     char text[64] = "";
     FILE *in = fopen(file, "r");
@@ -194,14 +204,30 @@ static bool has_fits(const char *file)
         text[fread(text, 1, sizeof text - 1, in)] = 0;
     if (in)
         fclose(in);
-    return strstr(text, "\"fits\"") != NULL;
+    return strstr(text, word) != NULL;
 }
 
-/* Loads a result, or puts fits into the place where a chart looks for them. */
+static int load_history(const char *file, json_t **root, struct error *error)
+{
+    json_error_t why;
+    json_t *history = json_load_file(file, 0, &why);
+    *root = NULL;
+    if (!json_is_array(json_object_get(history, "series")))
+        error_set(error, ERR_PARSE, "%s: it is not what gamut history --format json prints%s%s",
+                  file, history ? "" : ": ", history ? "" : why.text);
+    else
+        *root = chart_history_root(history);
+    json_decref(history);
+    return *root ? 0 : ERR_PARSE;
+}
+
+/* Loads a result, or puts fits or a history into the place where a chart looks for them. */
 static int load_file(const char *file, json_t **root, struct error *error)
 {
     json_error_t why;
-    if (!has_fits(file))
+    if (begins_with(file, "\"gamut.history/"))
+        return load_history(file, root, error);
+    if (!begins_with(file, "\"fits\""))
         return result_load(file, root, error);
     *root = json_load_file(file, 0, &why);
     if (!json_is_array(json_object_get(*root, "fits"))) {
@@ -277,7 +303,7 @@ const struct command command_plot = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "FILE is a result, or what gamut fit --format json prints.\n"
+    .notes = "FILE is a result, or what gamut fit or gamut history prints as JSON.\n"
              "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout.\n"
              "Next to them are the data of the chart and the script that draws it.\n"
              "gamut list charts prints the names of the charts.\n",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/tree.h"
 #include "tests/merge/memory_fixture.h"
 #include "tests/record/result/experiment_fixture.h"
@@ -40,10 +41,22 @@ static struct result merged_fixture(void)
     return result;
 }
 
-/* As gamut fit prints them; a strategy that could not be fitted has no capacity. */
-static void add_fits(json_t *root)
+/* JSON with single quotes. */
+static json_t *quoted(const char *json)
 {
-    static const char fits[] =
+    struct text text = {0};
+    text_add(&text, "%s", json);
+    for (char *c = text.data; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    json_t *tree = json_loads(text.data, 0, NULL);
+    text_free(&text);
+    return tree;
+}
+
+/* As gamut fit prints them; a strategy that could not be fitted has no capacity. */
+static json_t *fits(void)
+{
+    return quoted(
         "[{'trace': 'a', 'strategy': 'caching', 'capacity_bytes': 1300, 'lower_bound_bytes': 900,"
         "  'optimum_bytes': 1000, 'proven': true, 'reserved_bytes': 2600},"
         " {'trace': 'a', 'strategy': 'vmm', 'capacity_bytes': 1050, 'lower_bound_bytes': 900,"
@@ -51,12 +64,28 @@ static void add_fits(json_t *root)
         " {'trace': 'b', 'strategy': 'vmm', 'capacity_bytes': 70, 'lower_bound_bytes': 50,"
         "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null},"
         " {'trace': 'b', 'strategy': 'stream', 'capacity_bytes': null, 'lower_bound_bytes': 50,"
-        "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null}]";
-    char text[sizeof fits];
-    memcpy(text, fits, sizeof fits);
-    for (char *c = text; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
-    tree_put(root, "fits", json_loads(text, 0, NULL));
+        "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null}]");
+}
+
+/* As gamut history prints it: a step, an outlier and a failure. */
+static json_t *history(void)
+{
+    return quoted(
+        "{'order': 'commits', 'runs': [{'git_rev': 'aaaaaaa1'}, {'git_rev': 'bbbbbbb2'},"
+        "  {'git_rev': 'ccccccc3', 'git_dirty': true}, {'git_rev': 'ddddddd4'}],"
+        " 'series': [{'workload': 'fft', 'dataset': 'small', 'merge': 'none', 'release': "
+        "'last-use',"
+        "  'strategy': 'pool', 'device': 'host', 'machines': ['0123abcd'], 'metric': 'wall_ns',"
+        "  'phase': null, 'known': 3, 'points': [{'run': 0, 'value': 1000, 'lo': 990, 'hi': 1010},"
+        "   {'run': 1, 'value': 1300, 'outlier': true}, {'run': 2, 'value': null, 'status': "
+        "'wrong'},"
+        "   {'run': 3, 'value': 1100, 'lo': null, 'hi': null}],"
+        "  'steps': [{'before': 1, 'run': 3, 'ratio': 1.1, 'verdict': 'slower'},"
+        "   {'before': 0, 'run': 1, 'ratio': 1.3, 'verdict': 'unsure'}]},"
+        "  {'workload': 'fft', 'dataset': 'small', 'merge': 'none', 'release': 'last-use',"
+        "  'strategy': 'raw', 'device': 'host', 'machines': ['0123abcd'], 'metric': 'alloc_count',"
+        "  'phase': 'cold', 'known': 2, 'points': [{'run': 0, 'value': 0}, {'run': 3, 'value': 5}],"
+        "  'steps': [{'before': 0, 'run': 3, 'ratio': null, 'verdict': 'larger'}]}]}");
 }
 
 struct result chart_fixture(void)
@@ -76,6 +105,7 @@ struct result chart_fixture(void)
     atlas_free(&atlas);
     memory_fixture_add(&result);
     experiment_fixture_add(&result, "host");
-    add_fits(result.root);
+    tree_put(result.root, "fits", fits());
+    tree_put(result.root, "history", history());
     return result;
 }
