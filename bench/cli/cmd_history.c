@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "record/compare/history.h"
 #include "record/result/result.h"
+#include "report/history_page.h"
 
 enum history_flag {
     HISTORY_METRIC,
@@ -22,6 +23,9 @@ enum history_flag {
     HISTORY_ORDER,
     HISTORY_SHOW,
     HISTORY_FORMAT,
+    HISTORY_OUT,
+    HISTORY_OVER,
+    HISTORY_SCRIPTS,
     HISTORY_STRICT,
     HISTORY_FORCE,
 };
@@ -48,6 +52,12 @@ static const struct flag flags[] = {
         "which series are printed; worst: worse or failing since the newest run"},
     [HISTORY_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json|jsonl", 0, 0,
         "how the history is printed; csv and jsonl have a line a result of a series"},
+    [HISTORY_OUT] = {"out", 'o', FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
+        "also make a page in this folder, with charts; an older page in it is replaced"},
+    [HISTORY_OVER] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+        "write into a folder that holds other files too"},
+    [HISTORY_SCRIPTS] = {"scripts", 0, FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
+        "the folder of the gnuplot scripts [those of this build]"},
     [HISTORY_STRICT] = {"strict", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
         "exit 5 where the newest run is unsure in a gated metric, or a file was left out"},
     [HISTORY_FORCE] = {"force-compare", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
@@ -191,6 +201,28 @@ static int read_options(const struct command_line *line, struct history_options 
                                   error);
 }
 
+static int make_page(const struct command_line *line, json_t *tree, struct error *error)
+{
+    struct text scripts = {0};
+    if (!line->flag[HISTORY_OUT].text)
+        return 0;
+    if (line->flag[HISTORY_SCRIPTS].text)
+        text_add(&scripts, "%s", line->flag[HISTORY_SCRIPTS].text);
+    else
+        text_own_folder(&scripts, "plots");
+    const struct history_page_options options = {
+        .history = tree,
+        .out = line->flag[HISTORY_OUT].text,
+        .scripts = scripts.data,
+        .force = line->flag[HISTORY_OVER].number,
+    };
+    const int code = history_page_make(&options, error);
+    if (code == 0)
+        fprintf(stderr, "gamut: wrote %s/index.html\n", options.out);
+    text_free(&scripts);
+    return code;
+}
+
 static int history_command(const struct command_line *line)
 {
     struct history_options options = {0};
@@ -202,6 +234,8 @@ static int history_command(const struct command_line *line)
     for (size_t i = 0; i < line->positional_count && code == 0; i++)
         code = add_path(&files, line->positional[i], &error);
     json_t *tree = code ? NULL : history_tree(files.history);
+    if (code == 0)
+        code = make_page(line, tree, &error);
     if (code == 0)
         code = history_print(tree, (enum table_format)line->flag[HISTORY_FORMAT].number,
                              (enum compare_show)line->flag[HISTORY_SHOW].number, stdout, &error);
@@ -229,7 +263,8 @@ const struct command command_history = {
              "as a range of commits that git log takes. A run that failed has no value.\n"
              "\n"
              "Of a folder, files that are no results are left out and named; a FILE that is\n"
-             "none is an error. A run that stands in two files counts once.\n"
+             "none is an error. A run that stands in two files counts once. gamut plot draws\n"
+             "what --format json prints.\n"
              "\n"
              "Exit codes, by the newest run of each machine: 0 no gated metric is worse since\n"
              "it, 1 one is, 2 a file cannot be read or an argument is wrong, 3 a case fails\n"

@@ -76,6 +76,7 @@ const struct example examples[] = {
     {"history", "gamut history results", "where the results of a folder stepped"},
     {"history", "gamut history results -w stencil -s pool --metric 'wall_ns,*_bytes' --show all",
      "all series of one program"},
+    {"history", "gamut history results --out trend", "a page with charts"},
 
     {"plot", "gamut plot base.json", "the charts of a file, in a folder next to it"},
     {"plot", "gamut plot base.json -c speedup -t dumb", "one chart, in the terminal"},

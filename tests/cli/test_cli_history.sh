@@ -78,6 +78,35 @@ assert reserved[1]["value"] == 9999999 and reserved[1]["step"] == "larger", rese
 ' <out || fail "history --format jsonl: not what was expected"
 fi
 
+# ---- a page and a chart; a revision is no markup and no command of gnuplot
+sed 's/"git_rev":"[^"]*"/"git_rev":"<b>`touch owned`"/' all/more/3.json >all/more/4.json
+sed -i 's/"started_at": "2026-01-03/"started_at": "2026-01-04/; s/"id": "0000000000000003"/"id": "0000000000000004"/' all/more/4.json
+expect 0 "wrote page/index.html" history all --out page
+[ -s page/data/history.json ] || fail "the page has no data"
+cp page/index.html out
+has "&lt;b&gt;"
+lacks "<b>"
+for tag in section header main; do
+    [ "$(grep -o "<$tag[ >]" out | wc -l)" -eq "$(grep -o "</$tag>" out | wc -l)" ] || fail "<$tag> is not closed"
+done
+expect 0 "wrote page/index.html" history all --out page
+expect 2 "holds files" history all --out all
+expect 0 "" history all --format json
+cp out trend.json
+if command -v gnuplot >/dev/null; then
+    [ -s page/charts/history-host.svg ] || fail "the page has no chart"
+    ! grep -q "Not drawn" page/index.html || fail "a chart was not drawn"
+    expect 0 "" plot trend.json -t dumb
+    has "triple: peak_reserved_bytes"
+    expect 2 "none of the .* is of workload other" plot trend.json -w other
+    [ ! -e owned ] && [ ! -e page/charts/owned ] || fail "gnuplot ran a revision"
+fi
+echo '{"schema": "gamut.history/1", "series": 3}' >bad.json
+expect 2 "bad.json: it is not what gamut history" plot bad.json
+echo '{"schema": "gamut.history/1", "series": [1, {"device": "host", "known": 2, "points": [{"run": 1e300, "value": "x"}, 7], "steps": [[]]}]}' >odd.json
+expect 2 "nothing to draw" plot odd.json -t dumb
+rm all/more/4.json
+
 # ---- the order of commits, by a git history in the folder; a revision that is no hash reaches no shell
 if command -v git >/dev/null; then
     git init -q repo

@@ -38,6 +38,8 @@ struct chain {
     unsigned count, room;
     struct point *point;
     const char *begins; /* what changed; NULL: it is the first of its case */
+    size_t
+        before; /* one more than the index of the chain of this case that began before it; 0: none */
 };
 
 struct history {
@@ -224,6 +226,7 @@ static struct comparer *comparer_between(struct history *h, size_t base, size_t 
 struct chains {
     unsigned count, room;
     struct chain *chain;
+    json_t *newest; /* by id: one more than the index of the newest chain of a case */
 };
 
 /* Adds a case to the newest chain that it can be compared with, or begins one. */
@@ -232,21 +235,21 @@ static void add_point(struct history *h, struct chains *all, enum matters most,
 {
     const char *id = tree_get_text(point->one_case, "id"), *begins = NULL;
     struct chain *chain = NULL;
-    for (size_t i = all->count; i-- > 0 && !chain;) {
-        const struct point *last = &all->chain[i].point[all->chain[i].count - 1];
-        if (strcmp(tree_get_text(last->one_case, "id"), id) != 0)
-            continue;
+    const size_t newest = (size_t)json_integer_value(json_object_get(all->newest, id));
+    for (size_t i = newest; i > 0 && !chain; i = all->chain[i - 1].before) {
+        const struct point *last = &all->chain[i - 1].point[all->chain[i - 1].count - 1];
         const struct scope scope = compare_case_scope(comparer_between(h, last->run, point->run),
                                                       last->one_case, point->one_case);
         if (scope.matters <= most)
-            chain = &all->chain[i];
+            chain = &all->chain[i - 1];
         else if (!begins && strcmp(h->run[last->run].machine, h->run[point->run].machine) == 0)
             begins = scope.reason;
     }
     if (!chain) {
         all->chain = must_grow(all->chain, all->count, &all->room, sizeof *all->chain);
         chain = &all->chain[all->count++];
-        *chain = (struct chain){.begins = begins};
+        *chain = (struct chain){.begins = begins, .before = newest};
+        tree_put(all->newest, id, tree_count(all->count));
     }
     chain->point = must_grow(chain->point, chain->count, &chain->room, sizeof *chain->point);
     chain->point[chain->count++] = *point;
@@ -255,7 +258,7 @@ static void add_point(struct history *h, struct chains *all, enum matters most,
 /* The chains whose cases differ in nothing that matters more than `most`. */
 static struct chains chains_of(struct history *h, enum matters most)
 {
-    struct chains all = {0};
+    struct chains all = {.newest = tree_object()};
     for (size_t r = 0; r < h->run_count; r++) {
         const json_t *one_case;
         const json_t *cases = json_object_get(h->run[r].root, "cases");
@@ -270,6 +273,7 @@ static void chains_free(struct chains *all)
     for (size_t i = 0; i < all->count; i++)
         free(all->chain[i].point);
     free(all->chain);
+    json_decref(all->newest);
 }
 
 /* ---- one series ----------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@
 
 #include "base/error.h"
 #include "record/compare/compare.h"
+#include "record/table/text_grid.h"
 
 #define HISTORY_SCHEMA "gamut.history/1"
 
@@ -53,6 +54,11 @@ void history_leave_out(struct history *h, const char *name, const char *reason);
 json_t *history_tree(struct history *h);
 /* Frees the history. */
 void history_free(struct history *h);
+
+/* A grid with a row for each series that `show` selects. What happened stands in lines of their own for
+ * TABLE_TEXT, else in the last cell. The history must outlive the grid; text_grid_free frees it. */
+struct text_grid history_grid_of(const json_t *history, enum table_format format,
+                                 enum compare_show show);
 
 /* Prints a history: as JSON the tree, as CSV a line a point, else the series that `show` selects.
  * ERR_IO: writing failed. */

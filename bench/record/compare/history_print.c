@@ -9,7 +9,6 @@
 #include "record/facts/case.h"
 #include "record/result/result.h"
 #include "record/table/export.h"
-#include "record/table/text_grid.h"
 
 static const char *const key_members[] = {
 #define X(member) #member,
@@ -288,8 +287,8 @@ static void add_row(struct text_grid *grid, const json_t *history, const json_t 
     text_free(&joined);
 }
 
-static struct text_grid grid_of(const json_t *history, enum table_format format,
-                                enum compare_show show)
+struct text_grid history_grid_of(const json_t *history, enum table_format format,
+                                 enum compare_show show)
 {
     struct text_grid grid = text_grid_of(
         "workload|dataset^2|merge^3|release^7|strategy|device^2|residency^5|machine^4|metric|"
@@ -370,7 +369,7 @@ static void print_outcome(const json_t *history, const char *end, FILE *out)
 static void print_people(const json_t *history, enum table_format format, enum compare_show show,
                          FILE *out)
 {
-    struct text_grid grid = grid_of(history, format, show);
+    struct text_grid grid = history_grid_of(history, format, show);
     const char *end = format == TABLE_MARKDOWN ? "  \n" : "\n";
     struct terminal_page page;
     terminal_page_open(&page, out);
