@@ -171,11 +171,11 @@ static void a_drift_is_a_stair(void **state)
     steps_free(&found);
 }
 
-static enum step_doubt doubt_of_two(size_t rounds, double floor, bool in_turns)
+static enum step_doubt doubt_of_two(size_t rounds, double of_round, double floor, bool in_turns)
 {
     const double level[] = {1, 1.1};
     struct history h;
-    make(&h, level, 2, rounds, 0, 0.01, 3);
+    make(&h, level, 2, rounds, 0, of_round, 3);
     h.run[1].floor = floor;
     h.run[1].in_turns = in_turns;
     struct steps found = steps_find(h.run, h.count, &rules);
@@ -188,10 +188,11 @@ static enum step_doubt doubt_of_two(size_t rounds, double floor, bool in_turns)
 static void a_difference_may_not_be_a_step(void **state)
 {
     (void)state;
-    assert_int_equal(doubt_of_two(10, 0, false), STEP_CERTAIN);
-    assert_int_equal(doubt_of_two(5, 0, false), STEP_FEW_ROUNDS);
-    assert_int_equal(doubt_of_two(10, 0.15, false), STEP_IN_FLOOR);
-    assert_int_equal(doubt_of_two(10, 0.15, true), STEP_CERTAIN);
+    assert_int_equal(doubt_of_two(10, 0.01, 0, false), STEP_CERTAIN);
+    assert_int_equal(doubt_of_two(6, 0.3, 0, false), STEP_BY_CHANCE);
+    assert_int_equal(doubt_of_two(5, 0.01, 0, false), STEP_FEW_ROUNDS);
+    assert_int_equal(doubt_of_two(10, 0.01, 0.15, false), STEP_IN_FLOOR);
+    assert_int_equal(doubt_of_two(10, 0.01, 0.15, true), STEP_CERTAIN);
     /* Five rounds a run are too few for one run, and enough for two. */
     const double level[] = {1, 1, 1, 1.2, 1.2, 1.2};
     struct history h;
