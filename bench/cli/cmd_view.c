@@ -62,7 +62,14 @@ static int import_subject(struct subject *s, struct error *error)
         return code;
     }
     snprintf(s->made, sizeof s->made, "%s/made" TRACE_SUFFIX, s->folder);
-    int code = import_log(s->path, NULL, s->made, false, &report, error);
+    struct error why = {0};
+    int code = import_log(s->path, NULL, s->made, false, &report, &why);
+    if (code)
+        error_set(
+            error, code,
+            "%s; view takes a trace or a log. Of a program that gamut runs, gamut record makes "
+            "a trace: gamut record -o app.trace -- gamut run -w NAME -s raw -D opencl",
+            why.text);
     if (!code && report.trace_count != 1)
         code = error_set(error, ERR_USAGE,
                          "%s: the log has %u devices: gamut trace import makes a trace of each",
@@ -188,10 +195,16 @@ const struct command command_view = {
     .most_positionals = 1,
     .flags = flags,
     .notes =
+        "FILE is a trace, or a log that gamut trace import reads: a snapshot of PyTorch and "
+        "others.\n"
+        "\n"
         "The page is one file without a network: blocks as stacked bands over the events, the\n"
         "bytes that each allocator reserves, and where it puts the blocks. Zoom with the wheel,\n"
         "the buttons or the keys + and -, down to one event; point at a block for its size, site,\n"
         "phase and lifetime; search sites; colour by site, size or phase. Without scripts the\n"
-        "page shows the bytes over time, and who holds what at their peak.\n",
+        "page shows the bytes over time, and who holds what at their peak.\n"
+        "\n"
+        "The page has every block: about six bytes an event, and three more for each further\n"
+        "allocator. --from and --to make a smaller one of a part.\n",
     .run = view_command,
 };

@@ -5,7 +5,8 @@
  *    "summary": [{"stride", "count", "data"}, ...]        the finest level first
  *    "blocks": [[level, first, last, count, number], ...]  chunks (levels.h)
  *    "strategies": [{"name", "unit", "summary": [number, ...], "blocks": [number, ...],
- *                    "held": [[level, first, last, count, number], ...], ...}, ...]}
+ *                    "cover": address_cover.h, "held": [[level, first, last, count, number], ...],
+ *                    ...}, ...]}
  *
  * A number names an element. The columns stand one behind the other:
  *

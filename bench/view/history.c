@@ -13,7 +13,7 @@ enum { PHASES_DEEP = 256 };
 
 /* A block that lives now, by slot of the trace. */
 struct living {
-    uint64_t memory, offset, granted;
+    uint64_t memory, offset, granted, address;
     unsigned block; /* + 1; 0: the slot is free */
     bool is_memory; /* no source said that it holds the block's bytes */
 };
@@ -146,7 +146,10 @@ static void begin_block(struct recording *r, const struct trace_event *e, const 
     struct view_strategy *s = r->strategy;
     struct view_blocks *blocks = &r->history->blocks;
     struct living *at = living_at(r, e->slot);
-    *at = (struct living){block->memory, block->offset, block->size, ++r->block_count, false};
+    *at = (struct living){.memory = block->memory,
+                          .offset = block->offset,
+                          .granted = block->size,
+                          .block = ++r->block_count};
     if (r->is_first) {
         blocks->items =
             must_grow(blocks->items, blocks->count, &blocks->capacity, sizeof *blocks->items);
@@ -155,7 +158,10 @@ static void begin_block(struct recording *r, const struct trace_event *e, const 
         note_name(r->history, e->name);
     }
     s->places = must_grow(s->places, s->place_count, &s->place_capacity, sizeof *s->places);
-    s->places[s->place_count++] = place_of(r, at);
+    s->places[s->place_count] = place_of(r, at);
+    at->address = s->places[s->place_count++].address;
+    if (at->address != VIEW_NOWHERE)
+        cover_use(&s->cover, at->address, at->granted, true);
 }
 
 static void end_block(struct recording *r, const struct trace_event *e)
@@ -165,6 +171,8 @@ static void end_block(struct recording *r, const struct trace_event *e)
         return;
     if (r->is_first)
         r->history->blocks.items[at->block - 1].died = r->moment;
+    if (at->address != VIEW_NOWHERE)
+        cover_use(&r->strategy->cover, at->address, at->granted, false);
     if (at->is_memory)
         places_remove(r->places, at->memory, at->offset, at->granted, end_piece, r);
     at->block = 0;
@@ -209,6 +217,7 @@ static void hear(void *context, const struct trace_event *e, const struct block 
     struct recording *r = context;
     r->moment = (uint32_t)state->event;
     r->time_ns = e->time_ns > r->time_ns ? e->time_ns : r->time_ns;
+    cover_advance(&r->strategy->cover, r->moment);
     if (block && (e->kind == TRACE_held || e->kind == TRACE_alloc))
         begin_block(r, e, block);
     else if (block)
@@ -281,6 +290,7 @@ int view_record(struct view_history *h, const struct replay_options *options,
     strategy_summary_open(&s->summary, &h->summary);
     r.places = must_alloc(sizeof *r.places);
     places_open(r.places);
+    cover_open(&s->cover);
     const int code = replay_trace(h->reader, options, &listener, &s->outcome, error);
     if (r.is_first)
         end_living(&h->blocks, h->last);

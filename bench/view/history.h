@@ -9,6 +9,7 @@
 #ifndef GAMUT_VIEW_HISTORY_H
 #define GAMUT_VIEW_HISTORY_H
 
+#include "record/facts/address_cover.h"
 #include "run/replay/replay.h"
 #include "view/summary.h"
 
@@ -43,8 +44,9 @@ struct view_strategy {
     struct view_blocks held; /* pieces of memory that the driver gave; no names */
     uint64_t *held_addresses;
     unsigned held_capacity;
-    uint64_t scattered; /* blocks in several pieces of the axis: the first is kept */
-    uint64_t nowhere;   /* blocks without an address */
+    struct address_cover cover; /* by moments, of all blocks that have an address */
+    uint64_t scattered;         /* blocks in several pieces of the axis: the first is kept */
+    uint64_t nowhere;           /* blocks without an address */
     struct view_strategy_summary summary;
 };
 

@@ -17,11 +17,13 @@ static const char *const style[] = {
     "border-radius:6px;padding:4px 9px;min-height:32px}",
     "#bar button:focus-visible,#bar select:focus-visible,#bar "
     "input:focus-visible,canvas:focus-visible{outline:2px solid var(--good)}",
-    "#bar label{display:inline-flex;gap:5px;align-items:center}",
+    "#bar label{display:inline-flex;gap:5px;align-items:center;overflow-wrap:anywhere}#bar label "
+    "input{flex:none}",
     "#bar fieldset{border:0;padding:0;margin:0;display:flex;flex-wrap:wrap;gap:4px 12px}",
-    ".panel{position:relative;margin:12px 0 0}.panel h3{font-size:.95rem;margin:0 0 2px}",
+    ".panel{position:relative;margin:12px 0 0}.panel h3{font-size:.95rem;margin:0 0 "
+    "2px;overflow-wrap:anywhere}",
     ".panel h3 small{font-weight:400;color:var(--soft)}",
-    "canvas{display:block;width:100%;touch-action:pan-y;cursor:crosshair}",
+    "canvas{display:block;width:100%;height:264px;touch-action:pan-y;cursor:crosshair}",
     "#tip{position:fixed;z-index:9;pointer-events:none;background:var(--card);border:1px solid "
     "var(--line);border-radius:8px;"
     "padding:8px 11px;font-size:.83rem;line-height:1.45;max-width:min(420px,92vw);box-shadow:0 4px "
@@ -294,11 +296,15 @@ void view_page_end(FILE *out, const struct view_options *o, const struct view_hi
         "of "
         "its events at which most was requested, so no peak is lost at any zoom. At a wide zoom "
         "the largest blocks are drawn one by one, and the rest is drawn as one band, “others”. "
-        "Zoom in, and these come apart, down to one event.</p>\n",
+        "Zoom in, and these come apart, down to one event. "
+        "--from and --to make a smaller page of a part.</p>\n",
         (size_t)h->blocks.count, (size_t)h->first, (size_t)h->last);
     fputs(
         "<p class=\"about\">An address map has a strategy's addresses on one axis. Memory that the "
-        "driver gave is grey where no block lies in it. Drivers' handles need not be addresses, so "
+        "driver gave is grey where no block lies in it. At a wide zoom its cells are the darker "
+        "the more "
+        "of them blocks take that are not drawn one by one. Drivers' handles need not be "
+        "addresses, so "
         "memories "
         "are placed where there is room; offsets within one are true.</p>\n",
         out);

@@ -2,11 +2,12 @@
 // page reads the chunks of as many levels as fit into BUDGET blocks, the largest blocks first.
 "use strict";
 (() => {
-const BUDGET = 80000, LEAST_MOMENTS = 6, LEFT = 66, BOTTOM = 24, NOWHERE = -1;
+const BUDGET = 80000, LEAST_MOMENTS = 6, LEFT = 66, NOWHERE = -1;
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const began = performance.now();
 const last = data.last + 1; // behind the last moment
+const BOTTOM = data.has_times ? 38 : 24;
 
 // ---- packed columns ----
 
@@ -76,7 +77,7 @@ function bytesText(bytes) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let u = 0;
   while (bytes >= 1024 && u < 4) bytes /= 1024, u++;
-  return (u === 0 ? bytes : bytes >= 100 ? bytes.toFixed(0) : bytes >= 10 ? bytes.toFixed(1) : bytes.toFixed(2)) + " " + units[u];
+  return (u === 0 ? Math.round(bytes) : bytes >= 100 ? bytes.toFixed(0) : bytes >= 10 ? bytes.toFixed(1) : bytes.toFixed(2)) + " " + units[u];
 }
 function timeText(ns) {
   return ns >= 1e9 ? (ns / 1e9).toPrecision(4) + " s" : ns >= 1e6 ? (ns / 1e6).toPrecision(4) + " ms"
@@ -247,8 +248,9 @@ function cssPixel(name) {
   const hex = probe.fillStyle;
   return pixel(parseInt(hex.slice(1, 3), 16), parseInt(hex.slice(3, 5), 16), parseInt(hex.slice(5, 7), 16));
 }
-const strategyColours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#882255"];
-const strategyColour = (s) => strategyColours[data.strategies.indexOf(s) % strategyColours.length];
+const strategyColours = [["#0072b2", "#d55e00", "#009e73", "#b0508a", "#a87400", "#2b87bd", "#6f6f6f", "#882255"],
+  ["#56b4e9", "#ff8a4c", "#35c79b", "#e59ac5", "#f0b93a", "#9fd4f2", "#b5b5b5", "#d77fae"]];
+const strategyColour = (s) => strategyColours[+dark.matches][data.strategies.indexOf(s) % strategyColours[0].length];
 
 // ---- pictures ----
 
@@ -258,17 +260,19 @@ function plotWidth() {
   return Math.max(50, Math.floor(((panel && panel.canvas.clientWidth) || 800) * ratio() - LEFT * ratio() - 4));
 }
 
-// The moments at which the blocks of a set live, column by column.
+// Calls `each` for each column with the blocks that live at its moment: the first `count` of `live`.
 function walk(set, moment, each) {
-  let live = [], next = 0;
+  const { born, died } = set, live = new Uint32Array(set.count);
+  let count = 0, next = 0;
   for (let c = 0; c < moment.length; c++) {
-    const m = moment[c];
-    const same = c > 0 && moment[c - 1] === m;
+    const m = moment[c], same = c > 0 && moment[c - 1] === m;
     if (!same) {
-      live = live.filter((i) => set.died[i] > m);
-      for (; next < set.count && set.born[next] <= m; next++) if (set.died[next] > m) live.push(next);
+      let kept = 0;
+      for (let k = 0; k < count; k++) if (died[live[k]] > m) live[kept++] = live[k];
+      for (; next < set.count && born[next] <= m; next++) if (died[next] > m) live[kept++] = next;
+      count = kept;
     }
-    each(c, live, same);
+    each(c, live, count, same);
   }
 }
 
@@ -278,8 +282,11 @@ function drawActive(panel, got, set, at, image) {
   const others = dark.matches ? pixel(92, 100, 112) : pixel(186, 193, 203);
   let most = 1;
   if (at.total.some(Number.isNaN)) // between the moments of the summary: the blocks say it
-    walk(set, at.moment, (c, live, same) => {
-      if (Number.isNaN(at.total[c])) at.total[c] = same ? at.total[c - 1] : live.reduce((sum, i) => sum + set.bytes[i], 0);
+    walk(set, at.moment, (c, live, count, same) => {
+      if (!Number.isNaN(at.total[c])) return;
+      let sum = same ? at.total[c - 1] : 0;
+      for (let k = 0; k < count && !same; k++) sum += set.bytes[live[k]];
+      at.total[c] = sum;
     });
   for (const value of at.total) most = Math.max(most, value);
   const requested = most;
@@ -294,19 +301,19 @@ function drawActive(panel, got, set, at, image) {
   for (const line of panel.lines) for (const value of line.reserved) if (value < 2 * requested) most = Math.max(most, value);
   panel.most = most *= 1.04;
   const scale = height / most, column = new Uint32Array(height);
-  panel.drawn = 0;
-  walk(set, at.moment, (c, live, same) => {
+  walk(set, at.moment, (c, live, count, same) => {
     if (!same) {
       column.fill(background);
       let sum = 0, y = 0;
-      for (const i of live) {
+      for (let k = 0; k < count; k++) {
+        const i = live[k];
         sum += set.bytes[i];
         const end = Math.min(height, Math.round(sum * scale));
-        if (end > y) column.fill(colour[i], height - end, height - y);
+        if (end <= y) continue;
+        column.fill(colour[i], height - end, height - y);
         if (end - y > 3) column[height - end] = darker(colour[i]);
-        y = Math.max(y, end);
+        y = end;
       }
-      panel.drawn = Math.max(panel.drawn, live.length);
       const end = Math.min(height, Math.round(at.total[c] * scale));
       if (end > y) column.fill(others, height - end, height - y);
     }
@@ -322,6 +329,20 @@ function columnOf(moment, m) {
     if (moment[middle] < m) low = middle + 1; else high = middle;
   }
   return low;
+}
+
+// What blocks take of each cell of the map at most, below the blocks that are drawn one by one.
+function drawCover(panel, at, pixels, width, height, scale) {
+  const { stride, row_bytes: high, most } = panel.strategy.cover, light = dark.matches ? [60, 67, 78] : [217, 222, 229];
+  const full = dark.matches ? [112, 121, 135] : [150, 159, 172];
+  const colours = [...Array(16).keys()].map((share) => pixel(...light.map((value, i) => value + (full[i] - value) * share / 15)));
+  for (let y = 0; y < height; y++) {
+    const row = most[Math.floor((height - y - 0.5) / scale / high)];
+    for (let c = 0; row && c < width; c++) {
+      const share = parseInt(row[Math.min(row.length - 1, Math.floor(at.moment[c] / stride))], 16);
+      if (share && pixels[y * width + c] === colours[0]) pixels[y * width + c] = colours[share];
+    }
+  }
 }
 
 function drawMap(panel, got, set, at, image) {
@@ -350,6 +371,7 @@ function drawMap(panel, got, set, at, image) {
   for (const part of mine.held)
     for (let i = 0; i < part.count; i++)
       rectangle(part.born[i], part.born[i] + part.life[i], part.address[i] * panel.strategy.unit, part.bytes[i], held, false);
+  if (!got.complete) drawCover(panel, at, pixels, width, height, scale);
   for (let i = 0; i < set.count; i++)
     if (place.address[i] !== NOWHERE)
       rectangle(set.born[i], set.died[i], place.address[i], set.bytes[i] + place.over[i], colour[i], true);
@@ -381,15 +403,18 @@ function finish(panel) {
     g.fillText(bytesText(value), left - 7 * d, Math.max(10 * d, Math.min(height - 2, y + 4 * d)));
   }
   const xOf = (moment) => left + (moment - view.from) / (view.to - view.from) * width;
-  const tick = Math.max(1, niceStep(view.to - view.from, Math.max(2, width / d / 150)));
+  const tick = Math.max(1, niceStep(view.to - view.from, Math.max(3, width / d / 150)));
   g.textAlign = "center";
   for (let m = Math.ceil(view.from / tick) * tick; m < view.to; m += tick) {
     const x = xOf(m);
     g.fillRect(x, height, 1, 4 * d);
-    if (x > left + 20 * d && x < left + width - 25 * d) g.fillText(countText(m), x, height + 16 * d);
+    if (x <= left + 20 * d || x >= left + width - 25 * d) continue;
+    g.fillText(countText(m), x, height + 16 * d);
+    if (data.has_times) g.fillText(timeText(timeOf(m)), x, height + 30 * d);
   }
   g.textAlign = "left";
   g.fillText("event", 6 * d, height + 16 * d);
+  if (data.has_times) g.fillText("time", 6 * d, height + 30 * d);
   for (const line of panel.lines || []) for (const [values, dash, wide] of [[line.granted, [2, 3], 1], [line.reserved, [], 1.5]]) {
     g.strokeStyle = strategyColour(line.strategy);
     g.lineWidth = wide * d;
@@ -431,6 +456,7 @@ function draw() {
     const high = Math.floor((innerWidth < 640 ? 220 : panel.strategy ? 240 : 320) * d), width = plotWidth();
     panel.canvas.width = Math.floor(LEFT * d) + width + 4;
     panel.canvas.height = high + BOTTOM * d;
+    if (panel.strategy) panel.title.style.color = strategyColour(panel.strategy);
     panel.canvas.style.height = panel.canvas.height / d + "px";
     panel.at = momentsOf(got, width);
     panel.image = new ImageData(width, high);
@@ -492,8 +518,10 @@ function legend(set) {
   }));
 }
 
+// As exact as the levels that were read: a finer one is read when it is asked for.
 function timeOf(moment) {
-  const level = summaryLevel(0).value || top, stride = level === top ? data.summary.at(-1).stride : data.summary[0].stride;
+  const l = data.summary.findIndex((level) => unpacked.has(level.data) && unpacked.get(level.data).value);
+  const level = summaryLevel(l).value, { stride } = data.summary[l];
   return level.time[Math.min(level.time.length - 1, Math.max(0, Math.floor((moment - data.first) / stride)))];
 }
 
@@ -645,11 +673,10 @@ function addPanel(box, strategy, on) {
   canvas.setAttribute("aria-describedby", "tip");
   const note = strategy ? "addresses, " + bytesText(strategy.reserved) + " reserved at most"
       + (strategy.nowhere ? "; " + countText(strategy.nowhere) + " blocks have no address" : "")
-      + (strategy.scattered ? "; " + countText(strategy.scattered) + " blocks lie in several pieces" : "")
+      + (strategy.scattered ? "; " + countText(strategy.scattered) + " blocks lie in several pieces, and are drawn from the first on" : "")
     : "what the application requested; lines: reserved, dotted: granted";
   const title = element("h3", {}, name + " ", element("small", { textContent: note }));
-  if (strategy) title.style.color = strategyColour(strategy);
-  const panel = { strategy, element: canvas, box: element("div", { className: "panel" }, title, canvas) };
+  const panel = { strategy, title, element: canvas, box: element("div", { className: "panel" }, title, canvas) };
   view.panels.push(panel);
   box.append(panel.box);
   const check = element("input", { type: "checkbox", checked: on });

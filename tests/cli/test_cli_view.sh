@@ -58,7 +58,16 @@ say(said);
 if (!/^Events 3 \d\d\d to 3 \d\d\d\. Each block/.test(said)) wrong('the peak is not shown');
 press('ArrowRight');
 const tip = page.document.getElementById('tip');
+const set = (element, value, event) => { element.value = value; element.dispatchEvent(new page.Event(event)); };
 if (tip.hidden || !/^event 3 \d\d\d, requested 1\.76 GiB/.test(tip.textContent)) wrong('at the peak: ' + tip.textContent);
+press('0');
+set(page.document.querySelector('select'), 'phase', 'change');
+set(page.document.querySelector('input[type=search]'), 'nowhere', 'input');
+await settle();
+if (!/0 of those found/.test(page.document.getElementById('said').textContent)) wrong('something was found');
+set(page.document.querySelector('input[type=search]'), '', 'input');
+await settle();
+if (!/phase/.test(page.document.getElementById('legend').textContent)) wrong('the legend lacks phases');
 END
 "$gamut" view gnn.trace --force >/dev/null 2>&1
 tests=$((tests + 1))

@@ -1,7 +1,7 @@
 /* What a page of a trace with ten million events costs: to make, in bytes, and in a browser.
  *
  * The trace is like that of a training run: blocks that stay, blocks of a step, and many short ones, of two
- * hundred sites in a thousand phases. Arguments: events [10000000], the page to keep [none], strategy
+ * hundred sites in a thousand phases. Arguments: events [10000000], the page to keep, with its whole path [none], strategy
  * [caching]. The browser's time is from the script's first line to the first picture, and with it the time
  * from opening the file: what the page says of itself (view.js).
  */
@@ -118,6 +118,42 @@ static void make_page(const char *trace, const char *page, const char *const *st
     free(report.strategies);
 }
 
+/* Opens the page in a frame, without a window, and prints when it was drawn. */
+static void open_page(const char *folder, const char *page)
+{
+    char path[96], command[512];
+    snprintf(path, sizeof path, "%s/time.html", folder);
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return;
+    fprintf(out,
+            "<iframe id=f style=\"width:1280px;height:900px\" src=\"%s\"></iframe><script>\n"
+            "const timer = setInterval(() => {\n"
+            "  const inside = document.getElementById('f').contentDocument;\n"
+            "  if (!inside || !inside.documentElement || !inside.documentElement.dataset.firstMs) "
+            "return;\n"
+            "  clearInterval(timer);\n"
+            "  console.log('DRAWN ' + Math.round(performance.now()) + ' ms after the browser began "
+            "to read, ' +\n"
+            "    inside.documentElement.dataset.firstMs + ' ms after the page was read');\n"
+            "}, 5);\n</script>\n",
+            page);
+    fclose(out);
+    snprintf(command, sizeof command,
+             "timeout -k 5 ${SECONDS_OPEN:-20} chromium --headless=new --no-sandbox --disable-gpu "
+             "--allow-file-access-from-files --remote-debugging-port=0 --user-data-dir=%s/profile "
+             "--enable-logging=stderr 'file://%s' 2>&1 | sed -n 's/.*\"DRAWN \\(.*\\)\", "
+             "source.*/drawn \\1/p'; "
+             "rm -rf %s/profile",
+             folder, path, folder);
+    fflush(stdout);
+    if (system("command -v chromium >/dev/null") != 0)
+        printf("not opened: there is no chromium here\n");
+    else if (system(command) != 0)
+        printf("chromium did not end well\n");
+    unlink(path);
+}
+
 int main(int argc, char **argv)
 {
     const char *const strategy = argc > 3 ? argv[3] : "caching";
@@ -128,6 +164,7 @@ int main(int argc, char **argv)
     snprintf(page, sizeof page, "%s/bench.html", folder);
     make_trace(trace, argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000);
     make_page(trace, argc > 2 ? argv[2] : page, &strategy);
+    open_page(folder, argc > 2 ? argv[2] : page);
     unlink(trace);
     unlink(page);
     rmdir(folder);
