@@ -204,7 +204,7 @@ const struct command command_view = {
         "phase and lifetime; search sites; colour by site, size or phase. Without scripts the\n"
         "page shows the bytes over time, and who holds what at their peak.\n"
         "\n"
-        "The page has every block: about six bytes an event, and three more for each further\n"
+        "The page has every block: six to nine bytes an event, and three more for each further\n"
         "allocator. --from and --to make a smaller one of a part.\n",
     .run = view_command,
 };

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum { SUMMARY_BASE = 1 << 20, SUMMARY_TOP = 2048, SUMMARY_LEVELS = 12 };
+enum { SUMMARY_BASE = 1 << 18, SUMMARY_TOP = 2048, SUMMARY_LEVELS = 12 };
 
 struct view_bucket {
     uint64_t requested; /* the most */

@@ -180,10 +180,25 @@ function joined(got) {
   return (shown = set);
 }
 
-// For each column the moment that it shows, and the buckets that it stands for.
-function momentsOf(got, width) {
+// The bytes requested at each moment of the window, by its blocks, all of which are there.
+function exactTotals(set) {
+  const first = Math.floor(view.from), totals = new Float64Array(Math.ceil(view.to) - first + 1);
+  const at = (moment) => Math.min(totals.length - 1, Math.max(0, moment - first));
+  for (let i = 0; i < set.count; i++) {
+    if (set.died[i] <= first) continue;
+    totals[at(set.born[i])] += set.bytes[i];
+    totals[at(set.died[i])] -= set.bytes[i];
+  }
+  for (let m = 1; m < totals.length; m++) totals[m] += totals[m - 1];
+  return { first, totals };
+}
+
+// For each column the moment that it shows, the one with the most, and the buckets that it stands for. Columns
+// that are narrower than a bucket need all blocks; else they show the moment of the bucket.
+function momentsOf(got, width, set) {
   const { stride } = data.summary[got.level], { requested, at } = got.summary;
-  const per = (view.to - view.from) / width, moment = new Float64Array(width), total = new Float64Array(width);
+  const per = (view.to - view.from) / width, exact = per < stride && got.complete ? exactTotals(set) : null;
+  const moment = new Float64Array(width), total = new Float64Array(width);
   const begin = new Uint32Array(width), end = new Uint32Array(width);
   for (let c = 0; c < width; c++) {
     const a = view.from + c * per, b = a + per;
@@ -195,9 +210,12 @@ function momentsOf(got, width) {
     end[c] = behind;
     moment[c] = data.first + most * stride + at[most];
     total[c] = requested[most];
-    if (per < stride) { // single moments, within one bucket
-      moment[c] = Math.min(data.last, Math.max(data.first, Math.floor(a)));
-      if (stride > 1) total[c] = NaN;
+    if (exact) {
+      const { first: origin, totals } = exact, end_ = Math.min(data.last, Math.max(Math.floor(a), Math.ceil(b) - 1));
+      let best = Math.min(data.last, Math.floor(a));
+      if (per > 1) for (let m = best + 1; m <= end_; m++) if (totals[m - origin] > totals[best - origin]) best = m;
+      moment[c] = best;
+      total[c] = totals[best - origin];
     }
     if (c && moment[c] < moment[c - 1]) moment[c] = moment[c - 1], total[c] = total[c - 1];
   }
@@ -281,13 +299,6 @@ function drawActive(panel, got, set, at, image) {
   const colour = paintBlocks(set), background = cssPixel("--card");
   const others = dark.matches ? pixel(92, 100, 112) : pixel(186, 193, 203);
   let most = 1;
-  if (at.total.some(Number.isNaN)) // between the moments of the summary: the blocks say it
-    walk(set, at.moment, (c, live, count, same) => {
-      if (!Number.isNaN(at.total[c])) return;
-      let sum = same ? at.total[c - 1] : 0;
-      for (let k = 0; k < count && !same; k++) sum += set.bytes[live[k]];
-      at.total[c] = sum;
-    });
   for (const value of at.total) most = Math.max(most, value);
   const requested = most;
   panel.lines = got.strategies.map((s) => {
@@ -458,7 +469,7 @@ function draw() {
     panel.canvas.height = high + BOTTOM * d;
     if (panel.strategy) panel.title.style.color = strategyColour(panel.strategy);
     panel.canvas.style.height = panel.canvas.height / d + "px";
-    panel.at = momentsOf(got, width);
+    panel.at = momentsOf(got, width, set);
     panel.image = new ImageData(width, high);
     (panel.strategy ? drawMap : drawActive)(panel, got, set, panel.at, panel.image);
     finish(panel);
