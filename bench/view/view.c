@@ -57,8 +57,8 @@ static int record_history(struct view_history *h, const struct view_options *o,
         view_strategy_free(&strategies[*served]);
         view_history_free(h);
     }
-    return error_set(error, ERR_USAGE, "%s: no strategy serves the trace; %s: %s",
-                     trace_reader_path(h->reader), o->strategies[0], report->strategies[0].reason);
+    return error_set(error, ERR_USAGE, "%s: no strategy serves the trace; %s: %s", o->name,
+                     o->strategies[0], report->strategies[0].reason);
 }
 
 static int write_strategies(struct view_data *data, struct view_history *h,
