@@ -591,6 +591,28 @@ function point(panel, column, y, clientX, clientY) {
   tip.style.top = Math.max(4, clientY + 16 + box.height > innerHeight ? clientY - box.height - 12 : clientY + 16) + "px";
 }
 
+// Who holds what at a moment, of the blocks that were read: the table of the peak for any moment.
+function tellMoment(moment, total) {
+  const holders = new Map();
+  let known = 0;
+  for (let i = 0; i < shown.count && shown.born[i] <= moment; i++) {
+    if (shown.died[i] <= moment) continue;
+    const key = data.has_sites ? shown.name[i] : shown.bytes[i], holder = holders.get(key) || { bytes: 0, blocks: 0 };
+    holder.bytes += shown.bytes[i];
+    holder.blocks++;
+    known += shown.bytes[i];
+    holders.set(key, holder);
+  }
+  const rows = [...holders].sort((a, b) => b[1].bytes - a[1].bytes).slice(0, 20).map(([key, holder]) =>
+    [bytesText(holder.bytes), countText(holder.blocks), data.has_sites ? nameOf(key) || "(unknown)" : "of " + bytesText(key)]);
+  if (total > known) rows.push([bytesText(total - known), "", "others: smaller or shorter-lived blocks"]);
+  const cells = (tag, row) => element("tr", {}, ...row.map((text, i) => element(tag, { textContent: text, className: i < 2 ? "n" : "site" })));
+  const table = element("table", {}, element("thead", {}, cells("th", ["bytes", "blocks", data.has_sites ? "site" : "size"])),
+    element("tbody", {}, ...rows.map((row) => cells("td", row))));
+  byId("moment").replaceChildren(element("h3", { textContent: "After event " + countText(moment) + ", " + bytesText(total) + " are requested" }),
+    element("div", { className: "scroll" }, table));
+}
+
 // ---- moving ----
 
 function show(from, to) {
@@ -619,6 +641,7 @@ function key(panel, event) {
     PageUp: () => pan(-0.5), PageDown: () => pan(0.5),
     ArrowLeft: () => (event.shiftKey ? pan(-0.1) : move(-step, 0)), ArrowRight: () => (event.shiftKey ? pan(0.1) : move(step, 0)),
     ArrowUp: () => move(0, -4), ArrowDown: () => move(0, 4),
+    Enter: () => { if (view.cursor) tellMoment(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column]); },
     Escape: () => { view.cursor = null; tip.hidden = true; schedule(); },
   }[event.key];
   if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -648,7 +671,9 @@ function listen(panel) {
   const release = (event) => {
     const still = view.drag && Math.abs(view.drag.x - event.clientX) <= 3;
     view.drag = null;
-    if (still) point(panel, columnAt(event), rowAt(event), event.clientX, event.clientY);
+    if (!still) return;
+    point(panel, columnAt(event), rowAt(event), event.clientX, event.clientY);
+    if (view.cursor) tellMoment(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column]);
   };
   canvas.addEventListener("pointerup", release);
   canvas.addEventListener("pointercancel", release);
@@ -715,7 +740,7 @@ function build() {
   tip.setAttribute("role", "status");
   const said = element("p", { id: "said", className: "soft" });
   said.setAttribute("aria-live", "polite");
-  live.append(bar, said, panels, element("div", { id: "legend" }));
+  live.append(bar, said, panels, element("div", { id: "legend" }), element("div", { id: "moment" }));
   document.body.append(tip);
   live.hidden = false;
 }
