@@ -10,7 +10,7 @@
 
 /* What the report's style sheet lacks. */
 static const char *const style[] = {
-    "main{max-width:1600px}header,footer{max-width:1600px}",
+    "main{max-width:1600px}header,footer{max-width:1600px}section>h2{margin-top:.2rem}",
     "#bar{display:flex;flex-wrap:wrap;gap:8px 14px;align-items:center;font-size:.9rem}",
     "#bar button,#bar select,#bar "
     "input{font:inherit;color:var(--ink);background:var(--card);border:1px solid var(--line);"
