@@ -163,6 +163,7 @@ int main(int argc, char **argv)
     snprintf(trace, sizeof trace, "%s/bench.trace", folder);
     snprintf(page, sizeof page, "%s/bench.html", folder);
     make_trace(trace, argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000);
+    clock_print_cost(stdout);
     make_page(trace, argc > 2 ? argv[2] : page, &strategy);
     open_page(folder, argc > 2 ? argv[2] : page);
     unlink(trace);
