@@ -91,6 +91,13 @@ TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
 TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
 
+# The strategies for other runtimes, with what they need of bench/base: one object, in which the names of the interface alone are seen.
+STRATEGY_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard strategies/library/*.c strategies/alloc/*.c strategies/alloc/*/*.c)) \
+                    $(addprefix bench/base/,$(addsuffix .c,arena clock error options sort text text_bytes treap)))
+STRATEGY_NAMES   := allocator_* source_* error_* clock_* gamut_strategies_*
+STRATEGY_API      = $(shell sed -n 's/^.define GAMUT_STRATEGIES_API //p' strategies/library/gamut_strategies.h)
+STRATEGY_HEADERS  = $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM -x c strategies/library/gamut_strategies.h))
+
 # What serves an application is a shared object too, which has all that it needs of gamut inside: the core, and the doors of an API.
 SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/cuda% bench/serve/preload% bench/serve/opencl%,$(sort $(wildcard bench/serve/*.c))))
 SERVE_CUDA := $(BUILD)/bench/serve/doors.o $(BUILD)/bench/serve/cuda_servers.o
@@ -121,7 +128,7 @@ endif
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: FORCE all setup setup-apps test test-apps tests check bench bench-self smoke regress plots fuzz sanitize thread dist test-release install uninstall clean help
-all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## build gamut (build/gamut)
+all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -146,6 +153,12 @@ $(BUILD)/libgamut_serve_cuda.so: $(SERVE_PRELOAD) $(SERVE_CORE) $(BUILD)/libgamu
 	$(Q)$(SERVE_LINK) -Wl,--wrap=dlsym
 $(BUILD)/libgamut_serve_opencl.so: $(SERVE_OPENCL) $(SERVE_CORE) $(BUILD)/libgamut.a
 	$(Q)$(SERVE_LINK)
+
+$(BUILD)/libgamut_strategies.a: $(STRATEGY_OBJECTS)
+	@rm -f $@
+	$(Q)$(CC) -r -nostdlib -o $(BUILD)/gamut_strategies.o $^
+	$(Q)objcopy --wildcard $(STRATEGY_NAMES:%='--keep-global-symbol=%') $(BUILD)/gamut_strategies.o
+	$(Q)ar qcsD $@ $(BUILD)/gamut_strategies.o
 
 # A file that changes only when its text does.
 define stamp
@@ -324,8 +337,12 @@ SHARED_DATA = $(wildcard results/schema/*.json) workloads/thesis/appendix_b.csv
 # The libraries that `gamut record` puts into applications stand where it looks for them. No folder of Python's own is the same in all
 # environments: PYTHONPATH names lib/gamut/python.
 LIBRARIES = $(DESTDIR)$(PREFIX)/lib/gamut
+# Where linkers look for the library of strategies; Debian and others have a folder for each machine.
+LIBDIR ?= $(PREFIX)/lib
+INCLUDES = $(DESTDIR)$(PREFIX)/include/gamut-strategies
+INSTALLED += $(DESTDIR)$(LIBDIR)/libgamut_strategies.a $(DESTDIR)$(LIBDIR)/pkgconfig/gamut-strategies.pc
 
-install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## install gamut, its libraries, manual and completions below PREFIX (/usr/local)
+install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## install gamut, its libraries, manual and completions below PREFIX (/usr/local)
 	$(Q)$(BUILD)/gamut man > $(BUILD)/gamut.1
 	$(Q)$(BUILD)/gamut completion bash > $(BUILD)/gamut.bash
 	$(Q)$(BUILD)/gamut completion zsh > $(BUILD)/gamut.zsh
@@ -338,12 +355,17 @@ install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## install gamut, its libraries, ma
 	$(Q)install -D -m 644 bench/serve/gamut.py $(LIBRARIES)/python/gamut.py
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
 	$(Q)install -D -m 644 -t $(SHARE)/doc/gamut $(DOCS)
+	$(Q)install -D -m 644 $(BUILD)/libgamut_strategies.a $(word 5,$(INSTALLED))
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@API@|$(STRATEGY_API)|; s|@VERSION@|$(VERSION)|' strategies/library/gamut-strategies.pc.in > $(BUILD)/gamut-strategies.pc
+	$(Q)install -D -m 644 $(BUILD)/gamut-strategies.pc $(word 6,$(INSTALLED))
+	$(Q)install -D -m 644 strategies/library/gamut_strategies.h -t $(INCLUDES)
+	$(Q)$(foreach h,$(filter-out strategies/library/%,$(STRATEGY_HEADERS)),install -D -m 644 $(h) $(INCLUDES)/$(patsubst bench/%,%,$(patsubst strategies/%,%,$(h)));)
 	$(Q)$(foreach f,$(SHARED_DATA),install -D -m 644 $(f) $(SHARE)/gamut/$(f);)
 	$(Q)$(foreach s,$(TRACE_SUITES),install -m 644 $(s)/*.trace $(SHARE)/gamut/$(s);)
 
 uninstall: ## remove what install put below PREFIX
 	rm -f $(INSTALLED)
-	rm -rf $(SHARE)/gamut $(SHARE)/doc/gamut $(LIBRARIES)
+	rm -rf $(SHARE)/gamut $(SHARE)/doc/gamut $(LIBRARIES) $(INCLUDES)
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-thread

@@ -2,6 +2,7 @@
 # Each strategy can be lifted out of gamut: it compiles and links with the files alone that the line
 # "Needs:" at its top names, none of them in vain, as plain C11; its headers are C++17 as well.
 # What was linked serves three allocations and takes them back.
+#   UPDATE=1 tests/alloc/test_lift.sh      writes the interface of the library anew, for you to look at and commit
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 dir=$(mktemp -d) || exit 1
@@ -264,4 +265,16 @@ for header in $(sed 's/\\$//; s/^.*://' "$dir"/*.d | tr ' ' '\n' | grep '\.h$' |
     # shellcheck disable=SC2086
     $CXX -x c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only $flags "$header" 2>"$dir/log" || fail "$header is not C++17:" "$dir/log"
 done
+# What a caller of the library compiles against, without comments and without the clock and texts of bench/base. Whoever changes it decides whether the version must grow.
+interface=tests/alloc/interface.txt
+for header in $(${CC:-cc} $flags -MM -x c strategies/library/gamut_strategies.h | tr -d '\\' | tr ' ' '\n' | grep '\.h$' | grep -v -e base/clock -e base/text | LC_ALL=C sort); do
+    echo "$header"
+    $CC -fpreprocessed -dD -E -P -x c "$header" | grep -v '^#undef'
+done >"$dir/interface.txt"
+if ! diff -u "$interface" "$dir/interface.txt" >"$dir/log"; then
+    fail "the interface of the strategies' library changed:" "$dir/log"
+    echo "If a caller must change or be compiled again, raise ALLOCATOR_API_VERSION and GAMUT_STRATEGIES_API, and say so in CHANGELOG.md."
+    echo "Then: UPDATE=1 tests/alloc/test_lift.sh"
+    [ -z "${UPDATE:-}" ] || cp "$dir/interface.txt" "$interface"
+fi
 exit $failed

@@ -20,7 +20,7 @@ make_here() {
         { cat "$dir/log" >&2; fail "make $*"; }
 }
 build=$(dirname "$gamut")
-libraries_made=$(for library in "$build"/libgamut_*.so; do [ -e "$library" ] && printf -- '-o %s ' "$library"; done)
+libraries_made=$(for library in "$build"/libgamut_*.so "$build"/libgamut_*.a; do [ -e "$library" ] && printf -- '-o %s ' "$library"; done)
 make_here install
 installed=$dir/dest/opt/it/bin/gamut
 share=$dir/dest/opt/it/share
@@ -65,6 +65,40 @@ done
 
 # The files that the manual names are there.
 "$installed" plan --published "$share/gamut/workloads/thesis/appendix_b.csv" >out 2>err || { cat err >&2; fail "plan --published"; }
+
+# The library of strategies: the program of its page, as C and as C++, finds it by pkg-config and links with nothing else.
+library=$dir/dest/opt/it/lib/libgamut_strategies.a
+sed -n '/^```c$/,/^```$/p' "$here/strategies/library/README.md" | sed '1d; $d' >lifted.c
+if command -v pkg-config >/dev/null; then
+    # The folders that it names are below $dir/dest.
+    flags=$(PKG_CONFIG_PATH=$dir/dest/opt/it/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/dest pkg-config --cflags --libs gamut-strategies) || fail "pkg-config"
+    api=$(PKG_CONFIG_PATH=$dir/dest/opt/it/lib/pkgconfig pkg-config --variable=api gamut-strategies)
+else
+    echo "no pkg-config here: its file is not tried"
+    flags="-I$dir/dest/opt/it/include/gamut-strategies -L$dir/dest/opt/it/lib -lgamut_strategies -lpthread"
+    api=$(sed -n 's/^api=//p' "$dir/dest/opt/it/lib/pkgconfig/gamut-strategies.pc")
+fi
+# lifted COMPILER...: compiles, links, and serves by three strategies
+lifted() {
+    # shellcheck disable=SC2086
+    "$@" -Wall -Wextra -Werror -o lifted $flags_first lifted.c $sanitizers -x none $flags >out 2>&1 || { head -5 out >&2; fail "$1 of the library's page"; return; }
+    ./lifted >out 2>&1 && ./lifted raw >>out 2>&1 && ./lifted tlsf:strategy=min_time >>out 2>&1 || fail "the library's page, by $1: $(cat out)"
+    [ "$(grep -c '100 requests' out)" -eq 3 ] && grep -q '^raw: .* 100 driver calls' out && grep -q '^caching: .* 1 driver calls' out ||
+        fail "the library's page, by $1: $(cat out)"
+    ! ./lifted nosuch >out 2>&1 && grep -q nosuch out || fail "the library's page takes nosuch: $(cat out)"
+}
+sanitizers=
+! nm "$library" | grep -q __asan_init || sanitizers=-fsanitize=address,undefined
+flags_first="-x c -std=gnu11"
+lifted "${CC:-cc}"
+flags_first="-x c++ -std=c++17"
+! command -v "${CXX:-c++}" >/dev/null || lifted "${CXX:-c++}"
+# A header of another version does not link, and no name of gamut's own rooms is seen.
+# shellcheck disable=SC2086
+! sed "s/^#include.*/#include <gamut_strategies.h>/" lifted.c | "${CC:-cc}" -x c -D"gamut_strategies_archive_$api=gamut_strategies_archive_0" - $sanitizers -o other -x none $flags 2>/dev/null ||
+    fail "an archive of another version links"
+others=$(nm -g --defined-only "$library" | awk 'NF == 3 && $3 !~ /^(allocator|source|error|clock|gamut_strategies)_|^(__odr_asan|DW\.)/ { print $3 }')
+[ -z "$others" ] || fail "libgamut_strategies.a shows $(echo "$others" | head -3)"
 
 # Without its scripts it says where it looked.
 mkdir alone && cp "$installed" alone/gamut
