@@ -32,7 +32,9 @@ KERNEL_stall := strategies/device_heap/heap_layout.h bench/experiment/stall.kern
 KERNEL_view := bench/view/view.js
 
 # The build leaves out the APIs whose headers are missing; `gamut list devices` names them and what to install.
-have_header = $(shell echo '\#include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)
+# Versions of make differ in what a # after a backslash is inside of a call.
+HASH := \#
+have_header = $(shell echo '$(HASH)include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)
 WITH_CUDA   ?= $(call have_header,cuda.h,-I$(CUDA_PATH)/include)
 WITH_OPENCL ?= $(call have_header,CL/cl.h)
 WITH_OPENMP ?= $(shell echo 'int main(void){return 0;}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo yes)

@@ -15,6 +15,11 @@ fail() {
     echo "FAILED: $1"
     failed=1
 }
+# What is built depends on which headers are there.
+unset MAKEFLAGS MAKELEVEL
+found=$(make -s --eval 'probe: ; @echo "$(call have_header,stdio.h) $(call have_header,no_such_header.h)"' probe 2>/dev/null)
+[ "$found" = "yes " ] || fail "of stdio.h and no_such_header.h, the build finds: $found"
+
 # Makes the lists of workloads and suites; the generator is taken as it is.
 lists() {
     make BUILD=build -o build/embed build/embedded/list.c build/embedded/suites.c >log 2>&1 || { cat log; fail "make"; }
@@ -22,7 +27,6 @@ lists() {
 # Whether a list has a name.
 named() { grep -q "$2" "build/embedded/$1.c"; }
 
-unset MAKEFLAGS MAKELEVEL
 lists
 named list host_kernels_lud && named suites seed-impact || fail "the lists lack what is there"
 touch build/before
