@@ -3,6 +3,7 @@
 BUILD   ?= build
 Q       := $(if $(V),,@)# make V=1 shows the commands
 CC      ?= gcc
+OBJCOPY ?= objcopy
 OPT     ?= -O2 -g
 # The folder that `make install` installs below; packagers set DESTDIR, which is put in front of it.
 PREFIX  ?= /usr/local
@@ -34,12 +35,12 @@ KERNEL_view := bench/view/view.js
 # The build leaves out the APIs whose headers are missing; `gamut list devices` names them and what to install.
 # Versions of make differ in what a # after a backslash is inside of a call.
 HASH := \#
-have_header = $(shell echo '$(HASH)include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)
+have_header = $(shell echo '$(HASH)include <$(1)>' | $(CC) $(CPPFLAGS) $(2) -E -x c - >/dev/null 2>&1 && echo yes)
 WITH_CUDA   ?= $(call have_header,cuda.h,-I$(CUDA_PATH)/include)
 WITH_OPENCL ?= $(call have_header,CL/cl.h)
 WITH_OPENMP ?= $(shell echo 'int main(void){return 0;}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo yes)
 # Linked statically where there is an archive, so that the binary can be carried to a GPU machine.
-archive_or = $(shell echo 'int main(void){return 0;}' | $(CC) -x c - -l:lib$(1).a -o /dev/null 2>/dev/null && echo -l:lib$(1).a || echo -l$(1))
+archive_or = $(shell echo 'int main(void){return 0;}' | $(CC) $(LDFLAGS) -x c - -l:lib$(1).a -o /dev/null 2>/dev/null && echo -l:lib$(1).a || echo -l$(1))
 JANSSON     ?= $(call archive_or,jansson)
 ZLIB        ?= $(call archive_or,z)
 ZSTD        ?= $(call archive_or,zstd)
@@ -159,8 +160,8 @@ $(BUILD)/libgamut_serve_opencl.so: $(SERVE_OPENCL) $(SERVE_CORE) $(BUILD)/libgam
 $(BUILD)/libgamut_strategies.a: $(STRATEGY_OBJECTS)
 	@rm -f $@
 	$(Q)$(CC) -r -nostdlib -o $(BUILD)/gamut_strategies.o $^
-	$(Q)objcopy --wildcard $(STRATEGY_NAMES:%='--keep-global-symbol=%') $(BUILD)/gamut_strategies.o
-	$(Q)ar qcsD $@ $(BUILD)/gamut_strategies.o
+	$(Q)$(OBJCOPY) --wildcard $(STRATEGY_NAMES:%='--keep-global-symbol=%') $(BUILD)/gamut_strategies.o
+	$(Q)$(AR) qcsD $@ $(BUILD)/gamut_strategies.o
 
 # A file that changes only when its text does.
 define stamp
@@ -175,7 +176,7 @@ $(BUILD)/sources: FORCE
 
 $(BUILD)/libgamut.a: $(LIB_OBJECTS) $(BUILD)/sources
 	@rm -f $@
-	$(Q)ar qcsD $@ $(LIB_OBJECTS)
+	$(Q)$(AR) qcsD $@ $(LIB_OBJECTS)
 
 # Objects are made again when the flags are others.
 FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(KERNEL_CFLAGS)
