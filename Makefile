@@ -11,7 +11,7 @@ CUDA_PATH ?= /usr/local/cuda
 # release, debug (allocators check themselves after every operation), sanitize (debug with ASan and UBSan) or thread (debug with TSan)
 FLAVOUR ?= release
 
-VERSION   := 0.1.0
+VERSION   := 0.2.0
 # git writes the revision and its time into .revision when it archives a tree: an archive knows what it is of, but not whether it was
 # changed since. "": not known.
 REVISION  := $(or $(shell grep -sv Format .revision),$(shell git log -1 --format='%H %ct' 2>/dev/null))
@@ -335,7 +335,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
 # Files that people or other programs read, and that the manual names.
-DOCS = LICENSE README.md
+DOCS = LICENSE README.md CHANGELOG.md SECURITY.md
 SHARED_DATA = $(wildcard results/schema/*.json) workloads/thesis/appendix_b.csv
 # The libraries that `gamut record` puts into applications stand where it looks for them. No folder of Python's own is the same in all
 # environments: PYTHONPATH names lib/gamut/python.
