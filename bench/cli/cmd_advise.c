@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/tree.h"
@@ -10,6 +11,7 @@
 #include "cli/recording.h"
 #include "cli/traces.h"
 #include "run/replay/advise.h"
+#include "run/replay/cases.h"
 
 enum advise_flag {
     ADVISE_FOR,
@@ -18,7 +20,10 @@ enum advise_flag {
     ADVISE_MEM_LIMIT,
     ADVISE_ATLAS,
     ADVISE_JOBS,
-    ADVISE_FORMAT
+    ADVISE_SHARD,
+    ADVISE_FORMAT,
+    ADVISE_OUT,
+    ADVISE_FORCE
 };
 enum advise_format { ADVISE_TEXT, ADVISE_MARKDOWN, ADVISE_JSON };
 
@@ -37,8 +42,13 @@ static const struct flag flags[] = {
          "a result file with an atlas, whose prices driver calls have; of several, cuda:0"},
     [ADVISE_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
                      "replays at once; 0: one for each processor"},
+    [ADVISE_SHARD] = FLAG_SHARD,
     [ADVISE_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "text", "text|md|json", 0, 0,
                        "what is printed on stdout"},
+    [ADVISE_OUT] =
+        {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+         "also write a result file, with what --format json prints; FILE.gz is compressed"},
+    [ADVISE_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -232,14 +242,17 @@ static void print_all(const struct page *page, const struct advise *advise,
     line(page, "compared", &compared);
 }
 
-static void print_text(const struct advise *advise, enum advise_format format)
+/* *printed: how much advice was printed before, and now. */
+static void print_text(const struct advise *advise, enum advise_format format, size_t *printed)
 {
     struct terminal_page folded;
     terminal_page_open(&folded, stdout);
     const struct page page = {format, folded.out};
     for (size_t i = 0; i < advise->advice_count; i++) {
         const struct advice *advice = &advise->advices[i];
-        if (i)
+        if (!advice->is_wanted)
+            continue;
+        if ((*printed)++)
             fputc('\n', page.out);
         (advice->count > 1 ? print_all : print_one)(&page, advise, advice);
     }
@@ -277,7 +290,8 @@ static json_t *setting_to_json(const struct advised_setting *setting, size_t tra
     return json;
 }
 
-static json_t *advice_to_json(const struct advise *advise, const struct advice *advice)
+static json_t *advice_to_json(const struct advise *advise, const struct advice *advice,
+                              const char *id)
 {
     json_t *json = tree_object(), *traces = tree_array();
     for (size_t i = 0; i < advice->count; i++) {
@@ -303,22 +317,12 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
         tree_put(one, "elsewhere", setting_to_json(&advice->other, i, NULL));
         tree_append(traces, one);
     }
+    tree_put(json, "id", tree_text(id));
     tree_put(json, "application", tree_text(advise->application->name));
     tree_put(json, "leave", json_boolean(advice->leave));
     tree_put(json, "settings_tried", tree_count(advice->tried_count));
     tree_put(json, "traces", traces);
     return json;
-}
-
-static void print_json(const struct advise *advise)
-{
-    json_t *root = tree_object(), *all = tree_array();
-    for (size_t i = 0; i < advise->advice_count; i++)
-        tree_append(all, advice_to_json(advise, &advise->advices[i]));
-    tree_put(root, "advice", all);
-    json_dumpf(root, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(root);
 }
 
 /* ---- the command ---- */
@@ -329,50 +333,142 @@ static void show_step(void *context, uint64_t replays, const char *doing)
     status_line_show(context, "%s, %s", text_count(count, (double)replays, "replay"), doing);
 }
 
-static int run(const struct command_line *line, struct traces *traces, struct atlas *atlas,
-               struct advise *advise, bool *interrupted, struct error *error)
+struct session {
+    const struct command_line *line;
+    struct traces traces;
+    struct atlas atlas;
+    struct advise_options options;
+    struct recording recording; /* without a file, if none was asked for */
+    struct work work;
+    struct status_line status;
+    size_t printed;
+    bool interrupted;
+};
+
+/* An item is the advice for a trace, or that for all. */
+static int make_work(struct session *s, struct error *error)
+{
+    const size_t count = s->traces.count;
+    uint64_t all_events = 0;
+    s->work = (struct work){.items = must_alloc((count + 1) * sizeof *s->work.items),
+                            .count = count + (count > 1)};
+    for (size_t i = 0; i < s->work.count; i++) {
+        struct text description = {0};
+        char name[64];
+        uint64_t events = all_events;
+        text_add(&description, "advice for all");
+        if (i < count) {
+            TRY(replay_trace_name(s->traces.paths[i], name, error));
+            if (s->line->flag[ADVISE_SHARD].text)
+                TRY(trace_events(s->traces.paths[i], &events, error));
+            all_events += events;
+            description.length = 0;
+            text_add(&description, "advice: %s", name);
+        }
+        shard_id(description.data, s->work.items[i].id);
+        s->work.items[i].unit = s->work.items[i].id;
+        s->work.items[i].cost = events;
+        text_free(&description);
+    }
+    return 0;
+}
+
+/* Finds the wanted advice, prints it, and puts it into the result. */
+static int find(struct session *s, const bool *wanted, struct error *error)
+{
+    const enum advise_format format = (enum advise_format)s->line->flag[ADVISE_FORMAT].number;
+    json_t *all = json_object_get(s->recording.result.root, "advice");
+    struct advise advise = {0};
+    s->options.wanted = wanted;
+    status_line_open(&s->status, stderr);
+    int code = advise_traces(s->traces.paths, s->traces.count, &s->options, &advise,
+                             &s->interrupted, error);
+    status_line_clear(&s->status);
+    if (!code && !s->interrupted) {
+        for (size_t i = 0; i < advise.advice_count; i++)
+            if (advise.advices[i].is_wanted)
+                tree_append(all, advice_to_json(&advise, &advise.advices[i], s->work.items[i].id));
+        if (format != ADVISE_JSON)
+            print_text(&advise, format, &s->printed);
+    }
+    advise_free(&advise);
+    return code;
+}
+
+/* The advice of a shard is found piece by piece: each is in the file when it is known. Together, pieces
+ * share replays. */
+static int find_own(struct session *s, struct error *error)
+{
+    bool *wanted = must_alloc(s->work.count + 1);
+    int code = 0;
+    if (!s->line->flag[ADVISE_SHARD].text)
+        code = find(s, s->work.own, error);
+    else
+        for (size_t i = 0; i < s->work.count && !code && !s->interrupted; i++) {
+            if (!s->work.own[i])
+                continue;
+            wanted[i] = true;
+            code = find(s, wanted, error);
+            wanted[i] = false;
+            recording_save_now_and_then(&s->recording);
+        }
+    free(wanted);
+    const int saved =
+        recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
+    return code ? code : saved;
+}
+
+static int run(struct session *s, struct error *error)
 {
     static const char *const applications[] = {"auto", "pytorch", "rmm", "pyopencl", "gamut"};
-    struct advise_options options = {.application = applications[line->flag[ADVISE_FOR].number],
-                                     .current = line->flag[ADVISE_CURRENT].text,
-                                     .free_at = line->flag[ADVISE_FREE_AT].number ? FREE_AT_LET_GO
-                                                                                  : FREE_AT_DONE,
-                                     .capacity_bytes = line->flag[ADVISE_MEM_LIMIT].number,
-                                     .jobs = (unsigned)line->flag[ADVISE_JOBS].number,
-                                     .step = show_step};
-    struct status_line status;
-    if (line->flag[ADVISE_ATLAS].text) {
-        TRY(recorded_atlas(line->flag[ADVISE_ATLAS].text, atlas, error));
-        options.atlas = atlas;
+    const struct flag_value *flag = s->line->flag;
+    s->options = (struct advise_options){.application = applications[flag[ADVISE_FOR].number],
+                                         .current = flag[ADVISE_CURRENT].text,
+                                         .free_at = flag[ADVISE_FREE_AT].number ? FREE_AT_LET_GO
+                                                                                : FREE_AT_DONE,
+                                         .capacity_bytes = flag[ADVISE_MEM_LIMIT].number,
+                                         .jobs = (unsigned)flag[ADVISE_JOBS].number,
+                                         .step = show_step,
+                                         .context = &s->status};
+    if (flag[ADVISE_ATLAS].text) {
+        TRY(recorded_atlas(flag[ADVISE_ATLAS].text, &s->atlas, error));
+        s->options.atlas = &s->atlas;
     }
-    TRY(traces_named(line, traces, error));
-    status_line_open(&status, stderr);
-    options.context = &status;
-    int code = advise_traces(traces->paths, traces->count, &options, advise, interrupted, error);
-    status_line_clear(&status);
-    return code;
+    TRY(traces_named(s->line, &s->traces, error));
+    TRY(make_work(s, error));
+    TRY(recording_open_dry(&s->recording, s->line, s->options.capacity_bytes, s->options.atlas,
+                           error));
+    TRY(recording_start(&s->recording, s->line, &s->work, error));
+    if (!json_object_get(s->recording.result.root, "advice"))
+        tree_put(s->recording.result.root, "advice", tree_array());
+    return find_own(s, error);
+}
+
+static void print_json(const struct session *s)
+{
+    json_t *root = tree_object();
+    tree_put(root, "advice", tree_share(s->recording.result.root, "advice"));
+    json_dumpf(root, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(root);
 }
 
 static int advise_command(const struct command_line *line)
 {
-    const enum advise_format format = (enum advise_format)line->flag[ADVISE_FORMAT].number;
-    struct atlas atlas = {0};
-    struct traces traces = {0};
-    struct advise advise = {0};
+    struct session s = {.line = line};
     struct error error = {0};
-    bool interrupted = false;
     int exit_code = EXIT_OK;
-    if (run(line, &traces, &atlas, &advise, &interrupted, &error))
+    if (run(&s, &error))
         exit_code = report_error(&error);
-    else if (interrupted)
+    else if (s.interrupted)
         exit_code = EXIT_INTERRUPTED;
-    else if (format == ADVISE_JSON)
-        print_json(&advise);
-    else
-        print_text(&advise, format);
-    advise_free(&advise);
-    atlas_free(&atlas);
-    traces_free(&traces);
+    else if (line->flag[ADVISE_FORMAT].number == ADVISE_JSON)
+        print_json(&s);
+    recording_free(&s.recording);
+    free(s.work.items);
+    free(s.work.own);
+    atlas_free(&s.atlas);
+    traces_free(&s.traces);
     return exit_code;
 }
 
@@ -381,7 +477,7 @@ const struct command command_advise = {
     .summary = "which allocator settings would hold less memory, in the application's words",
     .arguments = "TRACE...",
     .least_positionals = 1,
-    .most_positionals = POSITIONALS_MAX,
+    .most_positionals = POSITIONALS_ANY,
     .flags = flags,
     .notes = "Settings that the application has are replayed: for each of its allocators, one\n"
              "option after the other takes each of its values, and keeps the best. Better is\n"

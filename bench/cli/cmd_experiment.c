@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc/registry.h"
+#include "base/arena.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
@@ -18,6 +19,7 @@ enum experiment_flag {
     EXPERIMENT_MEM_LIMIT,
     EXPERIMENT_TIMEOUT,
     EXPERIMENT_SEED,
+    EXPERIMENT_SHARD,
     EXPERIMENT_FORMAT,
     EXPERIMENT_OUT,
     EXPERIMENT_FORCE,
@@ -39,6 +41,7 @@ static const struct flag flags[] = {
                             "the longest that a row may take in a round"},
     [EXPERIMENT_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
                          "the seed of the order and of random values"},
+    [EXPERIMENT_SHARD] = FLAG_SHARD,
     [EXPERIMENT_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
                            "what is printed on stdout"},
     [EXPERIMENT_OUT] =
@@ -143,7 +146,7 @@ static void count_rows(struct session *s, const json_t *tree)
     }
 }
 
-static int run_on(struct session *s, struct error *error)
+static int run_on(struct session *s, const char *id, struct error *error)
 {
     const struct experiment_watcher watcher = {
         .context = s, .working = working, .round_ended = round_ended};
@@ -154,6 +157,7 @@ static int run_on(struct session *s, struct error *error)
     const enum table_format format = (enum table_format)s->line->flag[EXPERIMENT_FORMAT].number;
     struct error why = {0};
     json_decref(options);
+    tree_put(tree, "id", tree_text(id));
     result_set_experiment(&s->recording.result, tree);
     int code =
         experiment_run(&s->task, s->recording.result.root, tree, &watcher, &s->interrupted, &why);
@@ -174,18 +178,51 @@ static int run_on(struct session *s, struct error *error)
     return 0;
 }
 
-static int run_all(struct session *s, struct error *error)
+/* An item is an experiment on a device: its rows are compared with each other. Each row takes as long as
+ * another, as far as is known. */
+static int make_item(struct session *s, const char *spec, const char *device,
+                     struct shard_item *item, struct error *error)
+{
+    struct experiment_plan plan = {0};
+    struct text description = {0};
+    int code = make_task(s, spec, &s->task, error);
+    if (!code)
+        code = s->task.experiment->plan(&s->task.settings, &plan, error);
+    text_add(&description, "experiment %s on %s", spec, device);
+    shard_id(description.data, item->id);
+    item->unit = item->id;
+    item->cost = plan.count;
+    text_free(&description);
+    experiment_plan_free(&plan);
+    return code;
+}
+
+static int make_work(struct session *s, struct work *work, struct error *error)
 {
     const struct recording *r = &s->recording;
+    *work = (struct work){.items = must_alloc((s->line->positional_count * r->device_count + 1) *
+                                              sizeof *work->items)};
+    for (size_t i = 0; i < s->line->positional_count; i++)
+        for (size_t d = 0; d < r->device_count; d++)
+            if (r->devices[d].selected)
+                TRY(make_item(s, s->line->positional[i], r->devices[d].info.id,
+                              &work->items[work->count++], error));
+    return 0;
+}
+
+static int run_own(struct session *s, const struct work *work, struct error *error)
+{
+    const struct recording *r = &s->recording;
+    size_t item = 0;
     int code = 0;
     for (size_t i = 0; i < s->line->positional_count && !code; i++)
         for (size_t d = 0; d < r->device_count && !s->interrupted && !code; d++) {
-            if (!r->devices[d].selected)
+            if (!r->devices[d].selected || !work->own[item++])
                 continue;
             code = make_task(s, s->line->positional[i], &s->task, error);
             s->task.device = r->devices[d].info.id;
             if (!code)
-                code = run_on(s, error);
+                code = run_on(s, work->items[item - 1].id, error);
         }
     return code ? code : recording_finish(&s->recording, s->interrupted, s->failed > 0, error);
 }
@@ -209,6 +246,7 @@ static int print_at_the_end(const struct session *s, struct error *error)
 static int run_session(struct session *s)
 {
     struct error error = {0};
+    struct work work = {0};
     int code = check_words(s, &error);
     if (!code)
         code = recording_open(&s->recording, s->line, &error);
@@ -216,9 +254,15 @@ static int run_session(struct session *s)
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
+    if (!code)
+        code = make_work(s, &work, &error);
+    if (!code)
+        code = recording_start(&s->recording, s->line, &work, &error);
+    const int measured = code ? code : run_own(s, &work, &error);
+    free(work.items);
+    free(work.own);
     if (code)
         return report_error(&error);
-    const int measured = run_all(s, &error);
     if (measured)
         report_error(&error); /* what was measured is printed all the same */
     if (print_at_the_end(s, &error))

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/recording.h"
 #include "cli/traces.h"
 #include "record/table/text_grid.h"
 #include "run/replay/cases.h"
@@ -15,7 +16,16 @@
 #include "run/replay/parallel.h"
 #include "run/select/select.h"
 
-enum fit_flag { FIT_STRATEGY, FIT_FREE_AT, FIT_TIME_LIMIT, FIT_JOBS, FIT_FORMAT };
+enum fit_flag {
+    FIT_STRATEGY,
+    FIT_FREE_AT,
+    FIT_TIME_LIMIT,
+    FIT_JOBS,
+    FIT_SHARD,
+    FIT_FORMAT,
+    FIT_OUT,
+    FIT_FORCE
+};
 
 static const struct flag flags[] = {
     [FIT_STRATEGY] =
@@ -29,14 +39,19 @@ static const struct flag flags[] = {
                         "how long the planner looks for the optimum of a trace"},
     [FIT_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
                   "searches at once; 0: one for each processor"},
+    [FIT_SHARD] = FLAG_SHARD,
     [FIT_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
                     "what is printed on stdout"},
+    [FIT_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                 "also write a result file, with what --format json prints; FILE.gz is compressed"},
+    [FIT_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
 struct fitted_trace {
     const char *path;
     char name[64];
+    bool is_needed, is_planned; /* by a fit that is to be made; the optimum is found */
     struct lifetimes lifetimes;
     struct optimum optimum;
 };
@@ -46,7 +61,10 @@ struct fitting {
     struct session *session;
     size_t index, trace;
     const char *strategy;
+    bool is_own, has_ended;
+    bool is_first; /* of its trace in the table */
     struct fit fit;
+    json_t *json; /* as in a file, when it and the plan of its trace have ended; or NULL */
 };
 
 struct session {
@@ -56,10 +74,73 @@ struct session {
     enum replay_free_at free_at;
     size_t trace_count, fit_count;
     struct fitted_trace *traces;
-    struct fitting *fits; /* by trace, then by strategy */
+    struct fitting *fits;       /* by trace, then by strategy */
+    struct recording recording; /* without a file, if none was asked for */
+    struct work work;
     struct status_line status;
     bool interrupted;
 };
+
+/* ---- a fit as JSON ---- */
+
+static double ratio(uint64_t bytes, uint64_t to)
+{
+    return to ? (double)bytes / (double)to : 1;
+}
+
+static json_t *refusal_to_json(const struct fit *fit)
+{
+    const struct replay_refusal *r = &fit->refusal;
+    if (fit->cause == FIT_none)
+        return json_null();
+    json_t *json = tree_object();
+    tree_put(json, "cause", tree_text(fit_cause_name(fit->cause)));
+    tree_put(json, "event", tree_count(r->event));
+    tree_put(json, "block", tree_count(r->block));
+    tree_put(json, "bytes", tree_count(r->bytes));
+    tree_put(json, "site", tree_text_or_null(r->site));
+    tree_put(json, "live_bytes", tree_count(r->requested_bytes));
+    tree_put(json, "granted_bytes", tree_count(r->granted_bytes));
+    tree_put(json, "reserved_bytes", tree_count(r->reserved_bytes));
+    tree_put(json, "free_bytes", r->knows_free ? tree_count(r->free_bytes) : json_null());
+    tree_put(json, "free_pieces", r->knows_free ? tree_count(r->free_pieces) : json_null());
+    tree_put(json, "largest_free_bytes",
+             r->knows_free ? tree_count(r->largest_free_bytes) : json_null());
+    return json;
+}
+
+static json_t *fit_to_json(const struct fitting *f)
+{
+    const struct fitted_trace *trace = &f->session->traces[f->trace];
+    const struct optimum *optimum = &trace->optimum;
+    const struct fit *fit = &f->fit;
+    const bool ok = fit->status == CASE_ok;
+    json_t *json = tree_object();
+    tree_put(json, "id", tree_text(f->session->work.items[f->index].id));
+    tree_put(json, "trace", tree_text(trace->name));
+    tree_put(json, "strategy", tree_text(f->strategy));
+    tree_put(json, "status", tree_text(case_status_name(fit->status)));
+    tree_put(json, "reason", tree_text_or_null(fit->reason));
+    tree_put(json, "capacity_bytes", ok ? tree_count(fit->capacity_bytes) : json_null());
+    tree_put(json, "refused_bytes", ok ? tree_count(fit->refused_bytes) : json_null());
+    tree_put(json, "lower_bound_bytes", tree_count(trace->lifetimes.peak_bytes));
+    tree_put(json, "optimum_bytes", optimum->known ? tree_count(optimum->bytes) : json_null());
+    tree_put(json, "optimum_bound_bytes", tree_count(optimum->bound_bytes));
+    tree_put(json, "proven", json_boolean(optimum->proven));
+    tree_put(json, "reserved_bytes",
+             ok ? tree_count(fit->unlimited.peak_reserved_bytes) : json_null());
+    tree_put(json, "regret",
+             ok && optimum->known
+                 ? tree_number(ratio(fit->unlimited.peak_reserved_bytes, optimum->bytes))
+                 : json_null());
+    tree_put(json, "driver_alloc_count",
+             ok ? tree_count(fit->limited.driver_alloc_count) : json_null());
+    tree_put(json, "driver_free_count",
+             ok ? tree_count(fit->limited.driver_free_count) : json_null());
+    tree_put(json, "replays", tree_count(fit->replays));
+    tree_put(json, "refusal", refusal_to_json(fit));
+    return json;
+}
 
 /* ---- the work ---- */
 
@@ -80,6 +161,8 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     struct fitted_trace *trace = &s->traces[index];
     struct trace_reader *reader;
     (void)stop;
+    if (!trace->is_needed)
+        return 0;
     TRY(trace_open(trace->path, &reader, error));
     int code = lifetimes_read(reader, &trace->lifetimes, error);
     trace_close(reader);
@@ -107,12 +190,39 @@ static int fit_one(struct fitting *f, const volatile sig_atomic_t *stop, struct 
 static int work(void *context, size_t index, const volatile sig_atomic_t *stop, struct error *error)
 {
     struct session *s = context;
-    if (index >= s->trace_count)
-        return fit_one(&s->fits[index - s->trace_count], stop, error);
+    if (index >= s->trace_count) {
+        struct fitting *f = &s->fits[index - s->trace_count];
+        return f->is_own ? fit_one(f, stop, error) : 0;
+    }
     struct fitted_trace *trace = &s->traces[index];
-    lifetimes_optimum(&trace->lifetimes, (int64_t)s->line->flag[FIT_TIME_LIMIT].number,
-                      &trace->optimum);
+    if (trace->is_needed)
+        lifetimes_optimum(&trace->lifetimes, (int64_t)s->line->flag[FIT_TIME_LIMIT].number,
+                          &trace->optimum);
     return 0;
+}
+
+static void put_fits(struct session *s)
+{
+    json_t *fits = tree_array();
+    for (size_t i = 0; i < s->fit_count; i++) {
+        struct fitting *f = &s->fits[i];
+        if (f->is_own && f->has_ended && !f->json && s->traces[f->trace].is_planned)
+            f->json = fit_to_json(f);
+        if (f->json)
+            tree_append(fits, json_incref(f->json));
+    }
+    tree_put(s->recording.result.root, "fits", fits);
+}
+
+static void ended(void *context, size_t index)
+{
+    struct session *s = context;
+    if (index < s->trace_count)
+        s->traces[index].is_planned = true;
+    else
+        s->fits[index - s->trace_count].has_ended = true;
+    put_fits(s);
+    recording_save_now_and_then(&s->recording);
 }
 
 static int fit_all(struct session *s, struct error *error)
@@ -120,8 +230,11 @@ static int fit_all(struct session *s, struct error *error)
     const unsigned jobs = (unsigned)s->line->flag[FIT_JOBS].number;
     const struct parallel reading = {
         .count = s->trace_count, .jobs = jobs, .context = s, .work = read_trace};
-    const struct parallel fitting = {
-        .count = s->trace_count + s->fit_count, .jobs = jobs, .context = s, .work = work};
+    const struct parallel fitting = {.count = s->trace_count + s->fit_count,
+                                     .jobs = jobs,
+                                     .context = s,
+                                     .work = work,
+                                     .done = ended};
     TRY(parallel_run(&reading, &s->interrupted, error));
     if (s->interrupted)
         return 0;
@@ -132,11 +245,6 @@ static int fit_all(struct session *s, struct error *error)
 }
 
 /* ---- output ---- */
-
-static double ratio(uint64_t bytes, uint64_t to)
-{
-    return to ? (double)bytes / (double)to : 1;
-}
 
 static void explain(struct text_grid *grid, const struct fit *fit)
 {
@@ -165,7 +273,7 @@ static void add_fit(struct text_grid *grid, const struct fitting *f)
     const struct fit *fit = &f->fit;
     struct text_grid_row *row = text_grid_add_row(grid);
     char optimum_bytes[32], peak[32];
-    if (f->index == 0 || f[-1].trace != f->trace)
+    if (f->is_first)
         row->heading =
             arena_printf(&grid->arena, "%s: lower bound %s, optimum %s%s", trace->name,
                          text_bytes(peak, trace->lifetimes.peak_bytes),
@@ -204,7 +312,8 @@ static void print_table(const struct session *s, enum table_format format)
     grid.column[0].hidden = format == TABLE_TEXT;
     grid.complete = "--format csv has all";
     for (size_t i = 0; i < s->fit_count; i++)
-        add_fit(&grid, &s->fits[i]);
+        if (s->fits[i].is_own)
+            add_fit(&grid, &s->fits[i]);
     const struct terminal terminal = terminal_of(stdout);
     struct terminal_page page;
     terminal_page_open(&page, stdout);
@@ -213,71 +322,66 @@ static void print_table(const struct session *s, enum table_format format)
     text_grid_free(&grid);
 }
 
-static json_t *refusal_to_json(const struct fit *fit)
-{
-    const struct replay_refusal *r = &fit->refusal;
-    if (fit->cause == FIT_none)
-        return json_null();
-    json_t *json = tree_object();
-    tree_put(json, "cause", tree_text(fit_cause_name(fit->cause)));
-    tree_put(json, "event", tree_count(r->event));
-    tree_put(json, "block", tree_count(r->block));
-    tree_put(json, "bytes", tree_count(r->bytes));
-    tree_put(json, "site", tree_text_or_null(r->site));
-    tree_put(json, "live_bytes", tree_count(r->requested_bytes));
-    tree_put(json, "granted_bytes", tree_count(r->granted_bytes));
-    tree_put(json, "reserved_bytes", tree_count(r->reserved_bytes));
-    tree_put(json, "free_bytes", r->knows_free ? tree_count(r->free_bytes) : json_null());
-    tree_put(json, "free_pieces", r->knows_free ? tree_count(r->free_pieces) : json_null());
-    tree_put(json, "largest_free_bytes",
-             r->knows_free ? tree_count(r->largest_free_bytes) : json_null());
-    return json;
-}
-
-static json_t *fit_to_json(const struct fitting *f)
-{
-    const struct fitted_trace *trace = &f->session->traces[f->trace];
-    const struct optimum *optimum = &trace->optimum;
-    const struct fit *fit = &f->fit;
-    const bool ok = fit->status == CASE_ok;
-    json_t *json = tree_object();
-    tree_put(json, "trace", tree_text(trace->name));
-    tree_put(json, "strategy", tree_text(f->strategy));
-    tree_put(json, "status", tree_text(case_status_name(fit->status)));
-    tree_put(json, "reason", tree_text_or_null(fit->reason));
-    tree_put(json, "capacity_bytes", ok ? tree_count(fit->capacity_bytes) : json_null());
-    tree_put(json, "refused_bytes", ok ? tree_count(fit->refused_bytes) : json_null());
-    tree_put(json, "lower_bound_bytes", tree_count(trace->lifetimes.peak_bytes));
-    tree_put(json, "optimum_bytes", optimum->known ? tree_count(optimum->bytes) : json_null());
-    tree_put(json, "optimum_bound_bytes", tree_count(optimum->bound_bytes));
-    tree_put(json, "proven", json_boolean(optimum->proven));
-    tree_put(json, "reserved_bytes",
-             ok ? tree_count(fit->unlimited.peak_reserved_bytes) : json_null());
-    tree_put(json, "regret",
-             ok && optimum->known
-                 ? tree_number(ratio(fit->unlimited.peak_reserved_bytes, optimum->bytes))
-                 : json_null());
-    tree_put(json, "driver_alloc_count",
-             ok ? tree_count(fit->limited.driver_alloc_count) : json_null());
-    tree_put(json, "driver_free_count",
-             ok ? tree_count(fit->limited.driver_free_count) : json_null());
-    tree_put(json, "replays", tree_count(fit->replays));
-    tree_put(json, "refusal", refusal_to_json(fit));
-    return json;
-}
-
 static void print_json(const struct session *s)
 {
-    json_t *root = tree_object(), *fits = tree_array();
-    for (size_t i = 0; i < s->fit_count; i++)
-        tree_append(fits, fit_to_json(&s->fits[i]));
-    tree_put(root, "fits", fits);
+    json_t *root = tree_object();
+    tree_put(root, "fits", tree_share(s->recording.result.root, "fits"));
     json_dumpf(root, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(root);
 }
 
 /* ---- the command ---- */
+
+/* An item is a fit. Those of a trace stay together: they share its optimum. */
+static int make_work(struct session *s, struct error *error)
+{
+    uint64_t events = 0;
+    s->work = (struct work){.items = must_alloc((s->fit_count + 1) * sizeof *s->work.items),
+                            .count = s->fit_count};
+    for (size_t i = 0; i < s->fit_count; i++) {
+        const struct fitted_trace *trace = &s->traces[s->fits[i].trace];
+        struct text description = {0};
+        if (s->line->flag[FIT_SHARD].text && (i == 0 || s->fits[i - 1].trace != s->fits[i].trace))
+            TRY(trace_events(trace->path, &events, error));
+        text_add(&description, "fit %s %s", trace->name, s->fits[i].strategy);
+        shard_id(description.data, s->work.items[i].id);
+        s->work.items[i].unit = trace->name;
+        s->work.items[i].cost = events;
+        text_free(&description);
+    }
+    return 0;
+}
+
+/* Takes the fits that an earlier try has made. */
+static void take_earlier(struct session *s)
+{
+    json_t *all = json_object_get(s->recording.result.root, "fits"), *by_id = tree_object(), *one;
+    size_t k;
+    json_array_foreach(all, k, one)
+    {
+        tree_put(by_id, tree_get_text(one, "id"), json_incref(one));
+    }
+    for (size_t i = 0; i < s->fit_count; i++)
+        s->fits[i].json = json_incref(json_object_get(by_id, s->work.items[i].id));
+    json_decref(by_id);
+}
+
+static int start(struct session *s, struct error *error)
+{
+    TRY(make_work(s, error));
+    TRY(recording_open_dry(&s->recording, s->line, 0, NULL, error));
+    TRY(recording_start(&s->recording, s->line, &s->work, error));
+    take_earlier(s);
+    for (size_t i = 0; i < s->fit_count; i++) {
+        struct fitting *f = &s->fits[i];
+        f->is_own = s->work.own[i];
+        f->is_first = f->is_own && !s->traces[f->trace].is_needed;
+        s->traces[f->trace].is_needed |= f->is_own;
+    }
+    put_fits(s);
+    return 0;
+}
 
 static int prepare(struct session *s, struct error *error)
 {
@@ -296,23 +400,29 @@ static int prepare(struct session *s, struct error *error)
         TRY(replay_trace_name(trace->path, trace->name, error));
         TRY(trace_strategies_of(&s->strategies, &s->named, s->trace_count, &strategies, error));
         for (size_t i = 0; i < strategies.count; i++, s->fit_count++)
-            s->fits[s->fit_count] =
-                (struct fitting){s, s->fit_count, s->trace_count, strategies.items[i], {0}};
+            s->fits[s->fit_count] = (struct fitting){.session = s,
+                                                     .index = s->fit_count,
+                                                     .trace = s->trace_count,
+                                                     .strategy = strategies.items[i]};
     }
-    return 0;
+    return start(s, error);
 }
 
 static int finish(const struct session *s)
 {
     const uint64_t format = s->line->flag[FIT_FORMAT].number;
     size_t ok = 0, failed = 0;
+    const char *why = NULL;
     for (size_t i = 0; i < s->fit_count; i++) {
+        if (!s->fits[i].is_own)
+            continue;
+        why = why ? why : s->fits[i].fit.reason;
         ok += s->fits[i].fit.status == CASE_ok;
         failed += s->fits[i].fit.status > CASE_skipped;
     }
-    if (ok + failed == 0) {
+    if (why && ok + failed == 0) {
         fprintf(stderr, "gamut: none of these allocators can serve a trace without a device: %s\n",
-                s->fits[0].fit.reason);
+                why);
         return EXIT_NOTHING_RAN;
     }
     if (format == TABLE_JSON)
@@ -329,7 +439,18 @@ static int fit_command(const struct command_line *line)
     int code = prepare(&s, &error);
     if (!code)
         code = fit_all(&s, &error);
+    if (s.work.own) {
+        put_fits(&s);
+        const int saved =
+            recording_finish(&s.recording, s.interrupted, code != 0, code ? NULL : &error);
+        code = code ? code : saved;
+    }
     int exit_code = code ? report_error(&error) : s.interrupted ? EXIT_INTERRUPTED : finish(&s);
+    for (size_t i = 0; i < s.fit_count; i++)
+        json_decref(s.fits[i].json);
+    recording_free(&s.recording);
+    free(s.work.items);
+    free(s.work.own);
     for (size_t i = 0; i < s.trace_count; i++)
         lifetimes_free(&s.traces[i].lifetimes);
     select_free(&s.strategies.selection);
@@ -344,7 +465,7 @@ const struct command command_fit = {
     .summary = "the least memory under which each allocator serves a trace",
     .arguments = "TRACE...",
     .least_positionals = 1,
-    .most_positionals = POSITIONALS_MAX,
+    .most_positionals = POSITIONALS_ANY,
     .flags = flags,
     .notes = "An allocator serves the trace with the least capacity, and refuses a request with\n"
              "512 bytes less: replays find it, in which the allocator releases what it can and\n"

@@ -33,6 +33,7 @@ enum replay_flag {
     REPLAY_SNAPSHOT,
     REPLAY_JOBS,
     REPLAY_SEED,
+    REPLAY_SHARD,
     REPLAY_FORMAT,
     REPLAY_OUT,
     REPLAY_FORCE,
@@ -79,6 +80,7 @@ static const struct flag flags[] = {
                      "replays at once; 0: one for each processor"},
     [REPLAY_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
                      "the seed of the order of cases on a device; else there is no chance in it"},
+    [REPLAY_SHARD] = FLAG_SHARD,
     [REPLAY_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", TABLE_FORMAT_CHOICES, 0, 0,
                        TABLE_FORMAT_HELP},
     [REPLAY_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -105,7 +107,8 @@ struct session {
     struct recording recording;
     struct text notes; /* of the replays on devices: lines that were printed */
     bool on_device, interrupted;
-    int unsaved; /* the code of the error, if the result could not be written */
+    unsigned first_round; /* on a device: what an earlier try of the shard has made */
+    int unsaved;          /* the code of the error, if the result could not be written */
 };
 
 /* ---- cases ---- */
@@ -181,6 +184,45 @@ static int make_cases(struct session *s, struct error *error)
     s->all.jobs = (unsigned)line->flag[REPLAY_JOBS].number;
     s->all.check = line->flag[REPLAY_CHECK].number != 0;
     return 0;
+}
+
+/* ---- shards ---- */
+
+/* Without a device a case is an item: it has no times that another case is compared with. It costs as
+ * many steps as its trace has events. On a device all cases of a trace are compared. */
+static int make_work(struct session *s, struct work *work, struct error *error)
+{
+    uint64_t events = 0;
+    *work = (struct work){.items = must_alloc((s->all.count + 1) * sizeof *work->items),
+                          .count = s->all.count};
+    for (size_t i = 0; i < s->all.count; i++) {
+        struct shard_item *item = &work->items[i];
+        const struct replay_case *one = &s->cases[i];
+        if (s->line->flag[REPLAY_SHARD].text && (i == 0 || one->path != s->cases[i - 1].path))
+            TRY(trace_events(one->path, &events, error));
+        case_id(&one->key, item->id);
+        item->unit = s->on_device ? one->key.workload : item->id;
+        item->cost = events;
+    }
+    return 0;
+}
+
+/* Begins the file, and keeps the cases that are to be replayed. */
+static int start(struct session *s, struct error *error)
+{
+    struct work work;
+    size_t kept = 0;
+    int code = make_work(s, &work, error);
+    if (!code)
+        code = recording_start(&s->recording, s->line, &work, error);
+    for (size_t i = 0; !code && i < work.count; i++)
+        if (work.own[i])
+            s->cases[kept++] = s->cases[i];
+    s->all.count = code ? s->all.count : kept;
+    s->first_round = work.first_round;
+    free(work.items);
+    free(work.own);
+    return code;
 }
 
 /* Reads what the command line names, before a device is looked for. */
@@ -284,17 +326,26 @@ static void live_ended(void *context, const struct items_state *state, size_t in
     result_add_round(&s->recording.result, round);
 }
 
+static int live_round_ended(void *context, const struct items_state *state, struct error *error)
+{
+    struct session *s = context;
+    status_line_clear(&s->status);
+    result_set_session(&s->recording.result, state->round + 1);
+    return recording_save(&s->recording, error);
+}
+
 static int replay_on_devices(struct session *s, struct error *error)
 {
     static const uint64_t least_ns = 100000000;
     const struct flag_value *flag = s->line->flag;
-    const struct replays_options options = {.rounds = (unsigned)flag[REPLAY_ROUNDS].number,
-                                            .timeout_ns = flag[REPLAY_TIMEOUT].number,
-                                            .seed = flag[REPLAY_SEED].number,
-                                            .live = {.capacity_bytes = s->all.capacity_bytes,
-                                                     .least_ns = least_ns,
-                                                     .most_samples = 50}};
-    const struct replays_watcher watcher = {s, live_working, live_ended};
+    const struct replays_options options = {
+        .rounds = (unsigned)flag[REPLAY_ROUNDS].number - s->first_round,
+        .first_round = s->first_round,
+        .timeout_ns = flag[REPLAY_TIMEOUT].number,
+        .seed = flag[REPLAY_SEED].number,
+        .live = {
+            .capacity_bytes = s->all.capacity_bytes, .least_ns = least_ns, .most_samples = 50}};
+    const struct replays_watcher watcher = {s, live_working, live_ended, live_round_ended};
     status_line_open(&s->status, stderr);
     int code = replays_run(s->cases, s->all.count, &options, &watcher, &s->interrupted, error);
     status_line_clear(&s->status);
@@ -355,6 +406,8 @@ static void ended(void *context, size_t index, const struct case_round *round)
     struct session *s = context;
     s->rounds[index] = *round;
     s->ended[index] = true;
+    result_add_round(&s->recording.result, round);
+    recording_save_now_and_then(&s->recording);
     status_line_show(&s->status, "replayed %zu/%zu: %s of %s", ++s->ended_count, s->all.count,
                      s->cases[index].key.strategy, s->cases[index].key.workload);
 }
@@ -364,27 +417,8 @@ static int replay_all(struct session *s, struct error *error)
     status_line_open(&s->status, stderr);
     int code = replay_cases(&s->all, ended, s, &s->interrupted, error);
     status_line_clear(&s->status);
-    /* Into the result in the order of the cases, however many threads there were. */
-    for (size_t i = 0; i < s->all.count; i++)
-        if (s->ended[i])
-            result_add_round(&s->recording.result, &s->rounds[i]);
     s->unsaved = recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
     return code;
-}
-
-static int open_recording(struct session *s, struct error *error)
-{
-    const struct dry_device dry = replay_device(s->all.capacity_bytes, s->all.atlas);
-    struct record_device device = {.kind = "other",
-                                   .used = true,
-                                   .memory_bytes = s->all.capacity_bytes,
-                                   .alignment_bytes = dry.alignment,
-                                   .can_split = dry.can_split};
-    snprintf(device.id, sizeof device.id, "%s", REPLAY_DEVICE);
-    snprintf(device.api, sizeof device.api, "%s", REPLAY_DEVICE);
-    snprintf(device.name, sizeof device.name, "%s",
-             s->all.atlas ? s->all.atlas->name : "no device: calls are counted");
-    return recording_open_for(&s->recording, s->line, &device, error);
 }
 
 /* What a plan of the trace itself holds is out of reach for a program, which does not know its future. */
@@ -420,14 +454,16 @@ static int prepare(struct session *s, struct error *error)
 {
     TRY(make_cases(s, error));
     TRY(check_snapshot(s, error));
-    return open_recording(s, error);
+    TRY(recording_open_dry(&s->recording, s->line, s->all.capacity_bytes, s->all.atlas, error));
+    return start(s, error);
 }
 
 /* The cases have the names of the devices that are found. */
 static int prepare_on_devices(struct session *s, struct error *error)
 {
     TRY(recording_open(&s->recording, s->line, error));
-    return make_cases(s, error);
+    TRY(make_cases(s, error));
+    return start(s, error);
 }
 
 static int run_session(struct session *s)
@@ -470,7 +506,7 @@ const struct command command_replay = {
     .name = "replay",
     .summary = "replay traces of applications under every allocator, without a GPU or on one",
     .arguments = "[TRACE...]",
-    .most_positionals = POSITIONALS_MAX,
+    .most_positionals = POSITIONALS_ANY,
     .flags = flags,
     .notes =
         "A trace and an allocator are a case, as in gamut run: the result file, compare,\n"

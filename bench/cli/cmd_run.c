@@ -43,6 +43,7 @@ enum run_flag {
     RUN_SUITE,
     RUN_LIKE,
     RUN_ADD,
+    RUN_SHARD,
     RUN_ROUNDS,
     RUN_SAMPLES,
     RUN_MAX_SAMPLES,
@@ -95,6 +96,7 @@ static const struct flag run_flags[] = {
     [RUN_ADD] =
         {"add", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
          "as --like, but add the rounds to the result file, which this build must have made"},
+    [RUN_SHARD] = FLAG_SHARD,
     [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
                     "how many times all cases run, each time in a new process"},
     [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
@@ -178,7 +180,7 @@ static int run_flags_options(const struct command_line *line, struct rounds_opti
                     .capacity_bytes = flag[RUN_MEM_LIMIT].number,
                     .log_memory = wants_timeline(line)},
     };
-    return flag[RUN_OUT].text
+    return flag[RUN_OUT].text && !flag[RUN_SHARD].text
                ? result_file_check(flag[RUN_OUT].text, run_flag_is_on(line, RUN_FORCE), error)
                : 0;
 }
@@ -206,10 +208,12 @@ static int run_flags_check(const struct command_line *line, struct error *error)
         code = EXCLUDE(line, RUN_LIKE, error, ITS_CASES);
     if (!code)
         code = EXCLUDE(line, RUN_ADD, error, ITS_CASES, RUN_LIKE, RUN_OUT, RUN_NO_SAVE,
-                       RUN_NO_SAMPLES, RUN_AA, RUN_SEED, RUN_SMOKE, RUN_BASELINE);
+                       RUN_NO_SAMPLES, RUN_AA, RUN_SEED, RUN_SMOKE, RUN_BASELINE, RUN_SHARD);
 #undef ITS_CASES
     if (!code)
         code = EXCLUDE(line, RUN_NO_SAMPLES, error, RUN_NO_SAVE, RUN_AA);
+    if (!code) /* what the file lacks, a later try cannot go on with */
+        code = EXCLUDE(line, RUN_SHARD, error, RUN_NO_SAMPLES, RUN_AA);
     if (!code && line->flag[RUN_RESIDENCY].given &&
         !device_group_is_named(line->flag[RUN_DEVICE].text))
         code = error_set(error, ERR_USAGE,
@@ -269,9 +273,9 @@ static const json_t *options_of(const struct like *like)
  * changes how a case is measured. */
 static const char *const selecting[] = {"workload", "strategy", "merge", "dataset",
                                         "device",   "release",  "suite"};
-static const char *const presenting[] = {"out",     "force",    "format",    "results",
-                                         "no-save", "progress", "atlas",     "aa",
-                                         "like",    "add",      "no-samples"};
+static const char *const presenting[] = {"out",     "force",    "format",     "results",
+                                         "no-save", "progress", "atlas",      "aa",
+                                         "like",    "add",      "no-samples", "shard"};
 enum {
     SELECTING = sizeof selecting / sizeof *selecting,
     PRESENTING = sizeof presenting / sizeof *presenting
@@ -738,6 +742,44 @@ static void record_left_out(struct run *run)
     }
 }
 
+/* ---- shards ---- */
+
+/* All cases with the same data on a device are compared. Each is timed for as long as another (--min-time),
+ * whatever it is. */
+static void make_work(struct run *run, struct work *work)
+{
+    const struct selection *all = &run->selection;
+    *work = (struct work){.items = must_alloc((all->case_count + 1) * sizeof *work->items),
+                          .count = all->case_count};
+    for (size_t i = 0; i < all->case_count; i++) {
+        const struct case_key *key = &all->cases[i];
+        case_id(key, work->items[i].id);
+        work->items[i].unit = arena_printf(&run->line->arena, "%s/%s on %s", key->workload,
+                                           key->dataset, key->device);
+        work->items[i].cost = 1;
+    }
+}
+
+/* Begins the file, and keeps the cases that are to be measured. */
+static int start(struct run *run, struct error *error)
+{
+    struct work work;
+    size_t kept = 0;
+    make_work(run, &work);
+    int code = begin_work(&run->result, &run->file, run->line, &work, error);
+    for (size_t i = 0; !code && i < work.count; i++)
+        if (work.own[i])
+            run->selection.cases[kept++] = run->selection.cases[i];
+    if (!code) {
+        run->selection.case_count = kept;
+        run->options.first_round = work.first_round;
+        run->options.rounds -= work.first_round;
+    }
+    free(work.items);
+    free(work.own);
+    return code;
+}
+
 /* Makes the result and, before anything is measured, its file. */
 static int create_result(struct run *run, struct error *error)
 {
@@ -762,16 +804,12 @@ static int create_result(struct run *run, struct error *error)
     if (suite)
         suite_result_set(run->result.root,
                          run->like.root ? tree_get_text(suite, "name") : run->suite.name, suite);
-    record_left_out(run);
+    if (!flag[RUN_SHARD].text) /* they are in no shard's list */
+        record_left_out(run);
     /* A floor is for times that can be compared: with fewer rounds none can. */
     if (run->options.rounds >= RANKS_LEAST_ROUNDS && !run_flag_is_on(run->line, RUN_AA))
         run_noise_known(&run->result, flag[RUN_RESULTS].text);
-    if (flag[RUN_OUT].text)
-        return result_file_create(&run->file, &run->result, flag[RUN_OUT].text,
-                                  run_flag_is_on(run->line, RUN_FORCE), error);
-    if (!run_flag_is_on(run->line, RUN_NO_SAVE))
-        return result_file_create_in(&run->file, &run->result, flag[RUN_RESULTS].text, error);
-    return 0;
+    return start(run, error);
 }
 
 /* ---- while it runs ------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
     X(fit)                                                                                         \
     X(advise)                                                                                      \
     X(view)                                                                                        \
+    X(join)                                                                                        \
     X(plan)                                                                                        \
     X(print)                                                                                       \
     X(compare)                                                                                     \

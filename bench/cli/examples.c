@@ -57,6 +57,11 @@ const struct example examples[] = {
     {"view", "gamut view my.trace -s recorded,tlsf --from 1000 --to 2000 -o part.html",
      "a thousand events under its own allocator and another"},
 
+    {"replay", "gamut replay my.trace -s all --shard 1/2 -o half1.json",
+     "half of the list, on one machine of two"},
+    {"replay", "gamut replay my.trace -s all --shard 2/2 -o half2.json", "the other half"},
+    {"join", "gamut join half*.json -o whole.json", "both halves in one file"},
+
     {"plan", "gamut plan stencil", "a program with its memory written out"},
     {"plan", "gamut plan srad -m all rows=502 cols=458 steps=100",
      "what each merge set does to its memory"},

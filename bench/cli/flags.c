@@ -152,6 +152,9 @@ static int read_words(struct command_line *line, int argc, char **argv, struct e
             return error_set(error, ERR_USAGE, "%s: '%s' is one argument too many", command->name,
                              word);
         } else {
+            line->positional =
+                arena_grow(&line->arena, line->positional, (unsigned)line->positional_count,
+                           &line->positional_capacity, sizeof *line->positional);
             line->positional[line->positional_count++] = word;
         }
     }

@@ -57,6 +57,7 @@ struct flag_value {
 };
 
 enum { FLAGS_MAX = 32, POSITIONALS_MAX = 1024 };
+#define POSITIONALS_ANY SIZE_MAX
 
 struct command;
 
@@ -64,7 +65,8 @@ struct command_line {
     const struct command *command;
     struct flag_value flag[FLAGS_MAX]; /* in the order of the command's table */
     size_t positional_count;
-    const char *positional[POSITIONALS_MAX];
+    unsigned positional_capacity;
+    const char **positional; /* the arena owns the list */
     char **program; /* the words of another program's command line, or NULL; argv ends them */
     int argc;       /* the arguments of the whole process */
     char **argv;

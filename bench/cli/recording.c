@@ -3,11 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alloc/registry.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/tree.h"
 #include "device/nvml.h"
+#include "run/replay/cases.h"
+#include "run/replay/replay.h"
 #include "run/rounds/devices.h"
 #include "run/select/select.h"
 
@@ -56,13 +60,21 @@ void record_devices(struct result *result, const struct found_device *devices, s
     free(gpus);
 }
 
-/* The value of a flag that the command has. */
+static bool has_flag(const struct command_line *line, const char *name)
+{
+    const struct flag *flag = line->command->flags;
+    while (flag->name && strcmp(flag->name, name) != 0)
+        flag++;
+    return flag->name;
+}
+
+/* The value of a flag; that of one that was not given where the command does not have it. */
 static struct flag_value value_of(const struct command_line *line, const char *name)
 {
     const struct flag *flag = line->command->flags;
-    while (strcmp(flag->name, name) != 0)
+    while (flag->name && strcmp(flag->name, name) != 0)
         flag++;
-    return line->flag[flag - line->command->flags];
+    return flag->name ? line->flag[flag - line->command->flags] : (struct flag_value){0};
 }
 
 static int check_file(const struct command_line *line, struct error *error)
@@ -70,6 +82,8 @@ static int check_file(const struct command_line *line, struct error *error)
     const char *out = value_of(line, "out").text;
     if (out && value_of(line, "no-save").number)
         return error_set(error, ERR_USAGE, "--out and --no-save exclude each other");
+    if (value_of(line, "shard").text)
+        return 0;
     return out ? result_file_check(out, value_of(line, "force").number, error) : 0;
 }
 
@@ -99,17 +113,74 @@ static int recording_begin(struct recording *recording, const struct command_lin
     return code;
 }
 
-static int create_file(struct recording *recording, const struct command_line *line,
-                       struct error *error)
+static int create_file(struct result *result, struct result_file *file,
+                       const struct command_line *line, struct error *error)
 {
     const char *out = value_of(line, "out").text;
     if (out)
-        return result_file_create(&recording->file, &recording->result, out,
-                                  value_of(line, "force").number, error);
-    if (!value_of(line, "no-save").number)
-        return result_file_create_in(&recording->file, &recording->result,
-                                     value_of(line, "results").text, error);
+        return result_file_create(file, result, out, value_of(line, "force").number, error);
+    if (has_flag(line, "results") && !value_of(line, "no-save").number)
+        return result_file_create_in(file, result, value_of(line, "results").text, error);
     return 0;
+}
+
+/* ---- work that is divided -------------------------------------------------------------------- */
+
+static void leave_done(const struct result *result, struct work *work)
+{
+    json_t *done = shard_done(result->root);
+    for (size_t i = 0; i < work->count; i++)
+        if (work->own[i] && json_object_get(done, work->items[i].id)) {
+            work->own[i] = false;
+            work->done_count++;
+        }
+    json_decref(done);
+}
+
+static int begin_shard(struct shard shard, struct result *result, struct result_file *file,
+                       const struct command_line *line, struct work *work, struct error *error)
+{
+    const char *out = value_of(line, "out").text;
+    size_t own = 0;
+    if (!out)
+        return error_set(error, ERR_USAGE,
+                         "--shard needs --out FILE: gamut join reads the files of all shards");
+    shard_split(shard, work->items, work->count, work->own);
+    for (size_t i = 0; i < work->count; i++)
+        own += work->own[i];
+    fprintf(stderr, "gamut: shard %u/%u has %zu of %zu items\n", shard.number, shard.of, own,
+            work->count);
+    tree_put(json_object_get(result->root, "run"), "shard",
+             shard_to_json(shard, work->items, work->count, work->own));
+    if (value_of(line, "force").number || access(out, F_OK) != 0)
+        return create_file(result, file, line, error);
+    TRY(result_file_resume(file, result, out, &work->first_round, error));
+    leave_done(result, work);
+    if (work->done_count)
+        fprintf(stderr, "gamut: %s has %zu of them from an earlier try\n", out, work->done_count);
+    return 0;
+}
+
+int begin_work(struct result *result, struct result_file *file, const struct command_line *line,
+               struct work *work, struct error *error)
+{
+    struct shard shard;
+    const char *text = value_of(line, "shard").text;
+    work->own = must_alloc(work->count + 1);
+    if (text) {
+        TRY(shard_parse(text, &shard, error));
+        return begin_shard(shard, result, file, line, work, error);
+    }
+    memset(work->own, true, work->count);
+    return create_file(result, file, line, error);
+}
+
+int recording_start(struct recording *recording, const struct command_line *line, struct work *work,
+                    struct error *error)
+{
+    recording->saved_ns = clock_ns();
+    return work ? begin_work(&recording->result, &recording->file, line, work, error)
+                : create_file(&recording->result, &recording->file, line, error);
 }
 
 int recorded_atlas(const char *path, struct atlas *atlas, struct error *error)
@@ -146,16 +217,26 @@ int recording_open(struct recording *recording, const struct command_line *line,
     if (code)
         return code;
     record_devices(&recording->result, recording->devices, recording->device_count);
-    return create_file(recording, line, error);
+    return 0;
 }
 
-int recording_open_for(struct recording *recording, const struct command_line *line,
-                       const struct record_device *device, struct error *error)
+int recording_open_dry(struct recording *recording, const struct command_line *line,
+                       uint64_t capacity_bytes, const struct atlas *atlas, struct error *error)
 {
+    const struct dry_device dry = replay_device(capacity_bytes, atlas);
+    struct record_device device = {.kind = "other",
+                                   .used = true,
+                                   .memory_bytes = capacity_bytes,
+                                   .alignment_bytes = dry.alignment,
+                                   .can_split = dry.can_split};
+    snprintf(device.id, sizeof device.id, "%s", REPLAY_DEVICE);
+    snprintf(device.api, sizeof device.api, "%s", REPLAY_DEVICE);
+    snprintf(device.name, sizeof device.name, "%s",
+             atlas ? atlas->name : "no device: calls are counted");
     TRY(check_file(line, error));
     TRY(recording_begin(recording, line, false, error));
-    result_set_devices(&recording->result, device, 1);
-    return create_file(recording, line, error);
+    result_set_devices(&recording->result, &device, 1);
+    return 0;
 }
 
 json_t *origins_of(const struct allocator_ops *strategy)
@@ -215,13 +296,29 @@ int report_cases(const json_t *root, const struct result_file *file, bool saved,
         failed += s > CASE_skipped ? counts[s] : 0;
     }
     const bool wrote = file->path.length && saved;
+    const bool is_empty_shard = json_object_get(json_object_get(root, "run"), "shard") &&
+                                json_array_size(json_object_get(root, "cases")) == 0;
     fprintf(stderr, "%s%s%s\n", interrupted ? ", interrupted" : "", wrote ? "; wrote " : "",
             wrote ? file->path.data : "");
     if (!saved || file->has_moved)
         return EXIT_INPUT;
     if (interrupted)
         return EXIT_INTERRUPTED;
-    return failed ? EXIT_CASE_FAILED : counts[CASE_ok] ? EXIT_OK : EXIT_NOTHING_RAN;
+    return failed                              ? EXIT_CASE_FAILED
+           : counts[CASE_ok] || is_empty_shard ? EXIT_OK
+                                               : EXIT_NOTHING_RAN;
+}
+
+void recording_save_now_and_then(struct recording *recording)
+{
+    enum { WORK_PER_SAVING = 20 };
+    static const uint64_t least_ns = 1000000000;
+    const uint64_t now_ns = clock_ns(), since_ns = now_ns - recording->saved_ns;
+    if (since_ns < least_ns || since_ns < WORK_PER_SAVING * recording->saving_ns)
+        return;
+    recording_save(recording, NULL);
+    recording->saved_ns = clock_ns();
+    recording->saving_ns = recording->saved_ns - now_ns;
 }
 
 int recording_save(struct recording *recording, struct error *error)

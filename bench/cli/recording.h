@@ -10,6 +10,7 @@
 #include "record/facts/atlas.h"
 #include "record/result/result.h"
 #include "record/result/result_file.h"
+#include "record/result/shard.h"
 #include "run/rounds/devices.h"
 
 /* The flags of a command as they took effect, as a JSON object, so that a file says how to make it
@@ -36,23 +37,54 @@ int recorded_atlas(const char *path, struct atlas *atlas, struct error *error);
  * in which file, and returns the exit code. */
 int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted);
 
+/* The flag of commands that divide their work. */
+#define FLAG_SHARD                                                                                 \
+    {                                                                                              \
+        "shard", 0, FLAG_TEXT, "K/N", NULL, NULL, 0, 0,                                            \
+            "do only the K-th of N parts of the list, and go on with --out where an earlier try "  \
+            "left it"                                                                              \
+    }
+
+/* What a command is to do: all of its items, or those of its shard that are not done yet. */
+struct work {
+    struct shard_item *items; /* `count` of them; owned by the caller */
+    size_t count;
+    bool *own;            /* for each item: whether it is to be done */
+    size_t done_count;    /* items that an earlier try has done */
+    unsigned first_round; /* the number of the first round to be made */
+};
+
+/* Fills in work->own, which the caller frees, and begins the result's file: a new one, or the one that
+ * an earlier try of the same shard has left, which replaces *result. ERR_USAGE: --shard is no shard, is
+ * given without --out, or the file is no earlier try of it; ERR_IO. */
+int begin_work(struct result *result, struct result_file *file, const struct command_line *line,
+               struct work *work, struct error *error);
+
 /* A result file that a command makes, and the devices that were found. */
 struct recording {
     struct result result;
     struct result_file file;
+    uint64_t saved_ns, saving_ns; /* when it was saved last, and how long that took */
     struct found_device *devices; /* selected ones first */
     size_t device_count;
 };
 
-/* Begins a command that measures devices one by one: finds them, and writes a result without
- * measurements. The command must have the flags device, seed, out, force, results and no-save; it may
- * have rounds. ERR_USAGE where flags contradict each other, a device is a group or no word for one, ERR_IO where the file
+/* Begins a command that measures devices one by one: finds them, and makes a result without
+ * measurements. recording_start is to follow. The command must have the flag device; it may have seed,
+ * rounds, out, force, results and no-save. ERR_USAGE where flags contradict each other, a device is a group or no word for one, ERR_IO where the file
  * exists, ERR_NOT_FOUND where there is no such device. */
 int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error);
-/* The same for a command that needs no device of this machine: the result has `device` alone. */
-int recording_open_for(struct recording *recording, const struct command_line *line,
-                       const struct record_device *device, struct error *error);
+/* The same for replays without a device: the result has a dry device of this capacity (0: no limit), with
+ * the prices of `atlas` (or NULL). */
+int recording_open_dry(struct recording *recording, const struct command_line *line,
+                       uint64_t capacity_bytes, const struct atlas *atlas, struct error *error);
+/* begin_work for a recording. `work` may be NULL: there is no list that could be divided. */
+int recording_start(struct recording *recording, const struct command_line *line, struct work *work,
+                    struct error *error);
+/* Writes the file if the last time is long ago, compared with the time that writing takes: after a
+ * kill most of the work is in the file. What fails is left to the next save. */
+void recording_save_now_and_then(struct recording *recording);
 /* Writes the file as it is so far, with save_or_move; nothing if there is none. ERR_IO. */
 int recording_save(struct recording *recording, struct error *error);
 /* Writes into the file how the run ended. ERR_IO. */

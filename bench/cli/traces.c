@@ -173,6 +173,20 @@ int trace_strategies_of(const struct trace_strategies *s, struct traces *traces,
     return 0;
 }
 
+int trace_events(const char *path, uint64_t *events, struct error *error)
+{
+    enum { BYTES_PER_EVENT = 4 }; /* of packed traces, about */
+    struct trace_reader *reader;
+    struct trace_totals totals;
+    struct stat status;
+    TRY(trace_open(path, &reader, error));
+    *events = trace_read_totals(reader, &totals) ? totals.events
+              : stat(path, &status) == 0         ? (uint64_t)status.st_size / BYTES_PER_EVENT
+                                                 : 1;
+    trace_close(reader);
+    return 0;
+}
+
 void traces_say_unseen(const struct trace_info *info)
 {
     const char *what;

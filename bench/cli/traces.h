@@ -37,6 +37,10 @@ int trace_strategies_named(const char *list, struct trace_strategies *strategies
 int trace_strategies_of(const struct trace_strategies *strategies, struct traces *traces,
                         size_t trace, struct names *of_trace, struct error *error);
 
+/* How many events a trace has, by the sums at its end; by its size where it was cut off. ERR_IO,
+ * ERR_PARSE. */
+int trace_events(const char *path, uint64_t *events, struct error *error);
+
 /* Prints on stderr what happened and is not in a trace. */
 void traces_say_unseen(const struct trace_info *info);
 void traces_free(struct traces *traces);

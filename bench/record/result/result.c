@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/gzip_file.h"
 #include "base/random.h"
@@ -180,20 +181,49 @@ static json_t *new_case(const struct case_key *key)
 
 static json_t *find_or_add_case(json_t *cases, const struct case_key *key)
 {
-    size_t position = 0, count = json_array_size(cases);
-    for (; position < count; position++) {
+    size_t from = 0, to = json_array_size(cases);
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
         struct case_key other;
-        json_t *one_case = json_array_get(cases, position);
+        json_t *one_case = json_array_get(cases, middle);
         int order = -1;
         if (case_key_from_json(json_object_get(one_case, "key"), &other, NULL) == 0)
             order = compare_keys(key, &other);
         if (order == 0)
             return one_case;
         if (order < 0)
-            break;
+            to = middle;
+        else
+            from = middle + 1;
     }
-    tree_insert(cases, position, new_case(key));
-    return json_array_get(cases, position);
+    tree_insert(cases, from, new_case(key));
+    return json_array_get(cases, from);
+}
+
+struct keyed {
+    struct case_key key;
+    json_t *one_case;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    return compare_keys(&((const struct keyed *)a)->key, &((const struct keyed *)b)->key);
+}
+
+void result_sort_cases(json_t *root)
+{
+    json_t *cases = json_object_get(root, "cases"), *sorted = tree_array();
+    const size_t count = json_array_size(cases);
+    struct keyed *all = must_alloc((count + 1) * sizeof *all);
+    for (size_t i = 0; i < count; i++) {
+        all[i].one_case = json_array_get(cases, i);
+        case_key_from_json(json_object_get(all[i].one_case, "key"), &all[i].key, NULL);
+    }
+    qsort(all, count, sizeof *all, by_key);
+    for (size_t i = 0; i < count; i++)
+        tree_append(sorted, json_incref(all[i].one_case));
+    tree_put(root, "cases", sorted);
+    free(all);
 }
 
 /* The counters of the first good round stand for all; one that differs later is named, and goes
@@ -301,27 +331,39 @@ void result_path(const json_t *root, const char *folder, struct text *path)
 
 /* ---- more rounds ----------------------------------------------------------------------------- */
 
-/* ERR_USAGE if the result is of a build that differs in one of these facts. */
-static int check_same_tool(const json_t *root, struct error *error)
+int result_check_tool(const json_t *theirs, const json_t *ours, struct error *error)
 {
     static const char *const facts[] = {"version", "git_rev", "git_dirty",
                                         "build",   "cflags",  "compiler"};
-    const json_t *theirs = json_object_get(json_object_get(root, "context"), "tool");
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        const json_t *was = json_object_get(theirs, facts[i]);
+        const json_t *is = json_object_get(ours, facts[i]);
+        if (json_equal(was, is))
+            continue;
+        char *was_text = json_dumps(was, JSON_ENCODE_ANY),
+             *is_text = json_dumps(is, JSON_ENCODE_ANY);
+        error_set(error, ERR_USAGE, "it is of another build (%s %s, this one has %s)", facts[i],
+                  was_text ? was_text : "unknown", is_text ? is_text : "unknown");
+        free(was_text);
+        free(is_text);
+        return ERR_USAGE;
+    }
+    return 0;
+}
+
+/* ERR_USAGE if the result is of another build than this. */
+static int check_same_tool(const json_t *root, struct error *error)
+{
     json_t *ours = context_tool();
-    int code = 0;
-    for (size_t i = 0; !code && i < sizeof facts / sizeof *facts; i++)
-        if (!json_equal(json_object_get(theirs, facts[i]), json_object_get(ours, facts[i]))) {
-            char *was = json_dumps(json_object_get(theirs, facts[i]), JSON_ENCODE_ANY);
-            char *is = json_dumps(json_object_get(ours, facts[i]), JSON_ENCODE_ANY);
-            code = error_set(error, ERR_USAGE,
-                             "it is of another build (%s %s, this one has %s): all rounds of a "
-                             "result are of one build; --like makes a new result",
-                             facts[i], was ? was : "unknown", is ? is : "unknown");
-            free(was);
-            free(is);
-        }
+    struct error why = {0};
+    int code =
+        result_check_tool(json_object_get(json_object_get(root, "context"), "tool"), ours, &why);
     json_decref(ours);
-    return code;
+    return code
+               ? error_set(error, code,
+                           "%s: all rounds of a result are of one build; --like makes a new result",
+                           why.text)
+               : 0;
 }
 
 unsigned result_rounds(const json_t *root)
@@ -334,6 +376,27 @@ unsigned result_rounds(const json_t *root)
             count = next > count ? next : count;
         }
     return count;
+}
+
+unsigned result_drop_unfinished(json_t *root)
+{
+    json_t *sessions = json_object_get(json_object_get(root, "run"), "sessions"), *session;
+    json_t *cases = json_object_get(root, "cases");
+    unsigned done = 0;
+    size_t i;
+    json_array_foreach(sessions, i, session)
+    {
+        done += (unsigned)tree_get_number(session, "rounds");
+    }
+    for (size_t c = json_array_size(cases); c-- > 0;) {
+        json_t *rounds = json_object_get(json_array_get(cases, c), "rounds");
+        for (size_t r = json_array_size(rounds); r-- > 0;)
+            if (tree_get_number(json_array_get(rounds, r), "round") >= done)
+                json_array_remove(rounds, r);
+        if (json_array_size(rounds) == 0)
+            json_array_remove(cases, c);
+    }
+    return done;
 }
 
 json_t *result_without_rounds(json_t *root)

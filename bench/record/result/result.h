@@ -20,7 +20,7 @@
 #include "record/statistics/statistics.h"
 
 #define RESULT_SCHEMA_NAME    "gamut.result"
-#define RESULT_SCHEMA_VERSION "1.8.0"
+#define RESULT_SCHEMA_VERSION "1.9.0"
 
 /* How a run ended. A result is "partial" until result_finish is called. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
@@ -56,6 +56,13 @@ int result_rejoin(struct result *result, json_t *root, struct error *error);
 /* A copy with every case's status and counters, but without rounds, statistics and `memory`. The
  * caller owns it. */
 json_t *result_without_rounds(json_t *root);
+/* ERR_USAGE where two builds (context.tool) differ says in what: "it" is theirs, "this one" ours. */
+int result_check_tool(const json_t *theirs, const json_t *ours, struct error *error);
+/* Removes the rounds that no session has counted as done (result_set_session), and cases without any
+ * other: those of a round that was interrupted. Returns the number of the next round. */
+unsigned result_drop_unfinished(json_t *root);
+/* Puts the cases in the order of their keys, in which result_add_round keeps them. */
+void result_sort_cases(json_t *root);
 /* One more than the highest round number of any case. */
 unsigned result_rounds(const json_t *root);
 /* Records how many rounds of the newest session are done. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/tree.h"
+#include "record/result/shard.h"
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
@@ -198,6 +199,73 @@ static int save_joined(const char *path, struct result *result, struct error *er
         code = result_write(result, path, error);
     close(fd);
     return code;
+}
+
+/* ---- a shard that was interrupted ------------------------------------------------------------ */
+
+static int check_shard(const char *path, const json_t *root, const json_t *ours,
+                       struct error *error)
+{
+    const json_t *a = json_object_get(json_object_get(root, "run"), "shard");
+    const json_t *b = json_object_get(json_object_get(ours, "run"), "shard");
+    int code = a ? shard_check_alike(root, ours, error)
+                 : error_set(error, ERR_USAGE, "it was made without --shard");
+    if (!code && !json_equal(a, b))
+        code = error_set(error, ERR_USAGE, "it is shard %.0f, this one is shard %.0f",
+                         tree_get_number(a, "number"), tree_get_number(b, "number"));
+    if (code) {
+        error_prefix(error, "%s cannot be gone on with: ", path);
+        error_suffix(error, ": use another name, or --force to replace it");
+    }
+    return code;
+}
+
+/* Takes the reference to `root`. */
+static int go_on(struct result *result, json_t *root, unsigned *first_round, struct error *error)
+{
+    json_t *run = json_object_get(root, "run");
+    const unsigned planned = (unsigned)tree_get_number(run, "rounds");
+    struct text machine = {0};
+    shard_machine(root, &machine);
+    *first_round = machine.length ? result_drop_unfinished(root) : 0;
+    text_free(&machine);
+    result_free(result);
+    const unsigned done = result_rounds(root);
+    TRY(result_continue(result, root, planned > done ? planned - done : 0, error));
+    json_decref(result->unsaved); /* no other process adds to the file */
+    result->unsaved = NULL;
+    return 0;
+}
+
+int result_file_resume(struct result_file *file, struct result *result, const char *path,
+                       unsigned *first_round, struct error *error)
+{
+    struct text here = {0}, there = {0};
+    json_t *root = NULL;
+    int fd;
+    *first_round = 0;
+    TRY(lock_file(path, false, &fd, error));
+    int code = result_load(path, &root, error);
+    if (!code)
+        code = check_shard(path, root, result->root, error);
+    shard_machine(result->root, &here);
+    shard_machine(root, &there);
+    const bool is_same = strcmp(here.length ? here.data : "", there.length ? there.data : "") == 0;
+    text_free(&here);
+    text_free(&there);
+    if (!code && is_same) {
+        code = go_on(result, json_incref(root), first_round, error);
+        file->held = fd;
+        file->is_held = true;
+        text_add(&file->path, "%s", path);
+    } else {
+        close(fd);
+    }
+    json_decref(root);
+    if (code || is_same)
+        return code;
+    fprintf(stderr, "gamut: %s is of another machine: its rounds are dropped\n", path);
+    return result_file_create(file, result, path, true, error);
 }
 
 /* ---- saving ---------------------------------------------------------------------------------- */

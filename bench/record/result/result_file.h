@@ -37,6 +37,14 @@ int result_file_create(struct result_file *file, struct result *result, const ch
 int result_file_create_in(struct result_file *file, struct result *result, const char *folder,
                           struct error *error);
 
+/* Goes on with the file that an earlier try of a shard has left: locks it, and adds a session to
+ * what it has. *result, which has run.shard and its devices, is replaced by the file's; it stays as it is
+ * where the file is of another machine, whose rounds are dropped, which stderr says. A round that was interrupted is dropped. *first_round:
+ * the next. ERR_USAGE where the file is of another shard, list, build or other options; ERR_IO also
+ * while another process writes it. */
+int result_file_resume(struct result_file *file, struct result *result, const char *path,
+                       unsigned *first_round, struct error *error);
+
 /* Loads the file, adds a session to it (result_continue) and writes it, all under its lock. ERR_USAGE
  * if the file is not that of the run `like`; errors of result_load and result_continue. */
 int result_file_continue(struct result_file *file, struct result *result, const char *path,

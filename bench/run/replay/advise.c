@@ -299,6 +299,8 @@ static void add_all_descents(struct search *s)
     const struct application *any = application_find("gamut", "");
     s->descents = must_alloc(s->out->advice_count * 2 * FAMILIES_MAX * sizeof *s->descents);
     for (size_t i = 0; i < s->out->advice_count; i++) {
+        if (!s->out->advices[i].is_wanted)
+            continue;
         add_descents(s, i, s->out->application, true);
         if (s->out->application != any)
             add_descents(s, i, any, false);
@@ -347,6 +349,10 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     const struct trace_info *info = trace_reader_info(reader);
     snprintf(trace->source, sizeof trace->source, "%s", info->source);
     snprintf(trace->current, sizeof trace->current, "%s", info->allocator);
+    if (!trace->is_needed) {
+        trace_close(reader);
+        return 0;
+    }
     int code = lifetimes_read(reader, &lifetimes, error);
     trace->lower_bound_bytes = lifetimes.peak_bytes;
     trace->request_count = lifetimes.request_count;
@@ -382,6 +388,8 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
 {
     struct search *s = context;
     struct advised_trace *trace = &s->out->traces[index];
+    if (!trace->is_needed)
+        return 0;
     TRY(look_up(s, trace->current, index, stop, &trace->now, error));
     trace->is_refused = !trace->now.ok && s->options->capacity_bytes;
     if (trace->is_refused)
@@ -423,7 +431,7 @@ static int fit_one(void *context, size_t index, const volatile sig_atomic_t *sto
                                   .step = note_step,
                                   .context = &fitting};
     struct trace_reader *reader;
-    if (index % 2 && advice->leave)
+    if (!advice->is_wanted || (index % 2 && advice->leave))
         return 0;
     if (index % 2) {
         setting_spec(&advice->best.setting, &spec);
@@ -453,7 +461,8 @@ static int run(struct search *s, size_t count,
     return parallel_run(&all, interrupted, error);
 }
 
-static void make_advices(struct advise *out)
+/* Which advice is wanted, and which traces it needs. */
+static void make_advices(struct advise *out, const bool *wanted)
 {
     out->advice_count = out->trace_count + (out->trace_count > 1);
     out->advices = must_alloc(out->advice_count * sizeof *out->advices);
@@ -462,6 +471,9 @@ static void make_advices(struct advise *out)
         const bool is_all = i == out->trace_count;
         advice->first = is_all ? 0 : i;
         advice->count = is_all ? out->trace_count : 1;
+        advice->is_wanted = !wanted || wanted[i];
+        for (size_t t = 0; advice->is_wanted && t < advice->count; t++)
+            out->traces[advice->first + t].is_needed = true;
         advice->best.on = measures(advice);
         advice->other.on = measures(advice);
     }
@@ -470,14 +482,15 @@ static void make_advices(struct advise *out)
 static int search_all(struct search *s, bool *interrupted, struct error *error)
 {
     struct advise *out = s->out;
+    make_advices(out, s->options->wanted);
     TRY(run(s, out->trace_count, read_trace, interrupted, error));
     TRY(find_application(s, error));
     TRY(run(s, out->trace_count, measure_now, interrupted, error));
-    make_advices(out);
     add_all_descents(s);
     TRY(run(s, s->descent_count, descend, interrupted, error));
     for (size_t i = 0; i < out->advice_count; i++)
-        choose(s, i);
+        if (out->advices[i].is_wanted)
+            choose(s, i);
     return run(s, 2 * out->trace_count, fit_one, interrupted, error);
 }
 

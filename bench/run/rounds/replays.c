@@ -50,8 +50,8 @@ static enum case_status case_ended(void *context, const struct items_state *stat
 {
     const struct session *s = context;
     struct case_round round;
-    items_case_round(&s->cases[index_at(state)].key, state->round, state->position, line, status,
-                     reason, &round);
+    items_case_round(&s->cases[index_at(state)].key, s->options->first_round + state->round,
+                     state->position, line, status, reason, &round);
     const json_t *notes = json_object_get(line, "notes");
     s->watcher->ended(s->watcher->context, state, index_at(state), &round,
                       json_string_value(notes));
@@ -62,8 +62,8 @@ static enum case_status case_ended(void *context, const struct items_state *stat
 
 static int round_ended(void *context, const struct items_state *state, struct error *error)
 {
-    (void)context, (void)state, (void)error;
-    return 0;
+    const struct session *s = context;
+    return s->watcher->round_ended(s->watcher->context, state, error);
 }
 
 int replays_run(const struct replay_case *cases, size_t count,
@@ -73,6 +73,7 @@ int replays_run(const struct replay_case *cases, size_t count,
     struct session s = {cases, options, watcher};
     const struct items_options items = {.count = count,
                                         .rounds = options->rounds,
+                                        .first_round = options->first_round,
                                         .timeout_ns = options->timeout_ns,
                                         .seed = options->seed};
     const struct items_hooks hooks = {.context = &s,

@@ -7,12 +7,13 @@
 
 struct replays_options {
     unsigned rounds;
-    uint64_t timeout_ns; /* limit for one case in one round */
-    uint64_t seed;       /* of the order of the cases */
+    unsigned first_round; /* its number: how many the result already has */
+    uint64_t timeout_ns;  /* limit for one case in one round */
+    uint64_t seed;        /* of the order of the cases */
     struct live_case_options live;
 };
 
-/* Called in the parent. Both hooks are required. */
+/* Called in the parent. All hooks are required. */
 struct replays_watcher {
     void *context;
     /* A case starts, or has run for another half second. */
@@ -20,6 +21,8 @@ struct replays_watcher {
     /* It has ended. `round` is borrowed. `notes`: lines, or NULL. */
     void (*ended)(void *context, const struct items_state *state, size_t index,
                   const struct case_round *round, const char *notes);
+    /* All cases of the round have ended. A negative code ends the run with that error. */
+    int (*round_ended)(void *context, const struct items_state *state, struct error *error);
 };
 
 /* Replays all cases on the devices of their keys; ends as items_run does. */

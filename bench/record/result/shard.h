@@ -1,0 +1,65 @@
+/* A shard: one of N parts of a list of work, which one process does, on any machine. A fleet does a
+ * list by doing all of its shards; join.h puts their files together.
+ *
+ * Every process splits the whole list by itself, so the split follows from the list alone: not from
+ * the order of its items, the machine, or a clock. Items of one unit stay together, because their
+ * times are compared with each other. Units are dealt to shards in the order of their cost, the
+ * largest first, each to the shard that has least so far (Graham, Bounds on Multiprocessing Timing
+ * Anomalies, 1969: the fullest shard has at most 4/3 of the least possible). */
+#ifndef GAMUT_RECORD_RESULT_SHARD_H
+#define GAMUT_RECORD_RESULT_SHARD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+enum { SHARDS_MAX = 100000 };
+
+struct shard {
+    unsigned number, of; /* from 1 to `of`; of 0: the whole list */
+};
+
+struct shard_item {
+    char id[13];      /* the id of a case, or shard_id of another item */
+    const char *unit; /* items with the same text stay together; borrowed */
+    uint64_t cost;    /* expected time, in any unit */
+};
+
+/* Reads "3/10". ERR_USAGE. */
+int shard_parse(const char *text, struct shard *shard, struct error *error);
+
+/* The id of an item that is no case: a hash of its description. */
+void shard_id(const char *description, char id[13]);
+
+/* Sets own[i] where the i-th item belongs to the shard. */
+void shard_split(struct shard shard, const struct shard_item *items, size_t count, bool *own);
+
+/* {"number", "of", "own": how many items the shard has, "items": how many the whole list has, "list": a
+ * digest of their ids}; the caller owns it. Lists of the same items in any order have the same digest. */
+json_t *shard_to_json(struct shard shard, const struct shard_item *items, size_t count,
+                      const bool *own);
+/* Adds an id to the digest of a list, which begins with 0. */
+uint64_t shard_list_add(uint64_t list, const char *id);
+
+/* The ids of the items that a result has finished, each with `true`: cases and experiments that
+ * have all planned rounds or failed, fits, and advice. The caller owns the object. */
+json_t *shard_done(const json_t *root);
+
+/* Checks that two results are of one list, split into as many shards, of one build and with the same
+ * options. ERR_USAGE says what `theirs` has ("it") that `ours` ("this one") has not. */
+int shard_check_alike(const json_t *theirs, const json_t *ours, struct error *error);
+
+/* Adds a text that is the same for results of the same machine: its id, and the devices that were
+ * used with their drivers. Nothing for results that are the same on every machine: replays without
+ * a device and without --own-time, fits and advice. */
+void shard_machine(const json_t *root, struct text *machine);
+
+/* Whether an option of a run (run.options) changes nothing about what is measured: it says where
+ * results go, how they look, or how many processors work at once. */
+bool shard_option_is_free(const char *name);
+
+#endif
