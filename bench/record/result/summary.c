@@ -201,10 +201,11 @@ static void put_over_best(struct row *row, const struct row *rows, size_t count)
 {
     static const char name[] = "peak_requested_bytes";
     for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].key.merge, "best") != 0 ||
+            strcmp(rows[i].key.release, "last-use") != 0 || !same_work(&row->key, &rows[i].key))
+            continue;
         const double best = case_peak(rows[i].json, name);
-        if (strcmp(rows[i].key.merge, "best") == 0 &&
-            strcmp(rows[i].key.release, "last-use") == 0 && same_work(&row->key, &rows[i].key) &&
-            best > 0) {
+        if (best > 0) {
             tree_put(row->json, "peak_over_best", tree_number(case_peak(row->json, name) / best));
             return;
         }
