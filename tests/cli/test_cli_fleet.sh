@@ -96,21 +96,26 @@ awk 'BEGIN {
 }' >long.csv
 expect 0 'wrote\|long.trace' trace import long.csv -o long.trace
 set -- long.trace -j 1 --check --timeline off -s 'pool:leading_bits=0|1|2|3|4|5,tagged:policy=v*,raw,caching,tlsf'
-"$gamut" replay "$@" --shard 1/1 -o k.json >out 2>err &
-pid=$!
-tries=0
-until grep -q '"status":"ok"' k.json 2>/dev/null || [ $tries -eq 600 ]; do
-    tries=$((tries + 1))
-    sleep 0.05
-done
-kill -KILL $pid 2>/dev/null || fail "the replay ended before it was killed"
-wait $pid 2>/dev/null
-kept=$(grep -c '"status":"ok"' k.json)
-expect 3 "shard 1 is not finished: k.json has $kept of [0-9]* items: .*replay long.trace" join k.json -o k-all.json
-expect 0 "k.json has $kept of them from an earlier try" replay "$@" --shard 1/1 -o k.json
-expect 0 'k-all.json: 1 shard' join k.json -o k-all.json
 expect 0 'wrote k-one.json' replay "$@" -o k-one.json
-same_cases k-one.json k-all.json
+# A replay that SIGTERM stopped in its middle is not in the file either.
+for signal in KILL TERM; do
+    rm -f k.json
+    "$gamut" replay "$@" --shard 1/1 -o k.json >out 2>err &
+    pid=$!
+    tries=0
+    until grep -q '"status":"ok"' k.json 2>/dev/null || [ $tries -eq 600 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+    kill -$signal $pid 2>/dev/null || fail "the replay ended before it was killed"
+    wait $pid 2>/dev/null
+    kept=$(grep -c '"status":"ok"' k.json)
+    expect 3 "shard 1 is not finished: k.json has $kept of [0-9]* items: .*replay long.trace" join k.json -o k-all.json
+    expect 0 "k.json has $kept of them from an earlier try" replay "$@" --shard 1/1 -o k.json
+    expect 0 'k-all.json: 1 shard' join k.json -o k-all.json --force
+    same_cases k-one.json k-all.json
+    rm -f k-all.json
+done
 
 # ---- runs in rounds ----
 run_shard() { k=$1; shift; expect 0 "shard $k/2 has" run -w 'stencil*,lud' -s raw,pool -d smoke -D host --rounds 3 \

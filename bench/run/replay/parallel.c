@@ -26,7 +26,7 @@ static void *work(void *context)
 {
     struct crew *c = context;
     pthread_mutex_lock(&c->lock);
-    while (c->next < c->all->count && !c->code) {
+    while (c->next < c->all->count && !c->code && !stop) {
         const size_t index = c->next++;
         struct error error = {0};
         pthread_mutex_unlock(&c->lock);
@@ -34,7 +34,7 @@ static void *work(void *context)
         pthread_mutex_lock(&c->lock);
         if (code && !c->code)
             c->code = error_set(c->error, code, "%s", error.text);
-        else if (!code && c->all->done)
+        else if (!code && !stop && c->all->done)
             c->all->done(c->all->context, index);
     }
     pthread_mutex_unlock(&c->lock);
