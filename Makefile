@@ -130,7 +130,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup setup-apps test test-apps tests check bench bench-self smoke regress plots fuzz sanitize thread dist test-release install uninstall clean help
+.PHONY: FORCE all setup setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist test-release install uninstall clean help
 all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -249,6 +249,9 @@ $(BUILD)/tests/device/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--
 setup-apps: ## install the applications that test-apps records, from PyPI into build/apps
 	@BUILD=$(BUILD) scripts/setup_apps
 
+setup-fleet: ## install Slurm and munge for test-fleet (Debian, Ubuntu)
+	@scripts/setup slurmctld slurmd slurm-client munge
+
 setup: ## install what is missing (Debian, Ubuntu); without root, print the command
 	@scripts/setup
 
@@ -286,6 +289,9 @@ tests: $(TESTS) $(TEST_APPS) ## build all tests
 
 test: all $(TESTS) $(TEST_APPS) ## run all tests
 	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(sort $(shell find tests -name 'test_*.sh'))
+
+test-fleet: all ## divide a list into SHARDS (1000) on a Slurm of its own, see setup-fleet
+	@BUILD=$(BUILD) tests/fleet/check_slurm.sh
 
 test-apps: all ## record and serve real applications, see setup-apps
 	@BUILD=$(BUILD) tests/capture/apps/check_apps.sh
