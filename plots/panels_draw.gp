@@ -1,12 +1,13 @@
 # Draws the variable chart for each panel p (panels.gp). Needs the variables heading, key, x_title and y_title. Titles of
-# axes stand at the first panel of a row and at the last of a column.
+# axes stand at the first panel of a row and at the last of a column, in text behind the heading.
 
+axes = !is_text ? "" : " (" . (x_title eq "" ? "" : "x: " . x_title . "; ") . "y: " . y_title . ")"
 do for [file in terminals] {
     load "open.gp"
     eval key
     set multiplot
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font bold . ",12"
+    set label 2 (heading . axes) at screen 0.5, screen 1 - 14.0 / height center font bold . ",12"
     do for [p = 1:panels] {
         set lmargin at screen left(p)
         set rmargin at screen right(p)

@@ -56,15 +56,18 @@ static json_t *quoted(const char *json)
 /* As gamut fit prints them; a strategy that could not be fitted has no capacity. */
 static json_t *fits(void)
 {
-    return quoted(
-        "[{'trace': 'a', 'strategy': 'caching', 'capacity_bytes': 1300, 'lower_bound_bytes': 900,"
-        "  'optimum_bytes': 1000, 'proven': true, 'reserved_bytes': 2600},"
-        " {'trace': 'a', 'strategy': 'vmm', 'capacity_bytes': 1050, 'lower_bound_bytes': 900,"
-        "  'optimum_bytes': 1000, 'proven': true, 'reserved_bytes': 1100},"
-        " {'trace': 'b', 'strategy': 'vmm', 'capacity_bytes': 70, 'lower_bound_bytes': 50,"
-        "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null},"
-        " {'trace': 'b', 'strategy': 'stream', 'capacity_bytes': null, 'lower_bound_bytes': 50,"
-        "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null}]");
+    return quoted("[{'id': 'fit1', 'trace': 'a', 'strategy': 'caching', 'capacity_bytes': 1300, "
+                  "'lower_bound_bytes': 900,"
+                  "  'optimum_bytes': 1000, 'proven': true, 'reserved_bytes': 2600},"
+                  " {'id': 'fit2', 'trace': 'a', 'strategy': 'vmm', 'capacity_bytes': 1050, "
+                  "'lower_bound_bytes': 900,"
+                  "  'optimum_bytes': 1000, 'proven': true, 'reserved_bytes': 1100},"
+                  " {'id': 'fit3', 'trace': 'b', 'strategy': 'vmm', 'capacity_bytes': 70, "
+                  "'lower_bound_bytes': 50,"
+                  "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null},"
+                  " {'id': 'fit4', 'trace': 'b', 'strategy': 'stream', 'capacity_bytes': null, "
+                  "'lower_bound_bytes': 50,"
+                  "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null}]");
 }
 
 /* As gamut history prints it: a step, an outlier and a failure. */
