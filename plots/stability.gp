@@ -37,6 +37,8 @@ do for [file in terminals] {
     set xrange [0 : rounds]
     set yrange [1.1 * percent(bottom) : 1.1 * percent(top)]
     set format y "%+.3g %%"
+    set format x "%g"
+    set ytics nomirror out font ",10"
     if (rounds > 500) { set xtics autofreq } else { set xtics 0, (rounds > 200 ? 50 : rounds > 60 ? 10 : rounds > 20 ? 5 : 1) }
     set xlabel "round, in the order of measurement" font ",10" offset 0, 0.3
     set title sprintf("%.0f times: half within ±%.2g %%", times, percent(half)) . (is_text ? "" : " of the median of their case") . sprintf(", nine tenths within ±%.2g %%", percent(nine_tenths)) font (is_text ? "" : bold . ",11") offset 0, -0.5
