@@ -74,7 +74,8 @@ struct dry {
     uint64_t *freed_bytes; /* sizes of memories given back in this run and not given out again */
     unsigned spare;        /* handle of a memory that is not live; 0: none */
 
-    struct dry_pool pool;
+    unsigned pool_count, pool_capacity;
+    struct dry_pool **pools; /* by handle, from 1 on */
     struct dry_chunks pages; /* the driver cuts small memories from these */
 
     double host_ns, device_ns;    /* the two clocks */
@@ -487,9 +488,9 @@ static const uint64_t chunk_bytes = UINT64_C(32) << 20;
 /* Gives back spare chunks during a wait, and returns how much longer the wait takes. In the atlas
  * that is the difference between two waits after a free: with a pool that keeps nothing, and with
  * one that keeps everything. */
-static double give_back(struct dry *d, uint64_t keep_bytes)
+static double give_back(struct dry *d, struct dry_pool *p, uint64_t keep_bytes)
 {
-    uint64_t bytes = chunks_give_back(&d->pool.chunks, keep_bytes);
+    uint64_t bytes = chunks_give_back(&p->chunks, keep_bytes);
     return bytes == 0 ? 0
                       : more_than(dry_cost(d, releasing_method, "free_sync", bytes),
                                   dry_cost(d, keeping_method, "free_sync", bytes));
@@ -497,7 +498,16 @@ static double give_back(struct dry *d, uint64_t keep_bytes)
 
 static double dry_pool_waited(struct dry *d)
 {
-    return d->pool.is_open ? give_back(d, d->pool.threshold_bytes) : 0;
+    double ns = 0;
+    for (unsigned i = 0; i < d->pool_count; i++)
+        if (d->pools[i]->is_open)
+            ns += give_back(d, d->pools[i], d->pools[i]->threshold_bytes);
+    return ns;
+}
+
+static struct dry_pool *pool_of(const struct dry *d, uint64_t pool)
+{
+    return d->pools[pool - 1];
 }
 
 /* The bytes of a new chunk for a block of `needed` bytes; 0: the pool's capacity has no room. */
@@ -516,18 +526,21 @@ static int pool_open(void *context, const struct driver_pool_options *options, u
 {
     struct dry *d = context;
     (void)error;
-    d->pool = (struct dry_pool){.is_open = true,
-                                .threshold_bytes = options->release_threshold_bytes,
-                                .capacity_bytes = most_bytes};
-    *pool = 1;
+    struct dry_pool *p = must_alloc(sizeof *p);
+    *p = (struct dry_pool){.is_open = true,
+                           .threshold_bytes = options->release_threshold_bytes,
+                           .capacity_bytes = most_bytes};
+    d->pools = must_grow(d->pools, d->pool_count, &d->pool_capacity, sizeof(struct dry_pool *));
+    d->pools[d->pool_count++] = p;
+    *pool = d->pool_count;
     return 0;
 }
 
 /* All pieces are free at this point, or are never used again. */
 static int pool_close(void *context, uint64_t pool, struct error *error)
 {
-    struct dry_pool *p = &((struct dry *)context)->pool;
-    (void)pool, (void)error;
+    struct dry_pool *p = pool_of(context, pool);
+    (void)error;
     chunks_close(&p->chunks);
     p->is_open = false;
     return 0;
@@ -540,8 +553,8 @@ static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t byt
                       uint64_t *handle, struct error *error)
 {
     struct dry *d = context;
-    struct dry_pool *p = &d->pool;
-    (void)pool, (void)queue;
+    struct dry_pool *p = pool_of(d, pool);
+    (void)queue;
     struct fit_node *piece = chunks_take(&p->chunks, bytes);
     bool is_spare = piece != NULL;
     if (!is_spare) {
@@ -578,8 +591,8 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
 static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
 {
     struct dry *d = context;
-    (void)pool, (void)error;
-    double ns = give_back(d, keep_bytes);
+    (void)error;
+    double ns = give_back(d, pool_of(d, pool), keep_bytes);
     d->host_ns += ns;
     d->driver_ns += ns;
     return 0;
@@ -588,18 +601,18 @@ static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct e
 static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
                          struct error *error)
 {
-    const struct dry *d = context;
-    (void)pool, (void)error;
-    *bytes = d->pool.chunks.reserved_bytes;
-    *peak_bytes = d->pool.peak_bytes;
+    const struct dry_pool *p = pool_of(context, pool);
+    (void)error;
+    *bytes = p->chunks.reserved_bytes;
+    *peak_bytes = p->peak_bytes;
     return 0;
 }
 
 static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
 {
-    struct dry *d = context;
-    (void)pool, (void)error;
-    d->pool.peak_bytes = d->pool.chunks.reserved_bytes;
+    struct dry_pool *p = pool_of(context, pool);
+    (void)error;
+    p->peak_bytes = p->chunks.reserved_bytes;
     return 0;
 }
 
@@ -868,6 +881,9 @@ struct dry *dry_open(const struct dry_device *device)
 void dry_close(struct dry *d)
 {
     chunks_close(&d->pages);
+    for (unsigned i = 0; i < d->pool_count; i++)
+        free(d->pools[i]);
+    free(d->pools);
     addresses_free(&d->addresses);
     free(d->memories);
     free(d->freed_bytes);
