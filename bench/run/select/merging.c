@@ -12,7 +12,7 @@
 /* Dry runs use `raw`: every block is a memory of its own, so that no two of them overlap. Without a
  * device spaces make no difference, so one allocator serves all. */
 static int dry_run_on(struct executor *e, struct device *device, const struct arguments *scalars,
-                      struct dry_run *out, struct error *error)
+                      struct run_log *log, struct dry_run *out, struct error *error)
 {
     const struct allocator_ops *raw;
     struct option_values options;
@@ -26,6 +26,7 @@ static int dry_run_on(struct executor *e, struct device *device, const struct ar
     struct allocator *allocators[SPACES];
     for (int s = 0; s < SPACES; s++)
         allocators[s] = &allocator;
+    executor_record(e, log);
     code = executor_begin(e, allocators, scalars, false, error);
     struct allocator_counts before = allocator.counts;
     if (!code)
@@ -39,24 +40,39 @@ static int dry_run_on(struct executor *e, struct device *device, const struct ar
     };
     memcpy(out->copy, counts->copy, sizeof out->copy);
     executor_end(e);
+    executor_record(e, NULL);
     allocator_close(&allocator);
     return code;
 }
 
-int dry_run(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
-            struct dry_run *out, struct error *error)
+int dry_run_told(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
+                 struct run_log *log, struct dry_run *out, struct error *error)
 {
+    const struct run_log_listener *listener = log ? log->listener : NULL;
     struct device *device;
     struct executor *executor = NULL;
     int code = device_null.open("null", &device, error);
     if (code)
         return code;
     code = executor_open(fun, device, NULL, NULL, policy, NULL, &executor, error);
+    if (!code && log) {
+        run_log_open(log, 0, 0, executor_block_capacity(executor));
+        log->listener = listener;
+        run_log_restart(log, NULL);
+    }
     if (!code)
-        code = dry_run_on(executor, device, scalars, out, error);
+        code = dry_run_on(executor, device, scalars, log, out, error);
+    if (log)
+        run_log_close(log);
     executor_close(executor);
     device->ops->close(device);
     return code;
+}
+
+int dry_run(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
+            struct dry_run *out, struct error *error)
+{
+    return dry_run_told(fun, scalars, policy, NULL, out, error);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */

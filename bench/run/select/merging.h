@@ -5,6 +5,7 @@
 
 #include "merge/merge.h"
 #include "run/execute/execute.h"
+#include "run/execute/run_log.h"
 
 /* ---- a dry run: the executor on a device that does nothing ---- */
 
@@ -21,6 +22,11 @@ struct dry_run {
  * first other one that is missing. ERR_PROGRAM as in a real run. */
 int dry_run(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
             struct dry_run *out, struct error *error);
+
+/* The same, and log->listener hears the events. The log is {.listener} before and after; in between it has the
+ * names and the part of the run. NULL: as dry_run. */
+int dry_run_told(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
+                 struct run_log *log, struct dry_run *out, struct error *error);
 
 /* The copies of all kinds. */
 struct copy_counts dry_run_copies(const struct dry_run *run);
