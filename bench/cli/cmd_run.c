@@ -347,24 +347,6 @@ static int like_flags(const struct like *like, struct command_line *line, struct
     return 0;
 }
 
-/* Puts the program files that the run was given, and nothing else, into the selection. */
-static int like_files(const struct like *like, struct catalogue *catalogue,
-                      struct selection *selection, struct error *error)
-{
-    struct text files = {0};
-    const char *list = tree_get_text(options_of(like), "workload");
-    while (*list) {
-        const size_t length = strcspn(list, ",");
-        if (length > 4 && strncmp(list + length - 4, ".mem", 4) == 0)
-            text_add(&files, "%s%.*s", files.length ? "," : "", (int)length, list);
-        list += length + (list[length] == ',');
-    }
-    const struct select_request request = {.workloads = files.data};
-    int code = select_names(&request, catalogue, selection, error);
-    text_free(&files);
-    return code;
-}
-
 /* ---- devices -------------------------------------------------------------------------------- */
 
 static const char *device_of(const json_t *one_case)
@@ -630,7 +612,7 @@ static int select_from_flags(struct run *run, struct error *error)
                                            .smoke = run_flag_is_on(run->line, RUN_SMOKE)};
     int code = catalogue_open(&run->catalogue, error);
     if (!code && run->like.root)
-        code = like_files(&run->like, &run->catalogue, &run->selection, error);
+        code = earlier_programs(run->like.root, &run->catalogue, &run->selection, error);
     else if (!code && flag[RUN_SUITE].text)
         code = open_suite(run, error);
     else if (!code)

@@ -1,5 +1,5 @@
-/* What a run knows of its devices from result files of earlier runs: atlases, which predict its cases,
- * and the noise floor. */
+/* What a command knows from result files of earlier runs: atlases, which predict cases, the noise floor, and
+ * program files. */
 #ifndef GAMUT_CLI_EARLIER_H
 #define GAMUT_CLI_EARLIER_H
 
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "record/result/result.h"
 #include "run/rounds/devices.h"
+#include "run/select/select.h"
 
 /* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of the
  * same device and driver in the result files below `results`. Says on stderr which they are. The
@@ -23,5 +24,10 @@ void run_noise_known(struct result *result, const char *results);
 /* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
  * none. Failed cases do not fail here: the result reports them. */
 void run_noise_measured(struct result *result);
+
+/* Puts the program files that the run of a result was given, and nothing else, into the catalogue and the
+ * selection. Errors of select_names; the caller calls select_free in any case. */
+int earlier_programs(const json_t *root, struct catalogue *catalogue, struct selection *selection,
+                     struct error *error);
 
 #endif
