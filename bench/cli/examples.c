@@ -57,6 +57,9 @@ const struct example examples[] = {
     {"view", "gamut view my.trace -s recorded,tlsf --from 1000 --to 2000 -o part.html",
      "a thousand events under its own allocator and another"},
 
+    {"view", "gamut view base.json -w stencil -o stencil.html",
+     "the allocators of a result's cases, with all blocks of their program"},
+
     {"replay", "gamut replay my.trace -s all --shard 1/2 -o half1.json",
      "half of the list, on one machine of two"},
     {"replay", "gamut replay my.trace -s all --shard 2/2 -o half2.json", "the other half"},

@@ -212,13 +212,14 @@ static uint64_t top_of(const struct view_strategy *s)
 
 json_t *data_of_strategy(struct view_data *data, const struct view_history *h,
                          const struct view_levels *levels, const char *name,
-                         const struct view_strategy *s)
+                         uint64_t measured_bytes, const struct view_strategy *s)
 {
     const uint64_t unit = unit_of(s);
-    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", tree_text(name),
-                     "unit", tree_count(unit), "top", tree_count(top_of(s)), "reserved",
-                     tree_count(s->outcome.counts.peak_reserved_bytes), "scattered",
-                     tree_count(s->scattered), "nowhere", tree_count(s->nowhere), "summary",
+    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+                     tree_text(name), "unit", tree_count(unit), "top", tree_count(top_of(s)),
+                     "reserved", tree_count(s->outcome.counts.peak_reserved_bytes), "measured",
+                     tree_count_or_null(measured_bytes), "scattered", tree_count(s->scattered),
+                     "nowhere", tree_count(s->nowhere), "summary",
                      strategy_summary(data, &h->summary, &s->summary), "blocks",
                      places_of(data, h, levels, s, unit), "cover", cover_to_json(&s->cover), "held",
                      held_of(data, h, s, unit));

@@ -4,7 +4,7 @@
  *   {"first", "last", "has_times", "has_sites", "names": [...], "phase_count", "phases": number, "levels",
  *    "summary": [{"stride", "count", "data"}, ...]        the finest level first
  *    "blocks": [[level, first, last, count, number], ...]  chunks (levels.h)
- *    "strategies": [{"name", "unit", "summary": [number, ...], "blocks": [number, ...],
+ *    "strategies": [{"name", "unit", "top", "reserved", "measured" (or null), "summary": [number, ...], "blocks": [number, ...],
  *                    "cover": address_cover.h, "held": [[level, first, last, count, number], ...],
  *                    ...}, ...]}
  *
@@ -38,6 +38,6 @@ json_t *data_of_history(struct view_data *data, const struct view_history *histo
 /* What one of them did. The caller owns the object. */
 json_t *data_of_strategy(struct view_data *data, const struct view_history *history,
                          const struct view_levels *levels, const char *name,
-                         const struct view_strategy *strategy);
+                         uint64_t measured_bytes, const struct view_strategy *strategy);
 
 #endif

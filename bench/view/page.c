@@ -33,6 +33,7 @@ static const char *const style[] = {
     "#legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:5px}",
     "#legend span{overflow-wrap:anywhere}#said{font-size:.88rem;min-height:1.5em;margin:.5rem 0 0}",
     "svg.still{width:100%;height:auto}svg.still text{font-size:11px;fill:var(--soft)}",
+    ".about{overflow-wrap:anywhere}",
     "td.site{white-space:normal;overflow-wrap:anywhere;min-width:14em}",
     NULL,
 };
@@ -48,6 +49,11 @@ const struct view_bucket *view_peak(const struct view_history *h)
     for (uint32_t i = 1; i < top->count; i++)
         peak = top->buckets[i].requested > peak->requested ? &top->buckets[i] : peak;
     return peak;
+}
+
+uint64_t view_measured(const struct view_options *o, size_t strategy)
+{
+    return o->measured_bytes ? o->measured_bytes[strategy] : 0;
 }
 
 void view_page_begin(FILE *out, const struct view_options *o, const struct view_history *h)
@@ -163,9 +169,12 @@ void view_page_picture(FILE *out, const struct view_options *o, const struct vie
     for (size_t i = 0; i < o->strategy_count; i++)
         if (!*results[i].reason) {
             char bytes[32];
-            html_print(out, " <b style=\"color:%s\">%s</b> %s at most.", colours[i % COLOURS],
+            html_print(out, " <b style=\"color:%s\">%s</b> %s at most", colours[i % COLOURS],
                        o->strategies[i],
                        text_bytes(bytes, most_reserved(top, strategies[i].summary.reserved[l])));
+            if (view_measured(o, i))
+                html_print(out, ", measured %s", text_bytes(bytes, view_measured(o, i)));
+            fputs(".", out);
         }
     fputs(
         "</p>\n<noscript><p class=\"soft\">With scripts on, this page shows each block, and where "
@@ -299,6 +308,8 @@ void view_page_end(FILE *out, const struct view_options *o, const struct view_hi
         "Zoom in, and these come apart, down to one event. "
         "--from and --to make a smaller page of a part.</p>\n",
         (size_t)h->blocks.count, (size_t)h->first, (size_t)h->last);
+    if (o->about)
+        html_print(out, "<p class=\"about\">%s</p>\n", o->about);
     fputs(
         "<p class=\"about\">An address map has a strategy's addresses on one axis. Memory that the "
         "driver gave is grey where no block lies in it. At a wide zoom its cells are the darker "

@@ -17,6 +17,8 @@ void view_page_peak(FILE *out, const struct view_history *history);
 /* What the page shows, and its limits; and the end. */
 void view_page_end(FILE *out, const struct view_options *options,
                    const struct view_history *history, const struct view_result *results);
+/* options->measured_bytes of a strategy; 0: unknown. */
+uint64_t view_measured(const struct view_options *options, size_t strategy);
 /* The bucket with the peak. */
 const struct view_bucket *view_peak(const struct view_history *history);
 

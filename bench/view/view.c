@@ -72,7 +72,8 @@ static int write_strategies(struct view_data *data, struct view_history *h,
         if (i > served)
             TRY(record_one(h, o, o->strategies[i], s, result, error));
         if (!*result->reason)
-            tree_append(all, data_of_strategy(data, h, levels, o->strategies[i], s));
+            tree_append(
+                all, data_of_strategy(data, h, levels, o->strategies[i], view_measured(o, i), s));
         /* The picture needs the summary alone; blocks of several strategies at once would not fit. */
         free(s->places);
         s->places = NULL;

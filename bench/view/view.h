@@ -14,6 +14,9 @@ struct view_options {
     const char *name; /* of the trace, for the heading */
     size_t strategy_count;
     const char *const *strategies; /* with their options */
+    const char *about;             /* what the page says of itself besides; NULL: nothing */
+    const uint64_t
+        *measured_bytes; /* what each strategy reserved at most elsewhere; 0, NULL: unknown */
     enum replay_free_at free_at;
     uint32_t first, last; /* moments; 0 and UINT32_MAX: all */
 };

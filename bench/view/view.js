@@ -2,7 +2,7 @@
 // page reads the chunks of as many levels as fit into BUDGET blocks, the largest blocks first.
 "use strict";
 (() => {
-const BUDGET = 80000, LEAST_MOMENTS = 6, LEFT = 66, NOWHERE = -1;
+const BUDGET = 80000, SHOWN = 4, LEAST_MOMENTS = 6, LEFT = 66, NOWHERE = -1;
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const began = performance.now();
@@ -650,7 +650,7 @@ function key(panel, event) {
 }
 
 function listen(panel) {
-  const canvas = panel.canvas, d = ratio;
+  const canvas = panel.element, d = ratio;
   const columnAt = (event) => (event.clientX - canvas.getBoundingClientRect().left - LEFT) * d();
   const rowAt = (event) => (event.clientY - canvas.getBoundingClientRect().top) * d();
   canvas.addEventListener("wheel", (event) => {
@@ -708,6 +708,7 @@ function addPanel(box, strategy, on) {
   canvas.setAttribute("aria-label", name + (strategy ? ": address map over the events" : ": blocks as bands over the events"));
   canvas.setAttribute("aria-describedby", "tip");
   const note = strategy ? "addresses, " + bytesText(strategy.reserved) + " reserved at most"
+      + (strategy.measured ? ", measured " + bytesText(strategy.measured) : "")
       + (strategy.nowhere ? "; " + countText(strategy.nowhere) + " blocks have no address" : "")
       + (strategy.scattered ? "; " + countText(strategy.scattered) + " blocks lie in several pieces, and are drawn from the first on" : "")
     : "what the application requested; lines: reserved, dotted: granted";
@@ -730,7 +731,7 @@ function build() {
   colour.addEventListener("change", () => { view.colour = colour.value; schedule(); });
   const search = element("input", { type: "search", placeholder: "part of a site" });
   search.addEventListener("input", () => { view.search = search.value.toLowerCase(); schedule(); });
-  const choice = element("fieldset", {}, addPanel(panels, null, true), ...data.strategies.map((s) => addPanel(panels, s, true)));
+  const choice = element("fieldset", {}, addPanel(panels, null, true), ...data.strategies.map((s, i) => addPanel(panels, s, i < SHOWN)));
   choice.setAttribute("aria-label", "pictures");
   bar.append(button("+", "zoom in", () => zoom(0.5)), button("−", "zoom out", () => zoom(2)),
     button("◀", "earlier", () => pan(-0.5)), button("▶", "later", () => pan(0.5)),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command line: pages of traces, and what Chromium makes of one where there is Chromium.
+# The command line: pages of traces and of cases, and what Chromium makes of one where there is Chromium.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
 unset GAMUT_DEVICE
@@ -11,7 +11,8 @@ expect 2 "view needs FILE" view
 expect 2 "nosuch.trace: No such file" view nosuch.trace
 expect 2 "did you mean vmm?" view gnn.trace -s vmn
 expect 2 "did you mean --strategy?" view gnn.trace --stratgy vmm
-expect 2 "one argument too many" view gnn.trace gnn.trace
+expect 2 "view makes a page of one trace; these are 2" view gnn.trace gnn.trace
+expect 2 "\-\-workload chooses cases, and gnn.trace is no result file" view gnn.trace -w stencil
 expect 2 "there are 6340 events, and none from 7000 on" view gnn.trace --from 7000
 expect 2 "nosuch/page.html" view gnn.trace -o nosuch/page.html
 head -c 9000 gnn.trace >cut.trace
@@ -32,6 +33,60 @@ TMPDIR=$dir expect 0 "2120 blocks; 1.76 GiB .* wrote gnn.html" view "$traces/pyt
 [ -z "$(ls -d gamut-view.* 2>/dev/null)" ] || fail "view left a folder"
 has "^gnn.html"
 grep -q "caching" gnn.html || fail "the recorded allocator is missing"
+
+# ---- a case
+# The blocks are had again without a device, with a result that kept none of them.
+"$gamut" run --smoke -D host -w stencil,lud -s raw,caching,pool -m none,best --timeline off -o cases.json >/dev/null 2>&1
+case_of() { tr -d '\n' <cases.json | grep -o '"id": *"[0-9a-f]*", *"key": *{[^}]*}' | grep "\"$1\"" | grep "\"$2\"" | grep "\"$3\"" | cut -d'"' -f4; }
+expect 2 "these are cases of 4 programs, and a page shows one; choose it by an id or by flags:" view cases.json
+expect 2 "  -w lud -d smoke -m none --release last-use -D host" view cases.json
+expect 2 "the file has no such case; it has:" view cases.json -w nosuch
+expect 2 "the file has no such case; it has:" view cases.json 0123456789ab
+expect 2 "these are cases of 2 programs" view cases.json "$(case_of stencil none raw)" "$(case_of lud none raw)"
+expect 2 "these are cases of 2 programs" view cases.json -w stencil
+[ ! -e stencil-smoke.html ] || fail "a mistake: a page was written"
+expect 0 "wrote stencil-smoke.html" view cases.json -w stencil -m none
+# What an allocator reserves in the page is what it reserved in the measured run.
+same() {
+    tests=$((tests + 1))
+    grep -o '"name":"[^"]*","unit":[0-9]*,"top":[0-9]*,"reserved":[0-9]*,"measured":[0-9a-z]*' "$1" | awk -F'[":,]+' -v want="$2" '
+        { names = names " " $3; if ($9 != $11) wrong = wrong " " $3 ": " $9 ", measured " $11 }
+        END { if (wrong || names != " " want) { print names ":" wrong; exit 1 } }' || fail "$1: reserved bytes are not those of the cases"
+}
+same stencil-smoke.html "raw caching pool"
+expect 0 "wrote best.html" view cases.json -w lud -m best -o best.html
+same best.html "raw caching pool"
+expect 0 "wrote one.html" view cases.json "$(case_of lud none pool)" -o one.html
+same one.html pool
+expect 0 "wrote other.html" view cases.json "$(case_of lud none pool)" -s pool,tlsf -o other.html
+tests=$((tests + 1))
+grep -q '"name":"tlsf",.*"measured":null' other.html || fail "an allocator that the file does not have has a measured number"
+GAMUT_DEVICE=cuda expect 0 "wrote other.html" view cases.json -w lud -m none -o other.html --force
+# It is the program of the file, or there is no page.
+sed 's/"program_digest": *"[0-9a-f]*"/"program_digest": "0123456789abcdef"/' cases.json >changed.json
+expect 2 "lud is another program than in the file: its digest is [0-9a-f]*, and was 0123456789abcdef; what the file keeps of it is drawn by gamut plot changed.json -w lud" view changed.json -w lud -m none -o changed.html
+sed 's/"peak_requested_bytes": *[0-9][0-9]*/"peak_requested_bytes": 1/' cases.json >changed.json
+expect 2 "lud asks for other memory than in the file: peak_requested_bytes is [0-9]*, and was 1" view changed.json -w lud -m none -o changed.html
+[ ! -e changed.html ] || fail "a page of another program"
+cat >my.mem <<'END'
+fun mine(n: i64, x: [n]f32) {
+  let y: [n]f32 = kernel mine_step (i < n) { y[i] = 2.0f * x[i]; }
+  in y
+}
+dataset smoke { n = 4; x = [1, 2, 3, 4]; } expect { y = [2, 4, 6, 8]; }
+END
+"$gamut" run --smoke -D host -w my.mem -s pool -o mine.json >/dev/null 2>&1
+expect 0 "2 blocks; 32 B requested" view mine.json
+mv my.mem gone.mem
+expect 2 "my.mem: No such file" view mine.json -o gone.html
+# What a page cannot show.
+"$gamut" replay gnn.trace -s vmm --timeline off -o replay.json >/dev/null 2>&1
+expect 2 "the cases are replays of the trace gnn, and a page is made of the trace itself: gamut view gnn.trace -s vmm" view replay.json
+"$gamut" run --smoke -D host -w stencil -s raw,pool --mem-limit 1KiB -o oom.json >/dev/null 2>&1
+expect 2 "raw is left out: in the file it is skipped" view oom.json
+expect 2 "no case is ok" view oom.json
+"$gamut" run --smoke -D host+host -w halo -s pool -o group.json >/dev/null 2>&1
+expect 2 "halo ran on a group of devices" view group.json
 
 # ---- in a browser
 cat >look.js <<'END'
@@ -78,4 +133,27 @@ tests=$((tests + 1))
 code=$?
 cat seen
 case $code in 0 | 77) ;; *) fail "check_page gnn.html: $code" ;; esac
+# More allocators than are shown at first; each can be shown and hidden.
+cat >choose.js <<'END'
+const root = page.document.documentElement;
+const settle = async () => {
+    for (let i = 0; i < 200 && root.dataset.state !== 'drawn'; i++) await new Promise(done => setTimeout(done, 50));
+    if (root.dataset.state !== 'drawn') wrong('the page is ' + (root.dataset.state || 'not begun'));
+};
+await settle();
+const shown = () => [...page.document.querySelectorAll('.panel')].filter(p => !p.hidden).map(p => p.querySelector('h3').firstChild.textContent.trim()).join();
+if (shown() !== 'active memory,raw,caching,pool,tlsf') wrong('at first: ' + shown());
+const boxes = [...page.document.querySelectorAll('#bar input[type=checkbox]')];
+boxes[5].click();
+boxes[1].click();
+await settle();
+if (shown() !== 'active memory,caching,pool,tlsf,vmm') wrong('then: ' + shown());
+say([...page.document.querySelectorAll('.panel small')].map(e => e.textContent).join('; '));
+END
+"$gamut" view cases.json -w lud -m none -s raw,caching,pool,tlsf,vmm -o five.html >/dev/null 2>&1
+tests=$((tests + 1))
+"$here/../../scripts/check_page" five.html --do choose.js >seen 2>&1
+code=$?
+cat seen
+case $code in 0 | 77) ;; *) fail "check_page five.html: $code" ;; esac
 summary

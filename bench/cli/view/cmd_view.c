@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "alloc/registry.h"
 #include "base/arena.h"
@@ -10,17 +11,40 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/traces.h"
+#include "cli/view/cases.h"
+#include "record/result/result.h"
 #include "run/replay/cases.h"
 #include "trace/import.h"
 #include "view/view.h"
 
-enum view_flag { VIEW_STRATEGY, VIEW_FROM, VIEW_TO, VIEW_OUT, VIEW_FORCE };
+enum view_flag {
+    VIEW_STRATEGY,
+    VIEW_WORKLOAD,
+    VIEW_DATASET,
+    VIEW_MERGE,
+    VIEW_RELEASE,
+    VIEW_DEVICE,
+    VIEW_FROM,
+    VIEW_TO,
+    VIEW_OUT,
+    VIEW_FORCE
+};
 
 static const struct flag flags[] = {
     [VIEW_STRATEGY] =
         {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
          "allocators whose address maps are drawn: recorded (the trace's own), 'caching', "
-         "… [caching,vmm,tlsf]"},
+         "… [caching,vmm,tlsf; of a result file those of the cases]"},
+    [VIEW_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", "*", NULL, 0, 0,
+                       "of a result file, cases of these workloads, * and ? allowed"},
+    [VIEW_DATASET] = {"dataset", 'd', FLAG_LIST, "LIST", "*", NULL, 0, 0,
+                      "… with these datasets, * and ? allowed"},
+    [VIEW_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", "*", NULL, 0, 0,
+                    "… with these merge sets, * and ? allowed"},
+    [VIEW_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "*", NULL, 0, 0,
+                      "… with these release policies, * and ? allowed"},
+    [VIEW_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "*", NULL, 0, 0,
+                     "… on these devices, * and ? allowed"},
     [VIEW_FROM] = {"from", 0, FLAG_COUNT, "N", "0", NULL, 0, UINT32_MAX - 2,
                    "leave out what is over before event N"},
     [VIEW_TO] = {"to", 0, FLAG_COUNT, "M", NULL, NULL, 1, UINT32_MAX - 2,
@@ -30,30 +54,40 @@ static const struct flag flags[] = {
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-/* What is viewed: a trace, or the trace that was made of a log. */
+/* What is viewed: a trace, or the trace that was made of a log or of cases. */
 struct subject {
     const char *path;
-    char name[64];
+    char name[128];   /* for the heading */
     char folder[128]; /* of the trace that was made; "": there is none */
     char made[160];
+    struct viewed_cases cases; /* root NULL: none */
 };
 
-static bool is_trace(const char *path)
+/* The first bytes of a file, unpacked; "" where it cannot be read. */
+static void read_head(const char *path, char head[512])
 {
-    char head[8] = "";
-    FILE *file = fopen(path, "rb");
-    const bool is = !file || (fread(head, 1, sizeof head, file) == sizeof head &&
-                              memcmp(head, "gamuttrc", sizeof head) == 0);
+    gzFile file = gzopen(path, "rb");
+    const int length = file ? gzread(file, head, 511) : 0;
+    head[length > 0 ? length : 0] = 0;
     if (file)
-        fclose(file);
-    return is;
+        gzclose(file);
 }
 
-/* A log becomes a trace in a folder that close_subject removes. */
-static int import_subject(struct subject *s, struct error *error)
+/* A file that is not there is one: the error of opening it names it. */
+static bool is_trace(const char *path, const char *head)
+{
+    return access(path, R_OK) != 0 || strncmp(head, "gamuttrc", 8) == 0;
+}
+
+static bool is_result(const char *head)
+{
+    return strstr(head, "\"" RESULT_SCHEMA_NAME "\"") != NULL;
+}
+
+/* Makes the folder for a trace that close_subject removes. */
+static int make_folder(struct subject *s, struct error *error)
 {
     const char *temporary = getenv("TMPDIR");
-    struct import_report report;
     snprintf(s->folder, sizeof s->folder, "%.100s/gamut-view.XXXXXX",
              temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(s->folder)) {
@@ -62,14 +96,17 @@ static int import_subject(struct subject *s, struct error *error)
         return code;
     }
     snprintf(s->made, sizeof s->made, "%s/made" TRACE_SUFFIX, s->folder);
+    return 0;
+}
+
+static int import_subject(struct subject *s, struct error *error)
+{
+    struct import_report report;
     struct error why = {0};
+    TRY(make_folder(s, error));
     int code = import_log(s->path, NULL, s->made, false, &report, &why);
     if (code)
-        error_set(
-            error, code,
-            "%s; view takes a trace or a log. Of a program that gamut runs, gamut record makes "
-            "a trace: gamut record -o app.trace -- gamut run -w NAME -s raw -D opencl",
-            why.text);
+        error_set(error, code, "%s; view takes a trace, a log or a result file", why.text);
     if (!code && report.trace_count != 1)
         code = error_set(error, ERR_USAGE,
                          "%s: the log has %u devices: gamut trace import makes a trace of each",
@@ -81,20 +118,63 @@ static int import_subject(struct subject *s, struct error *error)
     return code;
 }
 
-static int open_subject(struct subject *s, const char *path, struct error *error)
+/* The flags that choose cases; of the environment they are meant for runs. */
+static const char *patterns(const struct command_line *line, enum view_flag flag)
 {
-    s->path = path;
-    TRY(replay_trace_name(path, s->name, error));
-    if (is_trace(path))
-        return 0;
-    s->name[strcspn(s->name + 1, ".") + 1] = 0; /* logs have endings of their own */
-    TRY(import_subject(s, error));
+    return line->flag[flag].in_environment ? "*" : line->flag[flag].text;
+}
+
+static int make_cases(struct subject *s, const struct command_line *line, struct error *error)
+{
+    const struct case_choice choice = {.workloads = patterns(line, VIEW_WORKLOAD),
+                                       .datasets = patterns(line, VIEW_DATASET),
+                                       .merges = patterns(line, VIEW_MERGE),
+                                       .releases = patterns(line, VIEW_RELEASE),
+                                       .devices = patterns(line, VIEW_DEVICE),
+                                       .id_count = line->positional_count - 1,
+                                       .ids = line->positional + 1};
+    TRY(make_folder(s, error));
+    TRY(view_cases(s->path, &choice, s->made, &s->cases, error));
+    snprintf(s->name, sizeof s->name, "%s", s->cases.name);
+    return 0;
+}
+
+/* What is for result files only. */
+static int check_flags(const struct command_line *line, const char *path, struct error *error)
+{
+    for (int i = VIEW_WORKLOAD; i <= VIEW_DEVICE; i++)
+        if (line->flag[i].given && !line->flag[i].in_environment)
+            return error_set(error, ERR_USAGE, "--%s chooses cases, and %s is no result file",
+                             flags[i].name, path);
+    return 0;
+}
+
+static int open_subject(struct subject *s, const struct command_line *line,
+                        const struct traces *traces, struct error *error)
+{
+    char head[512];
+    s->path = traces->paths[0];
+    read_head(s->path, head);
+    if (is_result(head)) {
+        TRY(make_cases(s, line, error));
+    } else {
+        TRY(check_flags(line, s->path, error));
+        if (traces->count != 1)
+            return error_set(error, ERR_USAGE, "view makes a page of one trace; these are %u",
+                             traces->count);
+        TRY(replay_trace_name(s->path, s->name, error));
+        if (is_trace(s->path, head))
+            return 0;
+        s->name[strcspn(s->name + 1, ".") + 1] = 0; /* logs have endings of their own */
+        TRY(import_subject(s, error));
+    }
     s->path = s->made;
     return 0;
 }
 
 static void close_subject(struct subject *s)
 {
+    viewed_cases_free(&s->cases);
     if (!*s->folder)
         return;
     unlink(s->made);
@@ -106,21 +186,29 @@ static int write_page(const struct command_line *line, const struct subject *sub
                       struct error *error)
 {
     const struct flag_value *flag = line->flag;
+    uint64_t *measured = must_alloc(strategies->count * sizeof *measured);
     const struct view_options options = {
         .name = subject->name,
         .strategy_count = strategies->count,
         .strategies = strategies->items,
+        .about = subject->cases.about,
+        .measured_bytes = measured,
         .free_at = FREE_AT_DONE,
         .first = (uint32_t)flag[VIEW_FROM].number,
         .last = flag[VIEW_TO].given ? (uint32_t)flag[VIEW_TO].number : UINT32_MAX};
     struct trace_reader *reader;
     char *bytes = NULL;
     size_t length = 0;
-    TRY(trace_open(subject->path, &reader, error));
-    FILE *out = open_memstream(&bytes, &length);
-    int code = view_write(reader, &options, out, report, error);
-    trace_close(reader);
-    fclose(out);
+    for (size_t i = 0; i < strategies->count; i++)
+        measured[i] = viewed_cases_reserved(&subject->cases, strategies->items[i]);
+    int code = trace_open(subject->path, &reader, error);
+    if (!code) {
+        FILE *out = open_memstream(&bytes, &length);
+        code = view_write(reader, &options, out, report, error);
+        trace_close(reader);
+        fclose(out);
+    }
+    free(measured);
     if (!code)
         code = gzip_write_file(path, bytes, length, !flag[VIEW_FORCE].number, NULL, error);
     free(bytes);
@@ -142,21 +230,32 @@ static void say_written(const struct names *strategies, const struct view_report
     printf("%s\n", out);
 }
 
+/* "stencil small" is written to stencil-small.html. */
+static void name_page(char path[160], const char *name)
+{
+    snprintf(path, 160, "%s.html", name);
+    for (char *c = path; *c; c++)
+        *c = *c == ' ' ? '-' : *c;
+}
+
 static int view_subject(const struct command_line *line, struct subject *subject,
                         struct traces *traces, struct trace_strategies *strategies,
                         struct error *error)
 {
-    struct names of_trace;
+    struct names names;
     struct view_report report = {0};
-    char path[80];
-    TRY(open_subject(subject, traces->paths[0], error));
+    char path[160];
+    TRY(open_subject(subject, line, traces, error));
     traces->paths[0] = subject->path;
-    TRY(trace_strategies_of(strategies, traces, 0, &of_trace, error));
-    snprintf(path, sizeof path, "%s.html", subject->name);
+    if (subject->cases.root && !line->flag[VIEW_STRATEGY].text)
+        names = subject->cases.strategies;
+    else
+        TRY(trace_strategies_of(strategies, traces, 0, &names, error));
+    name_page(path, subject->name);
     const char *out = line->flag[VIEW_OUT].text ? line->flag[VIEW_OUT].text : path;
-    const int code = write_page(line, subject, &of_trace, out, &report, error);
+    const int code = write_page(line, subject, &names, out, &report, error);
     if (!code)
-        say_written(&of_trace, &report, out);
+        say_written(&names, &report, out);
     free(report.strategies);
     return code;
 }
@@ -167,9 +266,6 @@ static int view_one(const struct command_line *line, struct traces *traces,
     const char *list = line->flag[VIEW_STRATEGY].text;
     struct subject subject = {0};
     TRY(traces_named(line, traces, error));
-    if (traces->count != 1)
-        return error_set(error, ERR_USAGE, "view makes a page of one trace; these are %u",
-                         traces->count);
     TRY(trace_strategies_named(list ? list : "caching,vmm,tlsf", strategies, error));
     const int code = view_subject(line, &subject, traces, strategies, error);
     close_subject(&subject);
@@ -189,21 +285,24 @@ static int view_command(const struct command_line *line)
 
 const struct command command_view = {
     .name = "view",
-    .summary = "make one interactive page of a trace: its blocks over time, and address maps",
-    .arguments = "FILE",
+    .summary = "make one interactive page of a trace or a case: its blocks over time, address maps",
+    .arguments = "FILE [CASE...]",
     .least_positionals = 1,
-    .most_positionals = 1,
+    .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes =
-        "FILE is a trace, or a log that gamut trace import reads: a snapshot of PyTorch and "
-        "others.\n"
+        "FILE is a trace, a log that gamut trace import reads (a snapshot of PyTorch and others),\n"
+        "or a result file. Of a result file the page shows one program; ids of cases or the\n"
+        "flags choose it, and each of its cases is an allocator to be shown. A file keeps the\n"
+        "192 largest blocks of a case: to have them all, the program is run again without a\n"
+        "device, and must ask for what the case did. Cases of gamut replay are traces.\n"
         "\n"
         "The page is one file without a network: blocks as stacked bands over the events, the\n"
         "bytes that each allocator reserves, and where it puts the blocks. Zoom with the wheel,\n"
         "the buttons or the keys + and -, down to one event; point at a block for its size, site,\n"
-        "phase and lifetime; click for who holds what then; search sites; colour by site, size or "
-        "phase. Without scripts the\n"
-        "page shows the bytes over time, and who holds what at their peak.\n"
+        "phase and lifetime; click for who holds what then; search sites; colour by site, size or\n"
+        "phase. Without scripts the page shows the bytes over time, and who holds what at their\n"
+        "peak.\n"
         "\n"
         "The page has every block: six to nine bytes an event, and three more for each further\n"
         "allocator. --from and --to make a smaller one of a part.\n",
