@@ -1,0 +1,87 @@
+"""Looks up each figure of the pages' tables, which scripts/tables --numbers lists, in the file that it is said to be from, and expects every number
+of these tables to be such a figure.      numbers.py LIST      in the root of the tree"""
+import csv
+import functools
+import gzip
+import json
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+wrong = []
+
+
+@functools.cache
+def content(name):
+    if name.startswith("gamut "):
+        text = subprocess.run([os.environ["GAMUT"], *shlex.split(name)[1:]], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+        return list(csv.DictReader(text.splitlines())) if "csv" in name.split() else json.loads(text)
+    with (gzip.open if name.endswith(".gz") else open)(name, "rt") as source:
+        if name.endswith(".csv"):
+            return list(csv.DictReader(source))
+        if name.endswith(".txt"):
+            rows = [line.strip().partition("  ") for line in source if line.startswith("  ")]
+            return {words: list(map(float, re.findall(r"[\d.]+", rest))) for words, _, rest in rows}
+        return json.load(source)
+
+
+def value(place):
+    found = content(place["file"])
+    for step in place["path"]:
+        found = found[step]
+    return found
+
+
+def made(how, of):
+    if how == "count":
+        return len(of)
+    of = [float(x) for x in of]
+    if how == "sum":
+        return sum(of)
+    if how == "difference":
+        return of[0] - of[1]
+    if how == "ratio":
+        return of[0] / of[1]
+    if how == "mean":
+        return math.exp(sum(math.log(a / b) for a, b in zip(of[::2], of[1::2])) / (len(of) // 2))
+    raise ValueError(how)
+
+
+figures = [json.loads(line) for line in open(sys.argv[1])]
+for figure in figures:
+    exact = value(figure) if "path" in figure else made(figure["how"], [value(place) for place in figure["of"]])
+    text = figure["text"].replace(",", "")
+    if figure["unit"] is None:
+        same = exact == figure["text"]
+    else:
+        shown, last = float(text) * figure["unit"], 10 ** -len(text.partition(".")[2]) * figure["unit"]
+        same = abs(shown - float(exact)) <= 0.5000001 * last
+    if not same:
+        wrong.append(f"{figure['page']}, {figure['table']}: {figure['text']} is {exact} in the file")
+
+# The first column has names, and so has what stands between backticks; "what it does" of applications has words.
+tables = 0
+for page in sorted({f["page"] for f in figures}):
+    of_table = None
+    for line in open(page):
+        if match := re.match(r"<!--tables:(\w+(?:-\w+)*)", line):
+            of_table, head = match[1], True
+            tables += of_table in {f["table"] for f in figures}
+            known = {n for f in figures if (f["page"], f["table"]) == (page, of_table) for n in NUMBER.findall(f["text"])}
+        elif of_table and line.startswith("|"):
+            cells = line.strip().strip("|").split("|")[1:] if of_table != "held" else [line]
+            cells = cells[1:] if of_table == "applications" else cells
+            if not head and not line.startswith("|---"):
+                text = re.sub(r"`[^`]*`|as published in 2017", "", " ".join(cells))
+                wrong += [f"{page}, {of_table}: {n} is no figure of a file" for n in NUMBER.findall(text) if n not in known]
+            head = False
+        else:
+            of_table = None
+
+print(f"{len(figures)} figures in {tables} tables, {len(wrong)} wrong")
+print(*wrong, sep="\n", file=sys.stderr)
+sys.exit(bool(wrong) or len(figures) < 500)

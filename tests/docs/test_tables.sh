@@ -1,0 +1,60 @@
+#!/bin/bash
+# The tables of the pages are those of their files, and what the pages show of commands is what these print: scripts/tables. Each figure
+# of a table is looked up in its file once more, by a reader that shares no code with that script.
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+export GAMUT=${GAMUT:-$root/build/gamut}
+[ -x "$GAMUT" ] || { echo "no binary at $GAMUT: make it, or set GAMUT" >&2; exit 1; }
+for variable in $(env | sed -n 's/^\(GAMUT_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $1" >&2
+}
+
+cd "$root" || exit 1
+scripts/tables --numbers >"$dir/numbers" || fail "the pages are not what their files give: scripts/tables"
+python3 "$here/numbers.py" "$dir/numbers" || fail "a number of a table is not in its file"
+
+# ---- what must be noticed, in a copy of the tree
+mkdir -p "$dir/tree/scripts" && cd "$dir/tree" || exit 1
+for name in README.md docs strategies suites results; do cp -r "$root/$name" .; done
+cp "$root/scripts/tables" scripts/
+for name in tests workloads; do ln -s "$root/$name" .; done
+differs() { ! scripts/tables --check docs/driver-costs.md >"$dir/out" 2>&1; }
+
+differs && fail "a copy of the tree differs"
+sed -i '/^| `cuMemFree` | 3/s/320/321/' docs/driver-costs.md
+differs || fail "a figure of a table was changed, and nothing noticed"
+grep -q '^+| `cuMemFree` | .* 320 ' "$dir/out" || fail "what differs is not shown"
+scripts/tables docs/driver-costs.md >/dev/null
+cmp docs/driver-costs.md "$root/docs/driver-costs.md" || fail "the figure was not put right"
+sed -i 's/^| `cuMemAlloc` | 3.*/&\n| `cuMemAlloc2` | 1 µs |/' docs/driver-costs.md
+differs || fail "a row was added by hand, and nothing noticed"
+cp "$root/docs/driver-costs.md" docs/
+sed -i 's/tables:at-rest/tables:at_rest/' docs/driver-costs.md
+differs && grep -q 'there is no table at_rest' "$dir/out" || fail "an unknown table is no error"
+cp "$root/docs/driver-costs.md" docs/
+
+# ---- newer files: the atlas of scripts/gpu_box takes the place of all atlases, and what cannot be made of a file stays
+mkdir "$dir/box"
+atlas=$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' docs/driver-costs.md)
+gzip -dc "$root/$atlas" | sed 's/"git_rev": *"[0-9a-f]*"/"git_rev": "0123456789ab"/' |
+    jq -c '.run.started_at = "2030-01-02T03:04:05Z" | .context.host.machine_id = "0badf00d" |
+        (.atlas[0].curves[] | select(.call == "free").points[] | select(.bytes == 1073741824).p50_ns) = 654321' >"$dir/box/atlas.json"
+gzip -dc "$root/$(sed -n 's/.*tables:free-list seed-impact=\(.*\)-->/\1/p' docs/h200.md)" |
+    jq -c '.run.started_at = "2030-01-02T03:04:06Z" | del(.suite.rows[0].measured[1])' >"$dir/box/seed-impact.json"
+scripts/tables --from "$dir/box" >"$dir/out" || fail "scripts/tables --from"
+new=results/0badf00d/20300102T030405Z-0123456789ab.json.gz
+[ -e "$new" ] || fail "the new atlas was not kept"
+grep -q "tables:at-rest atlas=$new-->" docs/driver-costs.md || fail "a table has the older atlas"
+grep -q "(../$new)" docs/driver-costs.md || fail "the prose has the older atlas"
+grep -q '^| `cuMemFree` | 3.3 µs | .* 654 µs ' docs/driver-costs.md || fail "the table has the older price"
+grep -q "^+.*654 µs" "$dir/out" || fail "what changed is not shown"
+grep -q '^docs/h200.md: free-list stays as it is: .*opencl:1' "$dir/out" || fail "a table that lacks a device was not left as it is"
+cmp docs/h200.md "$root/docs/h200.md" || fail "a page changed without a file of its own"
+
+echo "$failures failures"
+[ $failures -eq 0 ]
