@@ -1,11 +1,11 @@
 # Where blocks lie (y) and how long they live (x): a panel for each configuration. A frame is a block that
-# several arrays share, with the arrays in it. Hatching marks bytes that two arrays use at the same time. Grey
-# is memory that is held and not used; crossed lines are where blocks are missing. A panel of a long run has
+# several arrays share, with the arrays in it. A shadow marks bytes that two arrays use at the same time. Grey
+# is memory that is held and not used; red is where blocks are missing. (No patterns: browsers print each as an image.) A panel of a long run has
 # cells: dark for what is in blocks all the time of the cell, light for what is at times.
 
 panels = words(series)
 panel_height = 300
-legend_room = 34
+legend_room = 46
 load "panels.gp"
 
 array steps[panels]
@@ -32,20 +32,21 @@ key = is_text ? "unset key" : "set key at screen 0.5, screen key_at / height cen
 has_cells = 0
 do for [p = 1:panels] { has_cells = has_cells || cell_steps[p] > 0 }
 once(count) = p == 1 && !is_text ? count : 0
-legend = "for [i = 1:once(words(names))] keyentry with boxes fs solid 1 border lc rgb '#404040' fc rgb fill(i) title word(names, i), \
+map_value = "for [i = 1:values(2)] '+' every ::0::0 using (i > 1 ? end : 0):(0.51 * top / unit_bytes):(word(series, p) . ': what is drawn reaches up to ' . whole(held[p])) with labels hypertext point pt 7 ps reach(panel_reach) lc rgb clear notitle"
+legend = map_value . ", for [i = 1:once(words(names))] keyentry with boxes fs solid 1 border lc rgb '#404040' fc rgb fill(i) title word(names, i), \
         for [i = 1:once(has_cells)] keyentry with boxes fs solid 1 border lc rgb '#404040' fc rgb '#005E9E' title 'in blocks all the time', \
         for [i = 1:once(has_cells)] keyentry with boxes fs solid 1 border lc rgb '#404040' fc rgb '#9AD1F2' title 'at times', \
         for [i = 1:once(1)] keyentry with boxes fs solid 1 noborder fc rgb '#e0e0e0' title 'held', \
-        for [i = 1:once(!has_cells)] keyentry with boxes fs transparent pattern 4 noborder fc rgb '#000000' title 'two arrays at once', \
-        for [i = 1:once(!has_cells)] keyentry with boxes fs transparent pattern 1 noborder fc rgb '#A0A0A0' title 'not recorded'"
+        for [i = 1:once(!has_cells)] keyentry with boxes fs transparent solid 0.45 noborder fc rgb '#000000' title 'two arrays at once', \
+        for [i = 1:once(!has_cells)] keyentry with boxes fs solid 1 noborder fc rgb '#FFC9C9' title 'not recorded'"
 
 box = "(($1 + $2) / 2 / step_scale):(($3 + $4) / 2 / unit_bytes):($1 / step_scale):($2 / step_scale):($3 / unit_bytes):($4 / unit_bytes)"
 solid = box . ":(fill($5)) with boxxyerror fs solid 1 border lc rgb '#404040' lw 0.7 fc rgb variable notitle"
 name = "(($1 + $2) / 2 / step_scale):(($3 + $4) / 2 / unit_bytes):6 with labels font ',8' textcolor rgb '#111111' notitle"
 boxes = "plot data index b using " . box . " with boxxyerror fs solid 1 noborder fc rgb '#e8e8e8' notitle, \
-        data index b + 4 using " . box . " with boxxyerror fs transparent pattern 1 noborder lw 0.5 fc rgb '#A0A0A0' notitle, \
+        data index b + 4 using " . box . " with boxxyerror fs solid 1 noborder fc rgb '#FFC9C9' notitle, \
         data index b + 1 using " . solid . ", data index b + 2 using " . solid . ", \
-        data index b + 3 using " . box . " with boxxyerror fs transparent pattern 4 noborder lw 0.7 fc rgb '#000000' notitle, \
+        data index b + 3 using " . box . " with boxxyerror fs transparent solid 0.45 noborder fc rgb '#000000' notitle, \
         data index b + 1 using " . name . ", data index b + 2 using " . name . ", " . legend
 
 # Parts of the colours of a cell: white is not held, then grey, light and dark blue.

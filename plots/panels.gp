@@ -18,12 +18,16 @@ width = 860
 head = 34
 if (!exists("legend_room")) { legend_room = 0 }
 foot = is_text ? 100 : 74 + legend_room
-key_at = (is_text ? 66.0 : 40.0) + (legend_room > 0 ? legend_room - 8 : 0)
+key_at = (is_text ? 66.0 : 40.0) + (legend_room > 0 ? legend_room - 22 : 0)
 height = head + rows * panel_height + foot
 left(p) = ((is_text ? 80 : 66) + ((p - 1) % per_row) * (width - 60.0) / per_row) / width
 right(p) = left(p) + ((width - 60.0) / per_row - (per_row > 1 ? 46 : 20) - label_room) / width
 above(p) = 1 - (head + ((p - 1) / per_row) * panel_height + 24.0) / height
 below(p) = above(p) - (panel_height - key_height - 58.0) / height
+
+# A value that belongs to all of a panel.
+panel_reach = (panel_height - key_height - 58) / 2.0
+whole(b) = amount(b) . sprintf(" (%.0f B)", b)
 
 # About four ticks of the x axis up to this end: 0, 5k, 10k.
 tick_step(end) = (d = 10 ** floor(log10(end / 4.0)), m = end / 4.0 / d, (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10) * d)

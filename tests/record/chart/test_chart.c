@@ -18,6 +18,7 @@
 #include "tests/record/chart/chart_fixture.h"
 #include "tests/base/golden.h"
 #include "record/chart/chart.h"
+#include "record/chart/svg.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
@@ -455,6 +456,35 @@ static int draw_first(const struct chart *chart, const struct result *results, s
     return code;
 }
 
+/* Each picture says its numbers under the pointer, but one that prints them; and it is the same, whether another one was
+ * drawn before it or none. */
+static void check_pictures(const char *folder)
+{
+    char command[512];
+    glob_t pictures;
+    snprintf(command, sizeof command, "%s/*.svg", folder);
+    assert_int_equal(glob(command, 0, NULL, &pictures), 0);
+    for (size_t i = 0; i < pictures.gl_pathc; i++) {
+        struct text svg = {0};
+        const char *path = pictures.gl_pathv[i];
+        const bool has_numbers = strstr(path, "/matrix") || strstr(path, "/isosurface");
+        assert_int_equal(text_read_file(&svg, path, NULL), 0);
+        if (!strstr(svg.data, SVG_VALUES) != has_numbers)
+            fail_msg("%s has %s values", path, has_numbers ? "the same numbers as" : "no");
+        if (strstr(svg.data, "gnuplot_svg") || strstr(svg.data, "<title>gnuplot_plot"))
+            fail_msg("%s has texts of gnuplot itself", path);
+        text_free(&svg);
+    }
+    globfree(&pictures);
+    snprintf(
+        command, sizeof command,
+        "cd %s && for script in *.gp; do for before in '' png; do gnuplot -d -e "
+        "\"terminals='$before svg'\" $script 2>/dev/null; mv ${script%%.gp}.svg \"drawn$before\"; "
+        "done; cmp drawn drawnpng || { echo $script; exit 1; }; done; rm drawn drawnpng",
+        folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* Where there is gnuplot, both images come out, and the script draws them alone; where there is
  * none, the error says so. */
 static void charts_are_drawn(void **state)
@@ -483,6 +513,8 @@ static void charts_are_drawn(void **state)
         }
         text_free(&made);
     }
+    if (has_gnuplot)
+        check_pictures(folder);
     snprintf(
         command, sizeof command,
         "cd %s && rm -f *.png && (! command -v gnuplot >/dev/null || gnuplot speedup-host.gp && "
