@@ -9,6 +9,9 @@
 #include "record/result/case_tree.h"
 #include "report/folder.h"
 
+/* NUMBERS_MOST: a column of numbers after these is not aligned. */
+enum { NUMBERS_MOST = 32 };
+
 bool page_is_replay(const struct page_file *file)
 {
     const json_t *cases = json_object_get(file->root, "cases"), *one_case;
@@ -30,7 +33,9 @@ void page_begin(FILE *out, const char *title)
     html_print(out, "<title>%s – gamut report</title>\n<style>\n", title);
     for (size_t i = 0; page_style[i]; i++)
         fprintf(out, "%s\n", page_style[i]);
-    fputs("</style>\n</head>\n<body>\n", out);
+    for (size_t c = 1; c <= NUMBERS_MOST; c++)
+        fprintf(out, "%s.r%zu td:nth-child(%zu)", c > 1 ? "," : "", c, c);
+    fputs("{text-align:right;overflow-wrap:normal}\n</style>\n</head>\n<body>\n", out);
 }
 
 void page_end(FILE *out)
@@ -54,10 +59,18 @@ void page_section(const struct page *page, const struct page_file *file, const c
         html_print(page->out, "<p class=\"about\">%s</p>\n", about);
 }
 
+/* The table says which of its columns are numbers, so that no cell has to. */
 static void begin_table(FILE *out, const char *class, const struct text_grid_column *columns,
                         size_t count)
 {
-    html_print(out, "<div class=\"scroll\"><table class=\"%s\"><thead><tr>", class);
+    size_t shown = 0;
+    html_print(out, "<div class=\"scroll\"><table class=\"%s", class);
+    for (size_t c = 0; c < count; c++) {
+        shown += !columns[c].hidden;
+        if (!columns[c].hidden && columns[c].kind == GRID_NUMBER)
+            html_print(out, " r%zu", shown);
+    }
+    fputs("\"><thead><tr>", out);
     for (size_t c = 0; c < count; c++)
         if (!columns[c].hidden)
             html_print(out, "<th scope=\"col\" class=\"%s\">%s</th>",
@@ -108,12 +121,10 @@ static void print_rows(FILE *out, const struct text_grid *grid, const struct pag
         begin_row(out, grid, r, rows->file);
         for (size_t c = 0; c < grid->column_count; c++) {
             const char *mood = c == row->mood_of ? moods[row->mood] : "";
-            const bool is_number = grid->column[c].kind == GRID_NUMBER;
             if (grid->column[c].hidden)
                 continue;
-            if (is_number || *mood)
-                html_print(out, "<td class=\"%s%s%s\">%s</td>", is_number ? "n" : "",
-                           is_number && *mood ? " " : "", mood, row->cell[c]);
+            if (*mood)
+                html_print(out, "<td class=\"%s\">%s</td>", mood, row->cell[c]);
             else
                 html_print(out, "<td>%s</td>", row->cell[c]);
         }

@@ -94,14 +94,14 @@ static void print_counts(FILE *out, const struct merge_report *report,
     char size[32];
     size_t copies = 0, elided = 0;
     if (!report->counted) {
-        fputs("<td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td>", out);
+        fputs("<td>–</td><td>–</td><td>–</td>", out);
         return;
     }
     for (int k = 0; k < COPY_KINDS; k++) {
         copies += row->last_use.copy[k].count;
         elided += row->last_use.copy[k].elided_count;
     }
-    html_print(out, "<td class=\"n\">%s</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td>",
+    html_print(out, "<td>%s</td><td>%zu</td><td>%zu</td>",
                text_bytes(size, row->last_use.peak_requested_bytes), copies, elided);
 }
 
@@ -110,14 +110,14 @@ static void print_set(FILE *out, const struct merge_report *report, size_t i,
 {
     const struct merge_report_row *row = &report->rows[i];
     fputs(i ? "<tr>" : "<tr class=\"first\">", out);
-    html_print(out, "<th scope=\"row\">%s %s</th><td>%s</td><td class=\"n\">%zu</td>",
+    html_print(out, "<th scope=\"row\">%s %s</th><td>%s</td><td>%zu</td>",
                i ? "" : program->workload, i ? "" : program->dataset, row->set,
                (size_t)row->block_count);
     print_counts(out, report, row);
     static const enum merge_action actions[] = {MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED,
                                                 MERGE_PACKED, MERGE_MOVED};
     for (size_t a = 0; a < sizeof actions / sizeof *actions; a++)
-        html_print(out, "<td class=\"n\">%zu</td>", count_done(row->merge, actions[a]));
+        html_print(out, "<td>%zu</td>", count_done(row->merge, actions[a]));
     fputs("<td class=\"w\">", out);
     print_refusals(out, row->merge, met);
     fputs("</td></tr>\n", out);

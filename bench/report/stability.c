@@ -105,9 +105,9 @@ static void print_strip(FILE *out, const struct spread *spread)
 static void print_share(FILE *out, double share)
 {
     if (isnan(share))
-        fputs("<td class=\"n soft\">–</td>", out);
+        fputs("<td class=\"soft\">–</td>", out);
     else
-        html_print(out, "<td class=\"n\">%.1f %%</td>", 100 * share);
+        html_print(out, "<td>%.1f %%</td>", 100 * share);
 }
 
 static void print_case(FILE *out, const json_t *one)
