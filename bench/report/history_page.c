@@ -101,6 +101,7 @@ static void print_charts(const struct history_page *page)
     struct chart_subject *subjects;
     json_t *root = chart_history_root(page->options->history);
     const size_t count = chart_subjects(&chart_history, root, NULL, &subjects);
+    size_t room = PAGE_VALUES_MOST;
     struct error error = {0};
     int code = 0;
     text_add(&folder, "%s/charts", page->work);
@@ -112,7 +113,7 @@ static void print_charts(const struct history_page *page)
         text_add(&title, "Metrics over the first result of each series, on %s", subjects[i].device);
         code = chart_draw(&chart_history, &subjects[i], &options, &made, &error);
         if (code == 0)
-            page_figure(page->out, page->work, made.data, title.data);
+            page_figure(page->out, page->work, made.data, title.data, &room);
         else
             html_print(page->out, "<p class=\"soft\">Not drawn: %s: %s</p>\n", title.data,
                        error.text);

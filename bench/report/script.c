@@ -1,5 +1,5 @@
 /* The script of a report. It sorts tables by a click on a title, filters long ones, shows the row of a
- * case under the ratio that leads to it, and enlarges charts. The page says everything without it.
+ * case under the ratio that leads to it, and the exact value of a point of a chart, and enlarges charts. The page says everything without it.
  *
  * It puts text into the page with textContent alone, so nothing from a result file can act as markup.
  * The page is XML too: the script has neither "<" nor "&". */
@@ -45,27 +45,36 @@ const char *const page_script[] = {
     "  table.parentNode.before(line); });",
     /* ---- the row of a case, under the ratio that leads to it */
     "const tip = make('dl', '', document.body); tip.id = 'tip'; tip.hidden = true;",
+    "const hide = () => { tip.hidden = true; };",
+    "const place = target => {",
+    "  tip.hidden = false;",
+    "  const at = target.getBoundingClientRect(), width = document.documentElement.clientWidth;",
+    "  tip.style.left = Math.max(8, Math.min(at.left, width - tip.offsetWidth - 8)) + scrollX + 'px';",
+    "  tip.style.top = at.bottom + scrollY + 6 + 'px'; };",
     "const tell = link => {",
     "  const row = document.getElementById(link.hash.slice(1));",
     "  if (!row) return;",
     "  const titles = row.closest('table').tHead.rows[0].cells;",
     "  tip.replaceChildren();",
     "  [...row.cells].forEach((cell, i) => { make('dt', titles[i].textContent, tip); make('dd', cell.textContent, tip); });",
-    "  tip.hidden = false;",
-    "  const at = link.getBoundingClientRect(), width = document.documentElement.clientWidth;",
-    "  tip.style.left = Math.max(8, Math.min(at.left, width - tip.offsetWidth - 8)) + scrollX + 'px';",
-    "  tip.style.top = at.bottom + scrollY + 6 + 'px'; };",
+    "  place(link); };",
     "all('.matrix td a').forEach(link => {",
     "  link.onmouseenter = link.onfocus = () => tell(link);",
-    "  link.onmouseleave = link.onblur = () => { tip.hidden = true; }; });",
+    "  link.onmouseleave = link.onblur = hide; });",
+    /* ---- the value of a point, at once and by a touch too: a browser shows the title late, and on no phone */
+    "all('.values path').forEach(point => {",
+    "  const text = point.textContent;",
+    "  point.replaceChildren();",
+    "  point.onpointerenter = () => { tip.replaceChildren(); make('dd', text, tip); place(point); };",
+    "  point.onpointerleave = hide; });",
     /* ---- charts: larger, smaller, as at first; the box around the picture scrolls */
-    "all('figure img').forEach(image => {",
+    "all('.chart').forEach(chart => {",
     "  let size = 1;",
-    "  const bar = make('span', ''), box = image.parentNode;",
+    "  const bar = make('span', ''), box = chart.parentNode;",
     "  const zoom = factor => {",
     "    const x = (box.scrollLeft + box.clientWidth / 2) / box.scrollWidth, y = (box.scrollTop + box.clientHeight / 2) / box.scrollHeight;",
     "    size = factor ? Math.min(32, Math.max(1, size * factor)) : 1;",
-    "    image.style.width = size === 1 ? '' : 100 * size + '%'; image.style.maxWidth = 'none';",
+    "    chart.style.width = size === 1 ? '' : 100 * size + '%';",
     "    box.classList.toggle('zoomed', size > 1);",
     "    box.scrollTo(x * box.scrollWidth - box.clientWidth / 2, y * box.scrollHeight - box.clientHeight / 2); };",
     "  const keys = {'+': 2, '-': 0.5, 0: 0};",
@@ -74,9 +83,9 @@ const char *const page_script[] = {
     "    const button = make('button', key === '0' ? 'reset' : key, bar);",
     "    button.type = 'button'; button.title = 'zoom; in the chart: the key ' + key; button.onclick = () => zoom(keys[key]); });",
     "  box.onkeydown = e => { if (e.key in keys) zoom(keys[e.key]); };",
-    "  image.ondblclick = () => zoom(2);",
-    "  image.draggable = false;",
-    "  image.onpointermove = e => { if (e.buttons === 1) box.scrollBy(-e.movementX, -e.movementY); };",
+    "  chart.ondblclick = () => zoom(2);",
+    "  chart.firstElementChild.draggable = false;",
+    "  chart.onpointermove = e => { if (e.buttons === 1) box.scrollBy(-e.movementX, -e.movementY); };",
     "  box.previousElementSibling.append(bar); });",
     /* ---- paper shows what is folded, in browsers whose style sheets cannot open it */
     "let opened = [];",

@@ -20,7 +20,11 @@ check() {
 }
 
 "$gamut" report "$suite" --out "$work/suite" >/dev/null || exit 1
-cat >"$work/do.js" <<'JS'
+# The page as its file has it, before its script, and the data of a chart.
+for name in index.html charts/speedup-cuda-0.dat; do
+    jq -Rs --arg name "$name" '{($name): .}' "$work/suite/$name"
+done | jq -s 'add' | sed '1s/^/const sources = /; s|</|<\\/|g' >"$work/sources.js"
+cat "$work/sources.js" - >"$work/do.js" <<'JS'
 const all = (selector, from = page.document) => [...from.querySelectorAll(selector)];
 const expect = (what, got, wanted) => { if (String(got) !== String(wanted)) wrong(what + ': ' + String(got).slice(0, 200) + ', expected ' + String(wanted).slice(0, 200)); };
 const section = name => page.document.getElementById('f1-' + name);
@@ -65,6 +69,30 @@ expect('exact values', all('dd', tip).map(e => e.textContent), [...row.cells].ma
 expect('in the window', tip.getBoundingClientRect().right <= page.innerWidth, true);
 link.dispatchEvent(new page.Event('mouseleave'));
 expect('hidden again', tip.hidden, true);
+
+// The exact value of a point of a chart, as in the chart's data, lies over the image at the point.
+const speedup = all('figure', section('charts')).find(e => e.querySelector('a').href.endsWith('charts/speedup-cuda-0.dat'));
+const points = all('.values path', speedup);
+const paper = new page.DOMParser().parseFromString(sources['index.html'], 'application/xml');
+const titles = [...paper.querySelectorAll('figure')].find(e => e.querySelector('a').getAttribute('href').endsWith('speedup-cuda-0.dat')).querySelectorAll('.values title');
+const texts = [...titles].map(e => e.textContent);
+expect('a value for each case and mean', texts.length, 29 * 7);
+const of = texts.findIndex(text => text.startsWith('myocyte_like, pool: '));
+const data = sources['charts/speedup-cuda-0.dat'].split('\n');
+const numbers = data[data.indexOf('# pool') + 2].split(' ').slice(1).map(number => parseFloat(number).toPrecision(4).replace(/\.?0+$/, ''));
+expect('the numbers of the data', texts[of], 'myocyte_like, pool: ' + numbers[0] + '× [' + numbers[1] + ', ' + numbers[2] + ']; raw 127 ms');
+points[of].scrollIntoView({block: 'center'});
+const place = points[of].getBoundingClientRect();
+const seen = page.document.elementFromPoint(place.x + 2, place.y);
+expect('a dot is as large as it is seen', seen === points[of], true);
+seen.dispatchEvent(new page.Event('pointerenter'));
+expect('exact value', tip.textContent, texts[of]);
+expect('shown', tip.hidden, false);
+seen.dispatchEvent(new page.Event('pointerleave'));
+expect('hidden once more', tip.hidden, true);
+const bar = all('.values path').find(e => e.getBBox().width > 100), middle = (bar.scrollIntoView({block: 'center'}), bar.getBoundingClientRect());
+expect('a bar is seen along all of it', page.document.elementFromPoint(middle.x + middle.width / 2, middle.y) === bar, true);
+all('figure').forEach(figure => { if (!figure.querySelector('.values path')) wrong('no values: ' + figure.textContent.slice(0, 60)); });
 
 // Charts become larger, and as they were.
 section('details').querySelector('details').open = true;
