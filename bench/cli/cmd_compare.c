@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "record/compare/compare.h"
+#include "record/compare/machines.h"
 #include "record/result/result.h"
 
 enum compare_flag {
@@ -24,8 +25,9 @@ enum compare_flag {
 
 /* clang-format off */
 static const struct flag flags[] = {
-    [COMPARE_BY] = {"by", 'b', FLAG_TEXT, "MEMBER=VALUE", NULL, NULL, 0, 0,
-        "within one file: compare each case with the one that has this value instead (strategy=raw)"},
+    [COMPARE_BY] = {"by", 'b', FLAG_TEXT, "MEMBER=VALUE|machine", NULL, NULL, 0, 0,
+        "within one file: compare each case with the one that has this value instead (strategy=raw); "
+        "machine: which strategy wins on which machine or device of all files, and why"},
     [COMPARE_GATE] = {"gate", 'g', FLAG_LIST, "METRIC:LIMIT", NULL, NULL, 0, 0,
         "a metric that may not get worse by more than a limit"},
     [COMPARE_GATE_FILE] = {"gate-file", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -146,9 +148,29 @@ static int read_options(const struct command_line *line, struct compare_options 
     return code ? code : choose_metrics(line, options, error);
 }
 
+static bool is_by_machine(const struct command_line *line)
+{
+    const char *by = line->flag[COMPARE_BY].text;
+    return by && strcmp(by, "machine") == 0;
+}
+
+/* Between machines nothing is gated. */
+static int check_machines(const struct command_line *line, struct error *error)
+{
+    static const enum compare_flag judging[] = {COMPARE_GATE, COMPARE_GATE_FILE, COMPARE_METRIC,
+                                                COMPARE_STRICT, COMPARE_FORCE};
+    for (size_t i = 0; i < sizeof judging / sizeof *judging; i++)
+        if (line->flag[judging[i]].text || line->flag[judging[i]].number)
+            return error_set(error, ERR_USAGE, "--by machine judges nothing: it takes no --%s",
+                             flags[judging[i]].name);
+    return 0;
+}
+
 static int check_files(const struct command_line *line, struct error *error)
 {
     const size_t count = line->positional_count;
+    if (is_by_machine(line))
+        return check_machines(line, error);
     if (line->flag[COMPARE_BY].text && count != 1)
         return error_set(error, ERR_USAGE, "--by compares within one file, and there are %zu",
                          count);
@@ -170,39 +192,59 @@ static int load_files(const struct command_line *line, json_t **roots, struct co
     return code;
 }
 
-static int compare_command(const struct command_line *line)
+static int compare_machines(const struct command_line *line, const struct compare_file *files,
+                            int *exit_code, struct error *error)
+{
+    json_t *tree = NULL;
+    int code = machines_compare(files, line->positional_count, &tree, error);
+    if (!code)
+        code = machines_print(tree, (enum table_format)line->flag[COMPARE_FORMAT].number,
+                              (enum compare_show)line->flag[COMPARE_SHOW].number, stdout, error);
+    *exit_code = machines_have_any(tree) ? EXIT_OK : EXIT_INCOMPARABLE;
+    json_decref(tree);
+    return code;
+}
+
+static int compare_cases(const struct command_line *line, const struct compare_file *files,
+                         int *exit_code, struct error *error)
 {
     struct compare_options options = {0};
-    struct compare_file files[POSITIONALS_MAX];
-    json_t *roots[POSITIONALS_MAX] = {NULL}, *comparison = NULL;
-    struct error error = {0};
-    int code = check_files(line, &error);
+    const char *by = line->flag[COMPARE_BY].text;
+    json_t *comparison = NULL;
+    int code = read_options(line, &options, error);
     if (!code)
-        code = read_options(line, &options, &error);
+        code = by ? compare_within(&files[0], by, &options, &comparison, error)
+                  : compare_results(&files[0], files + 1, line->positional_count - 1, &options,
+                                    &comparison, error);
+    if (!code)
+        code = compare_print(comparison, (enum table_format)line->flag[COMPARE_FORMAT].number,
+                             (enum compare_show)line->flag[COMPARE_SHOW].number, stdout, error);
+    if (!code)
+        *exit_code = (int)compare_exit_code(comparison, line->flag[COMPARE_STRICT].number);
+    json_decref(comparison);
+    return code;
+}
+
+static int compare_command(const struct command_line *line)
+{
+    struct compare_file files[POSITIONALS_MAX];
+    json_t *roots[POSITIONALS_MAX] = {NULL};
+    struct error error = {0};
+    int exit_code = EXIT_OK, code = check_files(line, &error);
     if (!code)
         code = load_files(line, roots, files, &error);
     if (!code)
-        code = line->flag[COMPARE_BY].text
-                   ? compare_within(&files[0], line->flag[COMPARE_BY].text, &options, &comparison,
-                                    &error)
-                   : compare_results(&files[0], files + 1, line->positional_count - 1, &options,
-                                     &comparison, &error);
-    if (!code)
-        code = compare_print(comparison, (enum table_format)line->flag[COMPARE_FORMAT].number,
-                             (enum compare_show)line->flag[COMPARE_SHOW].number, stdout, &error);
-    const int exit_code =
-        code ? report_error(&error)
-             : (int)compare_exit_code(comparison, line->flag[COMPARE_STRICT].number);
-    json_decref(comparison);
+        code = is_by_machine(line) ? compare_machines(line, files, &exit_code, &error)
+                                   : compare_cases(line, files, &exit_code, &error);
     for (size_t i = 0; i < line->positional_count; i++)
         json_decref(roots[i]);
-    return exit_code;
+    return code ? report_error(&error) : exit_code;
 }
 
 const struct command command_compare = {
     .name = "compare",
     .summary = "say what became slower, larger or wrong between result files, for people and CI",
-    .arguments = "BASE NEW... | FILE --by MEMBER=VALUE",
+    .arguments = "BASE NEW... | FILE --by MEMBER=VALUE | FILE... --by machine",
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
@@ -221,6 +263,10 @@ const struct command command_compare = {
              "device differ. Its times alone are left out if device, driver, machine or kind\n"
              "of build differ; counters do not depend on these. The rest is compared. Sizes\n"
              "of memory, load, kernel and environment are noted.\n"
+             "\n"
+             "--by machine puts the machines and devices of all files next to each other: the\n"
+             "fastest strategy of each program, what each strategy loses where, the calls that\n"
+             "it makes, and what a call costs there. A file of gamut atlas adds the prices.\n"
              "\n"
              "Exit codes: 0 no gated metric is worse, 1 one is, 2 a file cannot be read or\n"
              "an argument is wrong, 3 a case failed or is gone, or all failed, 4 nothing that\n"

@@ -1,0 +1,461 @@
+/* A comparison of machines as text, Markdown and CSV. Everything is read from the tree. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/tree.h"
+#include "record/compare/machines.h"
+#include "record/result/result.h"
+
+/* ---- cells ------------------------------------------------------------------------------------- */
+
+static const char *machine_name(const json_t *tree, size_t at)
+{
+    return tree_get_text(json_array_get(json_object_get(tree, "machines"), at), "name");
+}
+
+static size_t machine_count(const json_t *tree)
+{
+    return json_array_size(json_object_get(tree, "machines"));
+}
+
+/* Adds a column whose title is that of the machine and a word. */
+static void add_machine_column(struct text_grid *grid, const json_t *tree, size_t at,
+                               const char *word, unsigned drop)
+{
+    text_grid_add_column(
+        grid, (struct text_grid_column){
+                  .title = arena_printf(&grid->arena, "%s%s", machine_name(tree, at), word),
+                  .kind = *word ? GRID_NUMBER : GRID_NAME,
+                  .drop = drop});
+}
+
+static void add_factor(struct text_grid *grid, double factor)
+{
+    if (isnan(factor))
+        text_grid_skip(grid, 1);
+    else
+        text_grid_add(grid, "%.2fx", factor);
+}
+
+/* A time that may be below 0. */
+static void add_signed_ns(struct text_grid *grid, double ns)
+{
+    char text[32];
+    if (isnan(ns))
+        text_grid_skip(grid, 1);
+    else
+        text_grid_add(grid, "%s%s", ns < 0 ? "-" : "", text_ns(text, fabs(ns)));
+}
+
+static void add_count(struct text_grid *grid, double count)
+{
+    if (isnan(count))
+        text_grid_skip(grid, 1);
+    else
+        text_grid_add(grid, "%.0f", count);
+}
+
+static bool is_text(const json_t *object, const char *key, const char *text)
+{
+    return strcmp(tree_get_text(object, key), text) == 0;
+}
+
+/* ---- programs ---------------------------------------------------------------------------------- */
+
+/* Adds "pool, +4", the fastest and the number of others that are as fast, and its ratio. */
+static void add_fastest(struct text_grid *grid, const json_t *places)
+{
+    const json_t *place, *fastest = NULL;
+    size_t others = 0;
+    for (size_t i = 0; (place = json_array_get(places, i)); i++) {
+        if (is_text(place, "verdict", "fastest"))
+            fastest = place;
+        else
+            others += json_is_true(json_object_get(place, "is_fastest"));
+    }
+    const json_t *ratio = json_object_get(fastest, "speedup");
+    const double lo = tree_get_number(ratio, "ci_lo"), hi = tree_get_number(ratio, "ci_hi");
+    if (others)
+        text_grid_add(grid, "%s, +%zu", tree_get_text(fastest, "name"), others);
+    else
+        text_grid_add(grid, "%s", tree_get_text(fastest, "name"));
+    if (isnan(lo))
+        add_factor(grid, tree_get_number(ratio, "median"));
+    else
+        text_grid_add(grid, "%.2fx [%.2f, %.2f]", tree_get_number(ratio, "median"), lo, hi);
+}
+
+/* "same: pool, tlsf", "differs: stream skipped on opencl:1", "unsure". */
+static void add_agreement(struct text_grid *grid, const json_t *program)
+{
+    const json_t *names = json_object_get(program, "fastest_on_all"), *each;
+    const char *reason = tree_get_text(program, "reason");
+    struct text words = {0};
+    text_add(&words, "%s%s%s", tree_get_text(program, "agreement"), *reason ? ": " : "", reason);
+    for (size_t i = 0; is_text(program, "agreement", "same") && (each = json_array_get(names, i));
+         i++)
+        text_add(&words, "%s%s", i ? ", " : ": ", json_string_value(each));
+    text_grid_add(grid, "%s", words.data);
+    text_free(&words);
+}
+
+static void hide_constant(struct text_grid *grid, size_t column)
+{
+    const char *constant = text_grid_constant(grid, column);
+    if (!grid->row_count || !constant)
+        return;
+    grid->column[column].hidden = true;
+    grid->column[column].once = constant;
+}
+
+static struct text_grid programs_grid(const json_t *tree, enum compare_show show)
+{
+    struct text_grid grid = text_grid_of("program|dataset^1");
+    const json_t *programs = json_object_get(tree, "programs"), *each;
+    for (size_t at = 0; at < machine_count(tree); at++) {
+        add_machine_column(&grid, tree, at, "", 0);
+        text_grid_add_column(
+            &grid, (struct text_grid_column){
+                       .title = arena_printf(&grid.arena, "vs %s", tree_get_text(tree, "against")),
+                       .kind = GRID_NUMBER});
+    }
+    text_grid_add_column(&grid, (struct text_grid_column){.title = "one choice", .drop = 3});
+    text_grid_add_column(
+        &grid, (struct text_grid_column){.title = "costs", .kind = GRID_NUMBER, .drop = 2});
+    text_grid_add_column(
+        &grid, (struct text_grid_column){.title = "fastest everywhere", .kind = GRID_PROSE});
+    for (size_t i = 0; (each = json_array_get(programs, i)); i++) {
+        if (show == COMPARE_SHOW_WORST && !is_text(each, "agreement", "differs"))
+            continue;
+        struct text_grid_row *row = text_grid_add_row(&grid);
+        row->mood_of = grid.column_count - 1;
+        row->mood = is_text(each, "agreement", "same")      ? GRID_PLAIN
+                    : is_text(each, "agreement", "differs") ? GRID_WORSE
+                                                            : GRID_UNSURE;
+        text_grid_add(&grid, "%s", tree_get_text(each, "workload"));
+        text_grid_add(&grid, "%s", tree_get_text(each, "dataset"));
+        for (size_t at = 0; at < machine_count(tree); at++)
+            add_fastest(&grid, json_array_get(json_object_get(each, "machines"), at));
+        text_grid_add(&grid, "%s", tree_get_text(each, "choice"));
+        add_factor(&grid, tree_get_number(each, "choice_loss"));
+        add_agreement(&grid, each);
+    }
+    hide_constant(&grid, 1);
+    return grid;
+}
+
+/* ---- configurations ---------------------------------------------------------------------------- */
+
+static void add_losses_of(struct text_grid *grid, const json_t *on)
+{
+    const json_t *worst = json_object_get(on, "worst");
+    add_factor(grid, tree_get_number(on, "mean_loss"));
+    if (json_is_object(worst))
+        text_grid_add(grid, "%.2fx %s", tree_get_number(on, "worst_loss"),
+                      tree_get_text(worst, "workload"));
+    else
+        text_grid_skip(grid, 1);
+    text_grid_add(grid, "%.0f of %.0f", tree_get_number(on, "fastest"),
+                  tree_get_number(on, "programs"));
+}
+
+static struct text_grid losses_grid(const json_t *tree)
+{
+    struct text_grid grid = text_grid_of("configuration");
+    const json_t *configurations = json_object_get(tree, "configurations"), *each;
+    for (size_t at = 0; at < machine_count(tree); at++) {
+        add_machine_column(&grid, tree, at, " mean", 0);
+        text_grid_add_column(
+            &grid, (struct text_grid_column){.title = "worst", .kind = GRID_NUMBER, .drop = 1});
+        text_grid_add_column(&grid, (struct text_grid_column){
+                                        .title = "fastest in", .kind = GRID_NUMBER, .drop = 2});
+    }
+    text_grid_add_column(
+        &grid, (struct text_grid_column){.title = "worst everywhere", .kind = GRID_NUMBER});
+    text_grid_add_column(&grid, (struct text_grid_column){.title = "", .kind = GRID_PROSE});
+    for (size_t i = 0; (each = json_array_get(configurations, i)); i++) {
+        text_grid_add_row(&grid);
+        text_grid_add(&grid, "%s", tree_get_text(each, "name"));
+        for (size_t at = 0; at < machine_count(tree); at++)
+            add_losses_of(&grid, json_array_get(json_object_get(each, "machines"), at));
+        add_factor(&grid, tree_get_number(each, "worst_loss"));
+        text_grid_add(&grid, "%s",
+                      json_is_true(json_object_get(each, "is_safest")) ? "safest" : "");
+    }
+    return grid;
+}
+
+/* Adds a sum of times as a part of the whole time: "71 %". */
+static void add_part(struct text_grid *grid, const json_t *on, const char *member)
+{
+    const double part = tree_get_number(on, member) / tree_get_number(on, "time_ns");
+    if (isnan(part))
+        text_grid_skip(grid, 1);
+    else
+        text_grid_add(grid, "%.0f %%", 100 * part + 0.0);
+}
+
+static struct text_grid calls_grid(const json_t *tree)
+{
+    static const char *const kinds[] = {"alloc", "touch", "free", "map", "unmap", "sync"};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    struct text_grid grid = text_grid_of("configuration|>alloc|>touch|>free|>map|>unmap|>sync");
+    const json_t *configurations = json_object_get(tree, "configurations"), *each;
+    for (size_t at = 0; at < machine_count(tree); at++) {
+        add_machine_column(&grid, tree, at, " a call", 0);
+        text_grid_add_column(&grid, (struct text_grid_column){
+                                        .title = "of the time", .kind = GRID_NUMBER, .drop = 1});
+        text_grid_add_column(&grid, (struct text_grid_column){
+                                        .title = "unexplained", .kind = GRID_NUMBER, .drop = 2});
+    }
+    for (size_t i = 0; (each = json_array_get(configurations, i)); i++) {
+        text_grid_add_row(&grid);
+        text_grid_add(&grid, "%s", tree_get_text(each, "name"));
+        for (size_t k = 0; k < KINDS; k++) {
+            char name[32];
+            snprintf(name, sizeof name, "driver_%s_count", kinds[k]);
+            const double count = tree_get_number(json_object_get(each, "calls"), name);
+            if (isnan(count))
+                text_grid_add(&grid, "differs");
+            else
+                add_count(&grid, count);
+        }
+        for (size_t at = 0; at < machine_count(tree); at++) {
+            const json_t *on = json_array_get(json_object_get(each, "machines"), at);
+            add_signed_ns(&grid, tree_get_number(on, "call_ns"));
+            add_part(&grid, on, "calls_ns");
+            add_part(&grid, on, "unexplained_ns");
+        }
+    }
+    for (size_t k = 1; k <= KINDS; k++) {
+        const char *constant = text_grid_constant(&grid, k);
+        grid.column[k].hidden = constant && strcmp(constant, "0") == 0;
+    }
+    return grid;
+}
+
+/* ---- where the time goes ----------------------------------------------------------------------- */
+
+static const char *const split_members[] = {"work_ns", "calls_ns", "own_ns", "overlap_ns",
+                                            "unexplained_ns"};
+enum { SPLIT_MEMBERS = sizeof split_members / sizeof *split_members };
+
+/* Is a configuration the fastest of a machine, or the baseline? */
+static bool is_telling(const json_t *tree, const json_t *program, size_t place)
+{
+    const json_t *machines = json_object_get(program, "machines"), *places;
+    for (size_t at = 0; (places = json_array_get(machines, at)); at++) {
+        const json_t *one = json_array_get(places, place);
+        if (is_text(one, "verdict", "fastest") ||
+            is_text(one, "name", tree_get_text(tree, "against")))
+            return true;
+    }
+    return false;
+}
+
+static void add_split(struct text_grid *grid, const json_t *tree, const json_t *program, size_t at,
+                      const json_t *place)
+{
+    text_grid_add_row(grid);
+    text_grid_add(grid, "%s", tree_get_text(program, "workload"));
+    text_grid_add(grid, "%s", tree_get_text(program, "dataset"));
+    text_grid_add(grid, "%s", tree_get_text(place, "name"));
+    text_grid_add(grid, "%s", machine_name(tree, at));
+    if (!is_text(place, "status", "ok")) {
+        text_grid_add(grid, "%s", tree_get_text(place, "status"));
+        return;
+    }
+    add_signed_ns(grid, tree_get_number(place, "time_ns"));
+    add_count(grid, tree_get_number(place, "driver_calls"));
+    for (size_t i = 0; i < SPLIT_MEMBERS; i++)
+        add_signed_ns(grid, tree_get_number(place, split_members[i]));
+}
+
+static struct text_grid splits_grid(const json_t *tree, enum compare_show show)
+{
+    struct text_grid grid =
+        text_grid_of("program|dataset^4|configuration|machine|>time|>driver calls^3|>work|>calls|"
+                     ">own^2|>overlap|>unexplained");
+    const json_t *programs = json_object_get(tree, "programs"), *program;
+    for (size_t p = 0; (program = json_array_get(programs, p)); p++) {
+        const json_t *machines = json_object_get(program, "machines");
+        if (show != COMPARE_SHOW_ALL && !is_text(program, "agreement", "differs"))
+            continue;
+        for (size_t c = 0; c < json_array_size(json_array_get(machines, 0)); c++)
+            for (size_t at = 0; at < json_array_size(machines); at++)
+                if (show == COMPARE_SHOW_ALL || is_telling(tree, program, c))
+                    add_split(&grid, tree, program, at,
+                              json_array_get(json_array_get(machines, at), c));
+    }
+    hide_constant(&grid, 1);
+    return grid;
+}
+
+static struct text_grid prices_grid(const json_t *tree, enum compare_show show)
+{
+    struct text_grid grid = text_grid_of("method|call|>size");
+    const json_t *prices = json_object_get(tree, "prices"), *each;
+    for (size_t at = 0; at < machine_count(tree); at++)
+        text_grid_add_column(
+            &grid, (struct text_grid_column){.title = machine_name(tree, at), .kind = GRID_NUMBER});
+    for (size_t i = 0; (each = json_array_get(prices, i)); i++) {
+        if (show != COMPARE_SHOW_ALL && !is_text(each, "method", "raw"))
+            continue;
+        text_grid_add_row(&grid);
+        text_grid_add(&grid, "%s", tree_get_text(each, "method"));
+        text_grid_add(&grid, "%s", tree_get_text(each, "call"));
+        text_grid_add_bytes(&grid, (uint64_t)tree_get_number(each, "bytes"));
+        for (size_t at = 0; at < machine_count(tree); at++)
+            add_signed_ns(&grid, tree_to_number(json_array_get(json_object_get(each, "ns"), at)));
+    }
+    hide_constant(&grid, 0);
+    return grid;
+}
+
+struct text_grid machines_grid_of(const json_t *tree, enum machines_table table,
+                                  enum compare_show show)
+{
+    switch (table) {
+    case MACHINES_programs:
+        return programs_grid(tree, show);
+    case MACHINES_losses:
+        return losses_grid(tree);
+    case MACHINES_calls:
+        return calls_grid(tree);
+    case MACHINES_splits:
+        return splits_grid(tree, show);
+    case MACHINES_prices:
+    case MACHINES_TABLES:
+        break;
+    }
+    return prices_grid(tree, show);
+}
+
+/* ---- formats ----------------------------------------------------------------------------------- */
+
+static void print_machines(const json_t *tree, const char *end, FILE *out)
+{
+    const json_t *machines = json_object_get(tree, "machines"), *each, *file;
+    for (size_t at = 0; (each = json_array_get(machines, at)); at++) {
+        const json_t *files = json_object_get(each, "files");
+        const char *driver = tree_get_text(each, "driver");
+        fprintf(out, "%s: %s%s%s, machine %s, ", tree_get_text(each, "name"),
+                tree_get_text(each, "device_name"), *driver ? ", driver " : "", driver,
+                tree_get_text(each, "machine_id"));
+        for (size_t i = 0; (file = json_array_get(files, i)); i++)
+            fprintf(out, "%s%s", i ? " and " : "", json_string_value(file));
+        if (*tree_get_text(each, "atlas"))
+            fprintf(out, ", atlas of %s", tree_get_text(each, "atlas"));
+        fputs(end, out);
+    }
+}
+
+static void print_left_out(const json_t *tree, const char *end, FILE *out)
+{
+    const json_t *left_out = json_object_get(tree, "left_out"), *each;
+    for (size_t i = 0; (each = json_array_get(left_out, i)); i++)
+        fprintf(out, "! %s %s is left out: %s%s", tree_get_text(each, "workload"),
+                tree_get_text(each, "dataset"), tree_get_text(each, "reason"), end);
+    const json_t *notes = json_object_get(tree, "notes");
+    for (size_t i = 0; (each = json_array_get(notes, i)); i++)
+        fprintf(out, "! %s%s", json_string_value(each), end);
+}
+
+/* The first cases whose calls are not the same everywhere. */
+static void print_call_differences(const json_t *tree, const char *end, FILE *out)
+{
+    enum { DIFFERENCES_MOST = 5 };
+    const json_t *differences = json_object_get(tree, "call_differences"), *each, *count;
+    const size_t all = json_array_size(differences);
+    for (size_t i = 0; i < DIFFERENCES_MOST && (each = json_array_get(differences, i)); i++) {
+        fprintf(out, "! %s %s, %s: %s (%s) is", tree_get_text(each, "workload"),
+                tree_get_text(each, "dataset"), tree_get_text(each, "name"),
+                tree_get_text(each, "counter"), tree_get_text(each, "phase"));
+        for (size_t at = 0; (count = json_array_get(json_object_get(each, "counts"), at)); at++)
+            fprintf(out, "%s %.0f on %s", at ? "," : "", json_number_value(count),
+                    machine_name(tree, at));
+        fputs(end, out);
+    }
+    if (all > DIFFERENCES_MOST)
+        fprintf(out, "! and %zu more such counters; --format json has all%s",
+                all - DIFFERENCES_MOST, end);
+}
+
+static void print_people(const json_t *tree, enum table_format format, enum compare_show show,
+                         FILE *out)
+{
+    const char *end = format == TABLE_MARKDOWN ? "  \n" : "\n";
+    const json_t *sentences = json_object_get(tree, "sentences"), *each;
+    struct terminal_page page;
+    terminal_page_open(&page, out);
+    print_machines(tree, end, page.out);
+    print_left_out(tree, end, page.out);
+    for (int table = 0; table < MACHINES_TABLES; table++) {
+        struct text_grid grid = machines_grid_of(tree, (enum machines_table)table, show);
+        grid.indent = 2;
+        grid.complete = "--format csv has all";
+        if (grid.row_count) {
+            fprintf(page.out, "\n%s. %s%s%s", machines_titles[table], machines_abouts[table], end,
+                    format == TABLE_MARKDOWN ? "\n" : "");
+            text_grid_print_once(&grid, end, page.out);
+            text_grid_print(&grid, format, &page.terminal, page.out);
+        }
+        text_grid_free(&grid);
+    }
+    fputc('\n', page.out);
+    print_call_differences(tree, end, page.out);
+    for (size_t i = 0; (each = json_array_get(sentences, i)); i++)
+        fprintf(page.out, "%s%s", json_string_value(each), end);
+    terminal_page_close(&page);
+}
+
+/* A line for each place: a program, a machine and a configuration. */
+static void print_csv(const json_t *tree, FILE *out)
+{
+    static const char columns[] =
+        "workload|dataset|agreement|machine|name|status|verdict|time_ns|over_fastest|over_lo|"
+        "over_hi|speedup|speedup_lo|speedup_hi|driver_calls|work_ns|calls_ns|own_ns|overlap_ns|"
+        "unexplained_ns";
+    static const char *const ratios[] = {"over_fastest", "speedup"};
+    static const char *const numbers[] = {"median", "ci_lo", "ci_hi"};
+    struct text_grid grid = text_grid_of(columns);
+    const json_t *programs = json_object_get(tree, "programs"), *program, *places, *place;
+    for (size_t p = 0; (program = json_array_get(programs, p)); p++)
+        for (size_t at = 0; (places = json_array_get(json_object_get(program, "machines"), at));
+             at++)
+            for (size_t c = 0; (place = json_array_get(places, c)); c++) {
+                text_grid_add_row(&grid);
+                text_grid_add(&grid, "%s", tree_get_text(program, "workload"));
+                text_grid_add(&grid, "%s", tree_get_text(program, "dataset"));
+                text_grid_add(&grid, "%s", tree_get_text(program, "agreement"));
+                text_grid_add(&grid, "%s", machine_name(tree, at));
+                text_grid_add_json(&grid, json_object_get(place, "name"));
+                text_grid_add_json(&grid, json_object_get(place, "status"));
+                text_grid_add_json(&grid, json_object_get(place, "verdict"));
+                text_grid_add_json(&grid, json_object_get(place, "time_ns"));
+                for (size_t i = 0; i < 6; i++)
+                    text_grid_add_json(&grid, json_object_get(json_object_get(place, ratios[i / 3]),
+                                                              numbers[i % 3]));
+                text_grid_add_json(&grid, json_object_get(place, "driver_calls"));
+                for (size_t i = 0; i < SPLIT_MEMBERS; i++)
+                    text_grid_add_json(&grid, json_object_get(place, split_members[i]));
+            }
+    text_grid_print(&grid, TABLE_CSV, NULL, out);
+    text_grid_free(&grid);
+}
+
+int machines_print(const json_t *tree, enum table_format format, enum compare_show show, FILE *out,
+                   struct error *error)
+{
+    if (format == TABLE_JSON)
+        return result_print(tree, out, error);
+    if (format == TABLE_CSV)
+        print_csv(tree, out);
+    else
+        print_people(tree, format, show, out);
+    if (fflush(out) != 0 || ferror(out))
+        return error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
+    return 0;
+}
