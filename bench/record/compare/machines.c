@@ -783,6 +783,21 @@ static json_t *configuration_json(const struct machines *m, size_t c)
     return out;
 }
 
+/* The safest first; those that are not everywhere come last. */
+static void put_configurations(const struct machines *m, json_t *out)
+{
+    for (size_t c = 0; c < m->configuration_count; c++) {
+        const double worst = m->configuration[c].worst_loss;
+        size_t i = json_array_size(out);
+        if (!m->configuration[c].is_used)
+            continue;
+        while (i > 0 && !isnan(worst) &&
+               !(tree_get_number(json_array_get(out, i - 1), "worst_loss") <= worst))
+            i--;
+        tree_insert(out, i, configuration_json(m, c));
+    }
+}
+
 /* ---- prices ------------------------------------------------------------------------------------ */
 
 /* The median of a call at a size, if the atlas has sizes on both sides of it. */
@@ -1005,9 +1020,7 @@ static json_t *tree_of(struct machines *m)
                         tree_pack("{s:o, s:o, s:o}", "workload", tree_text(m->program[p].workload),
                                   "dataset", tree_text(m->program[p].dataset), "reason",
                                   tree_text(m->program[p].left_out)));
-    for (size_t c = 0; c < m->configuration_count; c++)
-        if (m->configuration[c].is_used)
-            tree_append(configurations, configuration_json(m, c));
+    put_configurations(m, configurations);
     /* Strategies may make other calls under these. */
     note_fact(m, NULL, "backend");
     note_fact(m, NULL, "alignment_bytes");

@@ -157,8 +157,11 @@ static void add_losses_of(struct text_grid *grid, const json_t *on)
                       tree_get_text(worst, "workload"));
     else
         text_grid_skip(grid, 1);
-    text_grid_add(grid, "%.0f of %.0f", tree_get_number(on, "fastest"),
-                  tree_get_number(on, "programs"));
+    if (tree_get_number(on, "programs") > 0)
+        text_grid_add(grid, "%.0f of %.0f", tree_get_number(on, "fastest"),
+                      tree_get_number(on, "programs"));
+    else
+        text_grid_skip(grid, 1);
 }
 
 static struct text_grid losses_grid(const json_t *tree)
@@ -197,6 +200,16 @@ static void add_part(struct text_grid *grid, const json_t *on, const char *membe
         text_grid_add(grid, "%.0f %%", 100 * part + 0.0);
 }
 
+/* Has a configuration a right answer anywhere? */
+static bool is_ranked(const json_t *configuration)
+{
+    const json_t *machines = json_object_get(configuration, "machines"), *on;
+    for (size_t at = 0; (on = json_array_get(machines, at)); at++)
+        if (tree_get_number(on, "programs") > 0)
+            return true;
+    return false;
+}
+
 static struct text_grid calls_grid(const json_t *tree)
 {
     static const char *const kinds[] = {"alloc", "touch", "free", "map", "unmap", "sync"};
@@ -217,7 +230,7 @@ static struct text_grid calls_grid(const json_t *tree)
             char name[32];
             snprintf(name, sizeof name, "driver_%s_count", kinds[k]);
             const double count = tree_get_number(json_object_get(each, "calls"), name);
-            if (isnan(count))
+            if (isnan(count) && is_ranked(each))
                 text_grid_add(&grid, "differs");
             else
                 add_count(&grid, count);

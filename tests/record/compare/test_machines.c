@@ -209,6 +209,8 @@ static void the_safest_has_the_least_worst_loss(void **state)
     assert_number(4, raw, "worst_loss");
     assert_true(json_is_true(json_object_get(tlsf, "is_safest")));
     assert_false(json_is_true(json_object_get(pool, "is_safest")));
+    assert_ptr_equal(json_array_get(all, 0), tlsf);
+    assert_ptr_equal(json_array_get(all, 2), raw);
     assert_number(sqrt(2), at(pool, "machines", 1), "mean_loss");
     assert_number(1, at(pool, "machines", 0), "mean_loss");
     assert_number(2, at(pool, "machines", 0), "fastest");
@@ -413,6 +415,14 @@ static void an_atlas_gives_prices_to_its_machine(void **state)
     assert_number(1 << 20, price, "bytes");
     assert_true(fabs(json_number_value(at(price, "ns", 0)) - 50000) < 1);
     assert_true(fabs(json_number_value(at(price, "ns", 1)) - 3000) < 1);
+    json_decref(tree);
+    /* The atlas of a machine's own file is nearer than another one. */
+    tree = compare_machines(
+        (json_t *[]){with_atlas(MACHINE("aaaaaaaa", CELL("lud", "raw", .us = 5000)), 3000),
+                     MACHINE("bbbbbbbb", CELL("lud", "raw", .us = 5000)),
+                     with_atlas(machine("aaaaaaaa", NULL, 0), 50000)},
+        3);
+    assert_text("a.json", at(tree, "machines", 0), "atlas");
     json_decref(tree);
     /* Without cases the prices alone are compared, each file being a machine. */
     tree = compare_two(with_atlas(machine("aaaaaaaa", NULL, 0), 50000),
