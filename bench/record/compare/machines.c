@@ -473,13 +473,23 @@ static double calls_ns(const struct place *place)
            model_ns(place, "first_use_ns");
 }
 
-/* The fastest place of a program on a machine that makes no driver calls; NULL: none is known to. */
-static const struct place *place_without_calls(const struct machines *m, size_t p, size_t at)
+/* Do two configurations do the same work, but for the allocator? */
+static bool same_work(const struct case_key *a, const struct case_key *b)
+{
+    return strcmp(a->merge, b->merge) == 0 && strcmp(a->release, b->release) == 0 &&
+           strcmp(a->residency, b->residency) == 0;
+}
+
+/* The fastest place with the work of configuration `of` that makes no driver calls; NULL: none is known to. */
+static const struct place *place_without_calls(const struct machines *m, size_t p, size_t of,
+                                               size_t at)
 {
     const struct place *least = NULL;
     for (size_t c = 0; c < m->configuration_count; c++) {
         const struct place *place = place_of(m, p, c, at);
-        if (place->ranked && place->call_count == 0 && (!least || place->time_ns < least->time_ns))
+        if (place->ranked && place->call_count == 0 &&
+            same_work(&m->configuration[c].key, &m->configuration[of].key) &&
+            (!least || place->time_ns < least->time_ns))
             least = place;
     }
     return least;
@@ -494,10 +504,10 @@ static void split(struct machines *m, size_t p, size_t at)
         place->calls_ns = calls_ns(place);
         place->work_ns = place->own_ns = place->overlap_ns = place->unexplained_ns = NAN;
     }
-    const struct place *without = place_without_calls(m, p, at);
-    for (size_t c = 0; c < m->configuration_count && without; c++) {
+    for (size_t c = 0; c < m->configuration_count; c++) {
+        const struct place *without = place_without_calls(m, p, c, at);
         struct place *place = place_of(m, p, c, at);
-        if (!place->ranked)
+        if (!without || !place->ranked)
             continue;
         const double more_ns = model_ns(place, "predicted_ns") - model_ns(without, "predicted_ns");
         place->work_ns = without->time_ns;

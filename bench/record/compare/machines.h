@@ -21,7 +21,8 @@
  *
  * A time is split into
  *
- *   work         the time of the fastest configuration that makes no driver calls in a warm run
+ *   work         the time of the fastest configuration that makes no driver calls in a warm run, with
+ *                the same merge set, release policy and residency
  *   calls        what the calls cost by the machine's atlas, as the cost model has recorded it with the case:
  *                driver_ns - waiting_ns + first_use_ns
  *   own          what the strategy's own work takes longer than that of the former configuration

@@ -26,6 +26,7 @@ struct cell {
     unsigned rounds;         /* 0: 6 */
     unsigned spread;         /* as in struct spec */
     uint64_t program_digest; /* 0: 1 */
+    const char *merge;       /* NULL: none */
 };
 
 static void put_model(json_t *one_case, const struct cell *cell)
@@ -33,6 +34,8 @@ static void put_model(json_t *one_case, const struct cell *cell)
     json_t *warm = json_object_get(json_object_get(one_case, "counters"), "warm");
     if (warm)
         tree_put(warm, "driver_alloc_count", tree_count(cell->calls));
+    if (cell->merge)
+        tree_put(json_object_get(one_case, "key"), "merge", tree_text(cell->merge));
     if (cell->predicted_us > 0)
         tree_put(one_case, "model",
                  tree_pack("{s:f, s:f, s:f, s:f, s:f}", "predicted_ns", 1e3 * cell->predicted_us,
@@ -329,6 +332,21 @@ static void what_is_not_known_is_null(void **state)
     json_decref(tree);
 }
 
+/* Merging changes the work, so the work of an unmerged program is that of another unmerged one. */
+static void work_is_that_of_the_same_program(void **state)
+{
+    (void)state;
+    json_t *tree = compare_two(
+        MACHINE("aaaaaaaa", CELL("lud", "raw", .us = 5000, .calls = 40),
+                CELL("lud", "pool", .us = 1000), CELL("lud", "tlsf", .us = 500, .merge = "best")),
+        MACHINE("bbbbbbbb", CELL("lud", "raw", .us = 5000, .calls = 40),
+                CELL("lud", "pool", .us = 1000), CELL("lud", "tlsf", .us = 500, .merge = "best")));
+    const json_t *lud = at(tree, "programs", 0);
+    assert_number(1e6, place(lud, 0, "raw (none)"), "work_ns");
+    assert_number(5e5, place(lud, 0, "tlsf (best)"), "work_ns");
+    json_decref(tree);
+}
+
 static void other_calls_are_named(void **state)
 {
     (void)state;
@@ -502,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_strategy_that_cannot_run_somewhere_is_named),
         cmocka_unit_test(a_time_is_work_and_the_price_of_calls),
         cmocka_unit_test(what_is_not_known_is_null),
+        cmocka_unit_test(work_is_that_of_the_same_program),
         cmocka_unit_test(other_calls_are_named),
         cmocka_unit_test(files_of_one_machine_are_put_together),
         cmocka_unit_test(an_atlas_gives_prices_to_its_machine),
