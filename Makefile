@@ -44,6 +44,8 @@ archive_or = $(shell echo 'int main(void){return 0;}' | $(CC) $(LDFLAGS) -x c - 
 JANSSON     ?= $(call archive_or,jansson)
 ZLIB        ?= $(call archive_or,z)
 ZSTD        ?= $(call archive_or,zstd)
+# Asked once, not in every recipe that links.
+$(foreach library,JANSSON ZLIB ZSTD,$(eval $(library) := $($(library))))
 
 # Objects name files as the tree does, wherever it stands and is built: two builds of one tree are the same bytes.
 PLACES   := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(BUILD)/=build/
