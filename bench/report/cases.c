@@ -14,7 +14,7 @@
 #include "report/sections.h"
 
 /* OPEN_ROWS: a table of more rows is folded until the reader opens it. */
-enum { OPEN_ROWS = 120, WARNINGS_MOST = 500 };
+enum { OPEN_ROWS = 120, FAILURES_MOST = 500, WARNINGS_MOST = 500 };
 
 /* ---- not ok, or with a warning --------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static void print_failures(FILE *out, const json_t *cases)
 {
     static const struct text_grid_column columns[] = {
         {.title = "case"}, {.title = "status"}, {.title = "reason"}};
-    size_t i;
+    size_t i, count = 0;
     json_t *each;
     page_table(out, columns, 3);
     for (int status = CASE_STATUSES - 1; status > CASE_ok; status--)
@@ -30,7 +30,7 @@ static void print_failures(FILE *out, const json_t *cases)
         {
             char words[512];
             const char *name = case_status_name((enum case_status)status);
-            if (strcmp(tree_get_text(each, "status"), name) == 0)
+            if (strcmp(tree_get_text(each, "status"), name) == 0 && count++ < FAILURES_MOST)
                 html_print(out,
                            "<tr><th scope=\"row\">%s</th><td class=\"%s\">%s</td><td class=\"w\">%s"
                            "</td></tr>\n",
@@ -38,6 +38,9 @@ static void print_failures(FILE *out, const json_t *cases)
                            tree_get_text(each, "reason"));
         }
     page_table_end(out);
+    if (count > FAILURES_MOST)
+        html_print(out, "<p class=\"about\">and %zu more, in the file</p>\n",
+                   count - FAILURES_MOST);
 }
 
 static void print_warnings(FILE *out, const json_t *cases, size_t count)
@@ -86,15 +89,22 @@ void section_table(const struct page *page, const struct page_file *file)
 {
     struct text_grid grid = table_grid_of(file->root, SHAPE_PLAIN);
     struct page_capture model;
+    struct text rest = {0};
+    text_add(&rest, "gamut print data/%s prints all of them.", file->name);
     if (grid.row_count) {
         page_section(page, file, "table", "All cases", NULL);
         table_print_model(file->root, page_capture(&model));
         page_captured(&model, "<p class=\"about\">", "</p>\n", page->out);
-        page_grid(
-            page->out, &grid,
-            &(struct page_rows){.open = OPEN_ROWS, .what = "rows", .can_sort = true, .file = file});
+        page_grid(page->out, &grid,
+                  &(struct page_rows){.open = OPEN_ROWS,
+                                      .most = file->cases_most,
+                                      .rest = rest.data,
+                                      .what = "rows",
+                                      .can_sort = true,
+                                      .file = file});
         fputs("</section>\n", page->out);
     }
+    text_free(&rest);
     text_grid_free(&grid);
 }
 

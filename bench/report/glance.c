@@ -98,6 +98,22 @@ static struct shown shown_case(const json_t *one, enum measure measure)
     return shown_speedup(case_speedup(one));
 }
 
+/* Are all cases of the file in the tables of the page? */
+static bool is_whole(const struct page_file *file)
+{
+    return json_array_size(json_object_get(file->root, "cases")) <= file->cases_most;
+}
+
+/* Is the row of the case in the table of all cases? */
+static bool has_row(const struct page_file *file, const json_t *one)
+{
+    const json_t *cases = json_object_get(file->root, "cases");
+    bool is_shown = is_whole(file);
+    for (size_t i = 0; i < file->cases_most && !is_shown; i++)
+        is_shown = json_array_get(cases, i) == one;
+    return is_shown;
+}
+
 static void print_case(FILE *out, const struct page_file *file, const json_t *one,
                        enum measure measure)
 {
@@ -109,7 +125,11 @@ static void print_case(FILE *out, const struct page_file *file, const json_t *on
     fputs("<td", out);
     if (*shown.class)
         html_print(out, " class=\"%s\"", shown.class);
-    html_print(out, "><a href=\"#%s-%s\">%s</a>", file->id, tree_get_text(one, "id"), shown.ratio);
+    if (has_row(file, one))
+        html_print(out, "><a href=\"#%s-%s\">%s</a>", file->id, tree_get_text(one, "id"),
+                   shown.ratio);
+    else
+        html_print(out, ">%s", shown.ratio);
     if (*shown.interval)
         html_print(out, "<small>%s</small>", shown.interval);
     fputs("</td>", out);
@@ -143,7 +163,7 @@ static void print_column_title(FILE *out, const struct naming *naming, const jso
 
 /* Prints the table of the columns from `first` on. */
 static void print_columns(FILE *out, const struct page_file *file, const struct matrix *m,
-                          enum measure measure, size_t first)
+                          enum measure measure, size_t first, size_t rows)
 {
     const size_t left = m->columns.count - first;
     const size_t end = first + (left < COLUMNS_MOST ? left : COLUMNS_MOST);
@@ -153,7 +173,7 @@ static void print_columns(FILE *out, const struct page_file *file, const struct 
     for (size_t c = first; c < end; c++)
         print_column_title(out, &m->naming, column_key(m, c));
     fputs("</tr></thead>\n<tbody>\n", out);
-    for (size_t r = 0; r < m->rows.count; r++) {
+    for (size_t r = 0; r < rows; r++) {
         html_print(out, "<tr><th scope=\"row\">%s</th>", m->rows.name[r]);
         for (size_t c = first; c < end; c++)
             print_case(out, file, matrix_cell(m, r, c), measure);
@@ -163,7 +183,7 @@ static void print_columns(FILE *out, const struct page_file *file, const struct 
 }
 
 static void print_matrix(FILE *out, const struct page_file *file, const struct matrix *m,
-                         const char *against, enum measure measure)
+                         const char *against, enum measure measure, size_t rows)
 {
     fputs("<div><p class=\"about\">", out);
     if (measure == MEASURE_SPEEDUP)
@@ -172,7 +192,7 @@ static void print_matrix(FILE *out, const struct page_file *file, const struct m
         fputs("Peak memory held from the driver, over the lower bound", out);
     fputs("</p>\n", out);
     for (size_t c = 0; c < m->columns.count; c += COLUMNS_MOST)
-        print_columns(out, file, m, measure, c);
+        print_columns(out, file, m, measure, c, rows);
     fputs("</div>\n", out);
 }
 
@@ -187,14 +207,40 @@ static bool make_matrix(const struct chart_subject *of, struct matrix *m)
     return m->rows.count > 1;
 }
 
-static void print_device(FILE *out, const struct page_file *file, const struct matrix *m,
-                         const char *against, const char *name)
+/* As many programs as there is room for cases, but at least one. */
+static size_t rows_in(const struct matrix *m, size_t room)
 {
-    html_print(out, "<h4>%s: %s</h4>\n<div class=\"pair\">\n", m->of->device, name);
+    const size_t fitting = room / m->columns.count;
+    return fitting < 1 ? 1 : fitting < m->rows.count ? fitting : m->rows.count;
+}
+
+static void print_device(FILE *out, const struct page_file *file, const struct matrix *m,
+                         const char *against, const char *name, size_t rows)
+{
+    html_print(out, "<h4>%s: %s</h4>\n", m->of->device, name);
+    if (rows < m->rows.count)
+        html_print(out,
+                   "<p class=\"about\">The first %zu of %zu programs. <code>gamut plot -c "
+                   "matrix,matrix_memory -w NAMES data/%s</code> draws others.</p>\n",
+                   rows, m->rows.count, file->name);
+    fputs("<div class=\"pair\">\n", out);
     if (case_some_has_time(m->of->root, m->of->device))
-        print_matrix(out, file, m, against, MEASURE_SPEEDUP);
-    print_matrix(out, file, m, against, MEASURE_MEMORY);
+        print_matrix(out, file, m, against, MEASURE_SPEEDUP, rows);
+    print_matrix(out, file, m, against, MEASURE_MEMORY, rows);
     fputs("</div>\n", out);
+}
+
+/* Those that have a case; at least 1. */
+static size_t count_devices(const json_t *root, const json_t *devices)
+{
+    size_t count = 0;
+    for (size_t d = 0, i; d < json_array_size(devices); d++) {
+        const struct chart_subject of = {.root = root,
+                                         .device = tree_get_text(json_array_get(devices, d), "id")};
+        i = 0;
+        count += case_next(&of, &i) != NULL;
+    }
+    return count ? count : 1;
 }
 
 void section_matrix(const struct page *page, const struct page_file *file)
@@ -203,6 +249,7 @@ void section_matrix(const struct page *page, const struct page_file *file)
     const json_t *device;
     size_t printed = 0;
     json_t *answer = answer_of(file->root, NULL);
+    const size_t room = file->cases_most / count_devices(file->root, devices);
     for (size_t i = 0; (device = json_array_get(devices, i)); i++) {
         const struct chart_subject of = {.root = file->root, .device = tree_get_text(device, "id")};
         struct matrix m;
@@ -219,8 +266,9 @@ void section_matrix(const struct page *page, const struct page_file *file)
                       "allocator can hold less. A ratio leads to its case in the last table."
                     : "A deeper orange means more memory over the lower bound, the most bytes that "
                       "the application has requested at one time: no allocator can hold less.");
+        const size_t rows = is_whole(file) ? m.rows.count : rows_in(&m, room);
         print_device(page->out, file, &m, tree_get_text(answer_find(answer, of.device), "against"),
-                     tree_get_text(device, "name"));
+                     tree_get_text(device, "name"), rows);
         matrix_free(&m);
     }
     json_decref(answer);

@@ -61,6 +61,7 @@ static void print_series(const struct history_page *page, enum compare_show show
         page_grid(page->out, &grid,
                   &(struct page_rows){.open = is_all ? 0 : ROWS_OPEN,
                                       .most = ROWS_MOST,
+                                      .rest = "data/history.json has all of them.",
                                       .what = "series",
                                       .can_sort = true});
     else
@@ -90,7 +91,10 @@ static void print_runs(const struct history_page *page)
         text_grid_add(&grid, "%s", slash ? slash + 1 : name);
     }
     page_grid(page->out, &grid,
-              &(struct page_rows){.open = ROWS_OPEN, .most = ROWS_MOST, .what = "runs"});
+              &(struct page_rows){.open = ROWS_OPEN,
+                                  .most = ROWS_MOST,
+                                  .rest = "data/history.json has all of them.",
+                                  .what = "runs"});
     fputs("</section>\n", page->out);
     text_grid_free(&grid);
 }

@@ -112,11 +112,12 @@ static void begin_row(FILE *out, const struct text_grid *grid, size_t r,
     fputs(row->is_mean ? " class=\"mean\">" : begins ? " class=\"first\">" : ">", out);
 }
 
-static void print_rows(FILE *out, const struct text_grid *grid, const struct page_rows *rows)
+static void print_rows(FILE *out, const struct text_grid *grid, const struct page_rows *rows,
+                       size_t shown)
 {
     static const char *const moods[] = {
         [GRID_PLAIN] = "", [GRID_BETTER] = "good", [GRID_WORSE] = "bad", [GRID_UNSURE] = "warn"};
-    for (size_t r = 0; r < grid->row_count && (!rows->most || r < rows->most); r++) {
+    for (size_t r = 0; r < shown; r++) {
         const struct text_grid_row *row = &grid->row[r];
         begin_row(out, grid, r, rows->file);
         for (size_t c = 0; c < grid->column_count; c++) {
@@ -135,11 +136,15 @@ static void print_rows(FILE *out, const struct text_grid *grid, const struct pag
 void page_grid(FILE *out, const struct text_grid *grid, const struct page_rows *rows)
 {
     const bool is_long = grid->row_count > rows->open;
+    const size_t all = grid->row_count, shown = rows->most && rows->most < all ? rows->most : all;
     print_constants(out, grid);
+    if (shown < all)
+        html_print(out, "<p class=\"about\">The first %zu of %zu %s. %s</p>\n", shown, all,
+                   rows->what, rows->rest);
     if (is_long)
-        html_print(out, "<details><summary>%zu %s</summary>\n", grid->row_count, rows->what);
+        html_print(out, "<details><summary>%zu %s</summary>\n", shown, rows->what);
     begin_table(out, rows->can_sort ? "sort" : "", grid->column, grid->column_count);
-    print_rows(out, grid, rows);
+    print_rows(out, grid, rows, shown);
     page_table_end(out);
     fputs(is_long ? "</details>\n" : "", out);
 }

@@ -9,11 +9,17 @@
 #include "report/html.h"
 #include "report/report.h"
 
+/* The cases in the tables of a page, of all its files together. With its ratios a case has 450 bytes, and a page is
+ * to have less than a megabyte. */
+enum { PAGE_CASES_MOST = 1500 };
+
 struct page_file {
     const char *path; /* as the user named it */
     char name[256];   /* of its copy in data/, without folders */
     char id[24];      /* prefix of the ids of its sections: "f1" */
-    json_t *root;     /* the result in the file */
+    size_t
+        cases_most; /* its tables show so many cases, the first ones, and say how many they leave out */
+    json_t *root; /* the result in the file */
 };
 
 /* The sections that were begun so far, for the table of contents. */
@@ -46,7 +52,7 @@ void page_begin(FILE *out, const char *title);
 void page_end(FILE *out);
 
 /* A page has at most so many bytes of exact values over its charts; a chart has about 90 bytes a point. */
-enum { PAGE_VALUES_MOST = 300 * 1000 };
+enum { PAGE_VALUES_MOST = 250 * 1000 };
 /* Shows a chart as an image, with links to its files and with its exact values under the pointer. `made` is the
  * common path of its files, which are in the folder `work` of the page. `room`: the bytes that the values may
  * take, at first PAGE_VALUES_MOST; without room for them they are in the file of the image alone. */
@@ -64,8 +70,10 @@ void page_table(FILE *out, const struct text_grid_column *columns, size_t count)
 void page_table_end(FILE *out);
 /* How page_grid prints the rows of a grid. */
 struct page_rows {
-    size_t open;      /* a table of more rows is folded under a line "120 rows" */
-    size_t most;      /* rows after these are left out; 0: none is */
+    size_t open; /* a table of more rows is folded under a line "120 rows" */
+    size_t most; /* rows after these are left out, which a sentence says; 0: none is */
+    const char *
+        rest; /* what shows the rows that are left out, as a sentence; may be NULL if none can be */
     const char *what; /* the word after the number */
     bool can_sort;    /* the script of the page sorts the table, and filters it if it is long */
     const struct page_file

@@ -41,6 +41,7 @@ static int load_files(struct page *page, struct error *error)
         file->path = options->files[i];
         snprintf(file->id, sizeof file->id, "f%zu", i + 1);
         name_file(page, file);
+        file->cases_most = 1 + (PAGE_CASES_MOST - 1) / options->file_count;
         int code = result_load(file->path, &file->root, error);
         if (code)
             return code;

@@ -517,15 +517,13 @@ static void print_rows(FILE *out, const json_t *comparison)
         page_grid(out, &grid,
                   &(struct page_rows){.open = ROWS_OPEN,
                                       .most = ROWS_MOST,
+                                      .rest = "gamut compare prints all of them.",
                                       .what = "rows that changed, or are gated and unsure",
                                       .can_sort = true});
     else if (tree_get_number(comparison, "pairs") > 0)
         fputs("<p>Nothing that was compared changed, and no gated metric is unsure.</p>\n", out);
     else
         html_print(out, "<p>%s.</p>\n", tree_get_text(comparison, "sentence"));
-    if (grid.row_count > ROWS_MOST)
-        html_print(out, "<p>and %zu more: gamut compare prints all of them</p>\n",
-                   grid.row_count - ROWS_MOST);
     text_grid_free(&grid);
     json_decref(rows);
 }
