@@ -29,10 +29,14 @@ static void print_banner(const struct history_page *page)
     const char *mood = outcome == COMPARE_ok                                        ? "good"
                        : outcome == COMPARE_regression || outcome == COMPARE_failed ? "bad"
                                                                                     : "warn";
+    struct text counts = {0};
     size_t i;
     html_print(page->out, "<div class=\"banner %s\"><p><strong class=\"word\">%s</strong></p>",
                mood, tree_get_text(history, "verdict"));
     html_print(page->out, "<p>%s</p>", tree_get_text(history, "sentence"));
+    history_counts(history, &counts);
+    html_print(page->out, "<p class=\"soft\">%s</p>", counts.data);
+    text_free(&counts);
     if (json_array_size(json_object_get(history, "left_out")))
         fputs("<ul>", page->out);
     json_array_foreach(json_object_get(history, "left_out"), i, file)

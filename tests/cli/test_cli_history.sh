@@ -67,6 +67,10 @@ has ",larger,"
 expect 0 "" history all --format json
 is_json out
 has '"schema": "gamut.history/1"'
+if python3 -c "import jsonschema" 2>/dev/null; then
+    printf '{"schema": "%s", "value": %s}\n' "$here/../../results/schema/gamut-history-1.schema.json" "$(tr -d '\n' <out)" |
+        python3 "$here/../record/result/check_schema.py" | grep -qx valid || fail "the history does not keep to the schema"
+fi
 expect 0 "" history all --format jsonl
 if command -v python3 >/dev/null; then
     python3 -c '
@@ -86,6 +90,7 @@ expect 0 "wrote page/index.html" history all --out page
 cp page/index.html out
 has "&lt;b&gt;"
 lacks "<b>"
+has "[0-9] series: [1-9][0-9]* with steps, "
 for tag in section header main; do
     [ "$(grep -o "<$tag[ >]" out | wc -l)" -eq "$(grep -o "</$tag>" out | wc -l)" ] || fail "<$tag> is not closed"
 done

@@ -17,7 +17,7 @@
  * The verdict is about the newest run of each machine alone. A step for the worse that is older has
  * been seen by those who ran the history before.
  *
- * The result is one JSON tree (results/README.md, "Histories"). Everything that is printed or drawn
+ * The result is one JSON tree (results/README.md, "Histories"; results/schema/gamut-history-1.schema.json). Everything that is printed or drawn
  * comes from it.
  */
 #ifndef GAMUT_RECORD_COMPARE_HISTORY_H
@@ -29,6 +29,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "record/compare/compare.h"
 #include "record/table/text_grid.h"
 
@@ -59,6 +60,9 @@ void history_free(struct history *h);
  * TABLE_TEXT, else in the last cell. The history must outlive the grid; text_grid_free frees it. */
 struct text_grid history_grid_of(const json_t *history, enum table_format format,
                                  enum compare_show show);
+
+/* Adds how many series stepped in any run: "9 series: 2 with steps, 0 unsure, 7 steady, 0 with fewer than 2 runs". */
+void history_counts(const json_t *history, struct text *out);
 
 /* Prints a history: as JSON the tree, as CSV a line a point, else the series that `show` selects.
  * ERR_IO: writing failed. */

@@ -342,7 +342,7 @@ static void print_preface(const json_t *history, const char *end, FILE *out)
     text_free(&to);
 }
 
-static void print_outcome(const json_t *history, const char *end, FILE *out)
+void history_counts(const json_t *history, struct text *out)
 {
     size_t i, with_steps = 0, unsure = 0, steady = 0, single = 0;
     json_t *series;
@@ -361,8 +361,16 @@ static void print_outcome(const json_t *history, const char *end, FILE *out)
         single += tree_get_number(series, "known") < 2;
         steady += !certain && !doubtful && tree_get_number(series, "known") >= 2;
     }
-    fprintf(out, "%zu series: %zu with steps, %zu unsure, %zu steady, %zu with fewer than 2 runs%s",
-            i, with_steps, unsure, steady, single, end);
+    text_add(out, "%zu series: %zu with steps, %zu unsure, %zu steady, %zu with fewer than 2 runs",
+             i, with_steps, unsure, steady, single);
+}
+
+static void print_outcome(const json_t *history, const char *end, FILE *out)
+{
+    struct text counts = {0};
+    history_counts(history, &counts);
+    fprintf(out, "%s%s", counts.data, end);
+    text_free(&counts);
     fprintf(out, "%s: %s\n", tree_get_text(history, "verdict"), tree_get_text(history, "sentence"));
 }
 
