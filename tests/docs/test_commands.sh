@@ -94,7 +94,6 @@ run_page() {
     while IFS=$'\t' read -r line command; do
         case $command in ERROR*) fail "$1:$line: ${command#ERROR }"; continue ;; esac
         count=$((count + 1))
-        case ${1##*/} in traces.md | record.md) continue ;; esac # test_traces.sh runs them as they stand
         why=$(not_run "$command")
         [ -z "$why" ] || { echo "$1:$line: not run, $why: $command"; continue; }
         small=$(echo "$command" | rewrite)
