@@ -289,8 +289,10 @@ $(BUILD)/tests/serve/apps/app_linked: tests/serve/apps/app_preload.c $(FAKE_CUDA
 
 tests: $(TESTS) $(TEST_APPS) ## build all tests
 
+# The pages are tried with the release build alone: what their commands run is what tests/cli runs.
+NOT_TRIED := $(if $(filter release,$(FLAVOUR)),,tests/docs/%)
 test: all $(TESTS) $(TEST_APPS) ## run all tests
-	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(sort $(shell find tests -name 'test_*.sh'))
+	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(filter-out $(NOT_TRIED),$(sort $(shell find tests -name 'test_*.sh')))
 
 test-fleet: all ## divide a list into SHARDS (1000) on a Slurm of its own, see setup-fleet
 	@BUILD=$(BUILD) tests/fleet/check_slurm.sh

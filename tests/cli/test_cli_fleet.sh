@@ -82,21 +82,28 @@ expect 2 'one.json cannot be gone on with: it was made without --shard' replay "
 expect 2 'b2.json cannot be gone on with: it is of another build' replay "$@" --shard 2/5 -o b2.json
 expect 0 'shard 2/5 has' replay "$@" --shard 2/5 -o b2.json --force
 
-# A shard that was killed while it replayed goes on with what it had saved: all but the last second.
-awk 'BEGIN {
-    print "action,addr,size,stream,time_us"
-    for (i = 0; i < 300000; i++) {
-        size[i % 997] = 512 * (1 + i * 7919 % 4001)
-        at = (1 + i % 997) * 2097152
-        if (i >= 997)
-            printf "free_completed,%d,%d,0,%d\n", at, old[i % 997], i
-        printf "alloc,%d,%d,0,%d\n", at, size[i % 997], i
-        old[i % 997] = size[i % 997]
-    }
-}' >long.csv
-expect 0 'wrote\|long.trace' trace import long.csv -o long.trace
-set -- long.trace -j 1 --check --timeline off -s 'pool:leading_bits=0|1|2|3|4|5,tagged:policy=v*,raw,caching,tlsf'
-expect 0 'wrote k-one.json' replay "$@" -o k-one.json
+# A shard that was killed while it replayed goes on with what it had saved: all but the last second. The trace grows until its
+# replay takes three seconds, so that there is something to kill in every build and on every machine.
+many=30000
+while :; do
+    awk -v many=$many 'BEGIN {
+        print "action,addr,size,stream,time_us"
+        for (i = 0; i < many; i++) {
+            size[i % 997] = 512 * (1 + i * 7919 % 4001)
+            at = (1 + i % 997) * 2097152
+            if (i >= 997)
+                printf "free_completed,%d,%d,0,%d\n", at, old[i % 997], i
+            printf "alloc,%d,%d,0,%d\n", at, size[i % 997], i
+            old[i % 997] = size[i % 997]
+        }
+    }' >long.csv
+    expect 0 'wrote\|long.trace' trace import long.csv -o long.trace --force
+    set -- long.trace -j 1 --check --timeline off -s 'pool:leading_bits=0|1|2|3|4|5,tagged:policy=v*,raw,caching,tlsf'
+    start=$(date +%s)
+    expect 0 'wrote k-one.json' replay "$@" -o k-one.json --force
+    [ $(($(date +%s) - start)) -lt 3 ] || break
+    many=$((2 * many))
+done
 # A replay that SIGTERM stopped in its middle is not in the file either.
 for signal in KILL TERM; do
     rm -f k.json
