@@ -33,6 +33,15 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
 
+# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
+# Two points of one text and height are the ends of a bar.
+values(k) = file eq "svg" ? k : 0
+reach(radius) = radius / 4.5
+clear = "#FF000000"
+is_number(x) = x == x
+time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
+share_of(x) = sprintf("%.4g %%", 100 * x)
+
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
 fold_at = is_text ? columns - 4 : 180
@@ -106,12 +115,16 @@ width = 860
 head = 34
 if (!exists("legend_room")) { legend_room = 0 }
 foot = is_text ? 100 : 74 + legend_room
-key_at = (is_text ? 66.0 : 40.0) + (legend_room > 0 ? legend_room - 8 : 0)
+key_at = (is_text ? 66.0 : 40.0) + (legend_room > 0 ? legend_room - 22 : 0)
 height = head + rows * panel_height + foot
 left(p) = ((is_text ? 80 : 66) + ((p - 1) % per_row) * (width - 60.0) / per_row) / width
 right(p) = left(p) + ((width - 60.0) / per_row - (per_row > 1 ? 46 : 20) - label_room) / width
 above(p) = 1 - (head + ((p - 1) / per_row) * panel_height + 24.0) / height
 below(p) = above(p) - (panel_height - key_height - 58.0) / height
+
+# A value that belongs to all of a panel.
+panel_reach = (panel_height - key_height - 58) / 2.0
+whole(b) = amount(b) . sprintf(" (%.0f B)", b)
 
 # About four ticks of the x axis up to this end: 0, 5k, 10k.
 tick_step(end) = (d = 10 ** floor(log10(end / 4.0)), m = end / 4.0 / d, (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10) * d)
@@ -178,10 +191,12 @@ name_of(p, i) = is_line((p - 1) * count + i) && !is_text ? word(series, i) : ""
 
 chart = "set title word(live, p) . ' live blocks' offset 0, -0.8 font ',11'; \
     plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with linespoints pt point[i] ps point_scale * 0.8 lw 2 lc rgb thin[i] title word(series, i), \
-        for [i = 1:count] '+' every ::0::0 using (end_x[(p - 1) * count + i]):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb thin[i] notitle"
+        for [i = 1:count] '+' every ::0::0 using (end_x[(p - 1) * count + i]):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb thin[i] notitle, \
+        for [i = 1:values(count)] data index (p - 1) * count + i - 1 using 1:2:(word(series, i) . ', ' . word(batches, int($1) + 1) . ' commands: ' . time_of($2) . ' an operation') with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle"
 # Draws the variable chart for each panel p (panels.gp). Needs the variables heading, key, x_title and y_title. Titles of
-# axes stand at the first panel of a row and at the last of a column.
+# axes stand at the first panel of a row and at the last of a column, in text behind the heading.
 
+axes = !is_text ? "" : " (" . (x_title eq "" ? "" : "x: " . x_title . "; ") . "y: " . y_title . ")"
 do for [file in terminals] {
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
 # A label that is not to be seen has no text: gnuplot 5.4 crashes on a plot of a single label at NaN.
@@ -205,7 +220,7 @@ if (file eq "dumb") {
     eval key
     set multiplot
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font bold . ",12"
+    set label 2 (heading . axes) at screen 0.5, screen 1 - 14.0 / height center font bold . ",12"
     do for [p = 1:panels] {
         set lmargin at screen left(p)
         set rmargin at screen right(p)
