@@ -54,6 +54,19 @@ for name, measures in json.load(open("bmf.json")).items():
     assert measures["peak-reserved-bytes"]["value"] == case["counters"]["warm"]["peak_reserved_bytes"]
 END
 fi
+# compare.py itself, where there is one (Debian: libbenchmark-tools, python3-scipy): two files, and two filters of one.
+compare=${GBENCH_COMPARE:-/usr/share/benchmark/compare.py}
+if [ -f "$compare" ] && python3 -c 'import numpy, scipy' 2>/dev/null; then
+    "$gamut" run -w right.mem -s raw,pool --rounds 10 --samples 2 --no-save --format gbench >g3.json 2>err
+    tests=$((tests + 1))
+    { python3 "$compare" --no-color benchmarks g3.json g3.json && python3 "$compare" --no-color filters g3.json raw pool; } >out 2>err ||
+        fail "compare.py refuses an export"
+    for strategy in raw pool; do
+        has "^triple/smoke/none/last-use/$strategy/host_pvalue .* 10 vs 10"
+        has "^triple/smoke/none/last-use/$strategy/host_median *+0.0000 "
+    done
+    has "^triple/smoke/none/last-use/\[raw vs. pool\]/host_pvalue"
+fi
 
 # ---- atlases and experiments have tables of their own
 expect 0 "1 measured" atlas --quick --out p-atlas.json

@@ -10,7 +10,8 @@
  *                is a process of its own, as a repetition is meant to be. gamut measures no time of
  *                the processor, and compare.py skips entries without one: cpu_time repeats real_time,
  *                and the context says so. Cases that are not ok stand in the context.
- *                (google/benchmark, src/json_reporter.cc, tools/gbench/report.py, commit 058fb588)
+ *                (google/benchmark, src/json_reporter.cc, tools/gbench/report.py, commit 058fb588; compare.py
+ *                of 1.7.1 reads it)
  *   BMF          Bencher's metric format: for each case its measures, each with a value and, where
  *                there is one, its interval. wall_ns is Bencher's own measure "latency", which is in
  *                nanoseconds. (bencher.dev/docs/reference/bencher-metric-format)
