@@ -134,6 +134,8 @@ expect 0 "" compare --by machine m-a.json m-b.json --format csv
 # An atlas of the machine has its prices, whatever its place among the files.
 expect 0 "1 measured" atlas --quick -D host --out m-atlas.json
 elsewhere m-atlas.json >m-other.json
+expect 0 "" compare --by machine m-other.json m-a.json m-b.json m-atlas.json --format json
+cp out m.json && is_valid machines m.json
 expect 0 "" compare --by machine m-other.json m-a.json m-b.json m-atlas.json --format md
 has "^host [0-9a-f]*: .*, m-a.json, atlas of m-atlas.json"
 has "^host 00000000: .*, m-b.json, atlas of m-other.json"

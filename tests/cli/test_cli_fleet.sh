@@ -36,6 +36,9 @@ for k in 1 2 3 4 5; do
     expect 0 "shard $k/5 has [01] of 3 items" replay traces/cupy.trace -s raw,pool,caching --shard $k/5 -o e$k.json
 done
 expect 0 'e.json: 5 shards, 3 ok' join e?.json -o e.json
+is_valid result s1.json
+is_valid result all.json
+is_valid result e.json
 
 # ---- what does not fit together ----
 expect 2 'join needs --out' join s1.json
@@ -156,6 +159,34 @@ grep -q 'q1.json is of another machine: its rounds are dropped' err || fail "ano
 sed 's/"machine_id":"[0-9a-f]*"/"machine_id":"00000000"/' r2.json >v2.json
 expect 0 'v-00000000.json: 1 shard' join r1.json v2.json -o v.json
 [ "$(ls v-*.json | wc -l)" = 2 ] && [ ! -e v.json ] || fail "two machines in one file"
+is_valid result r.json
+is_valid result v-00000000.json
+
+# ---- replays on a device: in rounds, all cases of a trace in one shard, apart by machine
+set -- traces/cupy.trace traces/ffmpeg.trace traces/opencv.trace -s raw,pool -D host --no-gaps --rounds 2
+expect 0 '6 ok; wrote g-one.json' replay "$@" -o g-one.json
+for k in 1 2; do
+    expect 0 "shard $k/2 has [24] of 6 items" replay "$@" --shard $k/2 -o g$k.json
+done
+expect 3 'shard 2 has no file: .*gamut replay traces/cupy.trace .* -o g2.json --shard 2/2' join g1.json -o g.json
+expect 0 'g.json: 2 shards, 6 ok' join g1.json g2.json -o g.json
+is_valid result g.json
+has_rounds g.json ' 6 "round":0 6 "round":1 '
+for trace in cupy ffmpeg opencv; do
+    [ "$(grep -l "\"workload\":\"$trace\"" g1.json g2.json | wc -l)" = 1 ] || fail "$trace is in two shards"
+done
+# The cases, and what each asked for, are those of one process; its times are not. A time is in every case.
+asked() { sed -n '/^"cases"/,/^]/p' "$1" | sed -n 's/^{"id":"\([0-9a-f]*\)".*"alloc_count":\([0-9]*\).*"wall_ns":{"rounds":2,.*/\1 \2/p'; }
+asked g-one.json >one.cases && asked g.json >other.cases
+[ "$(wc -l <one.cases)" = 6 ] && cmp -s one.cases other.cases || fail "g.json has other cases than g-one.json"
+expect 0 'g1.json has [24] of them from an earlier try' replay "$@" --shard 1/2 -o g1.json
+has_rounds g1.json " $(grep -c '"round":0' g1.json) \"round\":0 $(grep -c '"round":1' g1.json) \"round\":1 "
+sed 's/"machine_id":"[0-9a-f]*"/"machine_id":"00000000"/' g2.json >w2.json
+expect 0 'w-00000000.json: 1 shard' join g1.json w2.json -o w.json
+[ "$(ls w-*.json | wc -l)" = 2 ] && [ ! -e w.json ] || fail "replays of two machines in one file"
+sed 's/"machine_id":"[0-9a-f]*"/"machine_id":"00000000"/' g-one.json >w-one.json
+expect 0 '' compare --by machine g.json w-one.json
+has '^3 programs on 2 machines'
 
 # ---- fits, advice, experiments ----
 for k in 1 2; do
@@ -166,16 +197,19 @@ for k in 1 2; do
         --shard $k/2 -o x$k.json
 done
 expect 0 'f.json: 2 shards' join f1.json f2.json -o f.json
+is_valid result f.json
 expect 0 '' fit traces/cupy.trace traces/ffmpeg.trace traces/opencv.trace -s raw,pool,caching -o f-one.json
 sed -n '/^"fits"/,/^]/p' f.json >one.cases && sed -n '/^"fits"/,/^]/p' f-one.json >other.cases
 [ -s one.cases ] && cmp -s one.cases other.cases || fail "other fits"
 expect 0 'f1.json has [36] of them from an earlier try' fit traces/cupy.trace traces/opencv.trace traces/ffmpeg.trace \
     -s raw,pool,caching --shard 1/2 -o f1.json
 expect 0 'a.json: 2 shards' join a1.json a2.json -o a.json
+is_valid result a.json
 expect 0 '' advise traces/ffmpeg.trace traces/opencv.trace --for rmm -o a-one.json
 for file in a.json a-one.json; do
     sed -n '/^"advice"/,/^]/p' $file | grep -c '"id"' >>counts
 done
 [ "$(sort -u counts)" = 3 ] || fail "not all advice"
 expect 0 'x.json: 2 shards' join x1.json x2.json -o xx.json
+is_valid result xx.json
 summary
