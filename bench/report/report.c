@@ -167,6 +167,7 @@ static void print_sections(struct page *page)
     page->values_room = &values_room;
     page->out = open_memstream(&sections, &length);
     section_comparison(page);
+    section_machines(page);
     for (size_t i = 0; i < page->file_count; i++)
         print_file(page, &page->files[i]);
     fclose(page->out);

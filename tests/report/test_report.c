@@ -613,6 +613,39 @@ static char *page_of(const struct sandbox *box, const char *file)
 /* A result of a whole suite: 28 programs, eight strategies, two devices. */
 #define SUITE_RESULT GAMUT_ROOT "/results/6827db66/20261121T182743Z-890706878df1.json.gz"
 
+#define ONE_DEVICE_RESULT GAMUT_ROOT "/results/6827db66/20261120T223717Z-b4de8ff47787.json.gz"
+
+/* The tables are those of gamut compare --by machine; a page of one machine has none. */
+static void machines_stand_next_to_each_other(void **state)
+{
+    (void)state;
+    static const char *const order[] = {
+        "<li>28 programs on 2 machines: the same configuration is among the fastest everywhere in ",
+        "<li>safest: pool, at most 1.04 times as long as the fastest",
+        "<li>driver calls are the same on every machine in all 168 cases</li>",
+        "<dt>cuda:0</dt><dd>NVIDIA H200, driver 580.159.04, machine 6827db66, ",
+        "<h4>The fastest configuration of each program</h4>",
+        "<tr><td>radix_sort</td><td>vmm, +5</td><td>tagged, +4</td><td>tlsf</td><td>1.03x</td>",
+        "<h4>What each configuration loses</h4>",
+        "<tr><td>pool</td>",
+        "<h4>Driver calls, and what a call costs</h4>",
+        "<tr><td>raw</td><td>6795</td><td>6755</td><td>25.0 µs</td><td>77 %</td>",
+        "<li>! alignment_bytes: 256 on cuda:0, 512 on opencl:1</li>",
+        "</section>",
+        "<section id=\"f1-ranking\">",
+    };
+    struct sandbox box = make_sandbox();
+    char *page = page_of(&box, SUITE_RESULT);
+    const char *at = after(page, "<section id=\"all-machines\">");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        at = after(at, order[i]);
+    free(page);
+    page = page_of(&box, ONE_DEVICE_RESULT);
+    assert_null(strstr(page, "all-machines"));
+    free(page);
+    remove_sandbox(&box);
+}
+
 static void the_verdict_comes_first_then_contents_then_sections(void **state)
 {
     (void)state;
@@ -629,6 +662,7 @@ static void the_verdict_comes_first_then_contents_then_sections(void **state)
         "opencl:1: bufalloc, tlsf, caching, not told apart from pool by 6 rounds<",
         "448: 392 ok, 56 skipped; every answer was checked and right",
         "<nav",
+        "<a href=\"#all-machines\">",
         "<a href=\"#f1-ranking\">",
         "<a href=\"#f1-matrix\">",
         "<a href=\"#f1-charts\">",
@@ -636,6 +670,7 @@ static void the_verdict_comes_first_then_contents_then_sections(void **state)
         "<a href=\"#f1-table\">",
         "<a href=\"#f1-machine\">",
         "</nav>",
+        "<section id=\"all-machines\">",
         "<section id=\"f1-ranking\">",
         "<section id=\"f1-matrix\">",
         "<section id=\"f1-charts\">",
@@ -872,6 +907,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_cases_make_a_page),
         cmocka_unit_test(the_verdict_is_that_of_compare),
         cmocka_unit_test(what_was_not_compared_is_said),
+        cmocka_unit_test(machines_stand_next_to_each_other),
         cmocka_unit_test(the_verdict_comes_first_then_contents_then_sections),
         cmocka_unit_test(a_speedup_stands_in_one_place),
         cmocka_unit_test(the_page_of_a_suite_is_below_a_megabyte),

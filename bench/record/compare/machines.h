@@ -53,8 +53,8 @@
 /* X(name, title, about): the tables, in their order. */
 #define MACHINES_TABLE_LIST(X)                                                                     \
     X(programs, "The fastest configuration of each program",                                       \
-      "How many times as fast as the baseline. Others that are within 2 % or not told apart are "  \
-      "counted. Programs on which one choice for all machines costs most come first.")             \
+      "Others that are within 2 % or not told apart are counted. Programs on which one choice "    \
+      "for all machines costs most come first.")                                                   \
     X(losses, "What each configuration loses",                                                     \
       "Its time over that of the fastest on the machine: the geometric mean over programs, and "   \
       "the worst one.")                                                                            \
@@ -81,6 +81,10 @@ int machines_compare(const struct compare_file *files, size_t count, json_t **tr
                      struct error *error);
 /* Could anything be compared: a program, or a price? */
 bool machines_have_any(const json_t *tree);
+
+/* Sentences about what is left out, what machines differ in, and where they make other calls; the caller owns
+ * the array. */
+json_t *machines_remarks(const json_t *tree);
 
 /* A table as a grid, without rows if there is nothing to show. `show` selects programs: the worst are
  * those that differ; the splits are of all programs or of those that differ, and the prices of all

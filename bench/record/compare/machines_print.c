@@ -87,16 +87,19 @@ static void add_fastest(struct text_grid *grid, const json_t *places)
         text_grid_add(grid, "%.2fx [%.2f, %.2f]", tree_get_number(ratio, "median"), lo, hi);
 }
 
-/* "same: pool, tlsf", "differs: stream skipped on opencl:1", "unsure". */
+/* "same: pool, tlsf, caching, +2", "differs: stream skipped on opencl:1", "unsure". */
 static void add_agreement(struct text_grid *grid, const json_t *program)
 {
-    const json_t *names = json_object_get(program, "fastest_on_all"), *each;
+    enum { NAMES_MOST = 3 };
+    const json_t *names = json_object_get(program, "fastest_on_all");
     const char *reason = tree_get_text(program, "reason");
+    const size_t count = is_text(program, "agreement", "same") ? json_array_size(names) : 0;
     struct text words = {0};
     text_add(&words, "%s%s%s", tree_get_text(program, "agreement"), *reason ? ": " : "", reason);
-    for (size_t i = 0; is_text(program, "agreement", "same") && (each = json_array_get(names, i));
-         i++)
-        text_add(&words, "%s%s", i ? ", " : ": ", json_string_value(each));
+    for (size_t i = 0; i < count && i < NAMES_MOST; i++)
+        text_add(&words, "%s%s", i ? ", " : ": ", json_string_value(json_array_get(names, i)));
+    if (count > NAMES_MOST)
+        text_add(&words, ", +%zu", count - NAMES_MOST);
     text_grid_add(grid, "%s", words.data);
     text_free(&words);
 }
@@ -365,35 +368,55 @@ static void print_machines(const json_t *tree, const char *end, FILE *out)
     }
 }
 
-static void print_left_out(const json_t *tree, const char *end, FILE *out)
+static void add_remark(json_t *remarks, struct text *words)
 {
-    const json_t *left_out = json_object_get(tree, "left_out"), *each;
-    for (size_t i = 0; (each = json_array_get(left_out, i)); i++)
-        fprintf(out, "! %s %s is left out: %s%s", tree_get_text(each, "workload"),
-                tree_get_text(each, "dataset"), tree_get_text(each, "reason"), end);
-    const json_t *notes = json_object_get(tree, "notes");
-    for (size_t i = 0; (each = json_array_get(notes, i)); i++)
-        fprintf(out, "! %s%s", json_string_value(each), end);
+    tree_append(remarks, tree_text(words->data));
+    text_free(words);
 }
 
 /* The first cases whose calls are not the same everywhere. */
-static void print_call_differences(const json_t *tree, const char *end, FILE *out)
+static void add_call_differences(json_t *remarks, const json_t *tree)
 {
     enum { DIFFERENCES_MOST = 5 };
     const json_t *differences = json_object_get(tree, "call_differences"), *each, *count;
     const size_t all = json_array_size(differences);
+    struct text words = {0};
     for (size_t i = 0; i < DIFFERENCES_MOST && (each = json_array_get(differences, i)); i++) {
-        fprintf(out, "! %s %s, %s: %s (%s) is", tree_get_text(each, "workload"),
-                tree_get_text(each, "dataset"), tree_get_text(each, "name"),
-                tree_get_text(each, "counter"), tree_get_text(each, "phase"));
+        text_add(&words, "%s %s, %s: %s (%s) is", tree_get_text(each, "workload"),
+                 tree_get_text(each, "dataset"), tree_get_text(each, "name"),
+                 tree_get_text(each, "counter"), tree_get_text(each, "phase"));
         for (size_t at = 0; (count = json_array_get(json_object_get(each, "counts"), at)); at++)
-            fprintf(out, "%s %.0f on %s", at ? "," : "", json_number_value(count),
-                    machine_name(tree, at));
-        fputs(end, out);
+            text_add(&words, "%s %.0f on %s", at ? "," : "", json_number_value(count),
+                     machine_name(tree, at));
+        add_remark(remarks, &words);
     }
-    if (all > DIFFERENCES_MOST)
-        fprintf(out, "! and %zu more such counters; --format json has all%s",
-                all - DIFFERENCES_MOST, end);
+    if (all <= DIFFERENCES_MOST)
+        return;
+    text_add(&words, "and %zu more such counters; --format json has all", all - DIFFERENCES_MOST);
+    add_remark(remarks, &words);
+}
+
+json_t *machines_remarks(const json_t *tree)
+{
+    const json_t *left_out = json_object_get(tree, "left_out"), *each;
+    json_t *remarks = tree_array();
+    for (size_t i = 0; (each = json_array_get(left_out, i)); i++) {
+        struct text words = {0};
+        text_add(&words, "%s %s is left out: %s", tree_get_text(each, "workload"),
+                 tree_get_text(each, "dataset"), tree_get_text(each, "reason"));
+        add_remark(remarks, &words);
+    }
+    json_array_extend(remarks, json_object_get(tree, "notes"));
+    add_call_differences(remarks, tree);
+    return remarks;
+}
+
+static void print_remarks(const json_t *tree, const char *end, FILE *out)
+{
+    json_t *remarks = machines_remarks(tree), *each;
+    for (size_t i = 0; (each = json_array_get(remarks, i)); i++)
+        fprintf(out, "! %s%s", json_string_value(each), end);
+    json_decref(remarks);
 }
 
 static void print_people(const json_t *tree, enum table_format format, enum compare_show show,
@@ -404,7 +427,7 @@ static void print_people(const json_t *tree, enum table_format format, enum comp
     struct terminal_page page;
     terminal_page_open(&page, out);
     print_machines(tree, end, page.out);
-    print_left_out(tree, end, page.out);
+    print_remarks(tree, end, page.out);
     for (int table = 0; table < MACHINES_TABLES; table++) {
         struct text_grid grid = machines_grid_of(tree, (enum machines_table)table, show);
         grid.indent = 2;
@@ -418,7 +441,6 @@ static void print_people(const json_t *tree, enum table_format format, enum comp
         text_grid_free(&grid);
     }
     fputc('\n', page.out);
-    print_call_differences(tree, end, page.out);
     for (size_t i = 0; (each = json_array_get(sentences, i)); i++)
         fprintf(page.out, "%s%s", json_string_value(each), end);
     terminal_page_close(&page);

@@ -1,0 +1,83 @@
+/* The section that puts the machines of all files next to each other: the tables of
+ * `gamut compare --by machine`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/tree.h"
+#include "record/compare/machines.h"
+#include "report/sections.h"
+
+enum { ROWS_OPEN = 60, ROWS_MOST = 400 };
+
+static void print_machines(FILE *out, const json_t *tree)
+{
+    const json_t *machines = json_object_get(tree, "machines"), *each, *file;
+    fputs("<dl>\n", out);
+    for (size_t at = 0; (each = json_array_get(machines, at)); at++) {
+        const json_t *files = json_object_get(each, "files");
+        const char *driver = tree_get_text(each, "driver");
+        html_print(out, "<dt>%s</dt><dd>%s%s%s, machine %s,", tree_get_text(each, "name"),
+                   tree_get_text(each, "device_name"), *driver ? ", driver " : "", driver,
+                   tree_get_text(each, "machine_id"));
+        for (size_t i = 0; (file = json_array_get(files, i)); i++)
+            html_print(out, "%s %s", i ? " and" : "", json_string_value(file));
+        if (*tree_get_text(each, "atlas"))
+            html_print(out, ", atlas of %s", tree_get_text(each, "atlas"));
+        fputs("</dd>\n", out);
+    }
+    fputs("</dl>\n", out);
+}
+
+static void print_sentences(FILE *out, const json_t *sentences, const char *before)
+{
+    const json_t *each;
+    if (!json_array_size(sentences))
+        return;
+    fputs("<ul class=\"plain\">\n", out);
+    for (size_t i = 0; (each = json_array_get(sentences, i)); i++)
+        html_print(out, "<li>%s%s</li>\n", before, json_string_value(each));
+    fputs("</ul>\n", out);
+}
+
+static void print_table(FILE *out, const json_t *tree, enum machines_table table)
+{
+    struct text_grid grid = machines_grid_of(tree, table, COMPARE_SHOW_CHANGED);
+    /* The ratios stand in the tables of the files. */
+    for (size_t c = 0; c < grid.column_count && table == MACHINES_programs; c++)
+        grid.column[c].hidden |= strncmp(grid.column[c].title, "vs ", 3) == 0;
+    if (grid.row_count) {
+        html_print(out, "<h4>%s</h4><p class=\"about\">%s</p>\n", machines_titles[table],
+                   machines_abouts[table]);
+        page_grid(out, &grid,
+                  &(struct page_rows){.open = ROWS_OPEN,
+                                      .most = ROWS_MOST,
+                                      .rest = "gamut compare --by machine prints all.",
+                                      .what = "rows",
+                                      .can_sort = true});
+    }
+    text_grid_free(&grid);
+}
+
+void section_machines(const struct page *page)
+{
+    struct compare_file *files = must_alloc((page->file_count + 1) * sizeof *files);
+    json_t *tree = NULL;
+    for (size_t i = 0; i < page->file_count; i++)
+        files[i] = (struct compare_file){page->files[i].root, page->files[i].name};
+    if (machines_compare(files, page->file_count, &tree, NULL) == 0 && machines_have_any(tree)) {
+        page_section(page, NULL, "machines", "Which configuration wins on which machine",
+                     "A machine is a device of a host under a driver. The number of calls is a "
+                     "property of the strategy, the price of a call one of the machine.");
+        print_sentences(page->out, json_object_get(tree, "sentences"), "");
+        print_machines(page->out, tree);
+        for (int table = 0; table < MACHINES_TABLES; table++)
+            print_table(page->out, tree, (enum machines_table)table);
+        json_t *remarks = machines_remarks(tree);
+        print_sentences(page->out, remarks, "! ");
+        json_decref(remarks);
+        fputs("</section>\n", page->out);
+    }
+    json_decref(tree);
+    free(files);
+}
