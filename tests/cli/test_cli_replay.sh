@@ -126,7 +126,7 @@ grep -Eq '"step_unit": ?"ns"' times.json || fail "the steps of times.json are no
 grep -Eq '"step_unit": ?"event"' r.json || fail "the steps of r.json are no events"
 [ "$(wc -c <r.json)" -lt 200000 ] || fail "r.json has $(wc -c <r.json) bytes for 3 cases"
 expect 0 "" plot r.json -c memory_timeline,fragmentation,address_map --term dumb
-has "held and in no block: gnn"
+has "held and in no block, at most (share of the peak held): gnn"
 has "address map of gnn recorded (x: events of the trace; y: GiB)"
 has "##"
 expect 0 "" plot times.json -c fragmentation --term dumb
