@@ -197,8 +197,31 @@ static void test_levels(void **state)
     }
 }
 
+/* Many pieces of memory can come and go at one moment, in one leaf: it has all that no node above took. */
+static void test_crowded_leaf(void **state)
+{
+    static const struct shape shapes[] = {{"the only leaf", 1000, 0, 1000, 0, 0},
+                                          {"one of many", 40000, 0, 40000, 0, 0}};
+    enum { CROWD = 30000 };
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct view_blocks blocks = {.count = CROWD,
+                                     .items = must_alloc(CROWD * sizeof *blocks.items)};
+        struct view_levels levels;
+        for (unsigned b = 0; b < CROWD; b++)
+            blocks.items[b] = (struct view_block){512 * (b % 7 + 1), 700, 702, 0};
+        levels_make(&levels, &blocks, shapes[i].first, shapes[i].last);
+        assert_int_equal(levels.block_count, CROWD);
+        check_once(&shapes[i], &blocks, &levels);
+        assert_true(levels.level_count * LEVELS_TOP < CROWD);
+        levels_free(&levels);
+        free(blocks.items);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_levels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_levels),
+                                       cmocka_unit_test(test_crowded_leaf)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
