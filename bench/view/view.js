@@ -153,12 +153,13 @@ function joined(got) {
   if (shown && shown.key === key) return shown;
   let count = 0;
   for (const part of got.parts) count += part.count;
-  const raw = { born: new Float64Array(count), part: new Uint32Array(count), index: new Uint32Array(count) };
+  const raw = { part: new Uint32Array(count), index: new Uint32Array(count) };
+  const keys = new Float64Array(count); // a birth and a place: numbers are sorted faster than by a function
   let n = 0;
   got.parts.forEach((part, p) => {
-    for (let i = 0; i < part.count; i++, n++) raw.born[n] = part.born[i], raw.part[n] = p, raw.index[n] = i;
+    for (let i = 0; i < part.count; i++, n++) keys[n] = part.born[i] * count + n, raw.part[n] = p, raw.index[n] = i;
   });
-  const order = Uint32Array.from(raw.born.keys()).sort((a, b) => raw.born[a] - raw.born[b]);
+  const order = Uint32Array.from(keys.sort(), (key) => key % count);
   const set = { key, count, born: new Float64Array(count), died: new Float64Array(count), bytes: new Float64Array(count),
     name: new Uint32Array(count), colour: null, places: new Map() };
   order.forEach((from, to) => {
@@ -244,16 +245,25 @@ function colourOf(key, shade) {
 function keyOf(set, i) {
   return view.colour === "size" ? set.bytes[i] : view.colour === "phase" ? phaseAt(set.born[i]) : set.name[i];
 }
+let found = new Map(), searched = ""; // by name
 function matches(set, i) {
-  return !view.search || nameOf(set.name[i]).toLowerCase().includes(view.search);
+  if (!view.search) return true;
+  if (searched !== view.search) found = new Map(), searched = view.search;
+  const name = set.name[i];
+  if (!found.has(name)) found.set(name, nameOf(name).toLowerCase().includes(view.search));
+  return found.get(name);
 }
 function paintBlocks(set) {
   const key = [view.colour, view.search, dark.matches].join();
   if (set.colour && set.colourKey === key) return set.colour;
   const colour = new Uint32Array(set.count), faint = dark.matches ? pixel(46, 52, 62) : pixel(226, 230, 236);
+  const mixed = new Map();
   for (let i = 0; i < set.count; i++) {
-    const shade = ((set.born[i] * 2654435761) >>> 13) % 5 * 0.016 - 0.032;
-    colour[i] = matches(set, i) ? pixel(...colourOf(keyOf(set, i), shade)) : faint;
+    colour[i] = faint;
+    if (!matches(set, i)) continue;
+    const shade = ((set.born[i] * 2654435761) >>> 13) % 5, of = keyOf(set, i), both = of * 8 + shade;
+    if (!mixed.has(both)) mixed.set(both, pixel(...colourOf(of, shade * 0.016 - 0.032)));
+    colour[i] = mixed.get(both);
   }
   set.colourKey = key;
   return (set.colour = colour);
@@ -278,20 +288,44 @@ function plotWidth() {
   return Math.max(50, Math.floor(((panel && panel.canvas.clientWidth) || 800) * ratio() - LEFT * ratio() - 4));
 }
 
-// Calls `each` for each column with the blocks that live at its moment: the first `count` of `live`.
-function walk(set, moment, each) {
-  const { born, died } = set, live = new Uint32Array(set.count);
-  let count = 0, next = 0;
-  for (let c = 0; c < moment.length; c++) {
-    const m = moment[c], same = c > 0 && moment[c - 1] === m;
-    if (!same) {
-      let kept = 0;
-      for (let k = 0; k < count; k++) if (died[live[k]] > m) live[kept++] = live[k];
-      for (; next < set.count && born[next] <= m; next++) if (died[next] > m) live[kept++] = next;
-      count = kept;
-    }
-    each(c, live, count, same);
+// The first column whose moment is not before m.
+function columnOf(moment, m) {
+  let low = 0, high = moment.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (moment[middle] < m) low = middle + 1; else high = middle;
   }
+  return low;
+}
+
+// The blocks by a column that is given for each of them: those of column c are list[start[c]] to list[start[c + 1] - 1].
+function byColumn(columns, width) {
+  const start = new Uint32Array(width + 2), list = new Uint32Array(columns.length);
+  for (const c of columns) start[c + 1]++;
+  for (let c = 1; c < start.length; c++) start[c] += start[c - 1];
+  const next = start.slice();
+  columns.forEach((c, i) => { list[next[c]++] = i; });
+  return { start, list };
+}
+
+// The blocks that live, in the order of their births, as a tree of partial sums (Fenwick 1994): the block at a height
+// of the stack is found in logarithmic time, so a column costs what can be seen of it and not what lives.
+function makeStack(count) {
+  let top = 1;
+  while (top * 2 <= count) top *= 2;
+  const sums = new Float64Array(count + 1), found = { block: 0, end: 0 };
+  return {
+    add(block, bytes) { for (let i = block + 1; i <= count; i += i & -i) sums[i] += bytes; },
+    // The lowest block that ends at this height or above it; its number is `count` where there is none.
+    at(height, bytes) {
+      let block = 0, below = 0;
+      for (let step = top; step; step >>= 1)
+        if (block + step <= count && below + sums[block + step] < height) block += step, below += sums[block];
+      found.block = block;
+      found.end = below + (block < count ? bytes[block] : 0);
+      return found;
+    },
+  };
 }
 
 function drawActive(panel, got, set, at, image) {
@@ -311,35 +345,28 @@ function drawActive(panel, got, set, at, image) {
   });
   for (const line of panel.lines) for (const value of line.reserved) if (value < 2 * requested) most = Math.max(most, value);
   panel.most = most *= 1.04;
-  const scale = height / most, column = new Uint32Array(height);
-  walk(set, at.moment, (c, live, count, same) => {
-    if (!same) {
+  const scale = height / most, column = new Uint32Array(height), stack = makeStack(set.count);
+  const comes = byColumn(set.born.map((m) => columnOf(at.moment, m)), width);
+  const goes = byColumn(set.died.map((m) => columnOf(at.moment, m)), width);
+  for (let c = 0; c < width; c++) {
+    for (let k = comes.start[c]; k < comes.start[c + 1]; k++) stack.add(comes.list[k], set.bytes[comes.list[k]]);
+    for (let k = goes.start[c]; k < goes.start[c + 1]; k++) stack.add(goes.list[k], -set.bytes[goes.list[k]]);
+    if (!c || at.moment[c] !== at.moment[c - 1]) {
       column.fill(background);
-      let sum = 0, y = 0;
-      for (let k = 0; k < count; k++) {
-        const i = live[k];
-        sum += set.bytes[i];
-        const end = Math.min(height, Math.round(sum * scale));
-        if (end <= y) continue;
-        column.fill(colour[i], height - end, height - y);
-        if (end - y > 3) column[height - end] = darker(colour[i]);
+      let y = 0;
+      while (y < height) {
+        const { block, end: sum } = stack.at((y + 0.5) / scale, set.bytes);
+        if (block === set.count) break;
+        const end = Math.min(height, Math.max(y + 1, Math.round(sum * scale)));
+        column.fill(colour[block], height - end, height - y);
+        if (end - y > 3) column[height - end] = darker(colour[block]);
         y = end;
       }
       const end = Math.min(height, Math.round(at.total[c] * scale));
       if (end > y) column.fill(others, height - end, height - y);
     }
     for (let y = 0, p = c; y < height; y++, p += width) pixels[p] = column[y];
-  });
-}
-
-// The first column whose moment is not before m.
-function columnOf(moment, m) {
-  let low = 0, high = moment.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (moment[middle] < m) low = middle + 1; else high = middle;
   }
-  return low;
 }
 
 // What blocks take of each cell of the map at most, below the blocks that are drawn one by one.
@@ -347,12 +374,13 @@ function drawCover(panel, at, pixels, width, height, scale) {
   const { stride, row_bytes: high, most } = panel.strategy.cover, light = dark.matches ? [60, 67, 78] : [217, 222, 229];
   const full = dark.matches ? [112, 121, 135] : [150, 159, 172];
   const colours = [...Array(16).keys()].map((share) => pixel(...light.map((value, i) => value + (full[i] - value) * share / 15)));
+  if (!most.length) return; // no block has an address
+  const cells = Uint32Array.from(at.moment, (m) => Math.min(most[0].length - 1, Math.floor(m / stride)));
+  const shares = most.map((row) => Uint8Array.from(row, (digit) => parseInt(digit, 16)));
   for (let y = 0; y < height; y++) {
-    const row = most[Math.floor((height - y - 0.5) / scale / high)];
-    for (let c = 0; row && c < width; c++) {
-      const share = parseInt(row[Math.min(row.length - 1, Math.floor(at.moment[c] / stride))], 16);
-      if (share && pixels[y * width + c] === colours[0]) pixels[y * width + c] = colours[share];
-    }
+    const row = shares[Math.floor((height - y - 0.5) / scale / high)];
+    for (let c = 0, p = y * width; row && c < width; c++, p++)
+      if (row[cells[c]] && pixels[p] === colours[0]) pixels[p] = colours[row[cells[c]]];
   }
 }
 

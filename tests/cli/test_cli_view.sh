@@ -89,21 +89,20 @@ expect 2 "no case is ok" view oom.json
 expect 2 "halo ran on a group of devices" view group.json
 
 # ---- in a browser
-cat >look.js <<'END'
+cat >settle.js <<'END'
 const root = page.document.documentElement;
 const settle = async () => {
     for (let i = 0; i < 200 && root.dataset.state !== 'drawn'; i++) await new Promise(done => setTimeout(done, 50));
     if (root.dataset.state !== 'drawn') wrong('the page is ' + (root.dataset.state || 'not begun'));
 };
 await settle();
-const colours = canvas => {
-    const bytes = canvas.getContext('2d').getImageData(80, 10, canvas.width - 100, canvas.height - 60).data;
-    return new Set(new Uint32Array(bytes.buffer)).size;
-};
+END
+cat settle.js - >look.js <<'END'
 const canvases = [...page.document.querySelectorAll('canvas')];
+const pictures = canvases.map(canvas => new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height - 38).data.buffer));
 say(canvases.length + ' canvases, ' + root.dataset.blocks + ' blocks');
 if (canvases.length !== 4 || root.dataset.blocks !== '2120') wrong('that is not all');
-canvases.forEach((canvas, i) => { if (colours(canvas) < 5) wrong('canvas ' + i + ' is empty'); });
+pictures.forEach((pixels, i) => { if (new Set(pixels).size < 12) wrong('canvas ' + i + ' is empty'); });
 const press = key => canvases[0].dispatchEvent(new page.KeyboardEvent('keydown', {key, bubbles: true}));
 press('p');
 for (let i = 0; i < 12; i++) press('+');
@@ -127,20 +126,41 @@ set(page.document.querySelector('input[type=search]'), '', 'input');
 await settle();
 if (!/phase/.test(page.document.getElementById('legend').textContent)) wrong('the legend lacks phases');
 END
-"$gamut" view gnn.trace --force >/dev/null 2>&1
-tests=$((tests + 1))
-"$here/../../scripts/check_page" gnn.html --do look.js >seen 2>&1
-code=$?
-cat seen
-case $code in 0 | 77) ;; *) fail "check_page gnn.html: $code" ;; esac
-# More allocators than are shown at first; each can be shown and hidden.
-cat >choose.js <<'END'
-const root = page.document.documentElement;
-const settle = async () => {
-    for (let i = 0; i < 200 && root.dataset.state !== 'drawn'; i++) await new Promise(done => setTimeout(done, 50));
-    if (root.dataset.state !== 'drawn') wrong('the page is ' + (root.dataset.state || 'not begun'));
-};
+# A band has the colour of the block that the pointer finds there by adding up. No lines cross the bands.
+cat settle.js - >bands.js <<'END'
+[...page.document.querySelectorAll('#bar input[type=checkbox]')].slice(1).forEach(box => box.click());
 await settle();
+const canvas = page.document.querySelector('canvas'), box = canvas.getBoundingClientRect(), tip = page.document.getElementById('tip');
+const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+let bands = 0;
+for (let column = 70; column < 1190; column += 37) {
+    const colours = new Map();
+    for (let y = 20; y < canvas.height - 38; y++) {
+        canvas.dispatchEvent(new page.PointerEvent('pointermove', {clientX: box.left + column, clientY: box.top + y, bubbles: true}));
+        if (!/site:/.test(tip.textContent)) continue;
+        if (!colours.has(tip.textContent)) colours.set(tip.textContent, []);
+        colours.get(tip.textContent).push(pixels[y * canvas.width + column]);
+    }
+    bands += colours.size;
+    for (const [text, found] of colours) // the first may be the band's dark edge
+        if (new Set(found.slice(1)).size > 1) wrong('at ' + column + ' a band has the colours ' + found + ': ' + text);
+}
+say(bands + ' bands');
+if (bands < 150) wrong('these are too few');
+END
+# looks_right PAGE SCRIPT
+looks_right() {
+    tests=$((tests + 1))
+    "$here/../../scripts/check_page" "$1" --do "$2" >seen 2>&1
+    code=$?
+    cat seen
+    case $code in 0 | 77) ;; *) fail "check_page $1 $2: $code" ;; esac
+}
+"$gamut" view gnn.trace --force >/dev/null 2>&1
+looks_right gnn.html look.js
+looks_right gnn.html bands.js
+# More allocators than are shown at first; each can be shown and hidden.
+cat settle.js - >choose.js <<'END'
 const shown = () => [...page.document.querySelectorAll('.panel')].filter(p => !p.hidden).map(p => p.querySelector('h3').firstChild.textContent.trim()).join();
 if (shown() !== 'active memory,raw,caching,pool,tlsf') wrong('at first: ' + shown());
 const boxes = [...page.document.querySelectorAll('#bar input[type=checkbox]')];
@@ -151,9 +171,5 @@ if (shown() !== 'active memory,caching,pool,tlsf,vmm') wrong('then: ' + shown())
 say([...page.document.querySelectorAll('.panel small')].map(e => e.textContent).join('; '));
 END
 "$gamut" view cases.json -w lud -m none -s raw,caching,pool,tlsf,vmm -o five.html >/dev/null 2>&1
-tests=$((tests + 1))
-"$here/../../scripts/check_page" five.html --do choose.js >seen 2>&1
-code=$?
-cat seen
-case $code in 0 | 77) ;; *) fail "check_page five.html: $code" ;; esac
+looks_right five.html choose.js
 summary
