@@ -1,6 +1,7 @@
 # Sorted dots: a row a configuration, a panel a workload or trace, the least first. Vertical lines are the lower bound
 # and, where it is known, the optimum; the axis is what is over the better known of the two. Needs the variables data,
-# series, titles, x_name, dot_name, ring_name ("": there are no rings) and optimum_name.
+# series, titles, x_name, dot_name, ring_name ("": there are no rings), optimum_name and
+# in_table (1: the page around an SVG has the same numbers in a table).
 
 load "terminal.gp"
 load "colours.gp"
@@ -75,7 +76,7 @@ do for [file in terminals] {
         set key at screen 0.5, screen 1 - (is_text ? 3 * line : 40.0) / height center horizontal samplen 2 maxrows 1 font ",10"
         plot data index p using (over(p, $3)):1:ytic(shown(strcol(2))) with points pt 7 ps point_scale * 1.2 lc rgb "#0072B2" title (p == 1 ? dot_name : ''), \
             data index p using (has_rings && $4 > 0 ? over(p, $4) : NaN):1 with points pt 6 ps point_scale * 1.2 lw 1.5 lc rgb "#606060" title (p == 1 && has_rings ? ring_name : ''), \
-            data index p using (right):1:(times(p, $3)) with labels right font ",9" textcolor rgb "#404040" notitle, \
+            data index p using (right):1:(file eq "svg" && in_table ? "" : times(p, $3)) with labels right font ",9" textcolor rgb "#404040" notitle, \
             for [i = 1:values(1)] data index p using ($3 > 0 ? over(p, $3) : right):1:($3 > 0 ? exact(p, strcol(2) . ", " . dot_name, $3) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
             for [i = 1:values(has_rings)] data index p using ($4 > 0 ? over(p, $4) : right):1:($4 > 0 && $4 != $3 ? exact(p, strcol(2) . ", " . ring_name, $4) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
             keyentry with lines lw 2 dt (4, 3) lc rgb "#D55E00" title (p == 1 ? 'lower bound' : ''), \

@@ -28,7 +28,7 @@ chart = "set title word(titles, p) offset 0, -0.8 font ',11'; \
         for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 2:(0.99) with points pt point[i] ps point_scale * 0.9 lw 1.5 lc rgb thin[i] notitle, \
         for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 3:(1) with points pt point[i] ps point_scale * 0.9 lw 1.5 lc rgb thin[i] notitle, \
         for [i = 1:count] NaN with linespoints pt point[i] ps point_scale * 0.9 lw 2 dt dash[i] lc rgb thin[i] title title_of(p, i), \
-        for [i = 1:values(count)] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 1:(0.5):(word(series, i) . ', half of the calls: at most ' . time_of($1)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
-        for [i = 1:values(count)] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 2:(0.99):(word(series, i) . ', 99 of 100 calls: at most ' . time_of($2)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
-        for [i = 1:values(count)] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 3:(1):(word(series, i) . ', the longest call: ' . time_of($3)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle"
+        for [i = 1:values(count)] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 1:(0.5):(word(series, i) . ', ' . word(titles, p) . ', half of the calls: at most ' . time_of($1)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
+        for [i = 1:values(count)] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 2:(0.99):(word(series, i) . ', ' . word(titles, p) . ', 99 of 100 calls: at most ' . time_of($2)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
+        for [i = 1:values(count)] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 3:(1):(word(series, i) . ', ' . word(titles, p) . ', the longest call: ' . time_of($3)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle"
 load "panels_draw.gp"

@@ -71,7 +71,7 @@ const char *const page_style[] = {
     /* What the script adds. */
     "table.sort thead th[tabindex]{cursor:pointer}th[aria-sort]::after{content:' ↓'}th[aria-sort=ascending]::after{content:' ↑'}",
     ".filter{font-size:.9rem;color:var(--soft)}.filter input{font:inherit;color:var(--ink);background:var(--paper);border:1px solid var(--line);border-radius:6px;padding:3px 8px;max-width:60%}",
-    "#tip{position:absolute;z-index:1;background:var(--card);border:1px solid var(--soft);border-radius:8px;padding:8px 12px;font-size:.82rem;gap:0 12px;max-width:min(420px,calc(100% - 16px));box-shadow:0 4px 16px rgba(0,0,0,.2);font-variant-numeric:tabular-nums}#tip[hidden]{display:none}#tip dd:only-child{grid-column:1/-1}",
+    "#tip{position:absolute;z-index:1;background:var(--card);border:1px solid var(--soft);border-radius:8px;padding:8px 12px;font-size:.82rem;gap:0 12px;max-width:min(420px,calc(100% - 16px));box-shadow:0 4px 16px rgba(0,0,0,.2);font-variant-numeric:tabular-nums}#tip[hidden]{display:none}#tip dd:only-child{grid-column:1/-1;margin:0}",
     ".zoom{margin-left:10px}.zoom button{font:inherit;font-size:.8rem;color:var(--good);background:none;border:1px solid var(--line);border-radius:6px;padding:1px 9px;margin:0 4px 4px 0;cursor:pointer}",
     ".scroll.zoomed{max-height:92vh;overflow:auto;cursor:grab}",
     "footer{font-size:.85rem;padding-top:8px;padding-bottom:40px}",

@@ -471,6 +471,14 @@ static void check_pictures(const char *folder)
         assert_int_equal(text_read_file(&svg, path, NULL), 0);
         if (!strstr(svg.data, SVG_VALUES) != has_numbers)
             fail_msg("%s has %s values", path, has_numbers ? "the same numbers as" : "no");
+        const bool has_bars = strstr(path, "/time-") || strstr(path, "/memory_timeline") ||
+                              strstr(path, "/fragmentation") || strstr(path, "/address_map");
+        for (const char *at = svg.data; (at = strstr(at, "\n<path d=\"M")); at++) {
+            int from, y, to;
+            assert_int_equal(sscanf(at, "\n<path d=\"M%d %dH%d", &from, &y, &to), 3);
+            if (from != to && !has_bars)
+                fail_msg("%s: two points are one bar: %.100s", path, at);
+        }
         if (strstr(svg.data, "gnuplot_svg") || strstr(svg.data, "<title>gnuplot_plot"))
             fail_msg("%s has texts of gnuplot itself", path);
         text_free(&svg);

@@ -162,8 +162,9 @@ exact(v, lo, hi) = is_share ? share_of(v) : sprintf("%.4g×", v) . range_of(lo, 
 over(r, k) = k == 1 && strlen(reference[r]) > 0 ? "; " . reference_name . " " . reference[r] : ""
 # A dot's value reaches to the next lane and no farther.
 lane_reach = 0.76 * row_height / count < 5 ? 0.76 * row_height / count : 5
+measure(k) = measures > 1 ? ", " . word(titles, k) : ""
 value_x(v) = is_number(v) ? clip(at(v)) : first_x
-value_text(i, r, k, v, lo, hi) = is_number(v) ? row_name[r] . ", " . word(series, i) . ": " . exact(v, lo, hi) . over(r, k) : ""
+value_text(i, r, k, v, lo, hi) = is_number(v) ? row_name[r] . ", " . word(series, i) . measure(k) . ": " . exact(v, lo, hi) . over(r, k) : ""
 
 do for [file in terminals] {
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
@@ -250,7 +251,7 @@ do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word
             data index 1 using (is_text ? clip(at(column(c))) : first_x):1:(is_text ? letter(int($1)) : "") with labels notitle, \
             data index 1 using (first_x):1:(k == 1 ? name_of($1, strcol(2)) : "") with labels right offset -0.8, 0 font ",10" notitle, \
             data index 1 using (last_x):1:(file eq "svg" ? "" : strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(1)] data index 1 using (value_x(column(c))):1:(is_number(column(c)) ? strcol(2) . ", mean: " . strcol(c + 3) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+            for [i = 1:values(1)] data index 1 using (value_x(column(c))):1:(is_number(column(c)) ? strcol(2) . ", mean" . measure(k) . ": " . strcol(c + 3) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
         unset label 1
         unset label 2
 
