@@ -947,25 +947,40 @@ static void say_agreement(const struct machines *m, json_t *to)
     say(to, &words);
 }
 
+/* The configuration with the least worst loss after the safest; NULL if no other is everywhere. */
+static const struct machine_configuration *next_safest(const struct machines *m)
+{
+    const struct machine_configuration *next = NULL;
+    for (size_t c = 0; c < m->configuration_count; c++) {
+        const struct machine_configuration *one = &m->configuration[c];
+        if (one != m->safest && one->is_everywhere && (!next || one->worst_loss < next->worst_loss))
+            next = one;
+    }
+    return next;
+}
+
 static void say_safest(const struct machines *m, json_t *to)
 {
     struct text words = {0};
-    size_t worst_at = 0;
-    if (!m->safest) {
+    const struct machine_configuration *safest = m->safest, *next = next_safest(m);
+    size_t at = 0;
+    if (!safest) {
         text_add(&words, "no configuration has right answers to all programs on every machine");
         say(to, &words);
         return;
     }
-    for (size_t at = 1; at < m->machine_count; at++)
-        if (m->safest->on[at].worst_loss > m->safest->on[worst_at].worst_loss)
-            worst_at = at;
-    const struct program *worst = &m->program[m->safest->on[worst_at].worst];
-    text_add(&words, "safest: %s, at most %.2f times as long as the fastest (%s %s on %s); mean",
-             m->safest->name, m->safest->worst_loss, worst->workload, worst->dataset,
-             m->machine[worst_at].name);
-    for (size_t at = 0; at < m->machine_count; at++)
-        text_add(&words, "%s %.2f on %s", at ? "," : "", m->safest->on[at].mean_loss,
-                 m->machine[at].name);
+    for (size_t i = 1; i < m->machine_count; i++)
+        at = safest->on[i].worst_loss > safest->on[at].worst_loss ? i : at;
+    const size_t p = safest->on[at].worst, c = (size_t)(safest - m->configuration);
+    const bool is_noise = safest->worst_loss > 1 && is_fastest(place_of(m, p, c, at));
+    text_add(&words, "safest: %s, at most %.2f times as long as the fastest (%s %s on %s%s); mean",
+             safest->name, safest->worst_loss, m->program[p].workload, m->program[p].dataset,
+             m->machine[at].name, is_noise ? ", not told apart from it" : "");
+    for (size_t i = 0; i < m->machine_count; i++)
+        text_add(&words, "%s %.2f on %s", i ? "," : "", safest->on[i].mean_loss,
+                 m->machine[i].name);
+    if (next)
+        text_add(&words, "; next: %s, at most %.2f", next->name, next->worst_loss);
     say(to, &words);
 }
 

@@ -223,6 +223,8 @@ static void the_safest_has_the_least_worst_loss(void **state)
     assert_true(says(tree, "sentences",
                      "safest: tlsf, at most 1.20 times as long as the fastest "
                      "(lud small on cuda:0 aaaaaaaa)"));
+    assert_true(says(tree, "sentences", "; next: pool, at most 2.00"));
+    assert_false(says(tree, "sentences", "not told apart"));
     json_decref(tree);
 }
 
@@ -238,6 +240,15 @@ static void what_noise_hides_does_not_differ(void **state)
     assert_true(json_is_true(json_object_get(place(lud, 0, "raw"), "is_fastest")));
     assert_true(json_is_true(json_object_get(place(lud, 0, "pool"), "is_fastest")));
     assert_text("same", lud, "agreement");
+    json_decref(tree);
+    /* A loss within the noise is called so. */
+    tree = compare_two(
+        MACHINE("aaaaaaaa", CELL("lud", "raw", .us = 1100, .spread = 500),
+                CELL("lud", "pool", .us = 1000, .spread = 500)),
+        MACHINE("bbbbbbbb", CELL("lud", "raw", .us = 1000), CELL("lud", "pool", .us = 1500)));
+    const json_t *raw = place(at(tree, "programs", 0), 0, "raw");
+    assert_text("unsure", raw, "verdict");
+    assert_true(says(tree, "sentences", "(lud small on cuda:0 aaaaaaaa, not told apart from it)"));
     json_decref(tree);
 }
 
