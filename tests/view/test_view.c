@@ -331,6 +331,8 @@ static void test_page(void **state)
         peak = live > peak ? live : peak;
     }
     assert_true(report.peak_bytes == peak);
+    assert_non_null(strstr(page, "<td class=\"n\">")); /* a number, which the style sheet aligns */
+    assert_non_null(strstr(page, "td.n,th.n{text-align:right}"));
     json_decref(json);
     free(page);
     free(report.strategies);
