@@ -2,7 +2,7 @@
 // page reads the chunks of as many levels as fit into BUDGET blocks, the largest blocks first.
 "use strict";
 (() => {
-const BUDGET = 80000, SHOWN = 4, LEAST_MOMENTS = 6, LEFT = 66, NOWHERE = -1;
+const BUDGET = 80000, SHOWN = 4, COUNTED = 2 ** 22, LEAST_MOMENTS = 6, LEFT = 66, NOWHERE = -1;
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const began = performance.now();
@@ -88,7 +88,7 @@ const nameOf = (i) => data.names[i] || "";
 
 // ---- state ----
 
-const view = { from: data.first, to: last, colour: data.has_sites ? "site" : "size", search: "", cursor: null, panels: [] };
+const view = { from: data.first, to: last, colour: data.has_sites ? "site" : "size", search: "", axis: "event", cursor: null, panels: [] };
 let phases = { moment: [], name: [] };
 let top = null;  // the coarsest summary, with the peak
 let shown = null; // the blocks that are drawn
@@ -104,6 +104,30 @@ function phaseAt(moment) {
   }
   return low ? phases.name[low - 1] : 0;
 }
+
+// ---- the axis ----
+
+// Where a moment lies on the axis: events are as wide as each other, or as long as they took. Within a bucket of the
+// finest level times are interpolated. A moment lasts until the next one, and the last one for no time.
+const finest = () => summaryLevel(0).value.time;
+function placeOf(moment) {
+  if (view.axis === "event") return moment;
+  const times = finest(), inside = Math.max(0, (moment - data.first) / data.summary[0].stride), i = Math.floor(inside);
+  return i + 1 < times.length ? times[i] + (inside - i) * (times[i + 1] - times[i]) : times[times.length - 1];
+}
+function momentOf(place) {
+  if (view.axis === "event") return place;
+  const times = finest();
+  if (place <= times[0]) return data.first;
+  if (place >= times[times.length - 1]) return last;
+  const i = columnOf(times, place), behind = times[i] === place ? i : i - 1; // times[behind] <= place < times[behind + 1]
+  let low = behind;
+  while (times[low + 1] === place) low++;
+  return data.first + (low + (place - times[low]) / (times[low + 1] - times[low])) * data.summary[0].stride;
+}
+const momentAt = (column, width = plotWidth()) =>
+  column <= 0 ? view.from : column >= width ? view.to
+    : momentOf(placeOf(view.from) + column / width * (placeOf(view.to) - placeOf(view.from)));
 
 // ---- what a window needs ----
 
@@ -126,7 +150,8 @@ function chunksOf(all, from, to) {
 // Waits for what the window needs; draws with what is there meanwhile.
 function fetchWindow() {
   const need = [], blocks = chunksOf(data.blocks, view.from, view.to);
-  const level = levelOf((view.to - view.from) / plotWidth());
+  // Columns of time have few events or many.
+  const level = view.axis === "time" ? 0 : levelOf((view.to - view.from) / plotWidth());
   const ask = (entry) => { if (!entry.value) need.push(entry.promise); return entry.value; };
   const parts = blocks.chosen.map((i) => ask(blockChunk(data.blocks[i])));
   const summary = ask(summaryLevel(level));
@@ -198,11 +223,12 @@ function exactTotals(set) {
 // that are narrower than a bucket need all blocks; else they show the moment of the bucket.
 function momentsOf(got, width, set) {
   const { stride } = data.summary[got.level], { requested, at } = got.summary;
-  const per = (view.to - view.from) / width, exact = per < stride && got.complete ? exactTotals(set) : null;
+  const few = view.axis === "time" ? stride > 1 && view.to - view.from < COUNTED : (view.to - view.from) / width < stride;
+  const exact = few && got.complete ? exactTotals(set) : null;
   const moment = new Float64Array(width), total = new Float64Array(width);
   const begin = new Uint32Array(width), end = new Uint32Array(width);
   for (let c = 0; c < width; c++) {
-    const a = view.from + c * per, b = a + per;
+    const a = momentAt(c, width), b = momentAt(c + 1, width);
     const first = Math.min(requested.length - 1, Math.max(0, Math.floor((a - data.first) / stride)));
     const behind = Math.min(requested.length, Math.max(first + 1, Math.floor((b - data.first) / stride)));
     let most = first;
@@ -214,13 +240,13 @@ function momentsOf(got, width, set) {
     if (exact) {
       const { first: origin, totals } = exact, end_ = Math.min(data.last, Math.max(Math.floor(a), Math.ceil(b) - 1));
       let best = Math.min(data.last, Math.floor(a));
-      if (per > 1) for (let m = best + 1; m <= end_; m++) if (totals[m - origin] > totals[best - origin]) best = m;
+      if (b - a > 1) for (let m = best + 1; m <= end_; m++) if (totals[m - origin] > totals[best - origin]) best = m;
       moment[c] = best;
       total[c] = totals[best - origin];
     }
     if (c && moment[c] < moment[c - 1]) moment[c] = moment[c - 1], total[c] = total[c - 1];
   }
-  return { moment, total, begin, end, per };
+  return { moment, total, begin, end };
 }
 
 // ---- colours ----
@@ -441,15 +467,16 @@ function finish(panel) {
     g.fillRect(left - 4 * d, Math.min(height - 1, y), 4 * d, 1);
     g.fillText(bytesText(value), left - 7 * d, Math.max(10 * d, Math.min(height - 2, y + 4 * d)));
   }
-  const xOf = (moment) => left + (moment - view.from) / (view.to - view.from) * width;
-  const tick = Math.max(1, niceStep(view.to - view.from, Math.max(3, width / d / 150)));
+  const from = placeOf(view.from), to = placeOf(view.to);
+  const xAt = (place) => left + (place - from) / (to - from) * width, xOf = (moment) => xAt(placeOf(moment));
+  const tick = Math.max(1, niceStep(to - from, Math.max(4, width / d / 150)));
   g.textAlign = "center";
-  for (let m = Math.ceil(view.from / tick) * tick; m < view.to; m += tick) {
-    const x = xOf(m);
+  for (let place = Math.ceil(from / tick) * tick; place < to; place += tick) {
+    const x = xAt(place), m = momentOf(place);
     g.fillRect(x, height, 1, 4 * d);
     if (x <= left + 20 * d || x >= left + width - 25 * d) continue;
-    g.fillText(countText(m), x, height + 16 * d);
-    if (data.has_times) g.fillText(timeText(timeOf(m)), x, height + 30 * d);
+    g.fillText(countText(Math.floor(m)), x, height + 16 * d);
+    if (data.has_times) g.fillText(timeText(view.axis === "time" ? place : timeOf(m)), x, height + 30 * d);
   }
   g.textAlign = "left";
   g.fillText("event", 6 * d, height + 16 * d);
@@ -527,7 +554,8 @@ function fail(error) {
 // ---- text ----
 
 function tellWindow(set, got) {
-  const parts = ["Events " + countText(Math.max(0, view.from)) + " to " + countText(Math.min(data.last, view.to - 1)) + "."];
+  const parts = ["Events " + countText(Math.max(0, view.from)) + " to " + countText(Math.min(data.last, view.to - 1))
+    + (view.axis === "time" ? ", " + timeText(Math.round(placeOf(view.from))) + " to " + timeText(Math.round(placeOf(view.to))) : "") + "."];
   parts.push(got.complete ? "Each block of them is drawn." : "The largest " + countText(set.count) + " blocks are drawn one by one.");
   if (view.search) {
     let count = 0, bytes = 0;
@@ -643,19 +671,26 @@ function tellMoment(moment, total) {
 
 // ---- moving ----
 
+const isWide = (from, to) => placeOf(to) > placeOf(from); // some events have the same time
 function show(from, to) {
   const whole = last - data.first, width = Math.max(LEAST_MOMENTS, Math.min(whole, to - from));
   const start = Math.max(data.first, Math.min(last - width, (from + to - width) / 2));
+  if (!isWide(start, start + width)) return;
   view.from = start;
   view.to = start + width;
   schedule();
 }
 function zoom(factor, centre) {
-  const middle = centre ?? (view.cursor ? momentAt(view.cursor.column) : (view.from + view.to) / 2);
-  show(middle - (middle - view.from) * factor, middle + (view.to - middle) * factor);
+  const from = placeOf(view.from), to = placeOf(view.to);
+  const middle = placeOf(centre ?? momentAt(view.cursor ? view.cursor.column : plotWidth() / 2));
+  show(momentOf(middle - (middle - from) * factor), momentOf(middle + (to - middle) * factor));
 }
-function pan(share) { const by = (view.to - view.from) * share; show(view.from + by, view.to + by); }
-const momentAt = (column) => view.from + column / plotWidth() * (view.to - view.from);
+// Shows the window that is `by` places behind this one, as far as there are events.
+function slide(from, to, by) {
+  const far = Math.max(placeOf(data.first) - from, Math.min(placeOf(last) - to, by));
+  show(momentOf(from + far), momentOf(to + far));
+}
+const pan = (share) => slide(placeOf(view.from), placeOf(view.to), (placeOf(view.to) - placeOf(view.from)) * share);
 function showPeak() { const half = Math.max(LEAST_MOMENTS, (view.to - view.from) / 8) / 2; show(peak.at - half, peak.at + half); }
 const showAll = () => show(data.first, last);
 
@@ -688,13 +723,13 @@ function listen(panel) {
     else zoom(1.0018 ** event.deltaY, momentAt(columnAt(event)));
   }, { passive: false });
   canvas.addEventListener("pointerdown", (event) => {
-    view.drag = { x: event.clientX, from: view.from, to: view.to };
+    view.drag = { x: event.clientX, from: placeOf(view.from), to: placeOf(view.to) };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!view.drag) return point(panel, columnAt(event), rowAt(event), event.clientX, event.clientY);
     const by = (view.drag.x - event.clientX) * d() / plotWidth() * (view.drag.to - view.drag.from);
-    if (Math.abs(view.drag.x - event.clientX) > 3) show(view.drag.from + by, view.drag.to + by);
+    if (Math.abs(view.drag.x - event.clientX) > 3) slide(view.drag.from, view.drag.to, by);
   });
   const release = (event) => {
     const still = view.drag && Math.abs(view.drag.x - event.clientX) <= 3;
@@ -757,6 +792,13 @@ function build() {
   const colour = element("select", {}, ...["site", "size", "phase"].map((name) => element("option", { value: name, textContent: name })));
   colour.value = view.colour;
   colour.addEventListener("change", () => { view.colour = colour.value; schedule(); });
+  const axis = element("select", {}, ...["event", "time"].map((name) => element("option", { value: name, textContent: name })));
+  axis.addEventListener("change", () => summaryLevel(0).promise.then(() => {
+    view.axis = axis.value;
+    if (!isWide(view.from, view.to)) view.from = data.first, view.to = last;
+    if (!isWide(view.from, view.to)) axis.value = view.axis = "event"; // all events have one time
+    schedule();
+  }, fail));
   const search = element("input", { type: "search", placeholder: "part of a site" });
   search.addEventListener("input", () => { view.search = search.value.toLowerCase(); schedule(); });
   const choice = element("fieldset", {}, addPanel(panels, null, true), ...data.strategies.map((s, i) => addPanel(panels, s, i < SHOWN)));
@@ -764,7 +806,7 @@ function build() {
   bar.append(button("+", "zoom in", () => zoom(0.5)), button("−", "zoom out", () => zoom(2)),
     button("◀", "earlier", () => pan(-0.5)), button("▶", "later", () => pan(0.5)),
     button("all", "the whole trace", showAll), button("peak", "the moment of the peak", showPeak),
-    element("label", {}, "colour", colour), element("label", {}, "find", search), choice);
+    element("label", {}, "colour", colour), ...(data.has_times ? [element("label", {}, "axis", axis)] : []), element("label", {}, "find", search), choice);
   tip = element("div", { id: "tip", hidden: true });
   tip.setAttribute("role", "status");
   const said = element("p", { id: "said", className: "soft" });

@@ -148,6 +148,43 @@ for (let column = 70; column < 1190; column += 37) {
 say(bands + ' bands');
 if (bands < 150) wrong('these are too few');
 END
+# Along the time, a column shows an event whose state lasted into the column's part of the time.
+"$gamut" trace show gnn.trace | awk 'BEGIN { printf "const times = [0" } NR > 2 && !/^(queue|thread|name) / {
+    if (match($0, /@[0-9]+/) && substr($0, RSTART + 1, RLENGTH - 1) + 0 > now) now = substr($0, RSTART + 1, RLENGTH - 1) + 0
+    printf ",%d", now } END { print "];" }' >times.js
+cat settle.js times.js - >along.js <<'END'
+if (times.length !== 6341) wrong('there are ' + times.length + ' times');
+const set = (element, value) => { element.value = value; element.dispatchEvent(new page.Event('change')); };
+const axis = [...page.document.querySelectorAll('select')].find(e => e.options[1].value === 'time');
+const canvas = page.document.querySelector('canvas'), tip = page.document.getElementById('tip');
+const press = (key, more) => canvas.dispatchEvent(new page.KeyboardEvent('keydown', {key, bubbles: true, ...more}));
+const across = canvas.width - 4 - 66, all = times[6340];
+const look = (from, to) => {
+    const box = canvas.getBoundingClientRect(), seen = new Set();
+    for (let column = 5; column < across - 5; column += 20) {
+        canvas.dispatchEvent(new page.PointerEvent('pointermove', {clientX: box.left + 66 + column, clientY: box.top + 5, bubbles: true}));
+        const event = +/^event ([0-9 ]*),/.exec(tip.textContent)[1].replace(/ /g, '');
+        const begin = from + (column - 2) / across * (to - from), end = from + (column + 3) / across * (to - from);
+        if (times[event] > end || times[Math.min(6340, event + 1)] < begin) wrong('at ' + column + ', ' + begin + ' to ' + end + ' ns: event ' + event + ' of ' + times[event] + ' ns');
+        seen.add(event);
+    }
+    say(seen.size + ' events from ' + Math.round(from) + ' to ' + Math.round(to) + ' ns');
+};
+root.dataset.state = 'waiting';
+set(axis, 'time');
+await settle();
+look(0, all);
+press('Escape');
+press('+');
+await settle();
+look(all / 4, 3 * all / 4);
+press('ArrowRight', {shiftKey: true});
+await settle();
+look(0.3 * all, 0.8 * all);
+press('0');
+set(axis, 'event');
+await settle();
+END
 # looks_right PAGE SCRIPT
 looks_right() {
     tests=$((tests + 1))
@@ -159,6 +196,7 @@ looks_right() {
 "$gamut" view gnn.trace --force >/dev/null 2>&1
 looks_right gnn.html look.js
 looks_right gnn.html bands.js
+looks_right gnn.html along.js
 # More allocators than are shown at first; each can be shown and hidden.
 cat settle.js - >choose.js <<'END'
 const shown = () => [...page.document.querySelectorAll('.panel')].filter(p => !p.hidden).map(p => p.querySelector('h3').firstChild.textContent.trim()).join();
