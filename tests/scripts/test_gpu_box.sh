@@ -13,7 +13,7 @@ trap 'rm -rf "$dir"' EXIT
 failures=0
 fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
 for variable in $(env | sed -n 's/^\(GAMUT[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
-export BUILD=$build ROUNDS=1 CHECKED=host GROUPS_OF_DEVICES=host+host DEVICES=host
+export BUILD=$build CHECKED=host GROUPS_OF_DEVICES=host+host DEVICES=host
 box=$root/scripts/gpu_box
 
 # ---- programs and experiments
