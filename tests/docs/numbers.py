@@ -1,7 +1,8 @@
 """Looks up each figure of the pages' tables, which scripts/tables --numbers lists, in the file that it is said to be from, and expects every number
-of these tables to be such a figure.      numbers.py LIST      in the root of the tree"""
+of these tables to be such a figure, and no other table to have measured figures.      numbers.py LIST      in the root of the tree"""
 import csv
 import functools
+import glob
 import gzip
 import json
 import math
@@ -81,6 +82,15 @@ for page in sorted({f["page"] for f in figures}):
             head = False
         else:
             of_table = None
+
+# A table with times or bytes has a comment that names what it is made from.
+for page in ["README.md", *glob.glob("docs/*.md"), *glob.glob("strategies/*/README.md"), *glob.glob("suites/**/README.md", recursive=True)]:
+    made_of = False
+    for line in open(page):
+        if re.search(r"\| \**\d[\d.,]* (?:[nµm]?s|[KMG]i?B|%)\** (?:\[|±|\|)", line) and not made_of:
+            wrong.append(f"{page}: a table by hand, which scripts/tables could make: {line.strip()}")
+        if not line.startswith("|"):
+            made_of = line.startswith("<!--tables:")
 
 print(f"{len(figures)} figures in {tables} tables, {len(wrong)} wrong")
 print(*wrong, sep="\n", file=sys.stderr)
