@@ -922,8 +922,10 @@ static void note_what_lacks(struct machines *m)
         if (!m->configuration[c].is_used)
             add_to_list(&configurations, m->configuration[c].name);
     if (machines.length)
-        tree_append(m->notes, json_sprintf("no file has an atlas of %s: add that of `gamut atlas`",
-                                           machines.data));
+        tree_append(m->notes,
+                    json_sprintf(
+                        "no file has an atlas of %s, for prices by size: add that of `gamut atlas`",
+                        machines.data));
     if (configurations.length)
         tree_append(m->notes, json_sprintf("left out, because not every machine ran a program with "
                                            "them: %s",
