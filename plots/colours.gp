@@ -1,9 +1,9 @@
-# Every chart gives a strategy the same colour, point type and dash, and what it is combined with (merge set,
-# release policy) a pattern. Needs the variable series, whose words begin with a strategy. Makes the arrays
-# colour, thin (the colour of lines and points), point, dash and pattern.
+# Every chart gives a strategy the same colour, point type and dash. What it is combined with (merge set, release
+# policy) has other points and dashes. Needs the variable series, whose words begin with a strategy. Makes the arrays
+# colour, thin (the colour of lines and points), point and dash.
 
 # Wong's palette, which people with any kind of colour blindness can tell apart. Variants of one strategy, and
-# new ones, take what is left. Pattern 3 is a plain one.
+# new ones, take what is left.
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
@@ -17,13 +17,11 @@ point_types = "2 7 5 9 11 13 15 6 4"
 other_points = "1 6 4 8 10 12 14 7 5"
 dash_types = "3 1 2 4 5 1 2 4 1"
 mark_number(c) = int(sum [k = 1:words(palette_of_marks)] (word(palette_of_marks, k) eq c ? k : 0))
-patterns = "3 4 5 1 6 2 7"
 count = words(series)
 array colour[count]
 array thin[count]
 array point[count]
 array dash[count]
-array pattern[count]
 taken = ""
 owned = ""
 do for [i = 1:count] { owned = owned . own_colour(base_name(word(word(series, i), 1))) }
@@ -35,7 +33,6 @@ do for [i = 1:count] {
     do for [j = 1:i - 1] {
         if (word(word(series, j), 1) eq name) { before = before + 1; colour[i] = colour[j] }
     }
-    pattern[i] = int(word(patterns, before % words(patterns) + 1))
     if (colour[i] eq "") {
         colour[i] = own_colour(base_name(name))
         if (colour[i] eq "" || strstrt(taken, colour[i])) {

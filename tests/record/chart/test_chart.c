@@ -479,6 +479,9 @@ static void check_pictures(const char *folder)
             if (from != to && !has_bars)
                 fail_msg("%s: two points are one bar: %.100s", path, at);
         }
+        /* Browsers print each patterned element as an image; a report has no matrix. */
+        if (strstr(svg.data, "url(#gpPat") && !strstr(path, "/matrix"))
+            fail_msg("%s has patterns", path);
         if (strstr(svg.data, "gnuplot_svg") || strstr(svg.data, "<title>gnuplot_plot"))
             fail_msg("%s has texts of gnuplot itself", path);
         text_free(&svg);
