@@ -82,7 +82,7 @@ static json_t *machine(const char *id, const struct cell *cells, size_t count)
 static json_t *compare_machines(json_t **roots, size_t count)
 {
     static const char *const names[] = {"a.json", "b.json", "c.json"};
-    struct compare_file files[3];
+    struct compare_file files[3] = {{NULL, NULL}};
     struct error error = {0};
     json_t *tree = NULL;
     for (size_t i = 0; i < count; i++)
