@@ -54,6 +54,9 @@ same() {
         END { if (wrong || names != " " want) { print names ":" wrong; exit 1 } }' || fail "$1: reserved bytes are not those of the cases"
 }
 same stencil-smoke.html "raw caching pool"
+tests=$((tests + 1))
+grep -q 'A program run without a device, stencil smoke\. At the peak' stencil-smoke.html && grep -q 'cases stencil smoke in cases.json, with the merge set none .* measured on host' stencil-smoke.html ||
+    fail "the page does not say where its blocks are from"
 expect 0 "wrote best.html" view cases.json -w lud -m best -o best.html
 same best.html "raw caching pool"
 expect 0 "wrote one.html" view cases.json "$(case_of lud none pool)" -o one.html

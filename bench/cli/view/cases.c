@@ -223,7 +223,7 @@ static int run_again(const json_t *root, const json_t *one_case, const char *tra
             strcmp(member(one_case, "release"), "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE,
         .seed = (uint64_t)json_integer_value(json_object_get(json_object_get(root, "run"), "seed")),
         .alignment_bytes = alignment > 0 ? (uint64_t)alignment : 0};
-    struct trace_info info = {.source = "gamut"};
+    struct trace_info info = {.source = "A program run without a device"};
     struct catalogue catalogue = {0};
     struct selection selection = {0};
     struct dry_run counts;
