@@ -20,10 +20,14 @@ check() {
 }
 
 "$gamut" report "$suite" --out "$work/suite" >/dev/null || exit 1
-# The page as its file has it, before its script, and the data of a chart.
-for name in index.html charts/speedup-cuda-0.dat; do
-    jq -Rs --arg name "$name" '{($name): .}' "$work/suite/$name"
-done | jq -s 'add' | sed '1s/^/const sources = /; s|</|<\\/|g' >"$work/sources.js"
+# The page as its file has it, before its script, and the data of a chart, as texts of a script in a page.
+text() { sed 's/[\\"]/\\&/g; s|</|<\\/|g; s/$/\\n/' "$work/suite/$1" | tr -d '\n'; }
+cat >"$work/sources.js" <<JS
+const sources = {
+    'index.html': "$(text index.html)",
+    'charts/speedup-cuda-0.dat': "$(text charts/speedup-cuda-0.dat)",
+};
+JS
 cat "$work/sources.js" - >"$work/do.js" <<'JS'
 const all = (selector, from = page.document) => [...from.querySelectorAll(selector)];
 const expect = (what, got, wanted) => { if (String(got) !== String(wanted)) wrong(what + ': ' + String(got).slice(0, 200) + ', expected ' + String(wanted).slice(0, 200)); };
