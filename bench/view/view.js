@@ -79,10 +79,13 @@ function bytesText(bytes) {
   while (bytes >= 1024 && u < 4) bytes /= 1024, u++;
   return (u === 0 ? Math.round(bytes) : bytes >= 100 ? bytes.toFixed(0) : bytes >= 10 ? bytes.toFixed(1) : bytes.toFixed(2)) + " " + units[u];
 }
-function timeText(ns) {
-  return ns >= 1e9 ? (ns / 1e9).toPrecision(4) + " s" : ns >= 1e6 ? (ns / 1e6).toPrecision(4) + " ms"
-    : ns >= 1e3 ? (ns / 1e3).toPrecision(4) + " µs" : ns + " ns";
+// With four digits, or with as many as tell times apart that differ by a step.
+function timeText(ns, step) {
+  const [unit, name] = [[1e9, " s"], [1e6, " ms"], [1e3, " µs"], [1, " ns"]].find((one) => ns >= one[0]) || [1, " ns"];
+  if (step) return (ns / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / step)))) + name;
+  return (unit > 1 ? (ns / unit).toPrecision(4) : ns) + name;
 }
+const timesText = (from, to) => timeText(from, (to - from) / 100) + " to " + timeText(to, (to - from) / 100);
 const countText = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, " ");
 const nameOf = (i) => data.names[i] || "";
 
@@ -476,7 +479,7 @@ function finish(panel) {
     g.fillRect(x, height, 1, 4 * d);
     if (x <= left + 20 * d || x >= left + width - 25 * d) continue;
     g.fillText(countText(Math.floor(m)), x, height + 16 * d);
-    if (data.has_times) g.fillText(timeText(view.axis === "time" ? place : timeOf(m)), x, height + 30 * d);
+    if (data.has_times) g.fillText(view.axis === "time" ? timeText(place, tick) : timeText(timeOf(m)), x, height + 30 * d);
   }
   g.textAlign = "left";
   g.fillText("event", 6 * d, height + 16 * d);
@@ -555,7 +558,7 @@ function fail(error) {
 
 function tellWindow(set, got) {
   const parts = ["Events " + countText(Math.max(0, view.from)) + " to " + countText(Math.min(data.last, view.to - 1))
-    + (view.axis === "time" ? ", " + timeText(Math.round(placeOf(view.from))) + " to " + timeText(Math.round(placeOf(view.to))) : "") + "."];
+    + (view.axis === "time" ? ", " + timesText(placeOf(view.from), placeOf(view.to)) : "") + "."];
   parts.push(got.complete ? "Each block of them is drawn." : "The largest " + countText(set.count) + " blocks are drawn one by one.");
   if (view.search) {
     let count = 0, bytes = 0;

@@ -184,6 +184,12 @@ look(all / 4, 3 * all / 4);
 press('ArrowRight', {shiftKey: true});
 await settle();
 look(0.3 * all, 0.8 * all);
+for (let i = 0; i < 4; i++) press('p');
+await settle();
+const span = /, (.*) to (.*?)\. /.exec(page.document.getElementById('said').textContent);
+say(span[1] + ' to ' + span[2]);
+const digits = /\.?([0-9]*) /.exec(span[1])[1].length; // after the point
+if ((parseFloat(span[2]) - parseFloat(span[1])) * 10 ** digits < 50) wrong('these times are too rough for the window');
 press('0');
 set(axis, 'event');
 await settle();
