@@ -125,6 +125,15 @@ json_t *tree_number(double value)
     return must(json_real(value));
 }
 
+size_t tree_index_of(json_t *seen, const char *name, size_t count)
+{
+    const json_t *index = json_object_get(seen, name);
+    if (index)
+        return (size_t)json_integer_value(index);
+    tree_put(seen, name, tree_count(count));
+    return count;
+}
+
 const char *tree_get_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));

@@ -13,19 +13,13 @@ enum { ROWS_OPEN = 16, ROWS_MOST = 400 };
 
 static void print_machines(FILE *out, const json_t *tree)
 {
-    const json_t *machines = json_object_get(tree, "machines"), *each, *file;
+    const json_t *machines = json_object_get(tree, "machines"), *each;
     fputs("<dl>\n", out);
     for (size_t at = 0; (each = json_array_get(machines, at)); at++) {
-        const json_t *files = json_object_get(each, "files");
-        const char *driver = tree_get_text(each, "driver");
-        html_print(out, "<dt>%s</dt><dd>%s%s%s, machine %s,", tree_get_text(each, "name"),
-                   tree_get_text(each, "device_name"), *driver ? ", driver " : "", driver,
-                   tree_get_text(each, "machine_id"));
-        for (size_t i = 0; (file = json_array_get(files, i)); i++)
-            html_print(out, "%s %s", i ? " and" : "", json_string_value(file));
-        if (*tree_get_text(each, "atlas"))
-            html_print(out, ", atlas of %s", tree_get_text(each, "atlas"));
-        fputs("</dd>\n", out);
+        struct text words = {0};
+        machines_describe(each, &words);
+        html_print(out, "<dt>%s</dt><dd>%s</dd>\n", tree_get_text(each, "name"), words.data);
+        text_free(&words);
     }
     fputs("</dl>\n", out);
 }

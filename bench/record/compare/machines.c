@@ -236,20 +236,11 @@ static int find_machines(struct machines *m, const struct compare_file *files, s
 
 /* ---- programs and configurations -------------------------------------------------------------- */
 
-static size_t index_of(json_t *known, const char *name, size_t count)
-{
-    const json_t *index = json_object_get(known, name);
-    if (index)
-        return (size_t)json_integer_value(index);
-    tree_put(known, name, tree_count(count));
-    return count;
-}
-
 static size_t program_of(struct machines *m, const struct case_key *key)
 {
     char name[sizeof key->workload + sizeof key->dataset];
     snprintf(name, sizeof name, "%s\n%s", key->workload, key->dataset);
-    const size_t at = index_of(m->program_names, name, m->program_count);
+    const size_t at = tree_index_of(m->program_names, name, m->program_count);
     if (at == m->program_count) {
         m->program = arena_grow(&m->arena, m->program, m->program_count, &m->program_room,
                                 sizeof *m->program);
@@ -270,7 +261,7 @@ static const char *configuration_id(struct machines *m, const char *strategy, co
 static size_t configuration_of(struct machines *m, const struct case_key *key)
 {
     const char *id = configuration_id(m, key->strategy, key->merge, key->release, key->residency);
-    const size_t at = index_of(m->configuration_names, id, m->configuration_count);
+    const size_t at = tree_index_of(m->configuration_names, id, m->configuration_count);
     if (at == m->configuration_count) {
         m->configuration = arena_grow(&m->arena, m->configuration, m->configuration_count,
                                       &m->configuration_room, sizeof *m->configuration);
@@ -370,7 +361,7 @@ static void take_ranking(struct machines *m, size_t p, size_t at, const json_t *
         const char *id =
             configuration_id(m, tree_get_text(each, "strategy"), tree_get_text(each, "merge"),
                              tree_get_text(each, "release"), tree_get_text(each, "residency"));
-        const size_t c = index_of(m->configuration_names, id, m->configuration_count);
+        const size_t c = tree_index_of(m->configuration_names, id, m->configuration_count);
         if (c < m->configuration_count && place_of(m, p, c, at)->one_case)
             place_of(m, p, c, at)->ranked = each;
     }

@@ -45,6 +45,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "record/compare/compare.h"
 #include "record/table/text_grid.h"
 
@@ -79,6 +80,8 @@ extern const char *const machines_titles[MACHINES_TABLES], *const machines_about
  * give its prices. ERR_USAGE where there is one machine alone. */
 int machines_compare(const struct compare_file *files, size_t count, json_t **tree,
                      struct error *error);
+/* Adds what a machine of the tree is: its device, driver and files. */
+void machines_describe(const json_t *machine, struct text *words);
 /* Could anything be compared: a program, or a price? */
 bool machines_have_any(const json_t *tree);
 

@@ -351,20 +351,26 @@ struct text_grid machines_grid_of(const json_t *tree, enum machines_table table,
 
 /* ---- formats ----------------------------------------------------------------------------------- */
 
+void machines_describe(const json_t *machine, struct text *words)
+{
+    const json_t *files = json_object_get(machine, "files"), *file;
+    const char *driver = tree_get_text(machine, "driver");
+    text_add(words, "%s%s%s, machine %s, ", tree_get_text(machine, "device_name"),
+             *driver ? ", driver " : "", driver, tree_get_text(machine, "machine_id"));
+    for (size_t i = 0; (file = json_array_get(files, i)); i++)
+        text_add(words, "%s%s", i ? " and " : "", json_string_value(file));
+    if (*tree_get_text(machine, "atlas"))
+        text_add(words, ", atlas of %s", tree_get_text(machine, "atlas"));
+}
+
 static void print_machines(const json_t *tree, const char *end, FILE *out)
 {
-    const json_t *machines = json_object_get(tree, "machines"), *each, *file;
+    const json_t *machines = json_object_get(tree, "machines"), *each;
     for (size_t at = 0; (each = json_array_get(machines, at)); at++) {
-        const json_t *files = json_object_get(each, "files");
-        const char *driver = tree_get_text(each, "driver");
-        fprintf(out, "%s: %s%s%s, machine %s, ", tree_get_text(each, "name"),
-                tree_get_text(each, "device_name"), *driver ? ", driver " : "", driver,
-                tree_get_text(each, "machine_id"));
-        for (size_t i = 0; (file = json_array_get(files, i)); i++)
-            fprintf(out, "%s%s", i ? " and " : "", json_string_value(file));
-        if (*tree_get_text(each, "atlas"))
-            fprintf(out, ", atlas of %s", tree_get_text(each, "atlas"));
-        fputs(end, out);
+        struct text words = {0};
+        machines_describe(each, &words);
+        fprintf(out, "%s: %s%s", tree_get_text(each, "name"), words.data, end);
+        text_free(&words);
     }
 }
 

@@ -65,21 +65,11 @@ static bool same_but_merge(const struct case_key *a, const struct case_key *b)
            strcmp(a->strategy, b->strategy) == 0;
 }
 
-/* The index of a name in `known`, which is `count` for a new one. */
-static size_t index_of(json_t *known, const char *name, size_t count)
-{
-    const json_t *index = json_object_get(known, name);
-    if (index)
-        return (size_t)json_integer_value(index);
-    tree_put(known, name, tree_count(count));
-    return count;
-}
-
 static size_t work_of(struct ranking *r, const json_t *key)
 {
     const char *workload = tree_get_text(key, "workload"), *dataset = tree_get_text(key, "dataset");
     const char *name = arena_printf(&r->arena, "%s\n%s", workload, dataset);
-    const size_t at = index_of(r->works, name, r->work_count);
+    const size_t at = tree_index_of(r->works, name, r->work_count);
     if (at == r->work_count) {
         r->work = arena_grow(&r->arena, r->work, r->work_count, &r->work_room, sizeof *r->work);
         r->work[r->work_count++] = (struct work){.workload = workload, .dataset = dataset};
@@ -91,7 +81,7 @@ static struct configuration *configuration_of(struct ranking *r, const struct ca
 {
     const char *name = arena_printf(&r->arena, "%s\n%s\n%s\n%s", key->strategy, key->merge,
                                     key->release, key->residency);
-    const size_t at = index_of(r->configurations, name, r->count);
+    const size_t at = tree_index_of(r->configurations, name, r->count);
     if (at == r->count) {
         r->configuration =
             arena_grow(&r->arena, r->configuration, r->count, &r->room, sizeof *r->configuration);
