@@ -319,6 +319,22 @@ static void phase(const char *name)
         function.end();
 }
 
+static cl_uint references(void)
+{
+    cl_uint count;
+    check(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, NULL),
+          "clGetContextInfo");
+    return count;
+}
+
+/* Threads of the driver hold what a command used for a moment after its queue is finished. What they hold
+ * holds the context, which has so many references without them. */
+static void wait_for_driver(cl_uint without)
+{
+    for (unsigned ms = 0; references() > without && ms < 5000; ms++)
+        usleep(1000);
+}
+
 static void *in_a_thread(void *answer)
 {
     *(long *)answer = two_queues();
@@ -354,15 +370,17 @@ int main(int argc, char **argv)
         return status != 0;
     }
     set_up();
+    const cl_uint without = references();
     long answer = two_queues() + parts() + maps() + threads(strcmp(mode, "threads") == 0 ? 8 : 2);
     callbacks();
     phase("images");
     images();
     phase(NULL);
     handed_out();
-    image_of_buffer();
-    refused();
     without_order();
+    wait_for_driver(without);
+    image_of_buffer(); /* PoCL 3.1 keeps a reference to the context */
+    refused();
     if (strcmp(mode, "kill") == 0) {
         const cl_mem last = buffer(CL_MEM_READ_WRITE, 12345, NULL);
         printf("%ld %d\n", answer, last != NULL);
