@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/text.h"
+#include "base/tree.h"
 #include "record/facts/case.h"
 #include "record/result/answer.h"
 #include "record/result/baseline.h"
@@ -15,12 +17,13 @@
 #include "record/result/result.h"
 #include "record/statistics/statistics.h"
 #include "record/result/suite_result.h"
-#include "base/tree.h"
 
 /* A case and the median wall time of each of its rounds. */
 struct row {
     json_t *json;
     struct case_key key;
+    size_t configuration;     /* the number of all that the key has besides workload and dataset */
+    struct row *first, *next; /* the cases of the same workload, dataset and device, in order */
     size_t round_count;
     double *round;   /* number of each round */
     double *wall_ns; /* median wall time of each round */
@@ -126,29 +129,44 @@ static struct row row_of(json_t *one_case, struct arena *arena)
     return row;
 }
 
-static bool same_program(const struct case_key *a, const struct case_key *b)
+/* Finds cases that belong together once, since a file may have many. */
+static void group_rows(struct row *rows, size_t count)
 {
-    return strcmp(a->workload, b->workload) == 0 && strcmp(a->dataset, b->dataset) == 0 &&
-           strcmp(a->device, b->device) == 0;
+    json_t *programs = tree_object(), *configurations = tree_object();
+    struct row **last = must_alloc(count * sizeof *last);
+    size_t program_count = 0, configuration_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct row *row = &rows[i];
+        const struct case_key *key = &row->key;
+        struct text name = {0};
+        text_add(&name, "%s\n%s\n%s", key->workload, key->dataset, key->device);
+        const size_t program = tree_index_of(programs, name.data, program_count);
+        text_free(&name);
+        row->first = program == program_count ? row : last[program]->first;
+        if (program == program_count)
+            program_count++;
+        else
+            last[program]->next = row;
+        last[program] = row;
+        text_add(&name, "%s\n%s\n%s\n%s\n%s", key->device, key->merge, key->release, key->residency,
+                 key->strategy);
+        row->configuration = tree_index_of(configurations, name.data, configuration_count);
+        configuration_count += row->configuration == configuration_count;
+        text_free(&name);
+    }
+    json_decref(programs);
+    json_decref(configurations);
+    free(last);
 }
 
-/* Do the cases differ at most in how the program gets its memory? */
-static bool same_work(const struct case_key *a, const struct case_key *b)
-{
-    return same_program(a, b) && strcmp(a->residency, b->residency) == 0;
-}
-
-static const struct row *baseline_row(const struct row *row, const struct row *rows, size_t count,
-                                      const struct case_key *baseline)
+static const struct row *baseline_row(const struct row *row, const struct case_key *baseline)
 {
     const struct row *best = NULL;
     int least = 0;
-    for (size_t i = 0; i < count; i++) {
-        const int rank = same_program(&row->key, &rows[i].key)
-                             ? baseline_rank(baseline, &row->key, &rows[i].key)
-                             : -1;
+    for (const struct row *other = row->first; other; other = other->next) {
+        const int rank = baseline_rank(baseline, &row->key, &other->key);
         if (rank >= 0 && (!best || rank < least)) {
-            best = &rows[i];
+            best = other;
             least = rank;
         }
     }
@@ -175,8 +193,7 @@ static void put_speedup(struct row *row)
 }
 
 /* The ratio over another baseline than raw: the one of the device in the answer. */
-static void put_other_speedup(struct row *row, const struct row *rows, size_t count,
-                              const json_t *answer)
+static void put_other_speedup(struct row *row, const json_t *answer)
 {
     const json_t *json = json_object_get(answer_find(answer, row->key.device), "baseline");
     struct case_key baseline = {0};
@@ -186,7 +203,7 @@ static void put_other_speedup(struct row *row, const struct row *rows, size_t co
 #undef X
     if (baseline_same(&baseline, &baseline_raw))
         return;
-    const struct row *base = baseline_row(row, rows, count, &baseline);
+    const struct row *base = baseline_row(row, &baseline);
     const struct statistics s = case_ratio(base ? base->json : NULL, row->json);
     json_t *out = json_null();
     if (s.count) {
@@ -197,14 +214,14 @@ static void put_other_speedup(struct row *row, const struct row *rows, size_t co
 }
 
 /* The requested bytes depend on program, merge set and release policy alone, not on a strategy. */
-static void put_over_best(struct row *row, const struct row *rows, size_t count)
+static void put_over_best(struct row *row)
 {
     static const char name[] = "peak_requested_bytes";
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].key.merge, "best") != 0 ||
-            strcmp(rows[i].key.release, "last-use") != 0 || !same_work(&row->key, &rows[i].key))
+    for (const struct row *other = row->first; other; other = other->next) {
+        if (strcmp(other->key.merge, "best") != 0 || strcmp(other->key.release, "last-use") != 0 ||
+            strcmp(other->key.residency, row->key.residency) != 0)
             continue;
-        const double best = case_peak(rows[i].json, name);
+        const double best = case_peak(other->json, name);
         if (best > 0) {
             tree_put(row->json, "peak_over_best", tree_number(case_peak(row->json, name) / best));
             return;
@@ -233,14 +250,6 @@ static void put_floor(struct row *row, const json_t *root)
     tree_put(row->json, "of_floor", tree_number(wall > 0 ? floor_ns / wall : NAN));
 }
 
-/* Do the cases differ at most in workload and dataset? One geometric mean is over such cases. */
-static bool same_configuration(const struct case_key *a, const struct case_key *b)
-{
-    return strcmp(a->device, b->device) == 0 && strcmp(a->merge, b->merge) == 0 &&
-           strcmp(a->release, b->release) == 0 && strcmp(a->residency, b->residency) == 0 &&
-           strcmp(a->strategy, b->strategy) == 0;
-}
-
 static double speedup_in_round(const struct row *row, double round)
 {
     for (size_t i = 0; i < row->speedup_count; i++)
@@ -256,7 +265,7 @@ static json_t *geometric_mean(const struct row *first, const struct row *rows, s
     size_t included = 0, missing = 0, mean_count = 0;
     const struct row *shortest = NULL;
     for (const struct row *row = first; row < rows + count; row++) {
-        if (!same_configuration(&row->key, &first->key))
+        if (row->configuration != first->configuration)
             continue;
         *(row->speedup_count ? &included : &missing) += 1;
         if (row->speedup_count && (!shortest || row->speedup_count < shortest->speedup_count))
@@ -267,7 +276,7 @@ static json_t *geometric_mean(const struct row *first, const struct row *rows, s
     for (size_t r = 0; shortest && r < shortest->speedup_count; r++) {
         size_t n = 0;
         for (const struct row *row = first; row < rows + count; row++)
-            if (row->speedup_count && same_configuration(&row->key, &first->key))
+            if (row->speedup_count && row->configuration == first->configuration)
                 values[n++] = speedup_in_round(row, shortest->speedup_round[r]);
         double mean = statistics_geometric_mean(values, n);
         if (!isnan(mean))
@@ -298,21 +307,19 @@ void result_summarise(json_t *root)
         describe_case(each);
         rows[i] = row_of(each, &arena);
     }
+    group_rows(rows, count);
     json_t *answer = answer_of(root, NULL);
     for (i = 0; i < count; i++) {
-        rows[i].baseline = baseline_row(&rows[i], rows, count, &baseline_raw);
+        rows[i].baseline = baseline_row(&rows[i], &baseline_raw);
         put_speedup(&rows[i]);
-        put_other_speedup(&rows[i], rows, count, answer);
-        put_over_best(&rows[i], rows, count);
+        put_other_speedup(&rows[i], answer);
+        put_over_best(&rows[i]);
         put_floor(&rows[i], root);
     }
-    for (i = 0; i < count; i++) {
-        bool first = true;
-        for (size_t j = 0; j < i; j++)
-            first &= !same_configuration(&rows[i].key, &rows[j].key);
-        if (first)
+    /* Configurations are numbered by their first cases. */
+    for (i = 0; i < count; i++)
+        if (rows[i].configuration == json_array_size(summary))
             tree_append(summary, geometric_mean(&rows[i], rows, count));
-    }
     tree_put(root, "summary", summary);
     tree_put(root, "answer", answer);
     suite_result_summarise(root);
