@@ -328,10 +328,10 @@ static cl_uint references(void)
 }
 
 /* Threads of the driver hold what a command used for a moment after its queue is finished. What they hold
- * holds the context, which has so many references without them. */
+ * holds the context, which has so many references without them. Served, a pool has more, for as long as it lives. */
 static void wait_for_driver(cl_uint without)
 {
-    for (unsigned ms = 0; references() > without && ms < 5000; ms++)
+    for (unsigned ms = 0; references() > without && ms < 200; ms++)
         usleep(1000);
 }
 
