@@ -69,13 +69,13 @@ ifneq ($(FLAVOUR),release)
 CPPFLAGS += -DGAMUT_DEBUG
 endif
 ifeq ($(FLAVOUR),sanitize)
-OPT       = -O1 -g -fno-omit-frame-pointer
+OPT       = -O1 -g1 -fno-omit-frame-pointer
 SANITIZE  = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 CFLAGS   += $(SANITIZE)
 KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
 ifeq ($(FLAVOUR),thread)
-OPT       = -O1 -g -fno-omit-frame-pointer
+OPT       = -O1 -g1 -fno-omit-frame-pointer
 SANITIZE  = -fsanitize=thread -Wno-tsan
 WITH_OPENMP =
 CFLAGS   += $(SANITIZE)
@@ -289,8 +289,8 @@ $(BUILD)/tests/serve/apps/app_linked: tests/serve/apps/app_preload.c $(FAKE_CUDA
 
 tests: $(TESTS) $(TEST_APPS) ## build all tests
 
-# The pages are tried with the release build alone: what their commands run is what tests/cli runs.
-NOT_TRIED := $(if $(filter release,$(FLAVOUR)),,tests/docs/%)
+# Pages and scripts are tried with the release build alone: what their commands run is what tests/cli runs.
+NOT_TRIED := $(if $(filter release,$(FLAVOUR)),,tests/docs/% tests/scripts/%)
 test: all $(TESTS) $(TEST_APPS) ## run all tests
 	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(filter-out $(NOT_TRIED),$(sort $(shell find tests -name 'test_*.sh')))
 
