@@ -305,8 +305,7 @@ sanitize: ## run all tests under ASan and UBSan
 
 thread: $(BUILD)/gamut ## run the tests of the server under TSan
 	$(MAKE) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/serve/apps/app_serve tests/serve/apps/app_preload tests/serve/apps/app_linked libgamut_serve_cuda.so)
-	@TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_serve.sh
-	@TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread tests/serve/test_preload.sh
+	@printf '%s\n' tests/serve/test_serve.sh tests/serve/test_preload.sh | TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread xargs -P 2 -I{} sh -c {}
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60
