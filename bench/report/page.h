@@ -17,8 +17,8 @@ struct page_file {
     const char *path; /* as the user named it */
     char name[256];   /* of its copy in data/, without folders */
     char id[24];      /* prefix of the ids of its sections: "f1" */
-    size_t
-        cases_most; /* its tables show so many cases, the first ones, and say how many they leave out */
+    /* The tables of the file show its first cases, this many, and say how many they leave out. */
+    size_t cases_most;
     json_t *root; /* the result in the file */
 };
 
@@ -72,8 +72,8 @@ void page_table_end(FILE *out);
 struct page_rows {
     size_t open; /* a table of more rows is folded under a line "120 rows" */
     size_t most; /* rows after these are left out, which a sentence says; 0: none is */
-    const char *
-        rest; /* what shows the rows that are left out, as a sentence; may be NULL if none can be */
+    /* A sentence about what shows the rows that are left out; may be NULL if none can be. */
+    const char *rest;
     const char *what; /* the word after the number */
     bool can_sort;    /* the script of the page sorts the table, and filters it if it is long */
     const struct page_file

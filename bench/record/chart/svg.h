@@ -10,8 +10,7 @@
 
 /* Finishes an SVG that gnuplot 5.4 or later wrote. gnuplot leaves a hypertext (plots/terminal.gp) to a script of its own
  * and names every element "gnuplot_plot_1"; a finished picture shows the hypertexts without a script, and no such
- * names. Two hypertexts of one text
- * and height are the ends of a bar. ERR_IO with the path. */
+ * names. Two hypertexts of one text and height are the ends of a bar. ERR_IO with the path. */
 int svg_finish(const char *path, struct error *error);
 
 #endif
