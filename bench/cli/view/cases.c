@@ -200,22 +200,10 @@ static int check_counts(const json_t *one_case, const struct dry_run *counts, st
     return 0;
 }
 
-static const json_t *device_of(const json_t *root, const char *id)
-{
-    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *device;
-    size_t i;
-    json_array_foreach((json_t *)devices, i, device)
-    {
-        if (strcmp(tree_get_text(device, "id"), id) == 0)
-            return device;
-    }
-    return NULL;
-}
-
 static int run_again(const json_t *root, const json_t *one_case, const char *trace,
                      struct error *error)
 {
-    const json_t *device = device_of(root, member(one_case, "device"));
+    const json_t *device = case_device(root, member(one_case, "device"));
     const double alignment = tree_get_number(device, "alignment_bytes");
     struct program_run run = {
         .merge = member(one_case, "merge"),
@@ -245,7 +233,7 @@ static const char *about(struct arena *arena, const char *path, const json_t *ro
                          const json_t *one_case)
 {
     const char *id = member(one_case, "device"), *slash = strrchr(path, '/');
-    const char *name = tree_get_text(device_of(root, id), "name");
+    const char *name = tree_get_text(case_device(root, id), "name");
     return arena_printf(
         arena,
         "The program is that of the cases %s %s in %s, with the merge set %s and the release "

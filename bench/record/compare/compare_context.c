@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/compare/compare_internal.h"
+#include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 
 /* ---- which facts matter ----------------------------------------------------------------------- */
@@ -153,15 +154,6 @@ static struct scope compare_facts(const struct differ *d, const char *subject, e
 
 /* ---- the machine ------------------------------------------------------------------------------ */
 
-static const json_t *device_of(const json_t *root, const char *id)
-{
-    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *device;
-    for (size_t i = 0; (device = json_array_get(devices, i)); i++)
-        if (strcmp(tree_get_text(device, "id"), id) == 0)
-            return device;
-    return NULL;
-}
-
 static double ratio_of(const json_t *base, const json_t *candidate, const char *member)
 {
     return tree_get_number(candidate, member) / tree_get_number(base, member);
@@ -210,7 +202,8 @@ static void compare_devices(const struct differ *d, const json_t *base_root,
     c->device_count = 0;
     json_object_foreach(devices, id, ignored)
     {
-        const json_t *base = device_of(base_root, id), *candidate = device_of(candidate_root, id);
+        const json_t *base = case_device(base_root, id),
+                     *candidate = case_device(candidate_root, id);
         struct device_scope *own = &c->device_scopes[c->device_count++];
         char subject[128];
         own->device = arena_copy(&c->arena, id, strlen(id));

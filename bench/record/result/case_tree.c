@@ -52,6 +52,15 @@ double case_driver_calls(const json_t *counts)
     return calls;
 }
 
+const json_t *case_device(const json_t *root, const char *id)
+{
+    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *device;
+    for (size_t i = 0; (device = json_array_get(devices, i)); i++)
+        if (strcmp(tree_get_text(device, "id"), id) == 0)
+            return device;
+    return NULL;
+}
+
 bool case_some_has_time(const json_t *root, const char *device)
 {
     const json_t *cases = json_object_get(root, "cases"), *one_case;

@@ -30,6 +30,9 @@ extern const char *const case_call_counters[];
  * file lacks counts as 0. */
 double case_driver_calls(const json_t *counts);
 
+/* The device with the id, in the context of a file; NULL if the file has none. */
+const json_t *case_device(const json_t *root, const char *id);
+
 /* Has any case of the device, or of any device if it is NULL, a time? A replay has none. */
 bool case_some_has_time(const json_t *root, const char *device);
 

@@ -229,21 +229,12 @@ static void put_over_best(struct row *row)
     }
 }
 
-static double copy_rate(const json_t *root, const char *device)
-{
-    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *each;
-    for (size_t i = 0; (each = json_array_get(devices, i)); i++)
-        if (strcmp(tree_get_text(each, "id"), device) == 0)
-            return tree_get_number(each, "copy_bytes_per_second");
-    return NAN;
-}
-
 /* The time that the program's traffic takes at the rate of a copy, and how much of the case's time
  * that is. */
 static void put_floor(struct row *row, const json_t *root)
 {
     double traffic = tree_get_number(row->json, "traffic_bytes");
-    double rate = copy_rate(root, row->key.device);
+    double rate = tree_get_number(case_device(root, row->key.device), "copy_bytes_per_second");
     double wall = case_stat(row->json, "wall_ns", "median");
     double floor_ns = rate > 0 ? traffic * 1e9 / rate : NAN;
     tree_put(row->json, "floor_ns", tree_number(floor_ns));
