@@ -1,7 +1,7 @@
 """Programs for serve_rounds: each makes its model, and returns a function of a step that returns its loss as a tensor."""
 
-# By framework: what a process imports before it is forked off. Nothing of it may call the driver.
-IMPORTS = {"torch": ["torch", "torch._dynamo", "torchvision", "torch_geometric.nn", "torch.optim"], "cupy": ["cupy"]}
+# By framework: what a process imports before it is forked off. Nothing of it may call the driver, as torch_geometric does (by torch.__config__).
+IMPORTS = {"torch": ["torch", "torch._dynamo", "torchvision", "torch.optim"], "cupy": ["cupy"]}
 
 
 def framework(program):
