@@ -65,9 +65,10 @@ static struct trace_event *end_call(struct run_log *t, enum trace_kind kind)
                                 : t->listener                      ? &t->unkept
                                                                    : NULL;
     if (event) {
+        const uint64_t call_ns = now - t->started_ns;
         *event = (struct trace_event){.kind = kind,
-                                      .time_ns = begin_ns,
-                                      .call_ns = now - t->started_ns,
+                                      .time_ns = trace_time_ns(kind, begin_ns, call_ns),
+                                      .call_ns = call_ns,
                                       .uses = t->uses + t->use_count};
     }
     t->time_ns = begin_ns + (now - t->started_ns);

@@ -10,9 +10,11 @@ static double host_ns(const struct player *p, uint64_t ns)
 
 void player_gap(struct player *p, const struct trace_event *e)
 {
-    if (e->time_ns > p->ended_ns)
-        dry_pass(p->dry, host_ns(p, e->time_ns - p->ended_ns));
-    p->ended_ns = e->time_ns + e->call_ns;
+    const uint64_t begin_ns = trace_begin_ns(e), end_ns = trace_end_ns(e);
+    if (begin_ns > p->ended_ns)
+        dry_pass(p->dry, host_ns(p, begin_ns - p->ended_ns));
+    if (end_ns > p->ended_ns) /* a call of another thread may last longer */
+        p->ended_ns = end_ns;
 }
 
 /* ---- the strategy's calls ---- */

@@ -256,8 +256,7 @@ static void level_calls(struct run_log *t)
 /* The host time of the program's own work before an event. */
 static uint64_t gap_before(const struct run_log *t, size_t i)
 {
-    const struct trace_event *last = i ? &t->events[i - 1] : NULL;
-    return t->events[i].time_ns - (last ? last->time_ns + last->call_ns : 0);
+    return trace_begin_ns(&t->events[i]) - (i ? trace_end_ns(&t->events[i - 1]) : 0);
 }
 
 /* Moves the events to where they have these gaps before them. */
@@ -265,8 +264,9 @@ static void set_gaps(struct run_log *t, const uint64_t *gaps)
 {
     uint64_t ended_ns = 0;
     for (size_t i = 0; i < t->event_count; i++) {
-        t->events[i].time_ns = ended_ns + gaps[i];
-        ended_ns = t->events[i].time_ns + t->events[i].call_ns;
+        struct trace_event *e = &t->events[i];
+        e->time_ns = trace_time_ns(e->kind, ended_ns + gaps[i], e->call_ns);
+        ended_ns = trace_end_ns(e);
     }
 }
 

@@ -540,9 +540,38 @@ static void random_traces_keep_to_the_bounds(void **state)
     }
 }
 
+/* Recorded calls for memory are no work of the program, however long they took; nor is what another
+ * thread does meanwhile. */
+static void recorded_calls_are_no_gaps(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
+    struct run_log log = make_trace();
+    uint64_t now_ns = 0;
+    for (unsigned i = 0; i < 4; i++) { /* 5 us of work, 70 us for memory, and 60 to give it back */
+        add_alloc(&log, i, 64 * KIB);
+        struct trace_event *event = &log.events[log.event_count - 1];
+        event->call_ns = 70 * US;
+        event->time_ns = trace_time_ns(TRACE_alloc, now_ns + 5 * US, event->call_ns);
+        now_ns = trace_end_ns(event);
+        add_free(&log, i);
+        event = &log.events[log.event_count - 1];
+        event->call_ns = 60 * US;
+        event->time_ns = now_ns;
+        now_ns = trace_end_ns(event);
+        add_launch(&log, i, 0, 0); /* of another thread, within that call */
+        log.events[log.event_count - 1].time_ns = now_ns - 10 * US;
+    }
+    const struct case_model model = predicted(&atlas, &log, "raw");
+    assert_in_range(model.predicted_ns, 4 * (5 + 40 + 30) * US, 4 * (5 + 40 + 30) * US + 10 * US);
+    run_log_close(&log);
+    atlas_free(&atlas);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recorded_calls_are_no_gaps),
         cmocka_unit_test(a_free_that_waits_contains_the_kernel),
         cmocka_unit_test(a_free_that_does_not_wait_runs_beside_it),
         cmocka_unit_test(hits_cost_nothing),
