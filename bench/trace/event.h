@@ -58,7 +58,7 @@ struct trace_event {
     enum trace_kind kind;
     unsigned queue;   /* index of the queue. In an `order` event: the queue that waits */
     unsigned thread;  /* index of the thread that made the call */
-    uint64_t time_ns; /* when an alloc returned or another call began, since the trace began; 0 in a trace without times */
+    uint64_t time_ns; /* since the trace began; 0 in a trace without times. See trace_time_ns */
     /* A block of held, alloc, free and done. `slot` is a small number that another block may get
      * after the last event of this one; `block` counts held and alloc events from 1 on. A reader
      * sets `block`, a writer ignores it. */
@@ -87,7 +87,7 @@ static inline int trace_is_command(enum trace_kind kind)
     return kind == TRACE_launch || kind == TRACE_copy || kind == TRACE_fill;
 }
 
-/* The time_ns of an event whose call began at begin_ns. */
+/* The time_ns of an event whose call began at begin_ns: an alloc has the time at which it returned. */
 static inline uint64_t trace_time_ns(enum trace_kind kind, uint64_t begin_ns, uint64_t call_ns)
 {
     return kind == TRACE_alloc ? begin_ns + call_ns : begin_ns;
