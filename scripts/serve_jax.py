@@ -38,4 +38,4 @@ for i in range(STEPS):
     jax.block_until_ready((weights, loss))
     times.append(round(1e3 * (time.perf_counter() - begin), 4))
     losses.append(float(loss))
-print(json.dumps({"step_ms": times, "losses": losses}))
+print(json.dumps({"jax": jax.__version__, "step_ms": times, "losses": losses}))

@@ -17,6 +17,8 @@ fail() {
 cd "$root" || exit 1
 scripts/tables --numbers >"$dir/numbers" || fail "the pages are not what their files give: scripts/tables"
 python3 "$here/numbers.py" "$dir/numbers" || fail "a number of a table is not in its file"
+scripts/serve_rounds --data results/data/serve-runs.json.gz | cmp - results/data/serve.json ||
+    fail "results/data/serve.json is not made of the runs beside it: take both of scripts/gpu_box's folder"
 
 # ---- what must be noticed, in a copy of the tree
 mkdir -p "$dir/tree/scripts" && cd "$dir/tree" || exit 1

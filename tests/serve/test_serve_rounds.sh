@@ -18,13 +18,24 @@ export FAKE_CUDA_WORKS=1 LD_LIBRARY_PATH=$build/tests/capture/apps/fake PYTHONDO
 export GAMUT_LIBRARY=$build/libgamut_alloc.so GAMUT=$build/gamut GAMUT_PROGRAMS=$here/rounds PYTHONPATH=$here/frameworks
 
 timeout 300 python3 "$root/scripts/serve_rounds" out 200 >log 2>&1 || fail "serve_rounds ends with $?: $(tail -3 log)"
-grep -q 'torch: {"can_fork": true}' log || fail "no process could be forked: $(cat log)"
+grep -q 'torch: {"can_fork": true, "version": "2.11"}' log || fail "no process could be forked: $(cat log)"
 # Of a program of PyTorch: 6 modes in each of 6 rounds, 2 more in 2 of them; of CuPy 5 modes. And the recorded runs.
-[ "$(jq '[.[] | select(.program == "layers")] | length' out/runs.json)" = 41 ] || fail "runs of layers: $(jq length out/runs.json)"
-[ "$(jq '[.[] | select(.program == "cupy_arrays")] | length' out/runs.json)" = 35 ] || fail "runs of cupy_arrays: $(jq length out/runs.json)"
-jq -e '[.[] | select(.failed) | .program] == ["breaks"]' out/runs.json >/dev/null || fail "other programs failed: $(jq -c '[.[] | select(.failed)][0]' out/runs.json)"
+[ "$(jq '[.runs[] | select(.program == "layers")] | length' out/runs.json)" = 41 ] || fail "runs of layers: $(jq '.runs | length' out/runs.json)"
+[ "$(jq '[.runs[] | select(.program == "cupy_arrays")] | length' out/runs.json)" = 35 ] || fail "runs of cupy_arrays: $(jq '.runs | length' out/runs.json)"
+jq -e '[.runs[] | select(.failed) | .program] == ["breaks"]' out/runs.json >/dev/null || fail "other programs failed: $(jq -c '[.runs[] | select(.failed)][0]' out/runs.json)"
+jq -e '.measured | .frameworks.torch == "2.11" and (.machine | contains("CUDA")) and (.gamut | startswith("gamut "))' out/runs.json >/dev/null || fail "what measured: $(jq -c .measured out/runs.json)"
+! grep -q "$dir" out/runs.json || fail "runs.json has paths of the machine"
 python3 "$root/scripts/serve_rounds" --table out >table || fail "no table"
-grep -q '^| layers | 1 | 1 | 1 ' table && grep -q '^| layers .*| 6 of 6 .*| 2 of 2 ' table || fail "the table: $(cat table)"
+grep -q '^| layers | 1 | 1 | 1 ' table && grep -q '^| layers | 5 of 5 | 6 of 6 ' table && grep -q '^| layers .*| 6 of 6 .*| 2 of 2 ' table || fail "the table: $(cat table)"
 sed -n '/exactly those/,$p' table | grep '^| layers' | grep -q '^| layers \(| [26] of [26] \)*|$' || fail "predictions: $(cat table)"
 sed -n '/exactly those/,$p' table | grep '^| cupy_arrays' | grep -q '^| cupy_arrays \(| [26] of [26] \)*|$' || fail "predictions: $(cat table)"
+
+# The tables of the pages, of the folder and of its runs alone
+python3 "$root/scripts/serve_rounds" --data out >data.json || fail "no data"
+jq -e '[.tables[].rows[0][0]] | unique == ["layers"]' data.json >/dev/null && jq -e '.tables.exact.rows == [["layers", "6 of 6", "6 of 6", "6 of 6", "2 of 2", "2 of 2"], ["CuPy arrays", "6 of 6", "6 of 6", "6 of 6", "2 of 2", "2 of 2"]]' data.json >/dev/null || fail "the data: $(cat data.json)"
+jq -e '.tables.times.rows[0][1:5] | (.[0] | test("^[0-9.]+ ms$")) and (.[1:] | all(test("^[0-9.]+ \\[[0-9.]+, [0-9.]+\\]$")))' data.json >/dev/null || fail "the times: $(jq -c .tables.times data.json)"
+gzip -c out/runs.json >runs.json.gz && python3 "$root/scripts/serve_rounds" --data runs.json.gz | cmp - data.json || fail "the data of the runs alone"
+# A prediction that is not what was served is shown with both figures.
+jq '.predicted.layers.vmm.hit_count += 1' out/runs.json >wrong.json
+python3 "$root/scripts/serve_rounds" --table wrong.json | grep -q '^| layers | 6 of 6 | 0 of 6; hit_count [0-9]* for [0-9]*; ' || fail "a wrong prediction"
 exit $((failures > 0))

@@ -11,6 +11,9 @@ if os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR") == "platform":
     driver.cuMemFree_v2(block)
 
 
+__version__ = "0.0"
+
+
 class Array(float):
     def __matmul__(self, other):
         return self * other
