@@ -191,27 +191,32 @@ void atlas_finish_curve(struct atlas_curve *c)
 
 /* ---- costs ---- */
 
-static double between(const struct atlas_point *low, const struct atlas_point *high, uint64_t bytes)
+static double price(const struct atlas_point *point, bool paced)
+{
+    return (double)(paced && point->paced_ns ? point->paced_ns : point->p50_ns);
+}
+
+static double between(const struct atlas_point *low, const struct atlas_point *high, uint64_t bytes,
+                      bool paced)
 {
     /* A call faster than the clock is still a point on a logarithmic line. */
-    double y0 = low->p50_ns ? (double)low->p50_ns : 0.5;
-    double y1 = high->p50_ns ? (double)high->p50_ns : 0.5;
+    double y0 = fmax(price(low, paced), 0.5), y1 = fmax(price(high, paced), 0.5);
     double x0 = log((double)low->bytes), x1 = log((double)high->bytes);
     double share = (log((double)bytes) - x0) / (x1 - x0);
     return exp(log(y0) + share * (log(y1) - log(y0)));
 }
 
 static double beyond(const struct atlas_curve *c, const struct atlas_point *outermost,
-                     uint64_t bytes)
+                     uint64_t bytes, bool paced)
 {
     const struct atlas_line *line = line_at(c, outermost->bytes);
     double here = line ? on_line(line, outermost->bytes) : 0;
-    double ns = (double)outermost->p50_ns;
+    double ns = price(outermost, paced);
     return here > 0 ? ns * on_line(line, bytes) / here : ns;
 }
 
-bool atlas_cost_ns(const struct atlas *atlas, const char *method, const char *call, uint64_t bytes,
-                   double *ns)
+static bool cost_ns(const struct atlas *atlas, const char *method, const char *call, uint64_t bytes,
+                    bool paced, double *ns)
 {
     const struct atlas_curve *c = atlas_find(atlas, method, call);
     const struct atlas_point *low = NULL, *high = NULL;
@@ -227,12 +232,24 @@ bool atlas_cost_ns(const struct atlas *atlas, const char *method, const char *ca
     if (!low && !high)
         return false;
     if (low && low->bytes == bytes)
-        *ns = (double)low->p50_ns;
+        *ns = price(low, paced);
     else if (low && low->bytes > 0 && high)
-        *ns = between(low, high, bytes);
+        *ns = between(low, high, bytes, paced);
     else
-        *ns = beyond(c, low ? low : high, bytes);
+        *ns = beyond(c, low ? low : high, bytes, paced);
     return true;
+}
+
+bool atlas_cost_ns(const struct atlas *atlas, const char *method, const char *call, uint64_t bytes,
+                   double *ns)
+{
+    return cost_ns(atlas, method, call, bytes, false, ns);
+}
+
+bool atlas_paced_cost_ns(const struct atlas *atlas, const char *method, const char *call,
+                         uint64_t bytes, double *ns)
+{
+    return cost_ns(atlas, method, call, bytes, true, ns);
 }
 
 bool atlas_is_idle(const struct atlas *atlas)
@@ -368,6 +385,11 @@ static const struct json_field quantile_fields[] = {
     JSON_FIELD(COUNT, struct atlas_point, max_ns),
     JSON_FIELDS_END,
 };
+/* Absent if it is unknown. */
+static const struct json_field paced_fields[] = {
+    JSON_FIELD(COUNT, struct atlas_point, paced_ns),
+    JSON_FIELDS_END,
+};
 static const struct json_field skipped_fields[] = {
     JSON_FIELD(TEXT_OR_NULL, struct atlas_point, skipped),
     JSON_FIELDS_END,
@@ -382,6 +404,8 @@ static json_t *point_to_json(const struct atlas_point *point)
     else
         for (const struct json_field *f = quantile_fields; f->name; f++)
             tree_put(json, f->name, json_null());
+    if (point->paced_ns)
+        json_put_fields(json, paced_fields, point);
     if (*point->skipped)
         tree_put(json, "skipped", tree_text(point->skipped));
     return json;
@@ -452,6 +476,8 @@ static int read_point(const json_t *json, const char *path, struct atlas_curve *
         code = json_get_fields(json, path, skipped_fields, &p, error);
     if (!code && p.sample_count)
         code = json_get_fields(json, path, quantile_fields, &p, error);
+    if (!code && json_object_get(json, paced_fields->name))
+        code = json_get_fields(json, path, paced_fields, &p, error);
     if (code)
         return code;
     if (!p.sample_count && !*p.skipped)

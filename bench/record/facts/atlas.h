@@ -37,6 +37,9 @@ struct atlas_point {
     uint64_t live_count; /* other live allocations of the same method meanwhile */
     unsigned sample_count;
     uint64_t min_ns, p10_ns, p50_ns, p90_ns, p99_ns, max_ns;
+    /* Median of the samples, each over the host's pace when it was taken (run/atlas/pace.h): the price at
+     * the pace of a life's own paced_ns. 0: unknown. */
+    uint64_t paced_ns;
     char skipped[256]; /* why there is no sample, or no more; "" if all were taken */
 };
 
@@ -107,6 +110,9 @@ void atlas_add_probe(struct atlas_curve *curve, const struct atlas_probe *probe)
  * outermost point. false: the atlas does not know this call. */
 bool atlas_cost_ns(const struct atlas *atlas, const char *method, const char *call, uint64_t bytes,
                    double *ns);
+/* The same by paced_ns where it is known. */
+bool atlas_paced_cost_ns(const struct atlas *atlas, const char *method, const char *call,
+                         uint64_t bytes, double *ns);
 /* The least size from which on a call costs at least three times as much as at any smaller size
  * (medians, no other live allocations): there the driver starts to get another kind of memory. 0:
  * there is no such size, or it is unknown. */

@@ -262,30 +262,49 @@ void bench_close(struct bench *b)
 void cell_open(struct cell *cell, unsigned most_samples)
 {
     cell->most_samples = most_samples;
-    for (size_t i = 0; i < CELL_CALLS && cell->calls[i]; i++)
+    for (size_t i = 0; i < CELL_CALLS && cell->calls[i]; i++) {
         cell->samples[i] = must_alloc(most_samples * sizeof *cell->samples[i]);
+        cell->paced[i] = must_alloc(most_samples * sizeof *cell->paced[i]);
+    }
 }
 
 void cell_close(struct cell *cell)
 {
     for (size_t i = 0; i < CELL_CALLS; i++)
-        free(cell->samples[i]);
+        free(cell->samples[i]), free(cell->paced[i]);
+}
+
+void cell_take_waited(struct cell *cell, size_t call, uint64_t ns, uint64_t waited_ns)
+{
+    const size_t n = cell->counts[call];
+    const uint64_t waited = waited_ns < ns ? waited_ns : ns;
+    if (n == cell->most_samples)
+        return;
+    cell->samples[call][n] = ns;
+    cell->is_paced[call] = cell->pace > 0 && (n == 0 || cell->is_paced[call]);
+    if (cell->is_paced[call])
+        cell->paced[call][n] = waited + (uint64_t)((double)(ns - waited) / cell->pace + 0.5);
+    cell->counts[call]++;
 }
 
 void cell_take(struct cell *cell, size_t call, uint64_t ns)
 {
-    if (cell->counts[call] < cell->most_samples)
-        cell->samples[call][cell->counts[call]++] = ns;
+    cell_take_waited(cell, call, ns, 0);
 }
 
 struct atlas_point cell_point(const struct cell *cell, size_t call)
 {
     size_t count = cell->counts[call];
-    struct atlas_point point = {.bytes = cell->bytes, .live_count = cell->live_count};
+    struct atlas_point paced = {0}, point = {.bytes = cell->bytes, .live_count = cell->live_count};
     uint64_t *sorted = must_alloc((count + 1) * sizeof *sorted);
+    if (count && cell->is_paced[call]) {
+        memcpy(sorted, cell->paced[call], count * sizeof *sorted);
+        atlas_summarise(&paced, sorted, count);
+    }
     if (count)
         memcpy(sorted, cell->samples[call], count * sizeof *sorted);
     atlas_summarise(&point, sorted, count);
+    point.paced_ns = paced.p50_ns;
     free(sorted);
     return point;
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "run/atlas/atlas_measure.h"
+#include "run/atlas/pace.h"
 
 /* The kernels of bench->program. */
 enum bench_kernel { BENCH_EMPTY, BENCH_SPIN, BENCH_TOUCH, BENCH_SIXTEEN, BENCH_KERNELS };
@@ -38,7 +39,11 @@ struct bench {
     uint64_t host_bytes;
     uint64_t busy_bytes; /* what the device copies to be busy */
     char *host; /* host_bytes of host memory, for reads and writes; owned by the bench's user */
-    uint64_t full_pace_ns;     /* the shortest life of a memory so far (pace.h); 0: none */
+    /* The shortest lives of a memory (pace.h) before visits count, 0: none yet; and the pace against
+     * them at the last look, unknown until then. */
+    uint64_t full_pace_ns[PACE_SIZES];
+    struct pace pace;
+    bool visits_count;
     uint64_t pace_looked_ns;   /* when the pace was looked at */
     uint64_t pace_patience_ns; /* for how long the bench may wait for full pace in all */
     uint64_t pace_waited_ns;   /* for how long it has looked and waited */
@@ -83,6 +88,9 @@ struct cell {
     unsigned most_samples; /* room for samples of each call */
     size_t counts[CELL_CALLS];
     uint64_t *samples[CELL_CALLS];
+    double pace;                 /* of the host in this visit; 0: unknown */
+    uint64_t *paced[CELL_CALLS]; /* the samples over the pace, if that of all is known */
+    bool is_paced[CELL_CALLS];
     unsigned visits;
     uint64_t spent_ns;
     char skipped[256]; /* why there are no, or no more, samples */
@@ -94,6 +102,8 @@ void cell_open(struct cell *cell, unsigned most_samples);
 void cell_close(struct cell *cell);
 /* Files a sample of a call, by its number; samples beyond most_samples are dropped. */
 void cell_take(struct cell *cell, size_t call, uint64_t ns);
+/* The same for a call of which waited_ns have gone by without work of the host. */
+void cell_take_waited(struct cell *cell, size_t call, uint64_t ns, uint64_t waited_ns);
 /* Median of a call's samples in nanoseconds; NaN without samples. */
 double cell_median(const struct cell *cell, size_t call);
 /* A call's samples so far, as a point of the atlas. */

@@ -101,8 +101,8 @@ static int live_busy(struct bench *b, struct cell *cell, struct error *error)
     cell_take(cell, BUSY_ALLOC, alloc_ns);
     cell_take(cell, BUSY_FIRST_USE, use_ns[0]);
     cell_take(cell, BUSY_SECOND_USE, use_ns[1]);
-    cell_take(cell, BUSY_FREE, free_ns);
-    cell_take(cell, BUSY_SYNC, use_ns[2]);
+    cell_take_waited(cell, BUSY_FREE, free_ns, use_ns[2]);
+    cell_take_waited(cell, BUSY_SYNC, use_ns[2], use_ns[2]);
     return 0;
 }
 

@@ -203,27 +203,48 @@ static bool cell_fits(const struct bench *b, struct cell *cell)
     return false;
 }
 
-/* Waits until the processor is at full pace: a life takes at most a quarter longer than the shortest so far.
- * Slow paces last for longer than the time between two looks. Once its patience is at an end, the
- * bench measures at any pace. Returns 0 or ERR_DEVICE_LOST. */
+/* Compares the lives of a look with the shortest, which they may become until visits count: what is measured
+ * then is compared with the same lives. */
+static void note_pace(struct bench *b, const uint64_t ns[PACE_SIZES])
+{
+    b->pace.is_known = b->visits_count;
+    for (int i = 0; i < PACE_SIZES; i++) {
+        if (!b->full_pace_ns[i] || (!b->visits_count && ns[i] < b->full_pace_ns[i]))
+            b->full_pace_ns[i] = ns[i];
+        b->pace.factor[i] = (double)ns[i] / (double)b->full_pace_ns[i];
+    }
+    b->pace_looked_ns = clock_ns();
+}
+
+/* Waits until the processor is at full pace: no life takes a quarter longer than the shortest. Slow paces
+ * last for longer than the time between two looks. Once its patience is at an end, the bench measures at
+ * any pace. Returns 0 or ERR_DEVICE_LOST. */
 static int await_full_pace(struct bench *b, struct error *error)
 {
-    enum { LOOK_EVERY_NS = 5000000, LIVES = 4 };
-    uint64_t began = clock_ns(), ns = 0;
+    enum { LOOK_EVERY_NS = 2000000, LIVES = 4 };
+    const uint64_t began = clock_ns();
+    uint64_t ns[PACE_SIZES];
     if (b->is_synchronous || device_info(b->device)->kind == DEVICE_CPU ||
         began - b->pace_looked_ns < LOOK_EVERY_NS)
         return 0;
     do {
-        const int code = pace_life(b->device, pace_sizes[PACE_SIZES - 1], LIVES, &ns, error);
-        if (code)
-            return code == ERR_DEVICE_LOST ? code : 0;
-        if (b->full_pace_ns == 0 || ns < b->full_pace_ns)
-            b->full_pace_ns = ns;
-        b->pace_looked_ns = clock_ns();
-    } while (ns > b->full_pace_ns / 4 * 5 &&
+        for (int i = 0; i < PACE_SIZES; i++) {
+            const int code = pace_life(b->device, pace_sizes[i], LIVES, &ns[i], error);
+            if (code)
+                return code == ERR_DEVICE_LOST ? code : 0;
+        }
+        note_pace(b, ns);
+    } while (b->pace.factor[PACE_SIZES - 1] > 1.25 &&
              b->pace_waited_ns + b->pace_looked_ns - began < b->pace_patience_ns);
     b->pace_waited_ns += b->pace_looked_ns - began;
     return 0;
+}
+
+/* A copy's or a write's size is not that of a call for memory. */
+static double pace_of_cell(const struct bench *b, const struct cell *cell)
+{
+    const bool is_sized = strcmp(cell->method, "command") && strcmp(cell->method, "after_write");
+    return b->pace.is_known ? pace_at(&b->pace, is_sized ? cell->bytes : 0) : 0;
 }
 
 /* Runs one cycle of the cell. Any failure but ERR_DEVICE_LOST becomes cell->skipped. */
@@ -232,6 +253,7 @@ static int cell_visit(struct bench *b, struct cell *cell, struct error *error)
     if (cell->subject && strcmp(cell->method, "command") != 0 && !cell_fits(b, cell))
         return 0;
     TRY(await_full_pace(b, error));
+    cell->pace = pace_of_cell(b, cell);
     struct error why = {0};
     uint64_t began = clock_ns();
     int code = cell->run(b, cell, &why);
@@ -323,6 +345,7 @@ static int warm_up(struct bench *b, const struct cells *cells, struct error *err
         cell->spent_ns = 0;
         memset(cell->counts, 0, sizeof cell->counts);
     }
+    b->visits_count = true;
     return code;
 }
 

@@ -49,7 +49,7 @@ struct pace pace_against(const struct atlas *atlas, const uint64_t ns[PACE_SIZES
     struct pace pace = {.is_known = true};
     for (int i = 0; i < PACE_SIZES; i++) {
         double then_ns;
-        if (!atlas_cost_ns(atlas, "raw", "life", pace_sizes[i], &then_ns) || !(then_ns > 0))
+        if (!atlas_paced_cost_ns(atlas, "raw", "life", pace_sizes[i], &then_ns) || !(then_ns > 0))
             return (struct pace){0};
         pace.factor[i] = (double)ns[i] / then_ns;
     }

@@ -178,16 +178,31 @@ static int dry_lack(struct dry *d, const char *what, const char *method, const c
     return ERR_UNSUPPORTED;
 }
 
-/* The median time of a call on the device. A cost that the atlas lacks is 0 and is recorded. */
-static double dry_device_cost(struct dry *d, const char *method, const char *call, uint64_t bytes)
+typedef bool cost_of(const struct atlas *atlas, const char *method, const char *call,
+                     uint64_t bytes, double *ns);
+
+/* Prices that are multiplied by a pace are those of pace 1. */
+static cost_of *prices(const struct dry *d)
+{
+    return d->device.pace.is_known ? atlas_paced_cost_ns : atlas_cost_ns;
+}
+
+static double known_cost(struct dry *d, cost_of *cost, const char *method, const char *call,
+                         uint64_t bytes)
 {
     double ns;
     if (!d->device.atlas)
         return 0;
-    if (atlas_cost_ns(d->device.atlas, method, call, bytes, &ns) && !isnan(ns))
+    if (cost(d->device.atlas, method, call, bytes, &ns) && !isnan(ns))
         return ns;
     dry_lack(d, "what a call costs", method, call);
     return 0;
+}
+
+/* The median time of a call on the device. A cost that the atlas lacks is 0 and is recorded. */
+static double dry_device_cost(struct dry *d, const char *method, const char *call, uint64_t bytes)
+{
+    return known_cost(d, atlas_cost_ns, method, call, bytes);
 }
 
 /* The pace of a method's calls. The size of a copy or a write does not change it. */
@@ -199,7 +214,7 @@ static double pace_of(const struct dry *d, const char *method, uint64_t bytes)
 /* The median time of a call on the host, less the time of reading the clock, at the host's pace. */
 static double dry_cost(struct dry *d, const char *method, const char *call, uint64_t bytes)
 {
-    double ns = dry_device_cost(d, method, call, bytes);
+    double ns = known_cost(d, prices(d), method, call, bytes);
     if (!d->device.atlas)
         return ns;
     if (!isnan(d->device.atlas->timer_ns))
@@ -249,13 +264,13 @@ static double slowed(const struct dry *d, double rest_ns, double busy_ns)
     return work_ns >= busy_ns ? busy_ns : work_ns + (1 - work_ns / busy_ns) * rest_ns;
 }
 
-/* The median time of a call at the atlas's pace, less the time of reading the clock, if the atlas has
+/* The median time of a call at pace 1, less the time of reading the clock, if the atlas has
  * it: a lack of such a cost is none of the run's. */
 static bool has_cost(const struct dry *d, const char *method, const char *call, uint64_t bytes,
                      double *ns)
 {
     const struct atlas *atlas = d->device.atlas;
-    if (!atlas || !atlas_cost_ns(atlas, method, call, bytes, ns) || isnan(*ns))
+    if (!atlas || !prices(d)(atlas, method, call, bytes, ns) || isnan(*ns))
         return false;
     *ns = isnan(atlas->timer_ns) ? *ns : more_than(*ns, atlas->timer_ns);
     return true;

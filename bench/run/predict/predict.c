@@ -276,13 +276,14 @@ static int record_host_times(struct profiling *w)
     size_t count = t->event_capacity;
     uint64_t *before = must_alloc(REPEATS_MAX * count * sizeof *before);
     uint64_t *call = must_alloc(REPEATS_MAX * count * sizeof *call);
-    uint64_t elapsed[REPEATS_MAX];
+    uint64_t least_elapsed_ns = UINT64_MAX;
     unsigned repeats = 0;
     uint64_t spent_ns = 0;
     int code = 0;
     while (!code && repeats < REPEATS_MAX && spent_ns < enough_ns) {
         code = recorded_run(w, NULL, NULL);
-        elapsed[repeats] = w->elapsed_ns;
+        if (w->elapsed_ns < least_elapsed_ns)
+            least_elapsed_ns = w->elapsed_ns;
         if (!code)
             code = same_run(w, count);
         for (size_t i = 0; i < count && !code; i++) {
@@ -296,7 +297,7 @@ static int record_host_times(struct profiling *w)
     if (!code) {
         medians_of_rows(before, count, repeats);
         medians_of_rows(call, count, repeats);
-        w->elapsed_ns = lower_median(elapsed, repeats);
+        w->elapsed_ns = least_elapsed_ns;
         double timer_ns = w->predictor->atlas->timer_ns; /* each span has one reading in it */
         for (size_t i = 0; i < count; i++) {
             before[i] = subtract(before[i], timer_ns);
@@ -310,8 +311,8 @@ static int record_host_times(struct profiling *w)
     return code;
 }
 
-/* The commands of a run come one after the other, so together they cannot take longer than an
- * untimed run. The excess is the cost of timing, which is the same for each command. */
+/* The commands of a run come one after the other, so together they cannot take longer than the
+ * shortest untimed run. The excess is the cost of timing, which is the same for each command. */
 static void take_off_timing(uint64_t *ns, unsigned count, uint64_t elapsed_ns)
 {
     for (unsigned round = 0; round < 8; round++) { /* a short command has less to give */

@@ -1,6 +1,7 @@
 /* Measuring an atlas on a device whose costs and waits are known: the null device, with two queues
  * that are busy for as long as they were told, and calls that take and wait for what a test says.
  */
+#include <math.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,6 +34,7 @@ static struct fake {
     unsigned allocs_until_lost; /* 0: never */
     bool is_cold;               /* the host has written since the last allocation */
     bool slows_down;            /* calls take twice as long in every fourth period of SLOW_NS */
+    bool sways;                 /* they take a fifth longer in every second period */
     uint64_t near_ns; /* how much dearer an allocation of NEAR_BYTES is beside another one */
     unsigned near;    /* how many live */
     unsigned sized,
@@ -78,9 +80,14 @@ static uint64_t fake_free_bytes(struct device *device)
     return fake_facts.memory_bytes;
 }
 
-static unsigned pace(void)
+static bool is_slow(void)
 {
-    return fake.slows_down && clock_ns() / SLOW_NS % 4 == 3 ? 2 : 1;
+    return fake.slows_down && clock_ns() / SLOW_NS % 4 == 3;
+}
+
+static uint64_t at_pace(uint64_t ns)
+{
+    return is_slow() ? 2 * ns : fake.sways && clock_ns() / SLOW_NS % 2 ? ns / 5 * 6 : ns;
 }
 
 /* Threads take turns in the order in which they come, as behind a driver's lock. */
@@ -111,15 +118,14 @@ static int locked_alloc(struct device *device, uint64_t bytes, uint64_t *memory,
     /* Twice as dear while the device works, three times after a write. */
     const bool is_busy = fake.busy_until_ns[0] > clock_ns();
     wait_until(clock_ns() +
-               pace() *
-                   (fake.is_cold ? 3
-                    : is_busy    ? 2
-                                 : 1) *
-                   ALLOC_NS +
+               at_pace((fake.is_cold ? 3
+                        : is_busy    ? 2
+                                     : 1) *
+                       ALLOC_NS) +
                (bytes == NEAR_BYTES && fake.near ? fake.near_ns : 0));
     fake.near += bytes == NEAR_BYTES;
     fake.sized += bytes >= 65536 && bytes <= 1 << 20;
-    fake.sized_slow += bytes >= 65536 && bytes <= 1 << 20 && pace() > 1;
+    fake.sized_slow += bytes >= 65536 && bytes <= 1 << 20 && is_slow();
     fake.is_cold = false;
     fake.live++;
     return device_null.alloc(device, bytes, memory, error);
@@ -134,7 +140,7 @@ static int fake_alloc(struct device *device, uint64_t bytes, uint64_t *memory, s
 static int locked_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
     wait_for(fake.free_waits);
-    wait_until(clock_ns() + pace() * FREE_NS);
+    wait_until(clock_ns() + at_pace(FREE_NS));
     fake.near -= bytes == NEAR_BYTES;
     fake.live--;
     return device_null.free(device, memory, bytes, error);
@@ -317,6 +323,49 @@ static void prices_are_those_of_a_host_at_full_pace(void **state)
     assert_true(in_some_try(&(struct fake){.slows_down = true}, few_are_slow, NULL));
 }
 
+/* Do the prices of a call at all sizes, or its medians, have this ratio to a life's? */
+static bool is_part_of_a_life(const struct atlas *atlas, const char *call, double part, bool paced)
+{
+    const struct atlas_point *life = point_at(atlas_find(atlas, "raw", "life"), 4 << 20);
+    const struct atlas_curve *curve = atlas_find(atlas, "raw", call);
+    for (size_t i = 0; i < curve->point_count; i++) {
+        const struct atlas_point *p = &curve->points[i];
+        if (p->sample_count < 5 || p->live_count || p->bytes == NEAR_BYTES)
+            continue;
+        assert_true(p->paced_ns > 0 && life->paced_ns > 0);
+        const double ratio = paced ? (double)p->paced_ns / (double)life->paced_ns
+                                   : (double)p->p50_ns / (double)life->p50_ns;
+        if (fabs(ratio / part - 1) > 0.09)
+            return false;
+    }
+    return true;
+}
+
+static bool are_of_one_pace(const struct atlas *atlas, bool paced)
+{
+    const double life_ns = ALLOC_NS + FREE_NS;
+    return is_part_of_a_life(atlas, "alloc", ALLOC_NS / life_ns, paced) &&
+           is_part_of_a_life(atlas, "realloc", ALLOC_NS / life_ns, paced) &&
+           is_part_of_a_life(atlas, "free_used", FREE_NS / life_ns, paced);
+}
+
+static bool prices_are_but_medians_are_not(const struct atlas *atlas, const void *context)
+{
+    (void)context;
+    const struct atlas_point *busy = point_at(atlas_find(atlas, "raw", "free_busy"), 65536);
+    const struct atlas_point *wait = point_at(atlas_find(atlas, "raw", "sync_busy"), 65536);
+    return are_of_one_pace(atlas, true) && !are_of_one_pace(atlas, false) &&
+           wait->paced_ns == wait->p50_ns && busy->paced_ns > wait->paced_ns + FREE_NS / 2;
+}
+
+/* A pace so near to the full one is not waited for. */
+static void prices_over_the_pace_are_those_of_one_pace(void **state)
+{
+    (void)state;
+    assert_true(in_some_try(&(struct fake){.sways = true, .free_waits = ATLAS_WAITS_device},
+                            prices_are_but_medians_are_not, NULL));
+}
+
 static bool near_costs_the_repeated(const struct atlas *atlas, const void *context)
 {
     (void)context;
@@ -416,7 +465,7 @@ static void a_lost_device_leaves_what_was_measured(void **state)
     (void)state;
     struct atlas atlas;
     struct error error = {0};
-    fake = (struct fake){.allocs_until_lost = 400};
+    fake = (struct fake){.allocs_until_lost = 800};
     assert_int_equal(measure(&atlas, &error), ERR_DEVICE_LOST);
     assert_non_null(strstr(error.text, "fell off the bus"));
     assert_true(atlas.curve_count > 0);
@@ -440,6 +489,7 @@ int main(void)
         cmocka_unit_test(prices_away_from_rest_are_those_of_the_calls),
         cmocka_unit_test(other_threads_calls_are_waited_for),
         cmocka_unit_test(prices_are_those_of_a_host_at_full_pace),
+        cmocka_unit_test(prices_over_the_pace_are_those_of_one_pace),
         cmocka_unit_test(repeated_lives_are_beside_another),
         cmocka_unit_test(long_turns_are_few),
         cmocka_unit_test(what_is_refused_says_why_and_the_rest_goes_on),

@@ -238,7 +238,13 @@ static void prices_and_recorded_work_follow_the_hosts_pace(void **state)
     for (int i = 0; i < PACE_SIZES; i++)
         atlas_add_point(lives, &(struct atlas_point){.bytes = pace_sizes[i],
                                                      .sample_count = 1,
-                                                     .p50_ns = (uint64_t)(i + 1) * 40 * US});
+                                                     .p50_ns = (uint64_t)(i + 1) * 70 * US,
+                                                     .paced_ns = (uint64_t)(i + 1) * 40 * US});
+    struct atlas_curve *allocs = atlas_curve_of(&atlas, "raw", "alloc");
+    for (size_t i = 0; i < allocs->point_count; i++) { /* the median is of another pace */
+        allocs->points[i].p50_ns = 55 * US;
+        allocs->points[i].paced_ns = 40 * US;
+    }
     struct run_log t = make_trace();
     add_alloc(&t, 0, 64 * KIB);
     add_launch(&t, 0, 2, 98);
