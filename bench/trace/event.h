@@ -87,6 +87,19 @@ static inline int trace_is_command(enum trace_kind kind)
     return kind == TRACE_launch || kind == TRACE_copy || kind == TRACE_fill;
 }
 
+/* Has the device anything to do for an event? A copy of 0 bytes is none. */
+static inline int trace_has_work(const struct trace_event *e)
+{
+    return e->kind == TRACE_launch || (e->kind > TRACE_launch && e->kind <= TRACE_read && e->bytes);
+}
+
+/* Of an event of a trace that knows device_times: is its time missing? One that ended within a tick of the device's clock
+ * took none. */
+static inline int trace_lacks_time(const struct trace_event *e)
+{
+    return trace_has_work(e) && !e->device_ns && !e->ended_ns;
+}
+
 /* The time_ns of an event whose call began at begin_ns: an alloc has the time at which it returned. */
 static inline uint64_t trace_time_ns(enum trace_kind kind, uint64_t begin_ns, uint64_t call_ns)
 {

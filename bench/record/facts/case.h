@@ -74,7 +74,7 @@ struct case_model {
 #define X(name, help) uint64_t name;
     MODEL_LIST(X)
 #undef X
-    char why_not[256]; /* why all values are unknown; "" if some are known */
+    char why_not[256]; /* why predicted_ns is unknown, and perhaps others; "" if it is known */
 };
 
 struct case_round {

@@ -84,6 +84,39 @@ void table_print_model(const json_t *root, FILE *out)
     fputs("\n", out);
 }
 
+/* A line for each reason why cases have no prediction though one was asked for. */
+static void print_unpredicted(const json_t *root, FILE *out)
+{
+    const size_t most = 8;
+    size_t i;
+    const char *why_not, *name;
+    json_t *one_case, *reasons = tree_object(), *names, *is_there;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        why_not = tree_get_text(json_object_get(one_case, "model"), "why_not");
+        if (!*why_not || !case_is_ok(one_case))
+            continue;
+        names = json_object_get(reasons, why_not);
+        if (!names)
+            tree_put(reasons, why_not, names = tree_object());
+        tree_put(names, tree_get_text(json_object_get(one_case, "key"), "workload"), json_true());
+    }
+    json_object_foreach(reasons, why_not, names)
+    {
+        const char *before = "not predicted: ";
+        if (json_object_size(names) > most)
+            fprintf(out, "%s%zu workloads", before, json_object_size(names));
+        else
+            json_object_foreach(names, name, is_there)
+            {
+                fprintf(out, "%s%s", before, name);
+                before = ", ";
+            }
+        fprintf(out, ": %s\n", why_not);
+    }
+    json_decref(reasons);
+}
+
 static void print_verdict(const json_t *root, FILE *out)
 {
     size_t counts[CASE_STATUSES], total = json_array_size(json_object_get(root, "cases"));
@@ -98,6 +131,7 @@ static void print_verdict(const json_t *root, FILE *out)
         }
     fputs(total ? "\n" : "none was run\n", out);
     table_print_model(root, out);
+    print_unpredicted(root, out);
     if (rounds < 6 && (total == 0 || case_some_has_time(root, NULL)))
         fprintf(out, "No intervals: they need at least 6 rounds.\n");
 }

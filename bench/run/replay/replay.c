@@ -63,6 +63,7 @@ struct replay {
     struct live_use *uses; /* of the current event, on a device */
     unsigned use_capacity;
     uint64_t wall_ns;
+    uint64_t untimed;            /* commands that lack the device's time, which the trace knows */
     struct source_listener ears; /* hears the sources, if owners must know all memories */
     uint64_t event;              /* number of the current event */
     const struct block *moved;   /* the block that the current event took or gave back, or NULL */
@@ -405,6 +406,7 @@ static int play_event(struct replay *r, const struct trace_event *e)
     default:
         if (r->live)
             return play_on_device(r, e);
+        r->untimed += trace_is_command(e->kind) && trace_lacks_time(e);
         player_command(&r->player, e, memory_of, r);
         return 0;
     }
@@ -539,8 +541,17 @@ static void take_times(struct replay *r)
     m->allocator_ns = r->options->own_time ? (uint64_t)(r->player.allocator_ns + 0.5) : UNKNOWN_NS;
     /* The gaps of a log hold the calls of the recorded allocator, and no log of blocks alone says
      * when the device worked. */
+    const struct trace_totals *t = trace_reader_totals(r->reader);
     m->why_not[0] = 0;
     if (!trace_reader_info(r->reader)->knows[TRACE_KNOWS_device_times])
+        snprintf(m->why_not, sizeof m->why_not,
+                 "the trace does not say how long the device worked (gamut record --times)");
+    else if (r->untimed)
+        snprintf(m->why_not, sizeof m->why_not,
+                 "%" PRIu64 " of %" PRIu64 " kernels, copies and fills have no device time",
+                 r->untimed,
+                 t->by_kind[TRACE_launch] + t->by_kind[TRACE_copy] + t->by_kind[TRACE_fill]);
+    if (*m->why_not)
         m->predicted_ns = m->device_ns = m->waiting_ns = UNKNOWN_NS;
 }
 

@@ -292,6 +292,21 @@ static void write_trace(const struct run_log *log)
         fail_msg("%s", error.text);
 }
 
+static struct replay_outcome replay_written(const char *strategy, const struct replay_options *with)
+{
+    struct replay_options options = *with;
+    struct option_values values;
+    struct replay_outcome outcome;
+    struct trace_reader *reader;
+    struct error error = {0};
+    assert_int_equal(allocator_parse(strategy, &options.strategy, &values, &error), 0);
+    options.options = &values;
+    assert_int_equal(trace_open(trace_path("t.trace"), &reader, &error), 0);
+    assert_int_equal(replay_trace(reader, &options, NULL, &outcome, &error), 0);
+    trace_close(reader);
+    return outcome;
+}
+
 /* Under raw, which keeps nothing from one run to the next. */
 static void a_recorded_run_is_predicted_as_its_trace_is(void **state)
 {
@@ -303,7 +318,7 @@ static void a_recorded_run_is_predicted_as_its_trace_is(void **state)
     for (unsigned i = 0; i < 20; i++) {
         add_alloc(&log, i, (i + 1) * KIB);
         log.events[log.event_count - 1].time_ns += i * 3 * US;
-        add_launch(&log, i, 2, 10 * i);
+        add_launch(&log, i, 2, 10 * i + 1);
         add_launch(&log, i / 2, 3, 5);
         if (i % 3 == 0)
             add_read(&log, i);
@@ -312,22 +327,47 @@ static void a_recorded_run_is_predicted_as_its_trace_is(void **state)
         add_free(&log, i);
     write_trace(&log);
     const struct case_model model = predicted(&atlas, &log, "raw");
-    struct replay_options with = {.device = model_with(&atlas).device, .free_at = FREE_AT_LET_GO};
-    struct option_values values;
-    struct replay_outcome outcome;
-    struct trace_reader *reader;
-    struct error error = {0};
-    assert_int_equal(allocator_parse("raw", &with.strategy, &values, &error), 0);
-    with.options = &values;
-    assert_int_equal(trace_open(trace_path("t.trace"), &reader, &error), 0);
-    assert_int_equal(replay_trace(reader, &with, NULL, &outcome, &error), 0);
-    trace_close(reader);
+    const struct replay_options with = {.device = model_with(&atlas).device,
+                                        .free_at = FREE_AT_LET_GO};
+    const struct replay_outcome outcome = replay_written("raw", &with);
     assert_true(model.first_use_ns > 0 && model.waiting_ns > 0);
     assert_int_equal(outcome.model.predicted_ns, model.predicted_ns);
     assert_int_equal(outcome.model.device_ns, model.device_ns);
     assert_int_equal(outcome.model.driver_ns, model.driver_ns);
     assert_int_equal(outcome.model.waiting_ns, model.waiting_ns);
     assert_int_equal(outcome.model.first_use_ns, model.first_use_ns);
+    run_log_close(&log);
+    atlas_free(&atlas);
+}
+
+/* The driver's time needs no times of the device. */
+static void a_trace_that_lost_device_times_predicts_no_wall_time(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    struct run_log log = make_trace();
+    add_alloc(&log, 0, KIB);
+    for (unsigned i = 0; i < 5; i++)
+        add_launch(&log, 0, 2, 10 * (i % 3));
+    add(&log, TRACE_copy)->bytes = 0; /* has none to lose */
+    add_free(&log, 0);
+    const struct replay_options with = {.device = model_with(&atlas).device,
+                                        .free_at = FREE_AT_LET_GO};
+    write_trace(&log);
+    struct case_model m = replay_written("raw", &with).model;
+    assert_string_equal(m.why_not, "2 of 6 kernels, copies and fills have no device time");
+    assert_true(m.predicted_ns == UNKNOWN_NS);
+    assert_true(m.device_ns == UNKNOWN_NS);
+    assert_true(m.waiting_ns == UNKNOWN_NS);
+    assert_true(m.driver_ns > 0 && m.driver_ns != UNKNOWN_NS);
+    /* With an end they were too short for the device's clock. */
+    for (size_t i = 0; i < log.event_count; i++)
+        if (log.events[i].kind == TRACE_launch && !log.events[i].device_ns)
+            log.events[i].ended_ns = 1;
+    write_trace(&log);
+    m = replay_written("raw", &with).model;
+    assert_string_equal(m.why_not, "");
+    assert_true(m.predicted_ns != UNKNOWN_NS && m.device_ns != UNKNOWN_NS);
     run_log_close(&log);
     atlas_free(&atlas);
 }
@@ -347,6 +387,7 @@ int main(void)
         cmocka_unit_test(more_queues_than_a_strategy_knows_are_refused),
         cmocka_unit_test(owners_see_what_must_not_happen),
         cmocka_unit_test(a_recorded_run_is_predicted_as_its_trace_is),
+        cmocka_unit_test(a_trace_that_lost_device_times_predicts_no_wall_time),
         cmocka_unit_test(a_listener_is_told_of_every_block_once),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
