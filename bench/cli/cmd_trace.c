@@ -414,11 +414,17 @@ static void print_wait_places(const struct waits *w, uint64_t most, struct termi
     text_grid_free(&grid);
 }
 
+/* What is in front of a sum of waits. */
+static const char *bound_of(const struct waits *w, const struct wait_sum *sum)
+{
+    return !w->by_ends ? "at most " : sum->unknown ? "at least " : "";
+}
+
 static void print_prediction(const struct waits *w, FILE *out)
 {
     const struct wait_prediction *p = &w->prediction;
     const struct wait_sum gone = waits_gone(w), hidden = waits_sum(w, true);
-    const char *bound = w->by_ends ? "" : "at most ";
+    const char *bound = bound_of(w, &hidden);
     char ns[32], left[32], calls[48];
     if (!p->is_known) {
         fprintf(out, "\nunder %s: unknown: %s\n", p->strategy, p->why_not);
@@ -436,16 +442,22 @@ static void print_prediction(const struct waits *w, FILE *out)
 static void print_waits(const char *path, const struct waits *w, uint64_t most)
 {
     const struct wait_sum asked = waits_sum(w, false), hidden = waits_sum(w, true);
-    const char *bound = w->by_ends ? "" : "at most ";
     struct terminal_page page;
     char one[32], two[32], all[32];
     terminal_page_open(&page, stdout);
     fprintf(page.out, "%s: of %s the host waited %s%s as asked for, and %s%s hidden\n", path,
-            text_ns(all, (double)w->duration_ns), bound, text_ns(one, (double)asked.ns), bound,
-            text_ns(two, (double)hidden.ns));
-    fprintf(page.out,
-            w->by_ends ? "by the ends of the commands\n\n"
-                       : "bounds: the record has no ends of commands (gamut record --times)\n\n");
+            text_ns(all, (double)w->duration_ns), bound_of(w, &asked),
+            text_ns(one, (double)asked.ns), bound_of(w, &hidden), text_ns(two, (double)hidden.ns));
+    if (!w->by_ends)
+        fprintf(page.out, "bounds: the record has no ends of commands (gamut record --times)\n");
+    else
+        fprintf(page.out, "by the ends of the commands\n");
+    if (w->by_ends && w->without_end)
+        fprintf(page.out,
+                "%" PRIu64 " of %" PRIu64 " commands have no end in the record: calls in which one "
+                "of them may have ended are unknown\n",
+                w->without_end, w->commands);
+    fprintf(page.out, "\n");
     print_wait_kinds(w, &page);
     if (w->place_count)
         print_wait_places(w, most, &page);

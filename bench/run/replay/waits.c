@@ -50,6 +50,7 @@ struct wait_queue {
     } * given;
     uint64_t waited;     /* the host has waited for so many of them */
     bool is_ordered;     /* the next command waits for another queue, */
+    bool order_is_known; /* ... of whose part the end is known, */
     uint64_t ordered_ns; /* which had ended its part then */
 };
 
@@ -166,11 +167,18 @@ static void give(struct reading *r, const struct trace_event *e)
         q->given = must_realloc(q->given, q->capacity * sizeof *q->given);
     }
     const uint64_t before_ns = q->count ? q->given[q->count - 1].ended_ns : 0;
+    /* A copy of 0 bytes has no end of its own: it ends with the command before it. */
+    const bool is_empty = e->kind <= TRACE_read && !trace_has_work(e);
+    const bool before_is_known = !q->count || q->given[q->count - 1].is_known;
     q->given[q->count++] =
         (struct given){.ended_ns = e->ended_ns > before_ns ? e->ended_ns : before_ns,
                        .name = e->name,
                        .kind = (unsigned char)e->kind,
-                       .is_known = e->ended_ns != 0};
+                       .is_known = e->ended_ns || (is_empty && before_is_known)};
+    if (r->collects)
+        return;
+    r->out->commands++;
+    r->out->without_end += !e->ended_ns && !is_empty;
 }
 
 /* The first `count` commands of a queue are among those that a call has to wait for. */
@@ -178,6 +186,7 @@ static void must_wait(struct call *c, const struct wait_queue *q, uint64_t count
 {
     if (q->is_ordered && count == q->count) {
         c->is_pending = true;
+        c->is_known &= q->order_is_known || !by_ends;
         c->until_ns = q->ordered_ns > c->until_ns ? q->ordered_ns : c->until_ns;
     }
     if (!count)
@@ -228,6 +237,18 @@ static bool is_idle(const struct reading *r, const struct call *c)
     return true;
 }
 
+/* Whether the end of a command is unknown that may have ended within a call: it is one after the last that is known to have. */
+static bool may_have_ended_within(const struct reading *r, const struct call *c)
+{
+    for (unsigned i = 0; i < r->queue_count; i++) {
+        const struct wait_queue *q = &r->queues[i];
+        const uint64_t count = ended_by(q, trace_end_ns(&c->e));
+        if (count > q->waited && !q->given[count - 1].is_known)
+            return true;
+    }
+    return false;
+}
+
 /* The last command that ended within a call which did not have to wait. */
 static void find_ended_within(struct reading *r, struct call *c)
 {
@@ -262,7 +283,9 @@ static bool measure(struct reading *r, struct call *c, uint64_t *ns)
     *ns = 0;
     if (is_exact(kind) ? !c->is_pending : is_idle(r, c))
         return true;
-    if (!c->e.call_ns || (r->out->by_ends && is_exact(kind) && !c->is_known))
+    if (!c->e.call_ns)
+        return false;
+    if (r->out->by_ends && (is_exact(kind) ? !c->is_known : may_have_ended_within(r, c)))
         return false;
     if (!r->out->by_ends) {
         *ns = beyond_ns;
@@ -380,7 +403,9 @@ static void read_order(struct reading *r, const struct trace_event *e)
     const struct wait_queue *other = queue_of(r, e->other);
     const uint64_t count = other->count > e->behind ? other->count - e->behind : 0;
     const uint64_t ended_ns = count ? other->given[count - 1].ended_ns : 0;
+    const bool is_known = count <= other->waited || other->given[count - 1].is_known;
     struct wait_queue *q = queue_of(r, e->queue);
+    q->order_is_known = is_known && (q->order_is_known || !q->is_ordered);
     q->is_ordered = true;
     q->ordered_ns = ended_ns > q->ordered_ns ? ended_ns : q->ordered_ns;
 }
@@ -695,6 +720,8 @@ json_t *waits_to_json(const struct waits *waits, unsigned most)
     json_t *json = tree_object(), *by_kind = tree_object(), *places = tree_array();
     const struct wait_sum asked = waits_sum(waits, false), hidden = waits_sum(waits, true);
     tree_put(json, "by", tree_text(waits->by_ends ? "ends" : "bounds"));
+    tree_put(json, "commands", tree_count(waits->commands));
+    tree_put(json, "without_end", tree_count(waits->without_end));
     tree_put(json, "duration_ns", tree_count(waits->duration_ns));
     tree_put(json, "asked", sum_to_json(&asked));
     tree_put(json, "hidden", sum_to_json(&hidden));

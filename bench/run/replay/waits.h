@@ -12,7 +12,8 @@
  *
  * What such calls take while the device is idle is the median of those in the same trace that are of the same kind
  * and of as many bytes, to a power of two. A call whose duration or whose commands' ends are unknown has an
- * unknown wait. Waits of several threads at once are added.
+ * unknown wait. So has, in a record with ends, a call within which a command whose end is missing may have ended. Waits
+ * of several threads at once are added.
  *
  * A first launch is that of a kernel: drivers load or compile its code then. A first use is that of a block: drivers
  * may make its memory then.
@@ -76,6 +77,8 @@ struct wait_prediction {
 
 struct waits {
     bool by_ends;         /* false: the figures are bounds */
+    uint64_t commands;    /* all that the record has */
+    uint64_t without_end; /* those that had something to do, and whose end it lacks */
     uint64_t duration_ns; /* from the begin of the first call to the end of the last */
     struct wait_sum kinds[WAIT_KINDS];
     unsigned place_count;

@@ -135,6 +135,40 @@ static void several_queues(void **state)
     waits_free(&w);
 }
 
+/* A command without an end may have ended within any call until the host has waited for it, or until a command after it
+ * has ended. */
+static void ends_that_were_lost(void **state)
+{
+    (void)state;
+    struct waits w;
+    read_text(ENDS "name 1 \"k\"\nqueue 0 \"0\"\nqueue 1 \"1\"\n"
+                   "alloc b1 1024 q0 @10 call=5\n"
+                   "alloc b2 1024 q0 @20 call=5\n"
+                   "alloc b3 1024 q0 @30 call=5\n"
+                   "alloc b4 1024 q0 @40 call=5\n"
+                   "launch q0 @100 call=10 name=1 ended=1100\n"
+                   "launch q0 @120 call=10 name=1\n"
+                   "free b1 q0 @200 call=300\ndone b1 q0 @200\n" /* the first one runs */
+                   "free b2 q0 @900 call=600\ndone b2 q0 @900\n" /* the second may end within */
+                   "order q1 @1600 other=0\n"
+                   "wait q1 @1700 call=100\n"                    /* for that one */
+                   "launch q0 @2000 call=10 name=1 ended=3000\n" /* and both before it */
+                   "write 0 q0 @2100 call=10\n"                  /* has no end to lose */
+                   "free b3 q0 @2200 call=1000\ndone b3 q0 @2200\n"
+                   "launch q0 @4000 call=10 name=1\n"
+                   "wait q0 @4100 call=100\n"
+                   "free b4 q0 @5000 call=300\ndone b4 q0 @5000\n",
+              NULL, &w);
+    is_sum(&w, WAIT_free, (struct expected){4, 1, 1, 700, 700});
+    is_sum(&w, WAIT_wait, (struct expected){2, 0, 2, 0, 0});
+    assert_int_equal(w.commands, 5);
+    assert_int_equal(w.without_end, 2);
+    json_t *json = waits_to_json(&w, 1);
+    assert_int_equal(json_integer_value(json_object_get(json, "without_end")), 2);
+    json_decref(json);
+    waits_free(&w);
+}
+
 static void bounds_without_the_ends(void **state)
 {
     (void)state;
@@ -239,6 +273,7 @@ int main(void)
         cmocka_unit_test(by_the_ends_of_commands),
         cmocka_unit_test(a_call_is_not_blamed_for_its_own_time),
         cmocka_unit_test(several_queues),
+        cmocka_unit_test(ends_that_were_lost),
         cmocka_unit_test(bounds_without_the_ends),
         cmocka_unit_test(what_a_strategy_takes_away),
         cmocka_unit_test(what_a_trace_must_know),
