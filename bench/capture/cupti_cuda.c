@@ -13,7 +13,8 @@
  * The driver says how many bytes each argument has; it is asked once for each kernel.
  *
  * With the option `times` CUPTI's activities say how long the device worked; they are joined to the commands by
- * CUPTI's correlation number.
+ * CUPTI's correlation number. CUPTI hands over buffers that are full; the others are asked for at exit, and an end that runs no
+ * handlers (_exit, a signal) loses them.
  */
 #include <cuda.h>
 #include <cupti.h>

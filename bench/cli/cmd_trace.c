@@ -171,6 +171,9 @@ static void print_info(const struct trace_reader *reader)
                  lost);
     text_grid_print(&grid, TABLE_TEXT, &page.terminal, page.out);
     print_facts(info, &page);
+    if (info->unseen)
+        fprintf(page.out, "\n");
+    traces_say_unseen(info, page.out);
     terminal_page_close(&page);
     text_grid_free(&grid);
 }
@@ -216,7 +219,7 @@ static int check(const struct command_line *line, struct trace_reader *reader, s
                          trace_reader_path(reader), t->events, lost);
     printf("ok: %" PRIu64 " events, %" PRIu64 " blocks, digest %016" PRIx64 "\n", t->events,
            t->blocks, t->digest);
-    traces_say_unseen(trace_reader_info(reader));
+    traces_say_unseen(trace_reader_info(reader), stderr);
     return 0;
 }
 

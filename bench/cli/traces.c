@@ -187,14 +187,14 @@ int trace_events(const char *path, uint64_t *events, struct error *error)
     return 0;
 }
 
-void traces_say_unseen(const struct trace_info *info)
+void traces_say_unseen(const struct trace_info *info, FILE *out)
 {
     const char *what;
     json_t *count;
     json_object_foreach(info->unseen, what, count)
     {
         char times[48];
-        fprintf(stderr, "  not in the trace: %s, %s\n", what,
+        fprintf(out, "  not in the trace: %s, %s\n", what,
                 text_count(times, json_number_value(count), "time"));
     }
 }

@@ -42,7 +42,7 @@ int trace_strategies_of(const struct trace_strategies *strategies, struct traces
 int trace_events(const char *path, uint64_t *events, struct error *error);
 
 /* Prints on stderr what happened and is not in a trace. */
-void traces_say_unseen(const struct trace_info *info);
+void traces_say_unseen(const struct trace_info *info, FILE *out);
 void traces_free(struct traces *traces);
 
 #endif

@@ -67,6 +67,27 @@ expect_counts "$(ls fork-*.trace)" "alloc=1 done=1 free=1 launch=1000 wait=1 "
 [ $? -eq 137 ] || fail "the exit code is not that of the application"
 "$gamut" trace show kill.trace | grep -q '^alloc b1 12345 ' || fail "the last allocation before SIGKILL is missing"
 
+# An end without the handlers of exit loses what CUPTI has not handed over: the commands are there, and what lacks its time is counted.
+# loses COMMANDS: what `gamut record` said, trace info and trace check say again
+loses() {
+    local line="  not in the trace: device times of commands (lost where the application ends by _exit or a signal: let it end by exit), $1 times"
+    grep -qxF "$line" err || fail "leave: not said: $1 commands lack their time: $(cat err)"
+    "$gamut" trace info leave.trace 2>&1 | grep -qxF "$line" || fail "leave: trace info does not say it: $("$gamut" trace info leave.trace 2>&1)"
+    "$gamut" trace check leave.trace 2>&1 | grep -qxF "$line" || fail "leave: trace check does not say it"
+}
+"$gamut" record --via cuda --times -o leave.trace -- "$app" leave 6000 >/dev/null 2>err || fail "leave: $(cat err)"
+expect_counts leave.trace "alloc=1 done=1 free=1 launch=6000 read=1 wait=1 "
+lost=$("$gamut" trace show leave.trace | grep -E '^(launch|read) ' | grep -vc ' device=')
+[ "$lost" -gt 0 ] && [ "$lost" -lt 6001 ] || fail "leave: $lost of 6001 commands have no time"
+loses "$lost"
+"$gamut" trace waits leave.trace >text
+grep -q "^$lost of 6001 commands have no end in the record" text || fail "leave: trace waits does not say it: $(cat text)"
+grep -qE '^leave.trace: of .* the host waited at least .* and at least .* hidden$' text || fail "leave: the waits are no least ones: $(cat text)"
+# None at all: the trace does not know them.
+"$gamut" record -f --via cuda --times -o leave.trace -- "$app" leave 100 >/dev/null 2>err || fail "leave: $(cat err)"
+loses 101
+"$gamut" trace info leave.trace | grep '^known:' | grep -E 'device_times|ends' && fail "leave: the trace knows times that it has not"
+
 # NVTX: nests of two domains, a range that another thread ends, a mark; the one that is open at the end has no end. Phases are the process's, and
 # those that began before the driver was asked for anything begin with the trace.
 "$gamut" record --via cuda -o phases.trace -- "$app" phases >/dev/null 2>err || fail "phases: $(cat err)"

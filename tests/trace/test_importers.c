@@ -267,15 +267,45 @@ static void raw_of_opencl(void **state)
 
 /* Appends a record to the chunk that begins at a byte of the file. */
 static void put_raw(unsigned char *chunk_bytes, enum raw_kind kind, uint64_t ticks, uint64_t object,
-                    const uint64_t *words, unsigned count)
+                    uint64_t result, const uint64_t *words, unsigned count)
 {
     struct raw_chunk *chunk = (struct raw_chunk *)chunk_bytes;
-    const struct raw_record record = {
-        .ticks = ticks, .duration = 5, .kind = kind, .words = count, .object = object};
+    const struct raw_record record = {.ticks = ticks,
+                                      .duration = 5,
+                                      .kind = kind,
+                                      .words = count,
+                                      .object = object,
+                                      .result = result};
     unsigned char *to = chunk_bytes + sizeof *chunk + chunk->used;
     memcpy(to, &record, sizeof record);
     memcpy(to + sizeof record, words, 8u * count);
     chunk->used += sizeof record + 8u * count;
+}
+
+static const struct raw_head cuda_head = {.magic = RAW_MAGIC,
+                                          .version = RAW_VERSION,
+                                          .chunk_bytes = RAW_CHUNK_BYTES,
+                                          .api = "CUDA",
+                                          .via = "cupti",
+                                          .latest = {10000, 10000}};
+
+/* A device, its context 2 and its queue 3. */
+static void put_queue(unsigned char *chunk)
+{
+    uint64_t device[2] = {1 << 20};
+    memcpy(&device[1], "one", 3);
+    put_raw(chunk, RAW_device, 100, 1, 0, device, 2);
+    put_raw(chunk, RAW_context, 100, 2, 0, (uint64_t[]){1}, 1);
+    put_raw(chunk, RAW_queue, 100, 3, 0, (uint64_t[]){2, 0}, 2);
+}
+
+static void import_raw(const char *name, const unsigned char *bytes, size_t length)
+{
+    struct import_report report;
+    struct error error = {0};
+    if (import_bytes(name, (const char *)bytes, length, &report, &error))
+        fail_msg("%s", error.text);
+    import_report_free(&report);
 }
 
 /* A launch stands in the chunk in progress, and its kernel, which was described at the same tick, in the full one before it,
@@ -286,32 +316,20 @@ static void raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk(void **state
     enum { BYTES = RAW_HEAD_BYTES + 2 * RAW_CHUNK_BYTES };
     unsigned char *bytes = calloc(1, BYTES);
     unsigned char *now = bytes + RAW_HEAD_BYTES, *full = now + RAW_CHUNK_BYTES;
-    *(struct raw_head *)bytes = (struct raw_head){.magic = RAW_MAGIC,
-                                                  .version = RAW_VERSION,
-                                                  .chunk_bytes = RAW_CHUNK_BYTES,
-                                                  .api = "CUDA",
-                                                  .via = "cupti",
-                                                  .latest = {10000, 10000}};
+    *(struct raw_head *)bytes = cuda_head;
     *(struct raw_chunk *)now = (struct raw_chunk){.magic = RAW_CHUNK_MAGIC, .sequence = 1};
     *(struct raw_chunk *)full = (struct raw_chunk){.magic = RAW_CHUNK_MAGIC};
-    uint64_t device[2] = {1 << 20}, name = 0;
-    memcpy(&device[1], "one", 3);
+    uint64_t name = 0;
     memcpy(&name, "scale", 5);
-    put_raw(full, RAW_device, 100, 1, device, 2);
-    put_raw(full, RAW_context, 100, 2, (uint64_t[]){1}, 1);
-    put_raw(full, RAW_queue, 100, 3, (uint64_t[]){2, 0}, 2);
-    put_raw(full, RAW_kernel, 200, 4, &name, 1);
-    put_raw(now, RAW_launch, 200, 3, (uint64_t[]){0, 4, 0, 0, 0}, RAW_COMMAND_WORDS);
+    put_queue(full);
+    put_raw(full, RAW_kernel, 200, 4, 0, &name, 1);
+    put_raw(now, RAW_launch, 200, 3, 0, (uint64_t[]){0, 4, 0, 0, 0}, RAW_COMMAND_WORDS);
     struct import_report report;
     struct error error = {0};
-    if (import_bytes("chunks", (const char *)bytes, BYTES, &report, &error))
-        fail_msg("%s", error.text);
-    import_report_free(&report);
+    import_raw("chunks", bytes, BYTES);
     /* Version 3, which knows of no private pools, is read too. */
     ((struct raw_head *)bytes)->version = 3;
-    if (import_bytes("older", (const char *)bytes, BYTES, &report, &error))
-        fail_msg("%s", error.text);
-    import_report_free(&report);
+    import_raw("older", bytes, BYTES);
     assert_int_equal(totals_of("older").digest, totals_of("chunks").digest);
     ((struct raw_head *)bytes)->version = 2;
     assert_int_equal(import_bytes("oldest", (const char *)bytes, BYTES, &report, &error),
@@ -324,6 +342,57 @@ static void raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk(void **state
     assert_null(strstr(info, "never made"));
     free(text);
     free(info);
+}
+
+/* A command of kind `kind` and `bytes` bytes; of what the device did it has `ran`, unless that is NULL. */
+static void put_timed(unsigned char *chunk, enum raw_kind kind, uint64_t number, uint64_t bytes,
+                      const uint64_t *ran)
+{
+    const uint64_t event = RAW_EVENT_CORRELATION | number;
+    put_raw(chunk, kind, 200 + number, 3, event, (uint64_t[]){0, 0, bytes, 0, 0},
+            RAW_COMMAND_WORDS);
+    if (ran)
+        put_raw(chunk, RAW_ran, 9000, event, 0, ran, 3);
+}
+
+static void raw_whose_times_were_lost(void **state)
+{
+    (void)state;
+    enum { BYTES = RAW_HEAD_BYTES + RAW_CHUNK_BYTES };
+    static const char lost[] = "\"device times of commands (lost where the application ends by "
+                               "_exit or a signal: let it end by exit)\":3";
+    static const uint64_t some[] = {70, 500, 0}, none[] = {0, 500, 0};
+    unsigned char *bytes = calloc(1, BYTES), *chunk = bytes + RAW_HEAD_BYTES;
+    *(struct raw_head *)bytes = cuda_head;
+    *(struct raw_chunk *)chunk = (struct raw_chunk){.magic = RAW_CHUNK_MAGIC};
+    put_queue(chunk);
+    put_timed(chunk, RAW_launch, 1, 0, NULL);
+    put_timed(chunk, RAW_fill, 2, 100, NULL);
+    put_timed(chunk, RAW_write, 3, 100, NULL);
+    /* These lack nothing. */
+    put_timed(chunk, RAW_write, 4, 0, NULL);
+    put_timed(chunk, RAW_marker, 5, 0, NULL);
+    import_raw("untimed", bytes, BYTES);
+    char *info = info_of("untimed");
+    assert_null(strstr(info, "of commands"));
+    free(info);
+    /* None of the times was written. */
+    ((struct raw_head *)bytes)->timed = 1;
+    import_raw("lost", bytes, BYTES);
+    info = info_of("lost");
+    assert_non_null(strstr(info, lost));
+    assert_null(strstr(info, "device_times"));
+    assert_null(strstr(info, "\"ends\""));
+    free(info);
+    /* Some were; the last command took less than a tick of the device's clock. */
+    put_timed(chunk, RAW_launch, 6, 0, some);
+    put_timed(chunk, RAW_launch, 7, 0, none);
+    import_raw("some", bytes, BYTES);
+    info = info_of("some");
+    assert_non_null(strstr(info, lost));
+    assert_non_null(strstr(info, "\"device_times\",\"ends\""));
+    free(info);
+    free(bytes);
 }
 
 /* ---- wrong logs ---- */
@@ -434,6 +503,7 @@ int main(void)
         cmocka_unit_test(xla_of_a_real_program),
         cmocka_unit_test(raw_of_opencl),
         cmocka_unit_test(raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk),
+        cmocka_unit_test(raw_whose_times_were_lost),
         cmocka_unit_test(wrong_lines_are_named),
         cmocka_unit_test(a_device_has_no_path),
         cmocka_unit_test(devices_have_a_file_each),

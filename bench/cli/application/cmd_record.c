@@ -174,7 +174,7 @@ static void say_trace(const struct recording *r, const struct raw_file *file,
     struct trace_reader *reader;
     struct error error = {0};
     if (trace_open(trace->path, &reader, &error) == 0) {
-        traces_say_unseen(trace_reader_info(reader));
+        traces_say_unseen(trace_reader_info(reader), stderr);
         trace_close(reader);
     }
 }

@@ -110,9 +110,11 @@ struct raw_import {
         uint64_t ns, ended_ns;
     } * ran;
     unsigned ran_capacity;
+    bool is_untimed; /* a recording with times in which no command has one */
     uint64_t commands;
     uint64_t unknown[RAW_KINDS]; /* records by kind that name an object that was never made */
     uint64_t own_events;         /* waits for an event that the application completes */
+    uint64_t lost_times; /* commands without the device's time, though times were recorded */
     struct phase {
         uint64_t object; /* of its begin */
         unsigned thread;
@@ -259,7 +261,8 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
     info.knows[TRACE_KNOWS_addresses] = device->has_addresses;
     info.knows[TRACE_KNOWS_pools] = head->version > RAW_OLDEST && strcmp(head->via, "serve") == 0;
     info.knows[TRACE_KNOWS_sites] = !head->anonymous && !device->has_addresses;
-    info.knows[TRACE_KNOWS_device_times] = info.knows[TRACE_KNOWS_ends] = head->timed;
+    info.knows[TRACE_KNOWS_device_times] = info.knows[TRACE_KNOWS_ends] =
+        head->timed && !r->is_untimed;
     /* Devices of one name have a trace each. */
     unsigned same = 1;
     for (const struct device *d = device->next; d; d = d->next)
@@ -744,6 +747,7 @@ static void put_command(struct raw_import *r)
             e.device_ns = r->ran[r->commands].ns;
             e.ended_ns = r->ran[r->commands].ended_ns;
         }
+        r->lost_times += r->records.head->timed && trace_lacks_time(&e);
         import_event(queue->device->stream, &e);
         queue->is.queue.commands++;
         if (r->words[RAW_COMMAND_FLAGS] & RAW_COMMAND_BLOCKING)
@@ -855,7 +859,7 @@ static void end_phase(struct raw_import *r)
 
 static void add_unseen(json_t *unseen, uint64_t count, const char *format, const char *name)
 {
-    char text[128];
+    char text[160];
     snprintf(text, sizeof text, format, name);
     if (count)
         json_object_set_new(unseen, text, json_integer((json_int_t)(count & INT64_MAX)));
@@ -878,6 +882,8 @@ static void name_unseen(const struct raw_import *r)
     for (unsigned kind = 0; kind < RAW_KINDS; kind++)
         add_unseen(unseen, r->unknown[kind], "%s of an object that was never made", kinds[kind]);
     add_unseen(unseen, r->own_events, "waits for %s", "events that the application completes");
+    add_unseen(unseen, r->lost_times, "device times of commands (%s)",
+               "lost where the application ends by _exit or a signal: let it end by exit");
     add_unseen(unseen, head->lost_records, "records that %s", "could not be written");
     for (const struct device *d = r->devices; d && json_object_size(unseen); d = d->next)
         trace_writer_info(import_writer(d->stream))->unseen = json_incref(unseen);
@@ -950,7 +956,7 @@ static void read_ran(struct raw_import *r, const struct object *event)
 static int read_device_times(struct raw_import *r, struct error *error)
 {
     int more;
-    uint64_t commands = 0;
+    uint64_t commands = 0, timed = 0;
     while ((more = next_record(r, error)) > 0) {
         struct object *event;
         if (is_command(r->record->kind)) {
@@ -964,12 +970,14 @@ static int read_device_times(struct raw_import *r, struct error *error)
                    event->class == RAW_CLASS_EVENT && event->is.event.commands < INT32_MAX) {
             read_ran(r, event);
             drop(r, event);
+            timed++;
         }
     }
     while (r->objects.root)
         drop(r, (struct object *)r->objects.root);
     raw_records_rewind(&r->records);
     r->now_ns = 0;
+    r->is_untimed = commands && !timed;
     return more;
 }
 

@@ -1,4 +1,4 @@
-/* A program of CUDA for the driver of fake_cuda.c: app_cuda [threads|fork|kill|phases|idle|kernels]. What it does is counted in
+/* A program of CUDA for the driver of fake_cuda.c: app_cuda [threads|fork|kill|leave|phases|idle|kernels]. What it does is counted in
  * tests/capture/test_record_cuda.sh. */
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
@@ -272,6 +272,22 @@ static void kernels(void)
     ASK(cuMemFree_v2(a));
 }
 
+/* More commands than a buffer of CUPTI has room for, all waited for, and an end without the handlers of exit. */
+static void leave(unsigned launches)
+{
+    CUdeviceptr a;
+    CUmodule module;
+    char host[100];
+    ASK(cuMemAlloc_v2(&a, 512));
+    CUfunction f = load(&module, "kernel 8", "kernel");
+    for (unsigned i = 0; i < launches; i++)
+        launch(f, 0, (void *[]){&a}, NULL);
+    ASK(cuMemcpyDtoHAsync_v2(host, a, sizeof host, 0));
+    ASK(cuStreamSynchronize(0));
+    ASK(cuMemFree_v2(a));
+    _exit(0);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -304,6 +320,8 @@ int main(int argc, char **argv)
     } else if (strcmp(mode, "kill") == 0) {
         ASK(cuMemAlloc_v2(&a, 12345));
         kill(getpid(), SIGKILL);
+    } else if (strcmp(mode, "leave") == 0) {
+        leave(argc > 2 ? (unsigned)atoi(argv[2]) : 0);
     } else if (strcmp(mode, "phases") == 0) {
         phases();
     } else {
