@@ -83,6 +83,9 @@ loses "$lost"
 "$gamut" trace waits leave.trace >text
 grep -q "^$lost of 6001 commands have no end in the record" text || fail "leave: trace waits does not say it: $(cat text)"
 grep -qE '^leave.trace: of .* the host waited at least .* and at least .* hidden$' text || fail "leave: the waits are no least ones: $(cat text)"
+# A stand-in for a kernel without a time is none that takes no time: that is said, and the read needs none.
+"$gamut" replay leave.trace -D host -s raw --rounds 1 --no-save >/dev/null 2>err || fail "leave: replay -D: $(cat err)"
+grep -q "^gamut: leave on host: $((lost - 1)) kernels: the record does not say how long they took" err || fail "leave: replay -D does not say it: $(cat err)"
 # None at all: the trace does not know them.
 "$gamut" record -f --via cuda --times -o leave.trace -- "$app" leave 100 >/dev/null 2>err || fail "leave: $(cat err)"
 loses 101
