@@ -66,14 +66,25 @@ static const struct flag flags[] = {
 
 /* ---- info ---- */
 
-/* Reads the whole trace, so that the totals are those of its events. */
-static int read_all(struct trace_reader *reader, struct error *error)
+/* Reads the whole trace, so that the totals are those of its events. *untimed: commands that lack the device's time, though
+ * the trace knows it. */
+static int read_all(struct trace_reader *reader, uint64_t *untimed, struct error *error)
 {
+    const bool knows = trace_reader_info(reader)->knows[TRACE_KNOWS_device_times];
     struct trace_event event;
     int more;
+    *untimed = 0;
     while ((more = trace_next(reader, &event, error)) > 0)
-        continue;
+        *untimed += knows && trace_lacks_time(&event);
     return more;
+}
+
+static uint64_t command_count(const struct trace_totals *t)
+{
+    uint64_t count = 0;
+    for (int k = TRACE_launch; k <= TRACE_read; k++)
+        count += t->by_kind[k];
+    return count;
 }
 
 static void add_fact(struct text_grid *grid, const char *name, const char *format, ...)
@@ -134,7 +145,7 @@ static void print_facts(const struct trace_info *info, struct terminal_page *pag
     text_grid_free(&unknown);
 }
 
-static void print_info(const struct trace_reader *reader)
+static void print_info(const struct trace_reader *reader, uint64_t untimed)
 {
     const struct trace_info *info = trace_reader_info(reader);
     const struct trace_totals *t = trace_reader_totals(reader);
@@ -164,6 +175,9 @@ static void print_info(const struct trace_reader *reader)
              t->by_kind[TRACE_held], info->lost_beginning ? "; the log lost its beginning" : "");
     add_fact(&grid, "at the end", "%" PRIu64 " blocks live", t->live_at_end);
     add_fact(&grid, "queues", "%" PRIu64, t->queues);
+    if (untimed)
+        add_fact(&grid, "untimed", "%" PRIu64 " of %" PRIu64 " commands have no device time",
+                 untimed, command_count(t));
     if (trace_was_cut(reader, &lost))
         add_fact(&grid, "cut off",
                  "the file has no end: %" PRIu64 " bytes after the last whole "
@@ -181,15 +195,16 @@ static void print_info(const struct trace_reader *reader)
 static int info_of(const struct command_line *line, struct trace_reader *reader,
                    struct error *error)
 {
-    TRY(read_all(reader, error));
+    uint64_t lost, untimed;
+    TRY(read_all(reader, &untimed, error));
     if (line->flag[TRACE_FLAG_FORMAT].number != FORMAT_JSON) {
-        print_info(reader);
+        print_info(reader, untimed);
         return 0;
     }
-    uint64_t lost;
     json_t *json = trace_info_to_json(trace_reader_info(reader));
     json_object_set_new(json, "totals", trace_totals_to_json(trace_reader_totals(reader)));
     json_object_set_new(json, "cut_off", json_boolean(trace_was_cut(reader, &lost)));
+    json_object_set_new(json, "untimed_commands", json_integer((json_int_t)untimed));
     json_dumpf(json, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(json);
@@ -207,9 +222,9 @@ static int show(const struct command_line *line, struct trace_reader *reader, st
 /* The reader checks everything; what it accepts is sound, unless the file was cut off. */
 static int check(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
-    uint64_t lost;
+    uint64_t lost, untimed;
     (void)line;
-    TRY(read_all(reader, error));
+    TRY(read_all(reader, &untimed, error));
     const struct trace_totals *t = trace_reader_totals(reader);
     if (trace_was_cut(reader, &lost))
         return error_set(error, ERR_PARSE,
@@ -219,6 +234,9 @@ static int check(const struct command_line *line, struct trace_reader *reader, s
                          trace_reader_path(reader), t->events, lost);
     printf("ok: %" PRIu64 " events, %" PRIu64 " blocks, digest %016" PRIx64 "\n", t->events,
            t->blocks, t->digest);
+    if (untimed)
+        fprintf(stderr, "  %" PRIu64 " of %" PRIu64 " commands have no device time\n", untimed,
+                command_count(t));
     traces_say_unseen(trace_reader_info(reader), stderr);
     return 0;
 }

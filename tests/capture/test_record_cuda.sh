@@ -80,6 +80,9 @@ expect_counts leave.trace "alloc=1 done=1 free=1 launch=6000 read=1 wait=1 "
 lost=$("$gamut" trace show leave.trace | grep -E '^(launch|read) ' | grep -vc ' device=')
 [ "$lost" -gt 0 ] && [ "$lost" -lt 6001 ] || fail "leave: $lost of 6001 commands have no time"
 loses "$lost"
+"$gamut" trace info leave.trace | grep -qxE "untimed +$lost of 6001 commands have no device time" || fail "leave: trace info does not count"
+"$gamut" trace info leave.trace --format json | grep -q "\"untimed_commands\": $lost\b" || fail "leave: trace info --format json does not count"
+"$gamut" trace check leave.trace 2>&1 | grep -qx "  $lost of 6001 commands have no device time" || fail "leave: trace check does not count"
 "$gamut" trace waits leave.trace >text
 grep -q "^$lost of 6001 commands have no end in the record" text || fail "leave: trace waits does not say it: $(cat text)"
 grep -qE '^leave.trace: of .* the host waited at least .* and at least .* hidden$' text || fail "leave: the waits are no least ones: $(cat text)"
