@@ -3,6 +3,9 @@
 # By framework: what a process imports before it is forked off. Nothing of it may call the driver, as torch_geometric does (by torch.__config__).
 IMPORTS = {"torch": ["torch", "torch._dynamo", "torchvision", "torch.optim"], "cupy": ["cupy"]}
 
+# What makes a framework ask the driver for each tensor, so that its requests can be recorded as those of the driver.
+UNCACHED = {"torch": {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}}
+
 
 def framework(program):
     return "cupy" if program.startswith("cupy") else "torch"
@@ -24,6 +27,13 @@ def prepare(program, mode):
     small @ small
     torch.nn.functional.conv2d(torch.ones(1, 3, 8, 8, device="cuda"), torch.ones(3, 3, 3, 3, device="cuda"))
     return torch.cuda.synchronize, lambda loss: loss.item(), lambda: (torch.cuda.max_memory_reserved(), torch.cuda.max_memory_allocated())
+
+
+def nvtx(program):
+    """The functions of a framework of UNCACHED that begin a named range of NVTX, and end it."""
+    import torch
+
+    return torch.cuda.nvtx.range_push, torch.cuda.nvtx.range_pop
 
 
 def resnet():

@@ -46,9 +46,12 @@ if [ -n "$serves" ] && [ -e "$build/tests/capture/apps/fake/libcuda.so.1" ] && [
     for f in gamut libgamut_alloc.so libgamut_serve_cuda.so; do ln -s "$build/$f" "$dir/build/"; done
     printf '#!/bin/sh\ncat "%s"\n' "$here/box/bench_alloc.txt" >"$dir/build/tests/alloc/bench_alloc"
     chmod +x "$dir/build/tests/alloc/bench_alloc"
+    mkdir "$dir/serves" && echo atlas >"$dir/serves/done"
+    gzip -dc "$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' "$root/docs/driver-costs.md")" >"$dir/serves/atlas.json"
     BUILD=$dir/build FAKE_CUDA_WORKS=1 LD_LIBRARY_PATH=$build/tests/capture/apps/fake PYTHONPATH=$here/box:$root/tests/serve/frameworks \
         GAMUT_PROGRAMS=$root/tests/serve/rounds PROGRAMS=layers PRELOADED="$build/tests/serve/apps/app_preload order" \
         "$box" --rehearse "$dir/serves" $serves >"$dir/log" 2>&1 || fail "serving ends with $?: $(tail -20 "$dir/log")"
+    grep -q ' times predicted: ' "$dir/log" || fail "serve has no atlas: $(cat "$dir/log")"
     jq -e '.tables.reserved | .head[7] == "`planned`" and .rows[0][0] == "layers" and (.rows[0][5:8] | all(type == "number"))' "$dir/serves/serve.json" >/dev/null || fail "serve.json"
     python3 "$root/scripts/serve_rounds" --data "$dir/serves/serve-runs.json.gz" | cmp - "$dir/serves/serve.json" || fail "serve.json is not made of serve-runs.json.gz"
     jq -e '.tables.cost.rows[-1] == ["`pool`", "20", "20", "28", "1,076*"]' "$dir/serves/bench-alloc.json" >/dev/null || fail "bench-alloc.json: $(cat "$dir/serves/bench-alloc.json")"
@@ -59,7 +62,7 @@ fi
 
 # ---- the files have the names that the pages' tables know, and the pages are made of them
 cd "$root" || exit 1
-elsewhere="bench-heap bench-planned busy_medium busy_smoke fleet pace_large kinds recorded replays serve-opencl summary two-cores two-hosts"
+elsewhere="bench-heap bench-planned busy_medium busy_smoke fleet pace_large kinds recorded replays serve-opencl serve-runs summary two-cores two-hosts"
 for role in $(cat README.md docs/*.md strategies/*/README.md suites/real/README.md | grep '^<!--tables:' | grep -o '[a-z_-]*=' | tr -d = | sort -u); do
     scripts/gpu_box --steps | grep -q "^[+ ] $role " || case " $elsewhere " in *" $role "*) ;; *) fail "no step of scripts/gpu_box measures $role" ;; esac
 done

@@ -1,6 +1,11 @@
 """Programs for scripts/serve_rounds on the fake driver: test_serve_rounds.sh. They ask for memory alone."""
+import os
+import time
+
 IMPORTS = {"torch": ["torch"], "cupy": ["cupy", "no_such_module"]}
-STEPS = {"layers": 4, "cupy_arrays": 4, "breaks": 2}
+STEPS = {"layers": 4, "cupy_arrays": 4, "breaks": 2, "captures": 4, "sleeps": 4}
+
+UNCACHED = {"torch": {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}}
 
 
 def framework(program):
@@ -9,6 +14,12 @@ def framework(program):
 
 def prepare(program, mode):
     return lambda: None, float, lambda: (1 << 20, 1 << 19)
+
+
+def nvtx(program):
+    import torch
+
+    return torch.cuda.nvtx.range_push, torch.cuda.nvtx.range_pop
 
 
 class Weights:
@@ -48,3 +59,16 @@ def cupy_arrays():
 
 def breaks():
     raise RuntimeError("this program does not work")
+
+
+def captures():
+    """Needs an allocator between itself and the driver."""
+    if "PYTORCH_NO_CUDA_MEMORY_CACHING" in os.environ:
+        raise RuntimeError("the driver has no memory for a capture")
+    return layers()
+
+
+def sleeps():
+    if "PYTORCH_NO_CUDA_MEMORY_CACHING" in os.environ:
+        time.sleep(100)
+    return layers()
