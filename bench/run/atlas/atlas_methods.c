@@ -388,11 +388,13 @@ static int take_turn(struct bench *b, struct cell *cell, struct method_block *ol
     return 0;
 }
 
-/* Several turns, of which the first is not timed: the memory that it frees was allocated alone. Turns
- * that take long are few, because each of many sizes is visited often. */
+/* Several turns, of which the first ones are not timed: the memory that the very first frees was
+ * allocated alone, and the calls of a program that repeats itself are warmer than those of a bench that
+ * has just measured another size. Turns that take long are few, because each of many sizes is visited
+ * often. */
 static int later_lives(struct bench *b, struct cell *cell, struct error *error)
 {
-    enum { LEAST_TURNS = 2, TURNS = 4, ENOUGH_NS = 1000000 };
+    enum { LEAST_TURNS = 2, UNTIMED_TURNS = 4, TURNS = UNTIMED_TURNS + 3, ENOUGH_NS = 2000000 };
     const struct open_method *o = cell->subject;
     const uint64_t began = clock_ns();
     struct method_block block = {.bytes = cell->bytes};
@@ -401,9 +403,14 @@ static int later_lives(struct bench *b, struct cell *cell, struct error *error)
     if (code)
         return code;
     code = use_block(b, &block, &ns, error);
-    for (int turn = 0; turn < TURNS && !code; turn++)
-        if (turn < LEAST_TURNS || clock_ns() - began < ENOUGH_NS)
-            code = take_turn(b, cell, &block, turn > 0, error);
+    for (int turn = 0, timed = 0; turn < TURNS && !code; turn++) {
+        const bool is_late = clock_ns() - began >= ENOUGH_NS;
+        const bool is_timed = turn >= (is_late ? LEAST_TURNS - 1 : UNTIMED_TURNS);
+        if (is_late && timed > 0)
+            break;
+        code = take_turn(b, cell, &block, is_timed, error);
+        timed += is_timed;
+    }
     int freed = method_free(b, o, &block, code ? NULL : error);
     int synced = code || freed ? 0 : bench_sync(b, error);
     return code ? code : freed ? freed : synced;

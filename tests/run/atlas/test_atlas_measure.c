@@ -35,6 +35,9 @@ static struct fake {
     bool is_cold;               /* the host has written since the last allocation */
     bool slows_down;            /* calls take twice as long in every fourth period of SLOW_NS */
     bool sways;                 /* they take a fifth longer in every second period */
+    bool warms_up; /* the first six allocations of a size after another size take longer by half */
+    uint64_t last_bytes;
+    unsigned repeats; /* of last_bytes */
     uint64_t near_ns; /* how much dearer an allocation of NEAR_BYTES is beside another one */
     unsigned near;    /* how many live */
     unsigned sized,
@@ -115,6 +118,9 @@ static int locked_alloc(struct device *device, uint64_t bytes, uint64_t *memory,
     fake.allocs_until_lost -= fake.allocs_until_lost > 0;
     if (bytes > MOST_BYTES && bytes != 4 << 20) /* what the bench moves is 4 MiB */
         return error_set(error, ERR_OOM, "too much");
+    fake.repeats = bytes == fake.last_bytes ? fake.repeats + 1 : 0;
+    fake.last_bytes = bytes;
+    const uint64_t warming_ns = fake.warms_up && fake.repeats < 6 ? ALLOC_NS / 2 : 0;
     /* Twice as dear while the device works, three times after a write. */
     const bool is_busy = fake.busy_until_ns[0] > clock_ns();
     wait_until(clock_ns() +
@@ -122,7 +128,7 @@ static int locked_alloc(struct device *device, uint64_t bytes, uint64_t *memory,
                         : is_busy    ? 2
                                      : 1) *
                        ALLOC_NS) +
-               (bytes == NEAR_BYTES && fake.near ? fake.near_ns : 0));
+               warming_ns + (bytes == NEAR_BYTES && fake.near ? fake.near_ns : 0));
     fake.near += bytes == NEAR_BYTES;
     fake.sized += bytes >= 65536 && bytes <= 1 << 20;
     fake.sized_slow += bytes >= 65536 && bytes <= 1 << 20 && is_slow();
@@ -382,6 +388,20 @@ static void repeated_lives_are_beside_another(void **state)
         in_some_try(&(struct fake){.near_ns = 3 * ALLOC_NS}, near_costs_the_repeated, NULL));
 }
 
+static bool repeated_are_warm(const struct atlas *atlas, const void *context)
+{
+    (void)context;
+    return costs(atlas, "raw", "alloc", 65536, 3 * ALLOC_NS / 2, 2 * ALLOC_NS) &&
+           point_at(atlas_find(atlas, "raw", "realloc"), 65536)->p50_ns < 5 * ALLOC_NS / 4;
+}
+
+/* The steady state of a program that asks for the same size again and again. */
+static void repeated_lives_are_warm(void **state)
+{
+    (void)state;
+    assert_true(in_some_try(&(struct fake){.warms_up = true}, repeated_are_warm, NULL));
+}
+
 static bool waits_for_another(const struct atlas *atlas, const void *context)
 {
     (void)context;
@@ -491,6 +511,7 @@ int main(void)
         cmocka_unit_test(prices_are_those_of_a_host_at_full_pace),
         cmocka_unit_test(prices_over_the_pace_are_those_of_one_pace),
         cmocka_unit_test(repeated_lives_are_beside_another),
+        cmocka_unit_test(repeated_lives_are_warm),
         cmocka_unit_test(long_turns_are_few),
         cmocka_unit_test(what_is_refused_says_why_and_the_rest_goes_on),
         cmocka_unit_test(waits_are_found),
