@@ -143,3 +143,36 @@ int model_predict(const struct model *model, const struct run_log *trace,
     free(r.blocks);
     return code ? code : timed;
 }
+
+static void shorten_commands(struct run_log *t, const uint64_t *ns, uint64_t less_ns)
+{
+    for (size_t i = t->run_begin; i < t->run_end; i++)
+        t->events[i].device_ns = ns[i] > less_ns ? ns[i] - less_ns : 0;
+}
+
+int model_fit(const struct model *model, struct run_log *trace,
+              const struct allocator_ops *strategy, const struct option_values *options,
+              uint64_t plain_ns, struct error *error)
+{
+    enum { STEPS = 14 };
+    struct case_model run;
+    uint64_t *ns = must_alloc((trace->event_count + 1) * sizeof *ns);
+    uint64_t most = 0, least = 0, less, most_ns = 0; /* [least, most] has what each takes less */
+    for (size_t i = 0; i < trace->event_count; i++) {
+        ns[i] = trace->events[i].device_ns;
+        most = ns[i] > most ? ns[i] : most;
+    }
+    less = most; /* shows the host's time alone; then comes 0 */
+    int code = 0;
+    for (unsigned step = 0; step < STEPS && most > 0 && !code; step++) {
+        shorten_commands(trace, ns, less);
+        code = model_predict(model, trace, strategy, options, &run, error);
+        if (step == 0)
+            most_ns = (run.predicted_ns > plain_ns ? run.predicted_ns : plain_ns) / 50 * 51;
+        *(run.predicted_ns <= most_ns ? &most : &least) = less;
+        less = step == 0 ? 0 : least + (most - least) / 2;
+    }
+    shorten_commands(trace, ns, code ? 0 : most);
+    free(ns);
+    return code;
+}

@@ -26,6 +26,14 @@ struct model {
 /* A model of a device, from its atlas and its device_info. The atlas must outlive the model. */
 struct model model_of(const struct atlas *atlas, struct device *device, uint64_t capacity_bytes);
 
+/* A device that times each of many short commands adds to their times. If the model's run under the
+ * strategy of the trace is longer than plain_ns, the time of a run in which nothing was timed, each
+ * command of the trace takes so much less that both are the same, or that the host hardly waits for
+ * it. Errors as of model_predict. */
+int model_fit(const struct model *model, struct run_log *trace,
+              const struct allocator_ops *strategy, const struct option_values *options,
+              uint64_t plain_ns, struct error *error);
+
 /* Predicts a run like the sampled ones, in which the strategy has served the same run before. Times
  * are in nanoseconds. ERR_UNSUPPORTED where the atlas lacks a cost that the run needs; the message
  * names it. Other codes where the strategy fails within capacity_bytes. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/random.h"
 #include "tests/run/predict/model_fixture.h"
 
@@ -574,9 +575,43 @@ static void recorded_calls_are_no_gaps(void **state)
     atlas_free(&atlas);
 }
 
+static uint64_t fitted_ns(const struct atlas *atlas, struct run_log *log, uint64_t plain_ns)
+{
+    const struct model model = model_with(atlas);
+    const struct allocator_ops *ops;
+    struct option_values options;
+    struct error error = {0};
+    assert_int_equal(allocator_parse("pool", &ops, &options, &error), 0);
+    assert_int_equal(model_fit(&model, log, ops, &options, plain_ns, &error), 0);
+    return predicted(atlas, log, "pool").predicted_ns;
+}
+
+/* Twenty commands of 8 us by the device's clock and one of 20, each given in 2 us. */
+static void commands_take_no_longer_than_a_plain_run(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
+    static const struct {
+        uint64_t plain_us, least_us, most_us;
+    } rows[] = {{1000, 180, 200}, {100, 97, 102}, {10, 40, 60}}; /* as they are; less; hidden */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct run_log log = make_trace();
+        add_alloc(&log, 0, 64 * KIB);
+        for (int launch = 0; launch < 20; launch++)
+            add_launch(&log, 0, 2, 8);
+        add_launch(&log, 0, 2, 20);
+        add_free(&log, 0);
+        assert_in_range(fitted_ns(&atlas, &log, rows[i].plain_us * US), rows[i].least_us * US,
+                        rows[i].most_us * US);
+        run_log_close(&log);
+    }
+    atlas_free(&atlas);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_take_no_longer_than_a_plain_run),
         cmocka_unit_test(recorded_calls_are_no_gaps),
         cmocka_unit_test(a_free_that_waits_contains_the_kernel),
         cmocka_unit_test(a_free_that_does_not_wait_runs_beside_it),
