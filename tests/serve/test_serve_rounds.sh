@@ -19,7 +19,7 @@ export GAMUT_LIBRARY=$build/libgamut_alloc.so GAMUT=$build/gamut GAMUT_PROGRAMS=
 
 export GAMUT_CUPTI=$build/tests/capture/apps/fake/libcuda.so.1 GAMUT_ATLAS=$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' "$root/docs/driver-costs.md")
 
-timeout 300 python3 "$root/scripts/serve_rounds" out 200 layers cupy_arrays breaks captures >log 2>&1 || fail "serve_rounds ends with $?: $(tail -3 log)"
+timeout 300 python3 "$root/scripts/serve_rounds" out 200 layers cupy_arrays breaks captures loses >log 2>&1 || fail "serve_rounds ends with $?: $(tail -3 log)"
 grep -q 'torch: {"can_fork": true, "version": "2.11"}' log || fail "no process could be forked: $(cat log)"
 # Of a program of PyTorch: 6 modes in each of 6 rounds, 2 more in 2 of them; of CuPy 5 modes. And the recorded runs.
 [ "$(jq '[.runs[] | select(.program == "layers")] | length' out/runs.json)" = 41 ] || fail "runs of layers: $(jq '.runs | length' out/runs.json)"
@@ -34,7 +34,7 @@ sed -n '/exactly those/,$p' table | grep '^| cupy_arrays' | grep -q '^| cupy_arr
 
 # The tables of the pages, of the folder and of its runs alone
 python3 "$root/scripts/serve_rounds" --data out >data.json || fail "no data"
-jq -e '[.tables[].rows[0][0]] | unique == ["layers"]' data.json >/dev/null && jq -e '.tables.exact.rows | map(.[0]) == ["layers", "CuPy arrays", "captures"] and all(.[1:] == ["6 of 6", "6 of 6", "6 of 6", "2 of 2", "2 of 2"])' data.json >/dev/null || fail "the data: $(cat data.json)"
+jq -e '[.tables[].rows[0][0]] | unique == ["layers"]' data.json >/dev/null && jq -e '.tables.exact.rows | map(.[0]) == ["layers", "CuPy arrays", "captures", "loses"] and all(.[1:] == ["6 of 6", "6 of 6", "6 of 6", "2 of 2", "2 of 2"])' data.json >/dev/null || fail "the data: $(cat data.json)"
 jq -e '.tables.times.rows[0][1:5] | (.[0] | test("^[0-9.]+ ms$")) and (.[1:] | all(test("^[0-9.]+ \\[[0-9.]+, [0-9.]+\\]$")))' data.json >/dev/null || fail "the times: $(jq -c .tables.times data.json)"
 gzip -c out/runs.json >runs.json.gz && python3 "$root/scripts/serve_rounds" --data runs.json.gz | cmp - data.json || fail "the data of the runs alone"
 # A prediction that is not what was served is shown with both figures.
@@ -47,6 +47,7 @@ grep -q '^| layers | 6 of 6 | 0 of 6; hit_count [0-9]* for [0-9]*; ' table-wrong
 jq -e '.timed | keys == ["layers"] and (.layers.predicted_ms | keys == ["caching", "planned", "pool", "tlsf", "vmm"] and .vmm > 0 and (map(.) | unique | length == 1)) and (.layers.recorded_step_ms | length == 4)' out/runs.json >/dev/null ||
     fail "the predicted times: $(jq -c .timed out/runs.json) $(cat log)"
 grep -q 'captures is left out of the predicted times: RuntimeError: the driver has no memory for a capture$' log || fail "captures: $(cat log)"
+grep -q 'loses is left out of the predicted times: .*device' log || fail "loses: $(cat log)"
 sed -n '/^Predicted time/,/^Counters/p' table | grep -q '^| layers \(| [0-9.]*, [0-9.]* \)\{5\}|$' || fail "the predicted times in the table: $(cat table)"
 jq -e '.tables["predicted-times"] | .head == ["program", "`caching`", "`vmm`", "`planned`", "`pool`", "`tlsf`"] and (.rows | length == 1) and (.rows[0][1:] | all(test("^[0-9.]+, [0-9.]+$")))' data.json >/dev/null || fail "the predicted times in the data"
 timeout 300 python3 "$root/scripts/serve_rounds" late 8 sleeps layers >log 2>&1 || fail "a program that sleeps: $(cat log)"

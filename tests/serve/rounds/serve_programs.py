@@ -1,9 +1,10 @@
 """Programs for scripts/serve_rounds on the fake driver: test_serve_rounds.sh. They ask for memory alone."""
+import atexit
 import os
 import time
 
 IMPORTS = {"torch": ["torch"], "cupy": ["cupy", "no_such_module"]}
-STEPS = {"layers": 4, "cupy_arrays": 4, "breaks": 2, "captures": 4, "sleeps": 4}
+STEPS = {"layers": 4, "cupy_arrays": 4, "breaks": 2, "captures": 4, "loses": 4, "sleeps": 4}
 
 UNCACHED = {"torch": {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}}
 
@@ -65,6 +66,13 @@ def captures():
     """Needs an allocator between itself and the driver."""
     if "PYTORCH_NO_CUDA_MEMORY_CACHING" in os.environ:
         raise RuntimeError("the driver has no memory for a capture")
+    return layers()
+
+
+def loses():
+    """Ends so that a recorder has no times of commands."""
+    if "PYTORCH_NO_CUDA_MEMORY_CACHING" in os.environ:
+        atexit.register(os._exit, 0)
     return layers()
 
 
