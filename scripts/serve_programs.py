@@ -221,4 +221,4 @@ def cupy_arrays():
     return step
 
 
-STEPS = {"resnet": 14, "transformer": 16, "generation": 4, "graph": 22, "detection": 12, "streams": 16, "cuda_graph": 30, "cupy_arrays": 16}
+STEPS = {"resnet": 12, "transformer": 12, "generation": 4, "graph": 16, "detection": 9, "streams": 12, "cuda_graph": 30, "cupy_arrays": 12}
