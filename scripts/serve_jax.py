@@ -1,5 +1,6 @@
 """A program of JAX for gamut serve --via cuda-preload (docs/serve.md): trains a small network on batches of several sizes, and prints JSON with the
-milliseconds of each step and the losses. XLA_PYTHON_CLIENT_ALLOCATOR=platform has JAX ask the driver for each array.
+milliseconds of each step and the losses. XLA_PYTHON_CLIENT_ALLOCATOR=platform has JAX ask the driver for each array, by cuMemCreate. That is no call
+which the preload serves, so what it prints of this program is what was left to the driver.
 
     XLA_PYTHON_CLIENT_ALLOCATOR=platform gamut serve --via cuda-preload -s caching -o jax.json -- python3 scripts/serve_jax.py
 """
