@@ -94,7 +94,7 @@ sed '/^queue/,$s/^\([0-9]*\) [0-9]* \(.*\)/\1 0 \2/' gnn.plan >overlap.plan
 expect 2 "overlap.plan: queue 0: slots [0-9]* and [0-9]* overlap" replay gnn.trace -s planned:trace=overlap.plan --no-save
 expect 0 "1 ok" replay gnn.trace -s 'p*' --no-save # no pattern means planned
 ! grep -q planned out || fail "a pattern chose planned, which needs a trace"
-expect 0 "2 ok" run -w stencil -d smoke -D host --rounds 1 -s pool,planned:trace=gnn.plan --no-save
+expect 0 "2 ok" run -w stencil --smoke -D host -s pool,planned:trace=gnn.plan --no-save
 
 # ---- the least capacity: it serves, and a little less does not
 expect 0 "" fit gnn.trace -s caching,vmm
@@ -147,13 +147,15 @@ expect 0 "" advise gnn.trace
 has "^gnn: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
 has "saves  *2.60 GiB of 4.44 GiB"
 has "the replay of the recorded setting makes the same 20 driver calls"
-expect 0 "" advise gnn.trace --current vmm
-has "^gnn: leave it as it is"
+# The time of these is that of the strategies' checks in builds that check: a part of the trace does.
+expect 0 "wrote start.trace" trace cut gnn.trace --last 1500 -o start.trace
+expect 0 "" advise start.trace --current vmm
+has "^start: leave it as it is"
 has "vmm is assumed"
-expect 0 "" advise gnn.trace --format md
-has '^### gnn: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`'
-cp gnn.trace again.trace
-expect 0 "" advise gnn.trace again.trace --format json
+expect 0 "" advise start.trace --format md
+has '^### start: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`'
+cp start.trace again.trace
+expect 0 "" advise start.trace again.trace --format json
 is_json out
 has '"application": "pytorch"'
 [ "$(grep -c '"leave": false' out)" -eq 3 ] || fail "no advice for both and for each"
@@ -170,8 +172,8 @@ expect 0 "1 ok" replay viz.trace -s vmm --no-save
 
 # ---- a folder is all traces in it
 mkdir folder none
-cp gnn.trace folder/b.trace
-cp gnn.trace folder/a.trace
+cp start.trace folder/b.trace
+cp start.trace folder/a.trace
 echo no trace >folder/c.txt
 expect 0 "2 ok" replay folder -s vmm --no-save
 has "^a recorded on dry"
