@@ -38,7 +38,7 @@ cases() { sed -n '/^"cases"/,/^]/p' "$1" | sed 's/"slot":[0-9]*,//g; s/,$//'; }
 
 cluster_start "$dir/cluster" || { echo "FAILED: Slurm does not come up" >&2; exit 1; }
 
-# ---- a list: ten traces and a long one, 50 settings, each freed in two ways ----
+# ---- a list: ten traces and a long one, the settings of tests/fleet/settings, each freed in two ways ----
 mkdir traces
 cp "$root"/suites/real/*.trace traces
 awk 'BEGIN {
@@ -53,12 +53,7 @@ awk 'BEGIN {
     }
 }' >long.csv
 "$gamut" trace import long.csv -o traces/long.trace >/dev/null 2>&1 || fail "the long trace"
-settings=raw,tlsf,caching,vmm,tagged
-for bits in 0 1 2 3 4 5; do settings=$settings,pool:leading_bits=$bits; done
-for size in $(seq 21 59); do
-    settings=$settings,caching:max_split=${size}MiB
-done
-list=(replay traces -s "$settings" --free-at both --check --timeline off)
+list=(replay traces -s "$(cat "$here/settings")" --free-at both --check --timeline off)
 "$gamut" "${list[@]}" -j 2 -o one.json >/dev/null 2>one.log || { echo "FAILED: one process: $(tail -n 1 one.log)"; exit 1; }
 
 # ---- the array ----
