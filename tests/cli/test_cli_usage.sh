@@ -3,6 +3,17 @@
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
 
+# ---- a driver that ends the process
+if [ -e "${gamut%/*}/tests/capture/apps/fake/libcuda.so.1" ]; then
+    export LD_LIBRARY_PATH="${gamut%/*}/tests/capture/apps/fake" FAKE_CUDA_ABORTS=1
+    expect 0 "" list devices
+    has "^host "
+    has "cuda: a driver ends the process that lists its devices: .*SIGABRT"
+    expect 0 "1 ok" run -w canny -s pool --smoke -D host --no-save
+    expect 2 "cuda: a driver ends the process" run -w canny -s pool --smoke -D cuda --no-save
+    unset LD_LIBRARY_PATH FAKE_CUDA_ABORTS
+fi
+
 # ---- usage
 expect 2 "usage:"
 expect 0 "" --help

@@ -56,13 +56,16 @@ struct found {
     struct found_device **devices;
     size_t *count;
     struct text *missing;
+    char listed[32]; /* the API whose devices the worker is listing; "": none */
 };
 
 static void hear_device(void *context, const json_t *line)
 {
-    const struct found *found = context;
+    struct found *found = context;
     const json_t *device = json_object_get(line, "device");
     const char *api = json_string_value(json_object_get(line, "missing"));
+    if (json_object_get(line, "listed"))
+        snprintf(found->listed, sizeof found->listed, "%s", tree_get_text(line, "listed"));
     if (device) {
         *found->devices =
             must_realloc(*found->devices, (*found->count + 1) * sizeof **found->devices);
@@ -70,27 +73,55 @@ static void hear_device(void *context, const json_t *line)
         *next = (struct found_device){0};
         *found->count += json_get_fields(device, "device", fields, next, NULL) == 0;
     }
-    if (api && found->missing)
+    if (api)
         text_add(found->missing, "%s: %s\n", api, tree_get_text(line, "why"));
+}
+
+/* Asks once. `unusable` are APIs that are left out. */
+static int ask_for_devices(struct found *found, const char *selectors, bool copy_rate,
+                           json_t *unusable, struct error *error)
+{
+    json_t *job = tree_object();
+    tree_put(job, "selectors", tree_text(selectors));
+    tree_put(job, "copy_rate", json_boolean(copy_rate));
+    tree_put(job, "unusable", json_incref(unusable));
+    found->listed[0] = 0;
+    int code = process_ask("devices", job, devices_silence_ns, hear_device, found, NULL, error);
+    if (code) {
+        free(*found->devices);
+        *found->devices = NULL;
+        *found->count = 0;
+    }
+    return code;
 }
 
 int devices_find(const char *selectors, bool copy_rate, struct found_device **devices,
                  size_t *count, struct text *missing, struct error *error)
 {
-    struct found found = {devices, count, missing};
-    json_t *job = tree_object();
-    tree_put(job, "selectors", tree_text(selectors));
-    tree_put(job, "copy_rate", json_boolean(copy_rate));
+    struct text absent = {0}, broken = {0}; /* APIs without devices, and those left out */
+    struct found found = {devices, count, &absent, ""};
+    json_t *unusable = tree_array();
     *devices = NULL;
     *count = 0;
-    int code = process_ask("devices", job, devices_silence_ns, hear_device, &found, NULL, error);
-    if (code) {
-        if (code == ERR_DEVICE)
-            error_prefix(error, "no list of devices: ");
-        free(*devices);
-        *devices = NULL;
-        *count = 0;
+    int code;
+    while ((code = ask_for_devices(&found, selectors, copy_rate, unusable, error)) == ERR_DEVICE &&
+           *found.listed) {
+        tree_append(unusable, tree_text(found.listed));
+        text_add(&broken, "%s: a driver ends the process that lists its devices: %s\n",
+                 found.listed, error->text);
+        text_free(&absent);
     }
+    json_decref(unusable);
+    if (missing)
+        text_add(missing, "%s%s", absent.data ? absent.data : "", broken.data ? broken.data : "");
+    if (code == ERR_DEVICE) {
+        const struct error why = *error;
+        error_set(error, code, "no list of devices: %s%s%.*s", why.text, broken.length ? "; " : "",
+                  broken.length ? (int)strcspn(broken.data, "\n") : 0,
+                  broken.length ? broken.data : "");
+    }
+    text_free(&absent);
+    text_free(&broken);
     return code;
 }
 
@@ -182,6 +213,23 @@ static void send_device(FILE *out, const struct found_device *device)
     worker_send(out, line);
 }
 
+/* The parent learns which API's drivers a worker does not survive. */
+static void tell_listed(FILE *out, const char *api)
+{
+    json_t *line = tree_object();
+    tree_put(line, "listed", tree_text(api));
+    worker_send(out, line);
+}
+
+static bool is_unusable(const json_t *job, const char *api)
+{
+    const json_t *unusable = json_object_get(job, "unusable");
+    for (size_t i = 0; i < json_array_size(unusable); i++)
+        if (strcmp(json_string_value(json_array_get(unusable, i)), api) == 0)
+            return true;
+    return false;
+}
+
 int devices_work(const json_t *job, FILE *out, struct error *error)
 {
     const bool copy_rate = json_is_true(json_object_get(job, "copy_rate"));
@@ -190,8 +238,12 @@ int devices_work(const json_t *job, FILE *out, struct error *error)
     const struct device_ops *const *apis = device_api_list(&count);
     for (size_t i = 0; i < count; i++) {
         s.api = apis[i]->name;
+        if (is_unusable(job, s.api))
+            continue;
+        tell_listed(out, s.api);
         device_enumerate(apis[i], note_found, &s);
     }
+    tell_listed(out, "");
     int code = select_all(&s, tree_get_text(job, "selectors"), error);
     for (size_t i = 0; !code && i < s.selected_count; i++) {
         code = look_at_device(&s.devices[s.selected[i]], copy_rate, error);

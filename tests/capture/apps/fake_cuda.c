@@ -6,7 +6,7 @@
  * handle of the one of its kind that was given back last. Each command ends in its call, after 5,000 ns. The two devices have one name.
  *
  * fake_memory.c has memory, streams and events, fake_names.c what tells functions and blocks apart. FAKE_CUDA_VERSION is the driver's
- * version [that of the headers]. */
+ * version [that of the headers]. With FAKE_CUDA_ABORTS cuInit ends the process, as a broken driver does. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +171,8 @@ CUresult cuInit(unsigned flags)
 {
     static bool done;
     const char *path = getenv("CUDA_INJECTION64_PATH");
+    if (getenv("FAKE_CUDA_ABORTS"))
+        abort();
     void *library = path && !done ? dlopen(path, RTLD_NOW) : NULL;
     int (*begin)(void) = NULL;
     (void)flags;
