@@ -41,7 +41,7 @@ int trace_strategies_of(const struct trace_strategies *strategies, struct traces
  * ERR_PARSE. */
 int trace_events(const char *path, uint64_t *events, struct error *error);
 
-/* Prints on stderr what happened and is not in a trace. */
+/* Prints what happened and is not in a trace. */
 void traces_say_unseen(const struct trace_info *info, FILE *out);
 void traces_free(struct traces *traces);
 
