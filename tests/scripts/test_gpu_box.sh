@@ -74,4 +74,7 @@ gzip -dc "$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' docs/drive
 echo atlas >"$dir/box/done"
 scripts/gpu_box "$dir/box" atlas >"$dir/log" 2>&1 || fail "the box with everything done ends with $?: $(tail -5 "$dir/log")"
 grep -q '^+| `cuMemFree` | 123 µs' "$dir/box/pages.diff" && grep -q '20300102T030405Z' docs/driver-costs.md || fail "the pages: $(cat "$dir/log")"
+# A step that takes longer than what is left is not begun.
+CHECKED=opencl:77 scripts/gpu_box --seconds 200 "$dir/box" late check cpus >"$dir/log" 2>&1
+grep -q 'late did not end well' "$dir/log" && grep -q 'left: check$' "$dir/log" || fail "a step that does not fit: $(tail -5 "$dir/log")"
 exit $((failures > 0))
