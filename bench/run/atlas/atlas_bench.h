@@ -133,6 +133,7 @@ struct method {
     const char *name;
     struct method_step alloc[METHOD_STEPS + 1], free[METHOD_STEPS + 1];
     bool free_while_used; /* memory may be freed while commands that use it are queued */
+    bool is_ordered;      /* and is handed out again without a wait, in the order of the queue */
     uint64_t most_bytes;  /* sizes up to here are measured; 0: a quarter of the device's memory */
     /* (optional) ERR_UNSUPPORTED, with the reason, if the device does not offer this method. */
     int (*open)(struct bench *b, uint64_t *state, struct error *error);

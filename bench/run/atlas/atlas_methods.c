@@ -1,9 +1,10 @@
 /* The methods of getting memory, and the life of a memory from alloc to free.
  *
- * A cycle is: alloc, first use, second use, free; then turns, as in a program that repeats itself: while
- * a memory of the same size is alive, alloc (realloc) and first use (reuse) of a new one, a use of
- * the older one, its free while that is still queued (free_used), wait (free_sync). A use writes one word to
- * every page and waits, so its time is that of making the pages usable and little else.
+ * A cycle is: alloc, first use, second use, free; then turns, as in a program that repeats itself:
+ * while a memory of the same size is alive, alloc (realloc) and first use (reuse) of a new one, a use
+ * of the older one, its free while that is still queued (free_used), in an ordered method another
+ * alloc without a wait (alloc_next), wait (free_sync). A use writes one word to every page and waits,
+ * so its time is that of making the pages usable and little else.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,12 +173,14 @@ static const struct method methods[] = {
     {.name = "malloc", .open = malloc_open, .alloc = {{malloc_alloc}}, .free = {{malloc_free}}},
     {.name = "stream:threshold=0",
      .free_while_used = true,
+     .is_ordered = true,
      .open = releasing_pool_open,
      .close = pool_close,
      .alloc = {{pool_alloc}},
      .free = {{pool_free}}},
     {.name = "stream:threshold=max",
      .free_while_used = true,
+     .is_ordered = true,
      .open = keeping_pool_open,
      .close = pool_close,
      .alloc = {{pool_alloc}},
@@ -287,7 +290,8 @@ enum {
     METHOD_REALLOC,
     METHOD_REUSE,
     METHOD_FREE_SYNC,
-    METHOD_FREE_USED, /* only for methods with free_while_used */
+    METHOD_FREE_USED,  /* only for methods with free_while_used */
+    METHOD_ALLOC_NEXT, /* only for methods that are is_ordered */
     METHOD_CALLS,
 };
 
@@ -356,6 +360,16 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     return 0;
 }
 
+/* Times an alloc that follows other calls of the method without a wait, and frees the memory. */
+static int alloc_next(struct bench *b, const struct open_method *o, uint64_t bytes, uint64_t *ns,
+                      struct error *error)
+{
+    struct method_block block = {.bytes = bytes};
+    int code = method_alloc(b, o, &block, error);
+    *ns = method_ns(&block);
+    return code ? code : method_free(b, o, &block, error);
+}
+
 /* One turn of a program that repeats itself: times an alloc while the memory of the turn before is
  * alive, its first use, and a free of that older memory while a further use of it is queued. The new
  * memory takes its place, also after an error. */
@@ -374,8 +388,12 @@ static int take_turn(struct bench *b, struct cell *cell, struct method_block *ol
     if (!code && !o->method->free_while_used)
         code = bench_sync(b, error);
     int freed = method_free(b, o, older, code ? NULL : error);
-    const uint64_t free_ns = method_ns(older), began = clock_ns();
+    const uint64_t free_ns = method_ns(older);
+    uint64_t next_ns = 0;
     *older = block;
+    if (!code && !freed && o->method->is_ordered)
+        code = alloc_next(b, o, cell->bytes, &next_ns, error);
+    const uint64_t began = clock_ns();
     if (!code && !freed)
         code = bench_sync(b, error);
     if (code || freed || !is_timed)
@@ -385,6 +403,8 @@ static int take_turn(struct bench *b, struct cell *cell, struct method_block *ol
     cell_take(cell, METHOD_FREE_SYNC, bench_end(began));
     if (o->method->free_while_used)
         cell_take(cell, METHOD_FREE_USED, free_ns);
+    if (o->method->is_ordered)
+        cell_take(cell, METHOD_ALLOC_NEXT, next_ns);
     return 0;
 }
 
@@ -437,9 +457,12 @@ void method_cell(const struct open_method *open, uint64_t bytes, struct cell *ce
         [METHOD_SECOND_USE] = "second_use", [METHOD_FREE] = "free",
         [METHOD_REALLOC] = "realloc",       [METHOD_REUSE] = "reuse",
         [METHOD_FREE_SYNC] = "free_sync",   [METHOD_FREE_USED] = "free_used",
+        [METHOD_ALLOC_NEXT] = "alloc_next",
     };
     const struct method *method = open->method;
-    size_t count = method->free_while_used ? METHOD_CALLS : METHOD_FREE_USED;
+    size_t count = method->is_ordered        ? METHOD_CALLS
+                   : method->free_while_used ? METHOD_ALLOC_NEXT
+                                             : METHOD_FREE_USED;
     *cell =
         (struct cell){.method = method->name, .bytes = bytes, .run = live_and_die, .subject = open};
     memcpy(cell->calls, names, count * sizeof *names);

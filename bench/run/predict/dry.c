@@ -60,6 +60,7 @@ struct memory {
 /* The driver's pool. */
 struct dry_pool {
     bool is_open;
+    bool asked;                               /* since the host last waited */
     uint64_t threshold_bytes, capacity_bytes; /* capacity 0: none */
     struct dry_chunks chunks;
     uint64_t peak_bytes; /* peak of the chunks' reserved_bytes since it was reset */
@@ -514,9 +515,11 @@ static double give_back(struct dry *d, struct dry_pool *p, uint64_t keep_bytes)
 static double dry_pool_waited(struct dry *d)
 {
     double ns = 0;
-    for (unsigned i = 0; i < d->pool_count; i++)
+    for (unsigned i = 0; i < d->pool_count; i++) {
+        d->pools[i]->asked = false;
         if (d->pools[i]->is_open)
             ns += give_back(d, d->pools[i], d->pools[i]->threshold_bytes);
+    }
     return ns;
 }
 
@@ -562,7 +565,8 @@ static int pool_close(void *context, uint64_t pool, struct error *error)
 }
 
 /* A spare piece is handed out without a wait: the order of the queue makes that safe, and there is
- * no first use to pay for. A new chunk is mapped; the atlas has that cost from a pool that keeps
+ * no first use to pay for. The first call after a wait of the host costs more than the next ones,
+ * which the atlas times apart. A new chunk is mapped; the atlas has that cost from a pool that keeps
  * nothing. */
 static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
                       uint64_t *handle, struct error *error)
@@ -583,7 +587,9 @@ static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t byt
     const char *method = is_spare ? keeping_method : releasing_method;
     *dry_add_memory(d, handle) =
         (struct memory){.bytes = bytes, .method = method, .used = is_spare, .piece = piece};
-    double ns = dry_cost(d, method, is_spare ? "realloc" : "alloc", bytes);
+    const char *spare_call = p->asked && knows(d, method, "alloc_next") ? "alloc_next" : "realloc";
+    double ns = dry_cost(d, method, is_spare ? spare_call : "alloc", bytes);
+    p->asked = true;
     if (!is_spare)
         ns = beside_work(d, method, "alloc", bytes, ns) + cold_cost(d, COLD_ALLOC, ns);
     dry_driver_call(d, method, "alloc", bytes, ns);
@@ -595,8 +601,9 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
 {
     struct dry *d = context;
     const char *method = d->memories[handle - 1].method;
-    (void)pool, (void)queue, (void)error;
+    (void)queue, (void)error;
     const char *call = knows(d, method, "free_used") ? "free_used" : "free";
+    pool_of(d, pool)->asked = true;
     fit_put_back(d->memories[handle - 1].piece);
     dry_drop_memory(d, handle);
     dry_driver_call(d, method, "free", bytes, dry_cost(d, method, call, bytes));

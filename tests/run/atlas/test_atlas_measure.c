@@ -21,6 +21,7 @@ enum {
     SLOW_NS = 50000000,
     ALLOC_NS = 30000,
     FREE_NS = 60000,
+    POOL_NS = 10000,
     COPY_NS = 400000,
     MOST_BYTES = 2 << 20,
     NEAR_BYTES = 786432
@@ -43,6 +44,7 @@ static struct fake {
     unsigned sized,
         sized_slow; /* allocations of 64 KiB to 1 MiB: all, and those of a slow period */
     unsigned live;
+    bool has_pool, has_waited; /* a pool's first call after a wait takes four times as long */
 } fake;
 
 static void wait_until(uint64_t ns)
@@ -195,10 +197,56 @@ static int fake_launch(struct device *device, struct device_program *program, si
     return 0;
 }
 
+static void ask_pool(void)
+{
+    wait_until(clock_ns() + (fake.has_waited ? 4 : 1) * POOL_NS);
+    fake.has_waited = false;
+}
+
+static int fake_pool_open(void *context, const struct driver_pool_options *options,
+                          uint64_t most_bytes, uint64_t *pool, struct error *error)
+{
+    (void)context, (void)options, (void)most_bytes, (void)error;
+    *pool = 1;
+    return 0;
+}
+
+static int fake_pool_close(void *context, uint64_t pool, struct error *error)
+{
+    (void)context, (void)pool, (void)error;
+    return 0;
+}
+
+static int fake_pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
+                           uint64_t *memory, struct error *error)
+{
+    (void)pool, (void)queue;
+    if (bytes > MOST_BYTES)
+        return error_set(error, ERR_OOM, "too much");
+    ask_pool();
+    fake.live++;
+    return device_null.alloc(context, bytes, memory, error);
+}
+
+static int fake_pool_free(void *context, uint64_t pool, unsigned queue, uint64_t memory,
+                          uint64_t bytes, struct error *error)
+{
+    (void)pool, (void)queue;
+    ask_pool();
+    fake.live--;
+    return device_null.free(context, memory, bytes, error);
+}
+
+static const struct driver_pool_ops fake_pools = {.open = fake_pool_open,
+                                                  .close = fake_pool_close,
+                                                  .alloc = fake_pool_alloc,
+                                                  .free = fake_pool_free};
+
 static int fake_sync(struct device *device, struct error *error)
 {
     (void)device, (void)error;
     wait_for(ATLAS_WAITS_device);
+    fake.has_waited = true;
     return 0;
 }
 
@@ -227,6 +275,7 @@ static int measure(struct atlas *atlas, struct error *error)
     ops.launch = fake_launch;
     ops.sync = fake_sync;
     ops.queues = &fake_queues;
+    ops.pools = fake.has_pool ? &fake_pools : NULL;
     assert_int_equal(device_null.open("null", &device, error), 0);
     device->ops = &ops;
     int code = atlas_measure(device, &options, NULL, NULL, atlas, error);
@@ -402,6 +451,22 @@ static void repeated_lives_are_warm(void **state)
     assert_true(in_some_try(&(struct fake){.warms_up = true}, repeated_are_warm, NULL));
 }
 
+static bool next_is_cheaper(const struct atlas *atlas, const void *context)
+{
+    const char *pool = context;
+    assert_null(atlas_find(atlas, "raw", "alloc_next"));
+    return costs(atlas, pool, "realloc", 65536, 4 * POOL_NS, 5 * POOL_NS) &&
+           costs(atlas, pool, "alloc_next", 65536, POOL_NS, 2 * POOL_NS) &&
+           point_at(atlas_find(atlas, pool, "alloc_next"), 65536)->p50_ns < 2 * POOL_NS;
+}
+
+static void a_pools_call_without_a_wait_before_has_its_own_price(void **state)
+{
+    (void)state;
+    assert_true(
+        in_some_try(&(struct fake){.has_pool = true}, next_is_cheaper, "stream:threshold=max"));
+}
+
 static bool waits_for_another(const struct atlas *atlas, const void *context)
 {
     (void)context;
@@ -512,6 +577,7 @@ int main(void)
         cmocka_unit_test(prices_over_the_pace_are_those_of_one_pace),
         cmocka_unit_test(repeated_lives_are_beside_another),
         cmocka_unit_test(repeated_lives_are_warm),
+        cmocka_unit_test(a_pools_call_without_a_wait_before_has_its_own_price),
         cmocka_unit_test(long_turns_are_few),
         cmocka_unit_test(what_is_refused_says_why_and_the_rest_goes_on),
         cmocka_unit_test(waits_are_found),

@@ -54,6 +54,23 @@ static void a_pool_waits_for_nothing_and_keeps_what_it_may(void **state)
     atlas_free(&atlas);
 }
 
+static void a_pool_asked_again_without_a_wait_costs_less(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    put_cost(&atlas, "stream:threshold=max", "alloc_next", 1 * US, ATLAS_WAITS_unknown);
+    const struct model model = model_with(&atlas);
+    struct run_log t = two_lives(false), waiting = two_lives(true);
+    /* As above, but the second allocation takes 1 instead of 4. The kernels hide it. */
+    struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
+    check_us(&m, 213, 7, 0);
+    m = predicted_of(&model, &waiting, "stream:threshold=max");
+    check_us(&m, 225, 10, 0);
+    run_log_close(&t);
+    run_log_close(&waiting);
+    atlas_free(&atlas);
+}
+
 static void a_pool_that_keeps_nothing_pays_at_each_wait(void **state)
 {
     (void)state;
@@ -380,6 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pool_waits_for_nothing_and_keeps_what_it_may),
+        cmocka_unit_test(a_pool_asked_again_without_a_wait_costs_less),
         cmocka_unit_test(a_pool_that_keeps_nothing_pays_at_each_wait),
         cmocka_unit_test(what_lives_keeps_its_step),
         cmocka_unit_test(what_lives_here_and_there_keeps_both),
