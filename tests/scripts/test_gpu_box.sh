@@ -62,7 +62,7 @@ fi
 
 # ---- the files have the names that the pages' tables know, and the pages are made of them
 cd "$root" || exit 1
-elsewhere="bench-heap bench-planned busy_medium busy_smoke fleet pace_large kinds recorded replays serve-opencl serve-runs summary two-cores two-hosts"
+elsewhere="bench-heap bench-planned fleet kinds recorded replays serve-opencl serve-runs summary two-cores two-hosts"
 for role in $(cat README.md docs/*.md strategies/*/README.md suites/real/README.md | grep '^<!--tables:' | grep -o '[a-z_-]*=' | tr -d = | sort -u); do
     scripts/gpu_box --steps | grep -q "^[+ ] $role " || case " $elsewhere " in *" $role "*) ;; *) fail "no step of scripts/gpu_box measures $role" ;; esac
 done
@@ -72,11 +72,8 @@ cp "$root/scripts/gpu_box" "$root/scripts/tables" scripts/
 gzip -dc "$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' docs/driver-costs.md)" |
     jq -c '.run.started_at = "2030-01-02T03:04:05Z" | (.atlas[0].curves[] | select(.call == "free").points[].p50_ns) = 123456' >"$dir/box/atlas.json"
 echo atlas >"$dir/box/done"
-before=$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' docs/driver-costs.md)
-printf '\n## Of another file\n\nIt was found in [the first one](../%s).\n' "$before" >>docs/driver-costs.md
 scripts/gpu_box "$dir/box" atlas >"$dir/log" 2>&1 || fail "the box with everything done ends with $?: $(tail -5 "$dir/log")"
 grep -q '^+| `cuMemFree` | 123 µs' "$dir/box/pages.diff" && grep -q '20300102T030405Z' docs/driver-costs.md || fail "the pages: $(cat "$dir/log")"
-tail -1 docs/driver-costs.md | grep -qF "$before" || fail "the prose of a section without a part: $(tail -1 docs/driver-costs.md)"
 # A step that takes longer than what is left is not begun.
 CHECKED=opencl:77 scripts/gpu_box --seconds 200 "$dir/box" late check cpus >"$dir/log" 2>&1
 grep -q 'late did not end well' "$dir/log" && grep -q 'left: check$' "$dir/log" || fail "a step that does not fit: $(tail -5 "$dir/log")"
