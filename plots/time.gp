@@ -18,7 +18,8 @@ part_count = words(parts)
 stats data index 0 using (strlen(strcol(2))) name "LABEL" nooutput
 longest = LABEL_max
 row_points = 15
-array bar_name[LABEL_records]
+stats data index 0 using 1 name "ROW" nooutput
+array bar_name[int(ROW_max) + 1] # more than there are lines: a column may end with rows that are empty
 program = ""
 stats data index 0 using ($4 < 0 ? (program = strcol(2)) : (bar_name[int($1) + 1] = program . ", " . strcol(2) . ": " . strcol(3) . ", of it "), 0) nooutput
 part_text(p, r, ns) = bar_name[r + 1] . word(parts, p) . " " . time_of(ns)

@@ -70,7 +70,7 @@ mkdir -p "$dir/tree/scripts" "$dir/box" && cd "$dir/tree" || exit 1
 for name in README.md docs strategies suites results; do cp -r "$root/$name" .; done
 cp "$root/scripts/gpu_box" "$root/scripts/tables" scripts/
 gzip -dc "$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' docs/driver-costs.md)" |
-    jq -c '.run.started_at = "2030-01-02T03:04:05Z" | (.atlas[0].curves[] | select(.call == "free").points[].p50_ns) = 123456' >"$dir/box/atlas.json"
+    jq -c '.run.started_at = "2030-01-02T03:04:05Z" | (.atlas[0].curves[] | select(.call == "free").points[]) |= (.p50_ns = 123456 | .paced_ns = 123456)' >"$dir/box/atlas.json"
 echo atlas >"$dir/box/done"
 scripts/gpu_box "$dir/box" atlas >"$dir/log" 2>&1 || fail "the box with everything done ends with $?: $(tail -5 "$dir/log")"
 grep -q '^+| `cuMemFree` | 123 µs' "$dir/box/pages.diff" && grep -q '20300102T030405Z' docs/driver-costs.md || fail "the pages: $(cat "$dir/log")"

@@ -18,6 +18,7 @@
 #include "tests/record/chart/chart_fixture.h"
 #include "tests/base/golden.h"
 #include "record/chart/chart.h"
+#include "record/result/case_tree.h"
 #include "record/chart/svg.h"
 #include "record/result/result.h"
 #include "base/tree.h"
@@ -571,6 +572,49 @@ static void a_single_case_is_drawn(void **state)
     result_free(&result);
 }
 
+static void add_bars(json_t *cases, const json_t *of, const char *workload, int count, double step)
+{
+    for (int i = 0; i < count; i++) {
+        json_t *another = json_deep_copy(of), *key = json_object_get(another, "key");
+        char strategy[32];
+        snprintf(strategy, sizeof strategy, "strategy_%d", i);
+        tree_put(key, "workload", tree_text(workload));
+        tree_put(key, "strategy", tree_text(strategy));
+        tree_put(json_object_get(json_object_get(another, "stats"), "wall_ns"), "median",
+                 tree_number(1e6 * pow(step, i)));
+        tree_append(cases, another);
+    }
+}
+
+/* A program with many bars begins a new column, so the one before ends early. */
+static void columns_of_bars_need_not_be_full(void **state)
+{
+    struct result result = record_fixture(1);
+    const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
+    json_t *cases = json_object_get(result.root, "cases"), *of = NULL;
+    char folder[] = "/tmp/gamut-test-XXXXXX", name[32], command[128];
+    struct error error = {0};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    const struct chart_options options = {GAMUT_ROOT "/plots", folder, "svg", 100};
+    for (size_t i = 0; !of; i++)
+        if (!isnan(case_stat(json_array_get(cases, i), "wall_ns", "median")))
+            of = json_deep_copy(json_array_get(cases, i));
+    tree_put(json_object_get(of, "key"), "device", tree_text("host"));
+    json_array_clear(cases);
+    for (int i = 0; i < 24; i++) {
+        snprintf(name, sizeof name, "program_%d", i);
+        add_bars(cases, of, name, 2, i < 20 ? 1000 : 2);
+    }
+    add_bars(cases, of, "of_many", 60, 1.06);
+    if (has_gnuplot && draw_first(chart_of("time"), &result, 1, &options, NULL, &error))
+        fail_msg("%s", error.text);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    json_decref(of);
+    result_free(&result);
+}
+
 static void gnuplot_is_missing(void **state)
 {
     struct result result = record_fixture(6);
@@ -617,6 +661,7 @@ int main(void)
         cmocka_unit_test(charts_by_name),
         cmocka_unit_test(charts_are_drawn),
         cmocka_unit_test(a_single_case_is_drawn),
+        cmocka_unit_test(columns_of_bars_need_not_be_full),
         cmocka_unit_test(gnuplot_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

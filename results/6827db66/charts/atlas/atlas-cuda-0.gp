@@ -3,11 +3,11 @@
 
 data = 'atlas-cuda-0.dat'
 out = 'atlas-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 890706878df1, 1 round, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 0cff36a572a8, 1 round, 2026-11-23'
 note = ''
 series = '"raw" "stream:threshold=0" "stream:threshold=max" "vmm" "pinned" "shared"'
 titles = '"alloc" "first use, a word a page" "free on an idle device"'
-legends = '"raw: 3.33 µs + 3.16 TiB/s; from 2.00 MiB 57.2 µs + 24.4 TiB/s" "stream:threshold=0: 52.2 µs + 977 GiB/s" "stream:threshold=max: 2.14 µs + over 1000 TiB/s" "vmm: 61.4 µs + 20.4 TiB/s" "pinned: 606 µs; from 3.00 MiB 0.00 ns + 2.71 GiB/s" "shared: 19.3 µs + 139 TiB/s" "raw: 10.00 µs + 50.8 TiB/s" "stream:threshold=0: 11.1 µs + 50.7 TiB/s" "stream:threshold=max: 10.0 µs + 54.3 TiB/s" "vmm: 10.8 µs + 50.6 TiB/s" "pinned: 13.8 µs + 1.02 TiB/s" "shared: 102 µs + 11.2 GiB/s" "raw: 3.37 µs + 4.73 TiB/s; from 2.00 MiB 35.4 µs + 3.1 TiB/s" "stream:threshold=0: 755 ns + over 1000 TiB/s" "stream:threshold=max: 695 ns + over 1000 TiB/s" "vmm: 32.2 µs + 2.93 TiB/s" "pinned: 204 µs + 12.3 GiB/s" "shared: 39.1 µs + 122 GiB/s"'
+legends = '"raw: 3.44 µs + 14.9 TiB/s" "stream:threshold=0: 62.8 µs + 725 GiB/s" "stream:threshold=max: 2.91 µs + over 1000 TiB/s" "vmm: 57.4 µs + 16.8 TiB/s" "pinned: 864 µs + 3.13 GiB/s" "shared: 30.6 µs" "raw: 10.6 µs + 51.4 TiB/s" "stream:threshold=0: 12.6 µs + 51.6 TiB/s" "stream:threshold=max: 10.6 µs + 55.6 TiB/s" "vmm: 11.3 µs + 52.2 TiB/s" "pinned: 20.4 µs + 1.18 TiB/s" "shared: 86.1 µs + 9.9 GiB/s" "raw: 3.72 µs + 1.62 TiB/s" "stream:threshold=0: 928 ns + over 1000 TiB/s" "stream:threshold=max: 833 ns + over 1000 TiB/s" "vmm: 35.9 µs + 1.57 TiB/s" "pinned: 293 µs + 10.8 GiB/s" "shared: 44.9 µs + 113 GiB/s"'
 
 # The cost of each method of getting memory by size: a panel each for alloc, first use and free. Lines are medians,
 # bands go from p10 to p90. The name at a line has the fit a + size / b.

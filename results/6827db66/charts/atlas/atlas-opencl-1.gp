@@ -3,11 +3,11 @@
 
 data = 'atlas-opencl-1.dat'
 out = 'atlas-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 890706878df1, 1 round, 2026-11-21'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 0cff36a572a8, 1 round, 2026-11-23'
 note = ''
 series = '"raw" "resident" "pinned" "shared"'
 titles = '"alloc" "first use, a word a page" "free on an idle device"'
-legends = '"raw: 665 ns + over 1000 TiB/s" "resident: 14.4 µs; from 2.00 MiB 74.8 µs + 27.3 TiB/s" "pinned: 571 µs; from 2.00 MiB 0.00 ns + 2.69 GiB/s" "shared: 604 µs; from 3.00 MiB 118 µs + 2.95 GiB/s" "raw: 11.8 µs; from 2.00 MiB 71.6 µs + 18.2 TiB/s" "resident: 9.40 µs + 54.2 TiB/s" "pinned: 13.8 µs + 3.22 TiB/s; from 64.0 MiB 32.3 µs + 53.5 TiB/s" "shared: 16.3 µs + 3.02 TiB/s; from 96.0 MiB 41.7 µs + 68.9 TiB/s" "raw: 3.04 µs + 5.69 TiB/s; from 2.00 MiB 29.9 µs + 3.18 TiB/s" "resident: 3.06 µs + 5.86 TiB/s; from 2.00 MiB 29.6 µs + 3.14 TiB/s" "pinned: 260 µs + 9.06 GiB/s" "shared: 285 µs + 9.25 GiB/s"'
+legends = '"raw: 578 ns" "resident: 14.7 µs + 21.2 TiB/s" "pinned: 612 µs + 24 GiB/s; from 2.00 MiB 0.00 ns + 2.73 GiB/s" "shared: 688 µs + 3.58 GiB/s" "raw: 12.4 µs + 14.6 TiB/s" "resident: 9.36 µs + 52.9 TiB/s" "pinned: 20.2 µs + 9.04 TiB/s" "shared: 23.0 µs + 6.59 TiB/s" "raw: 2.90 µs + 4.01 TiB/s; from 2.00 MiB 26.8 µs + 3.01 TiB/s" "resident: 2.95 µs + 3.65 TiB/s; from 2.00 MiB 26.6 µs + 2.89 TiB/s" "pinned: 267 µs + 8.32 GiB/s" "shared: 306 µs + 8.99 GiB/s"'
 
 # The cost of each method of getting memory by size: a panel each for alloc, first use and free. Lines are medians,
 # bands go from p10 to p90. The name at a line has the fit a + size / b.

@@ -3,10 +3,10 @@
 
 data = 'cost-cuda-0.dat'
 out = 'cost-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 890706878df1, 1 round, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 0cff36a572a8, 1 round, 2026-11-23'
 note = ''
 series = '"raw" "stream:threshold=0" "stream:threshold=max" "vmm" "pinned" "shared"'
-legends = '"raw: 16.5 µs; from 2.00 MiB 100.0 µs + 2.49 TiB/s" "stream:threshold=0: 63.8 µs + 939 GiB/s" "stream:threshold=max: 12.9 µs + 53.2 TiB/s" "vmm: 101 µs + 2.3 TiB/s" "pinned: 849 µs; from 3.00 MiB 0.00 ns + 2.12 GiB/s" "shared: 162 µs + 10.3 GiB/s"'
+legends = '"raw: 18.4 µs + 1.35 TiB/s" "stream:threshold=0: 76.2 µs + 703 GiB/s" "stream:threshold=max: 14.3 µs + 54 TiB/s" "vmm: 101 µs + 1.32 TiB/s" "pinned: 1.18 ms + 2.4 GiB/s" "shared: 164 µs + 9.07 GiB/s"'
 
 # The cost of a memory by its size: alloc, first use and free on an idle device, a line a method, with the fit a + size / b
 # in its name. The dashed line is a copy of as many bytes.

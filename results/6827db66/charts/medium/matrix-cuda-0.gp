@@ -3,12 +3,12 @@
 
 data = 'matrix-cuda-0.dat'
 out = 'matrix-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 890706878df1, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
 strategy = ''
 note = ''
-mean_row = 28
+mean_row = 36
 low = 0
 high = 4
 

@@ -3,15 +3,15 @@
 
 data = 'pareto-cuda-0.dat'
 out = 'pareto-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 890706878df1, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
 note = ''
-series = '"pool" "caching" "tlsf" "bufalloc" "vmm" "tagged" "stream" "raw"'
+series = '"pool" "vmm" "bufalloc" "tlsf" "caching" "tagged" "stream" "raw"'
 note = ''
-programs = 28
-low_x = -0.135581817512
-high_x = 2.14888613055
-low_y = -0.195594260882
-high_y = 3.45549860892
+programs = 36
+low_x = -0.133953039737
+high_x = 2.36650370202
+low_y = -0.176558499952
+high_y = 3.11920016581
 plot_width = 700
 plot_height = 420
 

@@ -3,15 +3,15 @@
 
 data = 'pareto-opencl-1.dat'
 out = 'pareto-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 890706878df1, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
 note = ''
-series = '"pool" "bufalloc" "tlsf" "caching" "tagged" "raw"'
+series = '"pool" "caching" "bufalloc" "tlsf" "tagged" "raw"'
 note = '; skipped: stream, vmm'
-programs = 28
-low_x = -0.124229453493
-high_x = 1.96720716541
-low_y = -0.195594260882
-high_y = 3.45549860892
+programs = 36
+low_x = -0.180834407684
+high_x = 2.09241337191
+low_y = -0.176558499952
+high_y = 3.11920016581
 plot_width = 700
 plot_height = 420
 

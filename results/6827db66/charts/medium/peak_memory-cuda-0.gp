@@ -3,7 +3,7 @@
 
 data = 'peak_memory-cuda-0.dat'
 out = 'peak_memory-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 890706878df1, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
 strategy = ''
@@ -11,7 +11,7 @@ note = ''
 series = '"raw" "pool" "vmm" "tagged" "caching" "stream" "tlsf" "bufalloc"'
 is_share = 0
 low_1 = 0
-high_1 = 6.38167863608
+high_1 = 5.81921412548
 
 # The most memory that each configuration held from the driver, over the bound that none can go below.
 

@@ -3,7 +3,7 @@
 
 data = 'peak_memory-opencl-1.dat'
 out = 'peak_memory-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 890706878df1, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "tagged" "tlsf"'
 strategy = ''
@@ -11,7 +11,7 @@ note = '; skipped: stream, vmm'
 series = '"raw" "pool" "tagged" "caching" "tlsf" "bufalloc"'
 is_share = 0
 low_1 = 0
-high_1 = 6.33720015181
+high_1 = 5.61260169747
 
 # The most memory that each configuration held from the driver, over the bound that none can go below.
 

@@ -3,15 +3,15 @@
 
 data = 'time-cuda-0.dat'
 out = 'time-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 890706878df1, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
 strategy = ''
 note = ''
 parts = '"driver alloc" "driver free" "waiting in driver calls (model)" "strategy (model)" "kernels, copies and the rest"'
 part_numbers = '2 3 4 6 7'
-across = 1
-per_column = 113
+across = 2
+per_column = 79
 marks = 'device at work (model)'
 
 # The portions of a run's time: a stack for each configuration, over the slowest one of its workload. Colours stand
@@ -63,7 +63,8 @@ part_count = words(parts)
 stats data index 0 using (strlen(strcol(2))) name "LABEL" nooutput
 longest = LABEL_max
 row_points = 15
-array bar_name[LABEL_records]
+stats data index 0 using 1 name "ROW" nooutput
+array bar_name[int(ROW_max) + 1] # more than there are lines: a column may end with rows that are empty
 program = ""
 stats data index 0 using ($4 < 0 ? (program = strcol(2)) : (bar_name[int($1) + 1] = program . ", " . strcol(2) . ": " . strcol(3) . ", of it "), 0) nooutput
 part_text(p, r, ns) = bar_name[r + 1] . word(parts, p) . " " . time_of(ns)
