@@ -14,59 +14,103 @@ static uint64_t up_to(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Adds a hole before the i-th one. */
-static void insert_hole(struct addresses *a, unsigned i, uint64_t start, uint64_t bytes)
+/* ---- holes ----------------------------------------------------------------------------------- */
+
+static void remove_hole(struct address_holes *h, unsigned i)
 {
-    a->holes = must_grow(a->holes, a->hole_count, &a->hole_capacity, sizeof *a->holes);
-    memmove(a->holes + i + 1, a->holes + i, (a->hole_count++ - i) * sizeof *a->holes);
-    a->holes[i] = (struct address_range){start, bytes};
+    memmove(h->ranges + i, h->ranges + i + 1, (--h->count - i) * sizeof *h->ranges);
 }
 
-static void remove_hole(struct addresses *a, unsigned i)
+bool holes_take(struct address_holes *h, uint64_t bytes, uint64_t *start)
 {
-    memmove(a->holes + i, a->holes + i + 1, (--a->hole_count - i) * sizeof *a->holes);
-}
-
-uint64_t addresses_take(struct addresses *a, uint64_t bytes)
-{
-    bytes = up_to(bytes, page_bytes);
-    for (unsigned i = 0; i < a->hole_count; i++) {
-        struct address_range *hole = &a->holes[i];
-        const uint64_t start = hole->start;
+    for (unsigned i = 0; i < h->count; i++) {
+        struct address_range *hole = &h->ranges[i];
         if (hole->bytes < bytes)
             continue;
+        *start = hole->start;
         hole->start += bytes;
         hole->bytes -= bytes;
         if (hole->bytes == 0)
-            remove_hole(a, i);
-        return start;
+            remove_hole(h, i);
+        return true;
     }
+    return false;
+}
+
+/* The number of holes that begin before an address. */
+static unsigned holes_below(const struct address_holes *h, uint64_t address)
+{
+    unsigned first = 0, count = h->count;
+    while (count > 0) {
+        const unsigned half = count / 2;
+        const bool is_below = h->ranges[first + half].start < address;
+        first = is_below ? first + half + 1 : first;
+        count = is_below ? count - half - 1 : half;
+    }
+    return first;
+}
+
+void holes_give(struct address_holes *h, uint64_t start, uint64_t bytes)
+{
+    const unsigned i = holes_below(h, start);
+    struct address_range *before = i > 0 ? &h->ranges[i - 1] : NULL;
+    struct address_range *after = i < h->count ? &h->ranges[i] : NULL;
+    const bool joins_before = before && before->start + before->bytes == start;
+    const bool joins_after = after && start + bytes == after->start;
+    if (joins_before) {
+        before->bytes += bytes + (joins_after ? after->bytes : 0);
+        if (joins_after)
+            remove_hole(h, i);
+    } else if (joins_after) {
+        *after = (struct address_range){start, bytes + after->bytes};
+    } else {
+        h->ranges = must_grow(h->ranges, h->count, &h->capacity, sizeof *h->ranges);
+        memmove(h->ranges + i + 1, h->ranges + i, (h->count++ - i) * sizeof *h->ranges);
+        h->ranges[i] = (struct address_range){start, bytes};
+    }
+}
+
+uint64_t holes_before(const struct address_holes *h, uint64_t end)
+{
+    const struct address_range *last = h->count ? &h->ranges[h->count - 1] : NULL;
+    return last && last->start + last->bytes == end ? last->bytes : 0;
+}
+
+void holes_cut(struct address_holes *h, uint64_t bytes)
+{
+    h->ranges[h->count - 1].bytes -= bytes;
+    if (h->ranges[h->count - 1].bytes == 0)
+        h->count--;
+}
+
+void holes_free(struct address_holes *h)
+{
+    free(h->ranges);
+    *h = (struct address_holes){0};
+}
+
+/* ---- the addresses of memories --------------------------------------------------------------- */
+
+uint64_t addresses_take(struct addresses *a, uint64_t bytes)
+{
+    uint64_t start;
+    bytes = up_to(bytes, page_bytes);
+    if (holes_take(&a->holes, bytes, &start))
+        return start;
     const uint64_t reserved = up_to(bytes, range_bytes);
     a->lowest = (a->lowest ? a->lowest : top) - reserved;
     if (reserved > bytes)
-        insert_hole(a, 0, a->lowest + bytes, reserved - bytes);
+        holes_give(&a->holes, a->lowest + bytes, reserved - bytes);
     return a->lowest;
 }
 
 void addresses_give(struct addresses *a, uint64_t address, uint64_t bytes)
 {
-    bytes = up_to(bytes, page_bytes);
-    unsigned i = 0;
-    while (i < a->hole_count && a->holes[i].start < address)
-        i++;
-    insert_hole(a, i, address, bytes);
-    if (i + 1 < a->hole_count && address + bytes == a->holes[i + 1].start) {
-        a->holes[i].bytes += a->holes[i + 1].bytes;
-        remove_hole(a, i + 1);
-    }
-    if (i > 0 && a->holes[i - 1].start + a->holes[i - 1].bytes == address) {
-        a->holes[i - 1].bytes += a->holes[i].bytes;
-        remove_hole(a, i);
-    }
+    holes_give(&a->holes, address, up_to(bytes, page_bytes));
 }
 
 void addresses_free(struct addresses *a)
 {
-    free(a->holes);
+    holes_free(&a->holes);
     *a = (struct addresses){0};
 }

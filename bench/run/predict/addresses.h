@@ -9,17 +9,33 @@
 #ifndef GAMUT_RUN_PREDICT_ADDRESSES_H
 #define GAMUT_RUN_PREDICT_ADDRESSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct address_range {
     uint64_t start, bytes;
 };
 
+/* Free ranges in the order of their addresses, no two of them side by side. All zeros: none. */
+struct address_holes {
+    struct address_range *ranges;
+    unsigned count, capacity;
+};
+
+/* Takes the start of the lowest range that has `bytes` (> 0), by a walk. False if none has. */
+bool holes_take(struct address_holes *holes, uint64_t bytes, uint64_t *start);
+/* Adds a range that lies in none, and joins it with those beside it. */
+void holes_give(struct address_holes *holes, uint64_t start, uint64_t bytes);
+/* The bytes of the range that ends at `end`; 0: the last one ends before. */
+uint64_t holes_before(const struct address_holes *holes, uint64_t end);
+/* Takes bytes off the end of the last range, which has as many. */
+void holes_cut(struct address_holes *holes, uint64_t bytes);
+void holes_free(struct address_holes *holes);
+
 /* All zeros: no memories. */
 struct addresses {
     uint64_t lowest; /* of all ranges; 0: there is none */
-    struct address_range *holes;
-    unsigned hole_count, hole_capacity;
+    struct address_holes holes;
 };
 
 uint64_t addresses_take(struct addresses *addresses, uint64_t bytes);
