@@ -558,6 +558,7 @@ struct run {
     struct selection selection;
     size_t device_count;
     struct found_device *devices; /* selected ones first */
+    struct known_atlases known;
     struct rounds_options options;
     struct result result;
     struct result_file file;
@@ -666,7 +667,8 @@ static int find_atlases(struct run *run, struct error *error)
     if ((run_flag_is_on(run->line, RUN_SMOKE) || flag[RUN_ADD].text) && !flag[RUN_ATLAS].text)
         return 0;
     int code = run_atlases(flag[RUN_ATLAS].text, flag[RUN_RESULTS].text, run->devices,
-                           run->device_count, &run->options.atlases, error);
+                           run->device_count, &run->known, error);
+    run->options.atlases = run->known.atlases;
     /* The exit code for ERR_NOT_FOUND says that a device is missing, not an atlas. */
     return code == ERR_NOT_FOUND ? ERR_USAGE : code;
 }
@@ -888,6 +890,8 @@ static int run_cases(struct run *run)
         code = find_atlases(run, &error);
     if (!code)
         code = create_result(run, &error);
+    if (!code && json_array_size(run->known.sources))
+        result_set_atlases(&run->result, run->known.sources);
     return code ? report_error(&error) : report_result(run, measure_all(run, &error), &error);
 }
 
@@ -904,7 +908,8 @@ static int run_command(const struct command_line *line)
     result_file_close(&run.file);
     result_free(&run.result);
     free(run.devices);
-    json_decref(run.options.atlases);
+    json_decref(run.known.atlases);
+    json_decref(run.known.sources);
     reasons_free(&run.reasons);
     select_free(&run.selection);
     suite_close(&run.suite);

@@ -19,13 +19,21 @@ static bool of_same_driver(const json_t *atlas, const struct device_info *info)
            strcmp(tree_get_text(atlas, "driver"), info->driver) == 0;
 }
 
-/* An atlas is checked here, so that a worker need not say why it cannot use it. */
-static int take_atlas(json_t *atlases, const json_t *json, struct error *error)
+/* An atlas is checked here, so that a worker need not say why it cannot use it. `root` is its file. */
+static int take_atlas(struct known_atlases *known, const json_t *json, const char *path,
+                      const json_t *root, struct error *error)
 {
     struct atlas atlas;
     int code = atlas_from_json(json, &atlas, error);
-    if (!code)
-        tree_append(atlases, json_incref((json_t *)json));
+    if (!code) {
+        const json_t *run = json_object_get(root, "run");
+        const char *folder = strrchr(path, '/');
+        tree_append(known->atlases, json_incref((json_t *)json));
+        tree_append(known->sources,
+                    tree_pack("{s:s, s:s, s:o, s:o}", "device", atlas.device, "file",
+                              folder ? folder + 1 : path, "run", tree_share(run, "id"),
+                              "started_at", tree_share(run, "started_at")));
+    }
     if (!code && atlas_is_idle(&atlas))
         terminal_print(stderr,
                        "gamut: the atlas of %s has no prices of a busy device: those of an idle "
@@ -38,7 +46,7 @@ static int take_atlas(json_t *atlases, const json_t *json, struct error *error)
 /* ---- a file that was named ------------------------------------------------------------------ */
 
 static int atlases_of_file(const char *path, const struct found_device *devices, size_t count,
-                           json_t *atlases, struct error *error)
+                           struct known_atlases *known, struct error *error)
 {
     json_t *root;
     int code = result_load(path, &root, error);
@@ -61,7 +69,7 @@ static int atlases_of_file(const char *path, const struct found_device *devices,
                            "driver %s\n",
                            info->id, path, tree_get_text(atlas, "name"),
                            tree_get_text(atlas, "driver"), info->name, info->driver);
-        code = take_atlas(atlases, atlas, error);
+        code = take_atlas(known, atlas, path, root, error);
     }
     if (!code && json_array_size(all) == 0)
         code = error_set(error, ERR_NOT_FOUND, "the file has no atlas: `gamut atlas` makes one");
@@ -76,7 +84,7 @@ static int atlases_of_file(const char *path, const struct found_device *devices,
 struct search {
     const struct found_device *devices;
     size_t count;
-    json_t *atlases;
+    struct known_atlases *known;
     bool *has; /* for each device */
 };
 
@@ -89,8 +97,8 @@ static bool take_missing(void *context, const char *path, const json_t *root)
         const json_t *atlas = atlas_json_find(json_object_get(root, "atlas"), info->id);
         if (!s->devices[i].selected || s->has[i])
             continue;
-        s->has[i] =
-            atlas && of_same_driver(atlas, info) && take_atlas(s->atlases, atlas, NULL) == 0;
+        s->has[i] = atlas && of_same_driver(atlas, info) &&
+                    take_atlas(s->known, atlas, path, root, NULL) == 0;
         has_all &= s->has[i];
         if (s->has[i])
             terminal_print(stderr, "gamut: cases on %s are predicted by the atlas in %s\n",
@@ -100,12 +108,12 @@ static bool take_missing(void *context, const char *path, const json_t *root)
 }
 
 int run_atlases(const char *path, const char *results, const struct found_device *devices,
-                size_t count, json_t **atlases, struct error *error)
+                size_t count, struct known_atlases *known, struct error *error)
 {
-    *atlases = tree_array();
+    *known = (struct known_atlases){tree_array(), tree_array()};
     if (path)
-        return atlases_of_file(path, devices, count, *atlases, error);
-    struct search search = {devices, count, *atlases, must_alloc(count * sizeof(bool))};
+        return atlases_of_file(path, devices, count, known, error);
+    struct search search = {devices, count, known, must_alloc(count * sizeof(bool))};
     newest_results(results, "atlas", take_missing, &search);
     free(search.has);
     return 0;

@@ -11,12 +11,18 @@
 #include "run/rounds/devices.h"
 #include "run/select/select.h"
 
+/* Two arrays, an element a device (empty: nothing can be predicted): the atlases, and where each is
+ * from (result_set_atlases). The caller owns both. */
+struct known_atlases {
+    json_t *atlases, *sources;
+};
+
 /* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of the
  * same device and driver in the result files below `results`. Says on stderr which they are. The
- * caller owns *atlases, an array (empty: nothing can be predicted). ERR_IO or ERR_PARSE: `path` is
+ * caller owns what *known has. ERR_IO or ERR_PARSE: `path` is
  * no result file; ERR_NOT_FOUND: there is no atlas of any of the devices in it. */
 int run_atlases(const char *path, const char *results, const struct found_device *devices,
-                size_t count, json_t **atlases, struct error *error);
+                size_t count, struct known_atlases *known, struct error *error);
 
 /* Takes into the result the newest floor of each of its devices from the files below `results`, and
  * says on stderr what it is and when it was measured. */

@@ -59,9 +59,15 @@ expect 2 "broken.json: atlas.*curves.0.*waits" run --smoke -w canny --no-save --
 mkdir -p kept/machine && cp another.json kept/machine/20300101T000000Z-x.json
 cp b.json kept/machine/20200101T000000Z-x.json && cp a.json kept/machine/20290101T000000Z-x.json
 expect 0 "predicted by the atlas in kept/machine/20200101" run -w canny -s raw -d smoke --rounds 1 \
-    --max-samples 5 --no-save --results kept
+    --max-samples 5 --no-save --results kept --format json
+grep -q '"sessions": \[{.*"atlases":\[{"device":"host","file":"20200101T000000Z-x.json","run":"[0-9a-f]*","started_at":"2[0-9TZ:.-]*"}\]' out ||
+    fail "the result does not name the atlas"
 expect 0 "1 ok" run --smoke -w canny -s raw --no-save --results kept
 ! grep -q atlas err || fail "a smoke run looks for atlases"
+# Rounds that are added may be predicted by another atlas than those before.
+expect 0 "1 ok" run -w canny -s raw -d smoke --rounds 1 --max-samples 5 --atlas b.json --out added.json
+expect 0 "1 ok" run --add added.json --rounds 1 --atlas another.json
+grep -q '"sessions": \[.*"file":"b.json".*"file":"another.json"' added.json || fail "a session does not name its atlas"
 
 # ---- interruption
 # Sizes are visited in random order, the first may take a second: which method has a row by then is chance.

@@ -464,6 +464,12 @@ static void add_unsaved(struct result *result, json_t *unsaved)
     }
 }
 
+static json_t *session_of(const struct result *result)
+{
+    const json_t *run = json_object_get(result->root, "run");
+    return json_array_get(json_object_get(run, "sessions"), result->session);
+}
+
 int result_rejoin(struct result *result, json_t *root, struct error *error)
 {
     json_t *run = json_object_get(root, "run"), *ours = json_object_get(result->root, "run");
@@ -473,7 +479,7 @@ int result_rejoin(struct result *result, json_t *root, struct error *error)
         json_decref(root);
         return error_set(error, ERR_USAGE, "the file of another run has taken its place");
     }
-    json_t *session = json_array_get(json_object_get(ours, "sessions"), result->session);
+    json_t *session = session_of(result);
     json_array_set(sessions, result->session, session);
     tree_put(run, "status", tree_share(ours, "status"));
     const double duration_ns = tree_get_number(run, "duration_ns");
@@ -493,8 +499,12 @@ int result_rejoin(struct result *result, json_t *root, struct error *error)
 
 void result_set_session(struct result *result, unsigned rounds)
 {
-    const json_t *sessions = json_object_get(json_object_get(result->root, "run"), "sessions");
-    tree_put(json_array_get(sessions, result->session), "rounds", tree_count(rounds));
+    tree_put(session_of(result), "rounds", tree_count(rounds));
+}
+
+void result_set_atlases(struct result *result, const json_t *sources)
+{
+    tree_put(session_of(result), "atlases", json_deep_copy(sources));
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

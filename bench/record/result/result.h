@@ -20,7 +20,7 @@
 #include "record/statistics/statistics.h"
 
 #define RESULT_SCHEMA_NAME    "gamut.result"
-#define RESULT_SCHEMA_VERSION "1.9.0"
+#define RESULT_SCHEMA_VERSION "1.10.0"
 
 /* How a run ended. A result is "partial" until result_finish is called. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
@@ -67,6 +67,9 @@ void result_sort_cases(json_t *root);
 unsigned result_rounds(const json_t *root);
 /* Records how many rounds of the newest session are done. */
 void result_set_session(struct result *result, unsigned rounds);
+/* Records the atlases that the newest session's cases are predicted by: an array of objects with the `device`, the
+ * name of the `file` that has its atlas, and the id (`run`) and `started_at` of the run that measured it. */
+void result_set_atlases(struct result *result, const json_t *sources);
 /* Sets the devices. `devices` are all that were found on the machine: those that are not `used`
  * only count for the machine's id. To be called before the first result_path; a second call
  * replaces what the first has set. */
