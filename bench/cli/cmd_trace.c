@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/traces.h"
 #include "record/table/text_grid.h"
+#include "record/result/result_file.h"
 #include "run/plan/plan.h"
 #include "run/replay/waits.h"
 #include "trace/edit.h"
@@ -250,16 +251,24 @@ static void say_written(const char *path, const struct trace_totals *totals)
             text_bytes(peak, totals->peak_bytes));
 }
 
+/* The file that an action writes, which must be given, and refused before the work is done. */
+static int find_out(const struct command_line *line, const char **out, struct error *error)
+{
+    *out = line->flag[TRACE_FLAG_OUT].text;
+    if (!*out)
+        return error_set(error, ERR_USAGE, "%s: --out FILE is missing", line->positional[0]);
+    return result_file_check(*out, line->flag[TRACE_FLAG_FORCE].number, error);
+}
+
 static int cut(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
     const struct flag_value *first = &line->flag[TRACE_FLAG_FIRST],
                             *last = &line->flag[TRACE_FLAG_LAST];
-    const char *out = line->flag[TRACE_FLAG_OUT].text, *phase = line->flag[TRACE_FLAG_PHASE].text;
+    const char *out, *phase = line->flag[TRACE_FLAG_PHASE].text;
     struct trace_part part = {.first = first->number,
                               .last = last->given ? last->number : UINT64_MAX};
     struct trace_totals totals;
-    if (!out)
-        return error_set(error, ERR_USAGE, "cut: --out FILE is missing");
+    TRY(find_out(line, &out, error));
     if (phase && (first->given || last->given))
         return error_set(error, ERR_USAGE, "cut: --phase names the events: no --first or --last");
     if (phase)
@@ -291,19 +300,19 @@ static int export_to_file(struct trace_reader *reader, const char *path, bool re
 
 static int export(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
-    const char *out = line->flag[TRACE_FLAG_OUT].text;
-    if (!out)
+    const char *out;
+    if (!line->flag[TRACE_FLAG_OUT].text)
         return trace_export_perfetto(reader, stdout, error);
+    TRY(find_out(line, &out, error));
     return export_to_file(reader, out, line->flag[TRACE_FLAG_FORCE].number, error);
 }
 
 static int plan(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
-    const char *out = line->flag[TRACE_FLAG_OUT].text, *path = trace_reader_path(reader);
+    const char *out;
     struct offset_plan made;
-    if (!out)
-        return error_set(error, ERR_USAGE, "plan: --out FILE is missing");
-    TRY(plan_of_trace(path, &made, error));
+    TRY(find_out(line, &out, error));
+    TRY(plan_of_trace(trace_reader_path(reader), &made, error));
     int code = plan_write(&made, out, line->flag[TRACE_FLAG_FORCE].number, error);
     for (unsigned i = 0; i < made.queue_count && !code; i++) {
         const struct plan_queue *q = &made.queues[i];

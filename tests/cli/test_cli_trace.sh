@@ -33,6 +33,10 @@ expect 0 '^wrote part.trace' trace cut gnn.trace --first 100 --last 200 -o part.
 expect 1 '' trace diff gnn.trace part.trace --lines 1
 head -c 3000 gnn.trace >torn.trace
 expect 2 'torn.trace: the file was cut off after event' trace check torn.trace
+# A file that is there is refused before the work.
+expect 2 'part.trace exists: use --force' trace plan torn.trace -o part.trace
+expect 2 'part.trace exists: use --force' trace cut gnn.trace --phase none -o part.trace
+expect 2 'part.trace exists: use --force' view torn.trace -o part.trace
 
 # ---- waits: of several traces; what a trace does not know is an error
 expect 0 '' trace waits "$here"/../../suites/real/opencv.trace "$here"/../../suites/real/cupy.trace --lines 2
@@ -62,7 +66,7 @@ has '"name":"driver_alloc","ph":"i","ts":20.000.*"args":{"bytes":2097152,"queue"
 has '"name":"held by the recorded allocator","ph":"C","ts":70.000,"pid":1,"tid":0,"args":{"bytes":6291456}'
 expect 0 '' trace export rmm.trace --to perfetto -o rmm.json
 is_json rmm.json
-expect 2 'rmm.json is there already: --force replaces it' trace export rmm.trace -o rmm.json
+expect 2 'rmm.json exists: use --force to replace it' trace export rmm.trace -o rmm.json
 expect 0 '' trace export rmm.trace -f -o rmm.json
 expect 2 'no/rmm.json' trace export rmm.trace -o no/rmm.json
 summary

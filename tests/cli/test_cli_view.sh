@@ -23,7 +23,7 @@ expect 2 "no strategy serves the trace" view gnn.trace -s device_heap
 # ---- a page
 expect 0 "2120 blocks; 1.76 GiB requested at event [0-9]*, the peak; wrote gnn.html" view gnn.trace
 [ "$(cat out)" = gnn.html ] || fail "stdout is not the page's name"
-expect 2 "gnn.html exists: --force replaces it" view gnn.trace
+expect 2 "gnn.html exists: use --force to replace it" view gnn.trace
 expect 0 "device_heap is not in the page: " view gnn.trace -s caching,device_heap --force
 grep -q '<b>device_heap</b> is not in the page: ' gnn.html || fail "the page does not say what it lacks"
 expect 0 "wrote part.html" view gnn.trace --from 1000 --to 1100 -s pool -o part.html

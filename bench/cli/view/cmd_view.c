@@ -13,6 +13,7 @@
 #include "cli/traces.h"
 #include "cli/view/cases.h"
 #include "record/result/result.h"
+#include "record/result/result_file.h"
 #include "run/replay/cases.h"
 #include "trace/import.h"
 #include "view/view.h"
@@ -253,6 +254,7 @@ static int view_subject(const struct command_line *line, struct subject *subject
         TRY(trace_strategies_of(strategies, traces, 0, &names, error));
     name_page(path, subject->name);
     const char *out = line->flag[VIEW_OUT].text ? line->flag[VIEW_OUT].text : path;
+    TRY(result_file_check(out, line->flag[VIEW_FORCE].number, error));
     const int code = write_page(line, subject, &names, out, &report, error);
     if (!code)
         say_written(&names, &report, out);
