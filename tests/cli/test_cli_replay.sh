@@ -53,7 +53,7 @@ expect 2 "needs TRACE" replay
 # ---- replays: bytes and driver calls as PyTorch reported them (tests/traces/README.md)
 expect 0 "3 ok; wrote r.json" replay gnn.trace -s raw,caching,vmm -o r.json
 is_json r.json
-has "caching .* 4.44 GiB  *2.53x  *20 "
+has "caching .* 4.44 GiB  *2.53×  *20 "
 has "vmm .* 1.84 GiB"
 # What a replay has not is not in the table either, nor missed.
 has "strategy *reserved *over bound *driver calls *hits"

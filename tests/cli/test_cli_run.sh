@@ -66,7 +66,7 @@ cat >mine.json <<'END'
 END
 expect 0 "4 ok" run --suite mine.json --smoke --rounds 6 --out suite.json
 has "^suite mine: A title"
-has "^  first .*x \[.*2.00x"
+has "^  first .*× \[.*2.00×"
 has "third .* nobody has it"
 is_json suite.json
 grep -q '^"suite": {' suite.json || fail "suite.json has no suite"

@@ -625,7 +625,7 @@ static void machines_stand_next_to_each_other(void **state)
         "<li>driver calls are the same on every machine in all 168 cases</li>",
         "<dt>cuda:0</dt><dd>NVIDIA H200, driver 580.159.04, machine 6827db66, ",
         "<h4>The fastest configuration of each program</h4>",
-        "<tr><td>radix_sort</td><td>vmm, +5</td><td>tagged, +4</td><td>tlsf</td><td>1.03x</td>",
+        "<tr><td>radix_sort</td><td>vmm, +5</td><td>tagged, +4</td><td>tlsf</td><td>1.03×</td>",
         "<h4>What each configuration loses</h4>",
         "<tr><td>pool</td>",
         "<h4>Driver calls, and what a call costs</h4>",

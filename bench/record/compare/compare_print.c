@@ -407,7 +407,7 @@ static void print_means(const json_t *comparison, const char *end, FILE *out)
         fprintf(out, "geometric mean of wall_ns");
         if (json_array_size(files) > 1)
             fprintf(out, ", %s", tree_get_text(json_array_get(files, i), "name"));
-        fprintf(out, ": %.4fx of the base's, %.0f cases%s", ratio, tree_get_number(mean, "cases"),
+        fprintf(out, ": %.4f× of the base's, %.0f cases%s", ratio, tree_get_number(mean, "cases"),
                 end);
     }
 }

@@ -36,7 +36,7 @@ static void add_factor(struct text_grid *grid, double factor)
     if (isnan(factor))
         text_grid_skip(grid, 1);
     else
-        text_grid_add(grid, "%.2fx", factor);
+        text_grid_add(grid, "%.2f×", factor);
 }
 
 /* A time that may be below 0. */
@@ -84,7 +84,7 @@ static void add_fastest(struct text_grid *grid, const json_t *places)
     if (isnan(lo))
         add_factor(grid, tree_get_number(ratio, "median"));
     else
-        text_grid_add(grid, "%.2fx [%.2f, %.2f]", tree_get_number(ratio, "median"), lo, hi);
+        text_grid_add(grid, "%.2f× [%.2f, %.2f]", tree_get_number(ratio, "median"), lo, hi);
 }
 
 /* "same: pool, tlsf, caching, +2", "differs: stream skipped on opencl:1", "unsure". */
@@ -156,7 +156,7 @@ static void add_losses_of(struct text_grid *grid, const json_t *on)
     const json_t *worst = json_object_get(on, "worst");
     add_factor(grid, tree_get_number(on, "mean_loss"));
     if (json_is_object(worst))
-        text_grid_add(grid, "%.2fx %s", tree_get_number(on, "worst_loss"),
+        text_grid_add(grid, "%.2f× %s", tree_get_number(on, "worst_loss"),
                       tree_get_text(worst, "workload"));
     else
         text_grid_skip(grid, 1);

@@ -16,7 +16,7 @@ static void add_ratio(struct text_grid *grid, double ratio)
     if (isnan(ratio))
         text_grid_skip(grid, 1);
     else
-        text_grid_add(grid, "%.2fx", ratio);
+        text_grid_add(grid, "%.2f×", ratio);
 }
 
 /* The members of an entry are called like the columns. */
@@ -46,7 +46,7 @@ static void add_entry(struct text_grid *grid, bool markdown, const json_t *row, 
     if (isnan(lo))
         add_ratio(grid, tree_get_number(ratio, "median"));
     else
-        text_grid_add(grid, "%.2fx [%.2f, %.2f]", tree_get_number(ratio, "median"), lo,
+        text_grid_add(grid, "%.2f× [%.2f, %.2f]", tree_get_number(ratio, "median"), lo,
                       tree_get_number(ratio, "ci_hi"));
     add_ratio(grid, tree_get_number(entry, "predicted_ratio"));
     add_ratio(grid, tree_get_number(entry, "published"));

@@ -71,9 +71,9 @@ static void add_speedup(struct text_grid *grid, struct text_grid_row *row, const
     if (isnan(median))
         text_grid_add(grid, "-");
     else if (isnan(lo) || isnan(hi))
-        text_grid_add(grid, "%.2fx", median);
+        text_grid_add(grid, "%.2f×", median);
     else
-        text_grid_add(grid, "%.2fx [%.2f, %.2f]", median, lo, hi);
+        text_grid_add(grid, "%.2f× [%.2f, %.2f]", median, lo, hi);
 }
 
 static void add_bytes(struct text_grid *grid, double bytes)
@@ -149,7 +149,7 @@ static void add_measured(struct text_grid *grid, struct text_grid_row *row, cons
     add_bytes(grid, case_peak(one_case, "peak_requested_bytes"));
     add_number(grid, "%+.1f %%", 100 * (tree_get_number(one_case, "peak_over_best") - 1));
     add_bytes(grid, case_peak(one_case, "peak_reserved_bytes"));
-    add_number(grid, "%.2fx",
+    add_number(grid, "%.2f×",
                case_peak(one_case, "peak_reserved_bytes") /
                    case_peak(one_case, "live_lower_bound_bytes"));
     add_bytes(grid, case_peak(one_case, "live_lower_bound_bytes"));
@@ -208,7 +208,7 @@ static void add_mean(struct text_grid *grid, const json_t *device, const json_t 
     } else {
         row->cell[COLUMN_RESERVED] = arena_printf(&grid->arena, "of %.0f", cases);
         row->cell[COLUMN_OVER_BOUND] =
-            arena_printf(&grid->arena, "%.2fx", tree_get_number(ranked, "memory_over_bound"));
+            arena_printf(&grid->arena, "%.2f×", tree_get_number(ranked, "memory_over_bound"));
     }
 }
 

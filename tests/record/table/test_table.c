@@ -124,7 +124,7 @@ static void ratios_without_raw(void **state)
     without(&result, "raw");
     char *text = print(result.root, TABLE_TEXT), *csv = print(result.root, TABLE_CSV);
     assert_non_null(strstr(text, "  vs pool  "));
-    assert_non_null(strstr(text, "0.67x [0.67, 0.67]"));
+    assert_non_null(strstr(text, "0.67× [0.67, 0.67]"));
     assert_non_null(strstr(text, "\nvs pool: paired by round, "));
     assert_non_null(strstr(text,
                            "\nfastest on host: pool, memory 2.00 times the bound; next: tagged, "
