@@ -27,7 +27,7 @@ scratch() {
     ln -s "$gamut" "$1/build/gamut"
     ln -s "$gamut" "$1/base/build/gamut"
     for name in workloads suites scripts plots tests .ci; do ln -s "$root/$name" "$1/$name"; done
-    for name in "$root"/results/*; do ln -s "$name" "$1/results/"; done
+    cp -rs "$root/results/." "$1/results/" # folders of its own: what is saved there is not in the tree
     block mem "$root/README.md" >"$1/my.mem"
     block csv "$root/docs/commands.md" >"$1/buffers.csv"
     gzip -dc "$root/tests/traces/pytorch/gnn.trace.csv.gz" >"$1/history.csv"
