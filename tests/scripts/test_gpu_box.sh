@@ -39,7 +39,7 @@ CHECKED=opencl:77 "$box" --rehearse "$dir/wrong" late atlas >"$dir/log" 2>&1
 [ $? = 3 ] && grep -q 'left: atlas smoke' "$dir/log" || fail "no time: $(tail -1 "$dir/log")"
 
 # ---- what serves, and bench_alloc
-serves="serve jax rmm preload bench-alloc"
+serves="serve jax rmm preload bench-alloc replays"
 case ${BUILD##*/} in *sanitize* | *thread*) serves= ;; esac
 if [ -n "$serves" ] && [ -e "$build/tests/capture/apps/fake/libcuda.so.1" ] && [ -e "$build/libgamut_serve_cuda.so" ]; then
     mkdir -p "$dir/build/tests/alloc"
@@ -49,12 +49,13 @@ if [ -n "$serves" ] && [ -e "$build/tests/capture/apps/fake/libcuda.so.1" ] && [
     mkdir "$dir/serves" && echo atlas >"$dir/serves/done"
     gzip -dc "$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' "$root/docs/driver-costs.md")" >"$dir/serves/atlas.json"
     BUILD=$dir/build FAKE_CUDA_WORKS=1 LD_LIBRARY_PATH=$build/tests/capture/apps/fake PYTHONPATH=$here/box:$root/tests/serve/frameworks \
-        GAMUT_PROGRAMS=$root/tests/serve/rounds PROGRAMS=layers PRELOADED="$build/tests/serve/apps/app_preload order" \
+        GAMUT_PROGRAMS=$root/tests/serve/rounds PROGRAMS=layers PRELOADED="$build/tests/serve/apps/app_preload order" REPLAYED=$build/tests/capture/apps/app_opencl \
         "$box" --rehearse "$dir/serves" $serves >"$dir/log" 2>&1 || fail "serving ends with $?: $(tail -20 "$dir/log")"
     grep -q ' times predicted: ' "$dir/log" || fail "serve has no atlas: $(cat "$dir/log")"
     jq -e '.tables.reserved | .head[7] == "`planned`" and .rows[0][0] == "layers" and (.rows[0][5:8] | all(type == "number"))' "$dir/serves/serve.json" >/dev/null || fail "serve.json"
     python3 "$root/scripts/serve_rounds" --data "$dir/serves/serve-runs.json.gz" | cmp - "$dir/serves/serve.json" || fail "serve.json is not made of serve-runs.json.gz"
     jq -e '.figures.pool == [{ns: 20.2}, {ns: 20.1}, {ns: 28.1}, {ns: 1076, few: true}]' "$dir/serves/bench-alloc.json" >/dev/null || fail "bench-alloc.json: $(cat "$dir/serves/bench-alloc.json")"
+    jq -e '.replays[0] | .name == "kernels" and .recorded_ns > 0 and .replays.raw.median_ns > 0' "$dir/serves/replays.json" >/dev/null || fail "replays: $(cat "$dir/log")"
     [ "$(jq '.cases[0].counters.cold.alloc_count' "$dir"/serves/jax/caching-result.json)" = 1 ] || fail "JAX was not served"
     grep -q '^MemoryError' "$dir/serves/rmm.txt" || fail "rmm.txt: $(cat "$dir/serves/rmm.txt")"
     [ -e "$dir/serves/preload-vmm.json" ] || fail "the preload"
