@@ -79,7 +79,8 @@ check ffmpeg "$layer" "alloc=18 free=18 launch=270 read=90 wait=240 write=90 " \
 # ahead of the device, gets little from one. Its own pool leaves an allocator nothing to do.
 replays pyopencl let-go pool=1997/4 caching=2000/1 tlsf=2000/1 raw=0/2001
 replays pyopencl_pool let-go pool=0/4 raw=0/4
-replays opencv let-go tlsf=239/1 raw=0/240
+replays opencv let-go pool=230/10 tlsf=239/1 raw=0/240
+replays pyclesperanto let-go pool=45/15 tlsf=59/1
 
 [ $checked -gt 0 ] || { echo "skipped: no application is here; install them with make setup-apps"; exit 77; }
 echo "$checked applications, $failures failures"
