@@ -19,8 +19,8 @@ struct known_atlases {
 
 /* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of the
  * same device and driver in the result files below `results`. Says on stderr which they are. The
- * caller owns what *known has. ERR_IO or ERR_PARSE: `path` is
- * no result file; ERR_NOT_FOUND: there is no atlas of any of the devices in it. */
+ * caller owns what *known has. ERR_IO or ERR_PARSE: `path` is no result file; ERR_NOT_FOUND: there is no
+ * atlas of any of the devices in it. */
 int run_atlases(const char *path, const char *results, const struct found_device *devices,
                 size_t count, struct known_atlases *known, struct error *error);
 
