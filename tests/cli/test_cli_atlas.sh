@@ -69,6 +69,12 @@ expect 0 "1 ok" run -w canny -s raw -d smoke --rounds 1 --max-samples 5 --atlas 
 expect 0 "1 ok" run --add added.json --rounds 1 --atlas another.json
 grep -q '"sessions": \[.*"file":"b.json".*"file":"another.json"' added.json || fail "a session does not name its atlas"
 
+# Shards may have been predicted by different ones, so each names its own.
+for shard in 1 2; do expect 0 "wrote s$shard" run --smoke -w canny,fft -s raw --atlas b.json --shard $shard/2 -o s$shard.json; done
+expect 0 "2 ok" join s1.json s2.json -o joined.json
+[ "$(grep '^"joined"' joined.json | grep -o '"file":"b.json"' | wc -l)" = 2 ] || fail "a joined shard does not name its atlas"
+! grep '^"sessions"' joined.json | grep -q atlases || fail "a joined result has the atlas of one shard"
+
 # ---- interruption
 # Sizes are visited in random order, the first may take a second: which method has a row by then is chance.
 interrupted HUP 'sizes' cut_atlas.json '"sample_count":[1-9]' atlas

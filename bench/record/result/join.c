@@ -279,10 +279,10 @@ static json_t *joined_shard(const json_t *root)
 {
     const json_t *run = run_of(root);
     const json_t *host = json_object_get(json_object_get(root, "context"), "host");
-    return tree_pack("{s:i, s:o, s:o, s:o, s:o}", "number", (int)number_of(root), "run",
+    return tree_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "number", (int)number_of(root), "run",
                      tree_share(run, "id"), "started_at", tree_share(run, "started_at"),
                      "duration_ns", tree_share(run, "duration_ns"), "machine_id",
-                     tree_share(host, "machine_id"));
+                     tree_share(host, "machine_id"), "sessions", tree_share(run, "sessions"));
 }
 
 static void add_file(json_t *joined, const json_t *root)
@@ -317,6 +317,12 @@ static json_t *begin(const struct join_file *first)
     if (json_object_get(joined, "origins"))
         tree_put(joined, "origins", json_deep_copy(json_object_get(joined, "origins")));
     json_object_del(run, "shard");
+    json_t *session;
+    size_t i;
+    json_array_foreach(json_object_get(run, "sessions"), i, session)
+    {
+        json_object_del(session, "atlases"); /* those of one shard */
+    }
     json_t *options = json_object_get(run, "options");
     json_object_del(options, "shard");
     json_object_del(options, "out");
