@@ -37,6 +37,7 @@ expect 2 'torn.trace: the file was cut off after event' trace check torn.trace
 expect 2 'part.trace exists: use --force' trace plan torn.trace -o part.trace
 expect 2 'part.trace exists: use --force' trace cut gnn.trace --phase none -o part.trace
 expect 2 'part.trace exists: use --force' view torn.trace -o part.trace
+expect 2 '/dev/null is no plain file: use another name$' trace export gnn.trace --force -o /dev/null
 
 # ---- waits: of several traces; what a trace does not know is an error
 expect 0 '' trace waits "$here"/../../suites/real/opencv.trace "$here"/../../suites/real/cupy.trace --lines 2

@@ -76,8 +76,7 @@ int result_file_check(const char *path, bool replace, struct error *error)
     if (stat(path, &status) != 0)
         return 0;
     if (!S_ISREG(status.st_mode))
-        return error_set(error, ERR_IO, "%s is no plain file: use another name, or --no-save",
-                         path);
+        return error_set(error, ERR_IO, "%s is no plain file: use another name", path);
     return replace ? 0
                    : error_set(error, ERR_IO,
                                "%s exists: use --force to replace it, or another name", path);
