@@ -3,11 +3,11 @@
 
 data = 'atlas-cuda-0.dat'
 out = 'atlas-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 0cff36a572a8, 1 round, 2026-11-23'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 7fc008d68dd2, 1 round, 2026-11-23'
 note = ''
 series = '"raw" "stream:threshold=0" "stream:threshold=max" "vmm" "pinned" "shared"'
 titles = '"alloc" "first use, a word a page" "free on an idle device"'
-legends = '"raw: 3.44 µs + 14.9 TiB/s" "stream:threshold=0: 62.8 µs + 725 GiB/s" "stream:threshold=max: 2.91 µs + over 1000 TiB/s" "vmm: 57.4 µs + 16.8 TiB/s" "pinned: 864 µs + 3.13 GiB/s" "shared: 30.6 µs" "raw: 10.6 µs + 51.4 TiB/s" "stream:threshold=0: 12.6 µs + 51.6 TiB/s" "stream:threshold=max: 10.6 µs + 55.6 TiB/s" "vmm: 11.3 µs + 52.2 TiB/s" "pinned: 20.4 µs + 1.18 TiB/s" "shared: 86.1 µs + 9.9 GiB/s" "raw: 3.72 µs + 1.62 TiB/s" "stream:threshold=0: 928 ns + over 1000 TiB/s" "stream:threshold=max: 833 ns + over 1000 TiB/s" "vmm: 35.9 µs + 1.57 TiB/s" "pinned: 293 µs + 10.8 GiB/s" "shared: 44.9 µs + 113 GiB/s"'
+legends = '"raw: 2.04 µs + 21.8 TiB/s" "stream:threshold=0: 45.7 µs; from 48.0 MiB 16.2 µs + 962 GiB/s" "stream:threshold=max: 2.04 µs + over 1000 TiB/s" "vmm: 28.2 µs + 4.68 TiB/s; from 32.0 MiB 75.4 µs + 31.6 TiB/s" "pinned: 515 µs + 4.72 GiB/s" "shared: 17.1 µs" "raw: 8.69 µs + 52 TiB/s" "stream:threshold=0: 10.6 µs + 53.3 TiB/s" "stream:threshold=max: 8.97 µs + 55.3 TiB/s" "vmm: 9.38 µs + 52.1 TiB/s" "pinned: 15.0 µs + 1.41 TiB/s" "shared: 82.2 µs + 13.9 GiB/s" "raw: 2.57 µs + 3.51 TiB/s; from 2.00 MiB 30.8 µs + 3.42 TiB/s" "stream:threshold=0: 530 ns + over 1000 TiB/s" "stream:threshold=max: 488 ns + over 1000 TiB/s" "vmm: 26.2 µs + 3.31 TiB/s" "pinned: 209 µs; from 3.00 MiB 29.1 µs + 12.1 GiB/s" "shared: 33.0 µs + 143 GiB/s"'
 
 # The cost of each method of getting memory by size: a panel each for alloc, first use and free. Lines are medians,
 # bands go from p10 to p90. The name at a line has the fit a + size / b.

@@ -3,11 +3,11 @@
 
 data = 'atlas-opencl-1.dat'
 out = 'atlas-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 0cff36a572a8, 1 round, 2026-11-23'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 7fc008d68dd2, 1 round, 2026-11-23'
 note = ''
 series = '"raw" "resident" "pinned" "shared"'
 titles = '"alloc" "first use, a word a page" "free on an idle device"'
-legends = '"raw: 578 ns" "resident: 14.7 µs + 21.2 TiB/s" "pinned: 612 µs + 24 GiB/s; from 2.00 MiB 0.00 ns + 2.73 GiB/s" "shared: 688 µs + 3.58 GiB/s" "raw: 12.4 µs + 14.6 TiB/s" "resident: 9.36 µs + 52.9 TiB/s" "pinned: 20.2 µs + 9.04 TiB/s" "shared: 23.0 µs + 6.59 TiB/s" "raw: 2.90 µs + 4.01 TiB/s; from 2.00 MiB 26.8 µs + 3.01 TiB/s" "resident: 2.95 µs + 3.65 TiB/s; from 2.00 MiB 26.6 µs + 2.89 TiB/s" "pinned: 267 µs + 8.32 GiB/s" "shared: 306 µs + 8.99 GiB/s"'
+legends = '"raw: 547 ns" "resident: 13.9 µs + 23.3 TiB/s" "pinned: 463 µs + 4.17 GiB/s" "shared: 574 µs + 4.29 GiB/s" "raw: 11.7 µs + 15.2 TiB/s" "resident: 8.87 µs + 53.1 TiB/s" "pinned: 15.9 µs + 9.1 TiB/s" "shared: 19.1 µs + 7.16 TiB/s" "raw: 2.80 µs + 4.7 TiB/s; from 2.00 MiB 26.1 µs + 3.38 TiB/s" "resident: 2.82 µs + 4.36 TiB/s; from 2.00 MiB 25.8 µs + 3.28 TiB/s" "pinned: 234 µs + 8.9 GiB/s" "shared: 265 µs + 10.6 GiB/s"'
 
 # The cost of each method of getting memory by size: a panel each for alloc, first use and free. Lines are medians,
 # bands go from p10 to p90. The name at a line has the fit a + size / b.

@@ -3,10 +3,10 @@
 
 data = 'cost-cuda-0.dat'
 out = 'cost-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 0cff36a572a8, 1 round, 2026-11-23'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 7fc008d68dd2, 1 round, 2026-11-23'
 note = ''
 series = '"raw" "stream:threshold=0" "stream:threshold=max" "vmm" "pinned" "shared"'
-legends = '"raw: 18.4 µs + 1.35 TiB/s" "stream:threshold=0: 76.2 µs + 703 GiB/s" "stream:threshold=max: 14.3 µs + 54 TiB/s" "vmm: 101 µs + 1.32 TiB/s" "pinned: 1.18 ms + 2.4 GiB/s" "shared: 164 µs + 9.07 GiB/s"'
+legends = '"raw: 13.1 µs + 1.1 TiB/s; from 2.00 MiB 78.0 µs + 2.72 TiB/s" "stream:threshold=0: 56.9 µs; from 48.0 MiB 26.2 µs + 943 GiB/s" "stream:threshold=max: 11.5 µs + 54.1 TiB/s" "vmm: 71.7 µs + 2.63 TiB/s" "pinned: 809 µs; from 2.00 MiB 0.00 ns + 2.66 GiB/s" "shared: 136 µs + 12.8 GiB/s"'
 
 # The cost of a memory by its size: alloc, first use and free on an idle device, a line a method, with the fit a + size / b
 # in its name. The dashed line is a copy of as many bytes.

@@ -3,10 +3,10 @@
 
 data = 'cost-opencl-1.dat'
 out = 'cost-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 0cff36a572a8, 1 round, 2026-11-23'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 7fc008d68dd2, 1 round, 2026-11-23'
 note = ''
 series = '"raw" "resident" "pinned" "shared"'
-legends = '"raw: 14.7 µs + 1.17 TiB/s; from 2.00 MiB 70.7 µs + 2.43 TiB/s" "resident: 25.5 µs; from 2.00 MiB 81.9 µs + 2.32 TiB/s" "pinned: 868 µs + 2.36 GiB/s" "shared: 1.02 ms + 2.52 GiB/s"'
+legends = '"raw: 14.9 µs + 2.36 TiB/s" "resident: 26.3 µs + 2.31 TiB/s" "pinned: 773 µs + 2.59 GiB/s" "shared: 860 µs + 3.01 GiB/s"'
 
 # The cost of a memory by its size: alloc, first use and free on an idle device, a line a method, with the fit a + size / b
 # in its name. The dashed line is a copy of as many bytes.

@@ -3,7 +3,7 @@
 
 data = 'isosurface-cuda-0.dat'
 out = 'isosurface-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 6733acbf8b57, 3 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 7fc008d68dd2, 3 rounds, 2026-11-23'
 note = ''
 heading = 'a window of 10 × 10 × 10 chunks of 32³ cells, a layer a frame'
 

@@ -3,7 +3,7 @@
 
 data = 'matrix_memory-opencl-1.dat'
 out = 'matrix_memory-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "tagged" "tlsf"'
 strategy = ''

@@ -3,13 +3,13 @@
 
 data = 'pareto-cuda-0.dat'
 out = 'pareto-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
-series = '"pool" "vmm" "bufalloc" "tlsf" "caching" "tagged" "stream" "raw"'
+series = '"pool" "caching" "vmm" "bufalloc" "tlsf" "tagged" "stream" "raw"'
 note = ''
 programs = 36
-low_x = -0.133953039737
-high_x = 2.36650370202
+low_x = -0.11890618524
+high_x = 1.86409010603
 low_y = -0.176558499952
 high_y = 3.11920016581
 plot_width = 700

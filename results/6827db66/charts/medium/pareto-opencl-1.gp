@@ -3,13 +3,13 @@
 
 data = 'pareto-opencl-1.dat'
 out = 'pareto-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
-series = '"pool" "caching" "bufalloc" "tlsf" "tagged" "raw"'
+series = '"pool" "caching" "tlsf" "bufalloc" "tagged" "raw"'
 note = '; skipped: stream, vmm'
 programs = 36
-low_x = -0.180834407684
-high_x = 2.09241337191
+low_x = -0.0980683265242
+high_x = 1.73254043526
 low_y = -0.176558499952
 high_y = 3.11920016581
 plot_width = 700

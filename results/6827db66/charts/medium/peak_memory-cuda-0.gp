@@ -3,7 +3,7 @@
 
 data = 'peak_memory-cuda-0.dat'
 out = 'peak_memory-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
 strategy = ''

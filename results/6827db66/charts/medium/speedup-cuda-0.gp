@@ -3,15 +3,15 @@
 
 data = 'speedup-cuda-0.dat'
 out = 'speedup-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
 series = '"bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
 strategy = ''
 note = ''
-series = '"pool" "vmm" "bufalloc" "tlsf" "caching" "tagged" "stream"'
+series = '"pool" "caching" "vmm" "bufalloc" "tlsf" "tagged" "stream"'
 is_share = 0
 low_1 = -0.25
-high_1 = 5.33674694637
+high_1 = 5.02814553514
 
 # How many times faster than raw each configuration is. Whiskers are intervals over rounds.
 

@@ -3,15 +3,15 @@
 
 data = 'speedup-opencl-1.dat'
 out = 'speedup-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
 series = '"bufalloc" "caching" "pool" "tagged" "tlsf"'
 strategy = ''
 note = '; skipped: stream, vmm'
-series = '"pool" "caching" "bufalloc" "tlsf" "tagged"'
+series = '"pool" "caching" "tlsf" "bufalloc" "tagged"'
 is_share = 0
-low_1 = -0.256138634669
-high_1 = 5.34030251769
+low_1 = -0.25
+high_1 = 4.84999333538
 
 # How many times faster than raw each configuration is. Whiskers are intervals over rounds.
 

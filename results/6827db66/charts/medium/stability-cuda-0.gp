@@ -3,13 +3,13 @@
 
 data = 'stability-cuda-0.dat'
 out = 'stability-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
 rows = 12
 rounds = 6
 times = 1728
-half = 0.0111310708651
-nine_tenths = 0.108542678391
+half = 0.00511840714211
+nine_tenths = 0.0359017166642
 
 # The stability of a run. Above, in the order of measurement: the median of all cases, in steps, and the band from p10
 # to p90. Below, a row a case, those that scatter most: a dot for each round.

@@ -3,13 +3,13 @@
 
 data = 'stability-opencl-1.dat'
 out = 'stability-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
 rows = 12
 rounds = 6
 times = 1296
-half = 0.0220086758936
-nine_tenths = 0.197684221169
+half = 0.00590442307971
+nine_tenths = 0.042981431901
 
 # The stability of a run. Above, in the order of measurement: the median of all cases, in steps, and the band from p10
 # to p90. Below, a row a case, those that scatter most: a dot for each round.

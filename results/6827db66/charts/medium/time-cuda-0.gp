@@ -3,7 +3,7 @@
 
 data = 'time-cuda-0.dat'
 out = 'time-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
 strategy = ''
@@ -11,7 +11,7 @@ note = ''
 parts = '"driver alloc" "driver free" "waiting in driver calls (model)" "strategy (model)" "kernels, copies and the rest"'
 part_numbers = '2 3 4 6 7'
 across = 2
-per_column = 79
+per_column = 76
 marks = 'device at work (model)'
 
 # The portions of a run's time: a stack for each configuration, over the slowest one of its workload. Colours stand

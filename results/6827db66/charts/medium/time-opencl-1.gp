@@ -3,15 +3,15 @@
 
 data = 'time-opencl-1.dat'
 out = 'time-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 0cff36a572a8, 6 rounds, 2026-11-23'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, data set medium, rev 7fc008d68dd2, 6 rounds, 2026-11-23'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "tagged" "tlsf"'
 strategy = ''
 note = '; skipped: stream, vmm'
 parts = '"driver alloc" "driver free" "waiting in driver calls (model)" "strategy (model)" "kernels, copies and the rest"'
 part_numbers = '2 3 4 6 7'
-across = 2
-per_column = 70
+across = 1
+per_column = 117
 marks = 'device at work (model)'
 
 # The portions of a run's time: a stack for each configuration, over the slowest one of its workload. Colours stand
