@@ -1,5 +1,6 @@
-"""Looks up each figure of the pages' tables, which scripts/tables --numbers lists, in the file that it is said to be from, and expects every number
-of these tables to be such a figure, and no other table to have measured figures.      numbers.py LIST      in the root of the tree"""
+"""Looks up each figure of the pages' tables and prose, which scripts/tables --numbers lists, in the file that it is said to be from, and expects every
+number of these tables to be such a figure, each phrase of the prose to be on its page, and no other table to have measured figures.
+numbers.py LIST      in the root of the tree"""
 import csv
 import functools
 import glob
@@ -40,6 +41,8 @@ def value(place):
 def made(how, of):
     if how == "count":
         return len(of)
+    if how.startswith("share of "):
+        return len(of) / int(how.split()[-1])
     of = [float(x) for x in of]
     if how == "sum":
         return sum(of)
@@ -47,6 +50,10 @@ def made(how, of):
         return of[0] - of[1]
     if how == "ratio":
         return of[0] / of[1]
+    if how == "excess":
+        return of[0] / of[1] - 1
+    if how == "saving":
+        return 1 - of[0] / of[1]
     if how == "mean":
         return math.exp(sum(math.log(a / b) for a, b in zip(of[::2], of[1::2])) / (len(of) // 2))
     raise ValueError(how)
@@ -58,18 +65,25 @@ for figure in figures:
     text = figure["text"].replace(",", "")
     if figure["unit"] is None:
         same = exact == figure["text"]
+    elif figure["unit"] == "in":
+        same = figure["text"] in NUMBER.findall(exact)
     else:
-        shown, last = float(text) * figure["unit"], 10 ** -len(text.partition(".")[2]) * figure["unit"]
+        shown, last = float(text) * figure["unit"], 10 ** -len(text.partition(".")[2]) * abs(figure["unit"])
         same = abs(shown - float(exact)) <= 0.5000001 * last
     if not same:
         wrong.append(f"{figure['page']}, {figure['table']}: {figure['text']} is {exact} in the file")
+
+words = functools.cache(lambda page: " ".join(open(page).read().split()))
+for figure in figures:
+    if "phrase" in figure and not (figure["text"] in figure["phrase"] and " ".join(figure["phrase"].split()) in words(figure["page"])):
+        wrong.append(f"{figure['page']} does not say: {figure['phrase']}")
 
 # The first column has names, and so has what stands between backticks; "what it does" of applications has words.
 tables = 0
 for page in sorted({f["page"] for f in figures}):
     of_table = None
     for line in open(page):
-        if match := re.match(r"<!--tables:(\w+(?:-\w+)*)", line):
+        if (match := re.match(r"<!--tables:(\w+(?:-\w+)*)", line)) and match[1] != "prose":
             of_table, head = match[1], True
             tables += of_table in {f["table"] for f in figures}
             known = {n for f in figures if (f["page"], f["table"]) == (page, of_table) for n in NUMBER.findall(f["text"])}
@@ -92,6 +106,7 @@ for page in ["README.md", *glob.glob("docs/*.md"), *glob.glob("strategies/*/READ
         if not line.startswith("|"):
             made_of = line.startswith("<!--tables:")
 
-print(f"{len(figures)} figures in {tables} tables, {len(wrong)} wrong")
+in_prose = sum("phrase" in f for f in figures)
+print(f"{len(figures) - in_prose} figures in {tables} tables and {in_prose} in prose, {len(wrong)} wrong")
 print(*wrong, sep="\n", file=sys.stderr)
-sys.exit(bool(wrong) or len(figures) < 500)
+sys.exit(bool(wrong) or len(figures) - in_prose < 500 or in_prose < 50)

@@ -17,6 +17,8 @@ fail() {
 cd "$root" || exit 1
 scripts/tables --numbers >"$dir/numbers" || fail "the pages are not what their files give: scripts/tables"
 python3 "$here/numbers.py" "$dir/numbers" || fail "a number of a table is not in its file"
+sed 's/\("phrase": ".*"text": "\)[1-9]/\19/' "$dir/numbers" >"$dir/wrong"
+python3 "$here/numbers.py" "$dir/wrong" >"$dir/out" 2>&1 && fail "figures of the prose that no file has"
 scripts/serve_rounds --data results/data/serve-runs.json.gz | cmp - results/data/serve.json ||
     fail "results/data/serve.json is not made of the runs beside it: scripts/tables --from"
 
@@ -33,6 +35,16 @@ differs || fail "figures of tables were changed by hand, and nothing noticed"
 grep -qF "+$row" "$dir/out" && grep -q '^-| `cuMemAlloc2`' "$dir/out" || fail "what differs is not shown: $(cat "$dir/out")"
 scripts/tables docs/driver-costs.md >/dev/null
 cmp docs/driver-costs.md "$root/docs/driver-costs.md" || fail "the table was not put right"
+sed -i 's/^A later use of an OpenCL buffer takes [0-9.]* µs/A later use of an OpenCL buffer takes 321 µs/' docs/driver-costs.md
+differs && grep -q '^-A later use of an OpenCL buffer takes 321 µs' "$dir/out" || fail "a figure of the prose was changed by hand: $(cat "$dir/out")"
+scripts/tables docs/driver-costs.md >/dev/null
+cmp docs/driver-costs.md "$root/docs/driver-costs.md" || fail "the prose was not put right"
+sed -i '0,/^A later use of/s//A late use of/' docs/driver-costs.md
+differs && grep -q 'this one 0 times: A later use' "$dir/out" || fail "a phrase that its section lacks: $(cat "$dir/out")"
+cp "$root/docs/driver-costs.md" docs/
+sed -i 's/{price|opencl:1|raw|/{price|opencl:1|rw|/' docs/driver-costs.md
+differs && grep -q 'price|opencl:1|rw|' "$dir/out" || fail "a figure that no file has: $(cat "$dir/out")"
+cp "$root/docs/driver-costs.md" docs/
 sed -i 's/tables:at-rest/tables:at_rest/' docs/driver-costs.md
 differs && grep -q 'there is no table at_rest' "$dir/out" || fail "an unknown table is no error"
 cp "$root/docs/driver-costs.md" docs/
@@ -42,7 +54,8 @@ mkdir "$dir/box"
 atlas=$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' docs/driver-costs.md)
 gzip -dc "$root/$atlas" | sed 's/"git_rev": *"[0-9a-f]*"/"git_rev": "0123456789ab"/' |
     jq -c '.run.started_at = "2030-01-02T03:04:05Z" | .context.host.machine_id = "0badf00d" |
-        (.atlas[0].curves[] | select(.call == "free").points[] | select(.bytes == 1073741824)) |= (.p50_ns = 654321 | .paced_ns = 654321)' >"$dir/box/atlas.json"
+        (.atlas[0].curves[] | select(.call == "free").points[] | select(.bytes == 1073741824)) |= (.p50_ns = 654321 | .paced_ns = 654321) |
+        (.atlas[].curves[] | select(.call == "second_use").points[] | select(.bytes == 1073741824)) |= (.p50_ns = 777777 | .paced_ns = 777777)' >"$dir/box/atlas.json"
 gzip -dc "$root/$(sed -n 's/.*tables:free-list seed-impact=\(.*\)-->/\1/p' docs/h200.md)" |
     jq -c '.run.started_at = "2030-01-02T03:04:06Z" | del(.suite.rows[0].measured[1])' >"$dir/box/seed-impact.json"
 python3 - "$dir/box" <<'END' || fail "no newer runs"
@@ -61,6 +74,8 @@ new=results/0badf00d/20300102T030405Z-0123456789ab.json.gz
 [ -e "$new" ] || fail "the new atlas was not kept"
 grep -q "tables:at-rest atlas=$new-->" docs/driver-costs.md || fail "a table has the older atlas"
 grep -q "(../$new)" docs/driver-costs.md || fail "the prose has the older atlas"
+grep -q 'for 4 KiB and 778 µs for 1 GiB' docs/driver-costs.md && ! grep -q "tables:prose.*$atlas" docs/*.md || fail "the prose has an older figure"
+grep -q '^docs/driver-costs.md: read again: From 16 GiB on' "$dir/out" || fail "prose that nothing gives is not named"
 tail -1 docs/driver-costs.md | grep -qF "$atlas" || fail "prose far from a table has the new atlas"
 grep -qF "${row%%µs*}µs" docs/driver-costs.md && grep -q '^| `cuMemFree` | .* 654 µs ' docs/driver-costs.md || fail "the table has the older price"
 grep -q "^+.*654 µs" "$dir/out" || fail "what changed is not shown"
