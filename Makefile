@@ -289,9 +289,13 @@ $(BUILD)/tests/serve/apps/app_linked: tests/serve/apps/app_preload.c $(FAKE_CUDA
 
 tests: $(TESTS) $(TEST_APPS) ## build all tests
 
+# Builds of tests take every processor, unless make was told how many. make itself keeps the order of its targets: setup comes before test.
+ON_ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # Pages and scripts are tried with the release build alone: what their commands run is what tests/cli runs.
 NOT_TRIED := $(if $(filter release,$(FLAVOUR)),,tests/docs/% tests/scripts/%)
-test: all $(TESTS) $(TEST_APPS) ## run all tests
+test: ## run all tests
+	$(Q)$(MAKE) --no-print-directory $(ON_ALL_CPUS) all tests
 	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(filter-out $(NOT_TRIED),$(sort $(shell find tests -name 'test_*.sh')))
 
 test-fleet: all ## divide a list into SHARDS (1000) on a Slurm of its own, see setup-fleet
@@ -304,7 +308,7 @@ sanitize: ## run all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
 
 thread: $(BUILD)/gamut ## run the tests of the server under TSan
-	$(MAKE) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/serve/apps/app_serve tests/serve/apps/app_preload tests/serve/apps/app_linked libgamut_serve_cuda.so)
+	$(MAKE) $(ON_ALL_CPUS) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/serve/apps/app_serve tests/serve/apps/app_preload tests/serve/apps/app_linked libgamut_serve_cuda.so)
 	@printf '%s\n' tests/serve/test_serve.sh tests/serve/test_preload.sh | TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread xargs -P 2 -I{} sh -c {}
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
