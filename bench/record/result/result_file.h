@@ -23,8 +23,8 @@ struct result_file {
     bool has_moved; /* a later part of the result is not where it was asked for */
 };
 
-/* Whether a command that writes to `path` has to refuse it, as far as that is known before its work: it exists
- * (unless `replace`), or it is no plain file. ERR_IO. */
+/* Whether a command that writes to `path` has to refuse it, as far as that is known before its
+ * work: it exists (unless `replace`), or it is no plain file. ERR_IO. */
 int result_file_check(const char *path, bool replace, struct error *error);
 
 /* Writes the result to a new file; with `replace` it takes the place of an older one. ERR_IO, also if

@@ -24,7 +24,7 @@ struct address_holes {
 
 /* Takes the start of the lowest range that has `bytes` (> 0), by a walk. False if none has. */
 bool holes_take(struct address_holes *holes, uint64_t bytes, uint64_t *start);
-/* Adds a range. None of its bytes may be free already. Free ranges beside it are joined with it. */
+/* Frees a range whose bytes are all in use, and merges it with the free ranges next to it. */
 void holes_give(struct address_holes *holes, uint64_t start, uint64_t bytes);
 /* The bytes of the range that ends at `end`; 0: the last one ends before. */
 uint64_t holes_before(const struct address_holes *holes, uint64_t end);
