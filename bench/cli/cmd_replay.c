@@ -30,7 +30,6 @@ enum replay_flag {
     REPLAY_OWN_TIME,
     REPLAY_CHECK,
     REPLAY_TIMELINE,
-    REPLAY_SNAPSHOT,
     REPLAY_JOBS,
     REPLAY_SEED,
     REPLAY_SHARD,
@@ -73,9 +72,6 @@ static const struct flag flags[] = {
     [REPLAY_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "X", "events", "events|times|off", 0, 0,
                          "record memory over the events of the trace, or over its times; off is "
                          "faster"},
-    [REPLAY_SNAPSHOT] = {"snapshot", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                         "also write a snapshot for PyTorch's viewer (memory_viz); one trace and "
-                         "one allocator"},
     [REPLAY_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
                      "replays at once; 0: one for each processor"},
     [REPLAY_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
@@ -249,8 +245,8 @@ static bool on_line(const struct command_line *line, enum replay_flag flag)
 /* Flags that mean nothing on a device, or without one. */
 static int check_flags(const struct session *s, struct error *error)
 {
-    static const enum replay_flag dry[] = {REPLAY_ATLAS,    REPLAY_OWN_TIME, REPLAY_TIMELINE,
-                                           REPLAY_SNAPSHOT, REPLAY_JOBS,     REPLAY_CHECK};
+    static const enum replay_flag dry[] = {REPLAY_ATLAS, REPLAY_OWN_TIME, REPLAY_TIMELINE,
+                                           REPLAY_JOBS, REPLAY_CHECK};
     static const enum replay_flag live[] = {REPLAY_NO_GAPS_FLAG, REPLAY_ROUNDS};
     for (size_t i = 0; s->on_device && i < sizeof dry / sizeof *dry; i++)
         if (on_line(s->line, dry[i]))
@@ -259,25 +255,6 @@ static int check_flags(const struct session *s, struct error *error)
     for (size_t i = 0; !s->on_device && i < sizeof live / sizeof *live; i++)
         if (on_line(s->line, live[i]))
             return error_set(error, ERR_USAGE, "--%s needs --device", flags[live[i]].name);
-    return 0;
-}
-
-static int check_snapshot(const struct session *s, struct error *error)
-{
-    if (!s->line->flag[REPLAY_SNAPSHOT].text || s->all.count == 1)
-        return 0;
-    return error_set(error, ERR_USAGE,
-                     "--snapshot needs one trace and one allocator; these are %zu cases",
-                     s->all.count);
-}
-
-static int write_snapshot(const struct session *s, struct error *error)
-{
-    const char *path = s->line->flag[REPLAY_SNAPSHOT].text;
-    if (!path || s->interrupted)
-        return 0;
-    TRY(replay_case_snapshot(&s->all, &s->cases[0], path, error));
-    fprintf(stderr, "gamut: wrote %s\n", path);
     return 0;
 }
 
@@ -453,7 +430,6 @@ static int report_result(struct session *s, struct error *error)
 static int prepare(struct session *s, struct error *error)
 {
     TRY(make_cases(s, error));
-    TRY(check_snapshot(s, error));
     TRY(recording_open_dry(&s->recording, s->line, s->all.capacity_bytes, s->all.atlas, error));
     return start(s, error);
 }
@@ -480,8 +456,6 @@ static int run_session(struct session *s)
         code = s->on_device ? prepare_on_devices(s, &error) : prepare(s, &error);
     if (!code)
         code = s->on_device ? replay_on_devices(s, &error) : replay_all(s, &error);
-    if (!code && !s->unsaved)
-        code = write_snapshot(s, &error);
     return code ? report_error(&error) : report_result(s, &error);
 }
 

@@ -44,8 +44,6 @@ const struct example examples[] = {
 
     {"replay", "gamut replay my.trace", "what every allocator would have held"},
     {"replay", "gamut replay my.trace -s caching,vmm --mem-limit 2GiB", "and what a limit refuses"},
-    {"replay", "gamut replay my.trace -s vmm --no-save --snapshot vmm.pickle",
-     "what an allocator did, for PyTorch's own viewer"},
 
     {"fit", "gamut fit my.trace", "the least memory that serves it, for every allocator"},
     {"fit", "gamut fit my.trace -s caching,vmm --format json", "for a program to read"},

@@ -164,11 +164,6 @@ has "^gnn: no setting helps"
 expect 2 "cannot be replayed" advise gnn.trace --current device_heap
 expect 2 "did you mean pytorch?" advise gnn.trace --for pytorc
 expect 2 "No such file" advise nosuch.trace
-expect 2 "these are 2 cases" replay gnn.trace -s raw,pool --snapshot s.pickle --no-save
-expect 0 "wrote s.pickle" replay gnn.trace -s vmm --snapshot s.pickle --no-save
-expect 2 "s.pickle: File exists" replay gnn.trace -s vmm --snapshot s.pickle --no-save
-expect 0 "wrote viz.trace" trace import s.pickle -o viz.trace
-expect 0 "1 ok" replay viz.trace -s vmm --no-save
 
 # ---- a folder is all traces in it
 mkdir folder none

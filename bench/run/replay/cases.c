@@ -1,16 +1,13 @@
 #include "run/replay/cases.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "alloc/registry.h"
 #include "run/plan/plan.h"
 #include "base/arena.h"
-#include "run/replay/replay_snapshot.h"
 #include "run/replay/parallel.h"
 
 int replay_trace_name(const char *path, char name[64], struct error *error)
@@ -62,25 +59,6 @@ static int replay_one(const struct replay_cases *all, const struct replay_case *
     int code = replay_trace(reader, &options, replay_memory_listener(record), outcome, error);
     *memory = code ? NULL : replay_memory_to_json(record);
     replay_memory_close(record);
-    trace_close(reader);
-    return code;
-}
-
-int replay_case_snapshot(const struct replay_cases *all, const struct replay_case *one,
-                         const char *path, struct error *error)
-{
-    struct option_values values;
-    struct replay_options options;
-    struct replay_outcome outcome;
-    struct trace_reader *reader;
-    TRY(open_case(all, one, &values, &options, &reader, error));
-    FILE *out = fopen(path, "wx");
-    int code = out ? replay_to_snapshot(reader, &options, out, &outcome, error)
-                   : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
-    if (out && fclose(out) != 0 && !code)
-        code = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
-    if (out && code)
-        unlink(path);
     trace_close(reader);
     return code;
 }

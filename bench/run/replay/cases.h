@@ -41,11 +41,6 @@ int replay_cases(const struct replay_cases *cases,
                  void (*ended)(void *context, size_t index, const struct case_round *round),
                  void *context, bool *interrupted, struct error *error);
 
-/* Replays a case, and writes what it did to a new file, as a snapshot of PyTorch
- * (replay_snapshot.h). ERR_IO, also if there is a file. */
-int replay_case_snapshot(const struct replay_cases *cases, const struct replay_case *one,
-                         const char *path, struct error *error);
-
 struct live_case_options {
     uint64_t capacity_bytes; /* of the device; 0: the driver decides */
     uint64_t least_ns;       /* replays are made until they took this long together */
