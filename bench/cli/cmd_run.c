@@ -560,7 +560,7 @@ struct run {
     struct found_device *devices; /* selected ones first */
     struct known_atlases known;
     struct rounds_options options;
-    struct result result;
+    struct result_draft result;
     struct result_file file;
     struct progress progress;
     bool interrupted;
@@ -683,7 +683,7 @@ static int save_result(struct run *run, struct error *error)
     }
     if (!run_flag_is_on(run->line, RUN_NO_SAMPLES))
         return save_or_move(&run->file, &run->result, error);
-    struct result counters = run->result;
+    struct result_draft counters = run->result;
     counters.root = result_without_rounds(run->result.root);
     int code = save_or_move(&run->file, &counters, error);
     result_free(&counters);
@@ -773,11 +773,11 @@ static int create_result(struct run *run, struct error *error)
     json_t *options = run_flags_record(run->line, &run->options);
     if (run->like.root)
         like_selection(&run->like, options);
-    const struct result_run facts = {.argc = run->line->argc,
-                                     .argv = run->line->argv,
-                                     .seed = run->options.measure.seed,
-                                     .rounds = run->options.rounds,
-                                     .options = options};
+    const struct result_command facts = {.argc = run->line->argc,
+                                         .argv = run->line->argv,
+                                         .seed = run->options.measure.seed,
+                                         .rounds = run->options.rounds,
+                                         .options = options};
     int code = result_create(&run->result, &facts, error);
     json_decref(options);
     if (code)

@@ -154,7 +154,7 @@ static size_t devices_of(const json_t *root)
 
 static bool take_noise(void *context, const char *path, const json_t *root)
 {
-    struct result *result = context;
+    struct result_draft *result = context;
     (void)path;
     size_t i = noise_take(result->root, root);
     const json_t *all = json_object_get(result->root, "noise"), *noise;
@@ -163,12 +163,12 @@ static bool take_noise(void *context, const char *path, const json_t *root)
     return json_array_size(all) == devices_of(result->root);
 }
 
-void run_noise_known(struct result *result, const char *results)
+void run_noise_known(struct result_draft *result, const char *results)
 {
     newest_results(results, "noise", take_noise, result);
 }
 
-void run_noise_measured(struct result *result)
+void run_noise_measured(struct result_draft *result)
 {
     struct error error = {0};
     const json_t *noise;

@@ -26,10 +26,10 @@ int run_atlases(const char *path, const char *results, const struct found_device
 
 /* Takes into the result the newest floor of each of its devices from the files below `results`, and
  * says on stderr what it is and when it was measured. */
-void run_noise_known(struct result *result, const char *results);
+void run_noise_known(struct result_draft *result, const char *results);
 /* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
  * none. Failed cases do not fail here: the result reports them. */
-void run_noise_measured(struct result *result);
+void run_noise_measured(struct result_draft *result);
 
 /* Puts the program files that the run of a result was given, and nothing else, into the catalogue and the
  * selection. Errors of select_names; the caller calls select_free in any case. */

@@ -41,7 +41,7 @@ static json_t *settings_of(const struct nvml_gpu *gpu)
     return settings;
 }
 
-void record_devices(struct result *result, const struct found_device *devices, size_t count)
+void record_devices(struct result_draft *result, const struct found_device *devices, size_t count)
 {
     struct record_device *records = must_alloc(count * sizeof *records);
     struct nvml_api nvml;
@@ -103,17 +103,17 @@ static int recording_begin(struct recording *recording, const struct command_lin
 {
     json_t *options = record_flags(line->command->flags, line->flag);
     const json_t *rounds = in_rounds ? json_object_get(options, "rounds") : NULL;
-    const struct result_run run = {.argc = line->argc,
-                                   .argv = line->argv,
-                                   .seed = value_of(line, "seed").number,
-                                   .rounds = rounds ? (unsigned)json_integer_value(rounds) : 1,
-                                   .options = options};
+    const struct result_command run = {.argc = line->argc,
+                                       .argv = line->argv,
+                                       .seed = value_of(line, "seed").number,
+                                       .rounds = rounds ? (unsigned)json_integer_value(rounds) : 1,
+                                       .options = options};
     int code = result_create(&recording->result, &run, error);
     json_decref(options);
     return code;
 }
 
-static int create_file(struct result *result, struct result_file *file,
+static int create_file(struct result_draft *result, struct result_file *file,
                        const struct command_line *line, struct error *error)
 {
     const char *out = value_of(line, "out").text;
@@ -126,7 +126,7 @@ static int create_file(struct result *result, struct result_file *file,
 
 /* ---- work that is divided -------------------------------------------------------------------- */
 
-static void leave_done(const struct result *result, struct work *work)
+static void leave_done(const struct result_draft *result, struct work *work)
 {
     json_t *done = shard_done(result->root);
     for (size_t i = 0; i < work->count; i++)
@@ -137,7 +137,7 @@ static void leave_done(const struct result *result, struct work *work)
     json_decref(done);
 }
 
-static int begin_shard(struct shard shard, struct result *result, struct result_file *file,
+static int begin_shard(struct shard shard, struct result_draft *result, struct result_file *file,
                        const struct command_line *line, struct work *work, struct error *error)
 {
     const char *out = value_of(line, "out").text;
@@ -161,8 +161,8 @@ static int begin_shard(struct shard shard, struct result *result, struct result_
     return 0;
 }
 
-int begin_work(struct result *result, struct result_file *file, const struct command_line *line,
-               struct work *work, struct error *error)
+int begin_work(struct result_draft *result, struct result_file *file,
+               const struct command_line *line, struct work *work, struct error *error)
 {
     struct shard shard;
     const char *text = value_of(line, "shard").text;
@@ -268,7 +268,7 @@ static void record_origins(json_t *root)
     tree_put(root, "origins", origins);
 }
 
-int save_or_move(struct result_file *file, struct result *result, struct error *error)
+int save_or_move(struct result_file *file, struct result_draft *result, struct error *error)
 {
     struct error why = {0};
     record_origins(result->root);

@@ -62,7 +62,7 @@ json_t *serve_statistics(const struct serve_settings *settings, const struct ser
 
 /* A served run has the counters of a replay, and no times: the application's own are not known. */
 static void add_round(const struct serve_settings *settings, const struct served_device *device,
-                      unsigned earlier, struct result *result)
+                      unsigned earlier, struct result_draft *result)
 {
     struct serve_state state;
     struct case_round round = {
@@ -107,9 +107,9 @@ int serve_write_result(const struct serve_settings *settings, const struct serve
                        unsigned count, const char *path, struct error *error)
 {
     char *argv[] = {program_invocation_short_name, NULL};
-    const struct result_run run = {.argc = 1, .argv = argv, .rounds = 1};
+    const struct result_command run = {.argc = 1, .argv = argv, .rounds = 1};
     struct record_device *records = must_alloc((count + 1) * sizeof *records);
-    struct result result;
+    struct result_draft result;
     unsigned record_count = 0;
     const int failed = result_create(&result, &run, error);
     if (failed) {

@@ -159,7 +159,7 @@ static json_t *run(const char *workloads, const char *merges, uint64_t seed, uns
         .rounds = ROUNDS,
         .timeout_ns = 60000000000,
         .measure = {.least_samples = 2, .most_samples = 2, .seed = seed}};
-    const struct result_run facts = {.argc = 1, .argv = argv, .seed = seed, .rounds = ROUNDS};
+    const struct result_command facts = {.argc = 1, .argv = argv, .seed = seed, .rounds = ROUNDS};
     struct device_info host = {.id = "host", .kind = DEVICE_CPU, .members = hosts};
     struct record_device record = {
         .id = "host", .api = "host", .name = "host", .kind = "cpu", .used = true};
@@ -169,7 +169,7 @@ static json_t *run(const char *workloads, const char *merges, uint64_t seed, uns
     }
     struct catalogue catalogue;
     struct selection selection;
-    struct result result;
+    struct result_draft result;
     struct error error = {0};
     bool interrupted;
     json_t *root = NULL;

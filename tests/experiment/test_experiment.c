@@ -18,21 +18,21 @@
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
 
-static struct result fixture(void)
+static struct result_draft fixture(void)
 {
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     experiment_fixture_add(&result, "host");
     return result;
 }
 
-static json_t *row_at(const struct result *result, const char *name, size_t i)
+static json_t *row_at(const struct result_draft *result, const char *name, size_t i)
 {
     return json_array_get(json_object_get(experiment_find(result->root, name, "host"), "rows"), i);
 }
 
 static void what_follows_from_rounds(void **state)
 {
-    struct result result = fixture();
+    struct result_draft result = fixture();
     const json_t *pool = row_at(&result, "isosurface", 0);
     (void)state;
     assert_true(case_is_ok(pool));
@@ -49,7 +49,7 @@ static void what_follows_from_rounds(void **state)
 
 static void a_row_that_never_came(void **state)
 {
-    struct result result = fixture();
+    struct result_draft result = fixture();
     json_t *e = experiment_find(result.root, "stall", "host");
     json_t *key = json_pack("{s:s, s:s, s:i, s:i}", "method", "heap", "strategy", "-", "spin_ns", 7,
                             "host_work_ns", 7);
@@ -67,7 +67,7 @@ static void a_row_that_never_came(void **state)
 /* The answer is the first one's, whatever the device; other options have other answers. */
 static void answers_agree(void **state)
 {
-    struct result result = fixture();
+    struct result_draft result = fixture();
     json_t *e = experiment_find(result.root, "isosurface", "host");
     json_t *other = json_deep_copy(e),
            *heap = json_pack("{s:s, s:s}", "method", "heap", "strategy", "-");
@@ -100,7 +100,7 @@ static void answers_agree(void **state)
 
 static void what_should_be_the_same(void **state)
 {
-    struct result result = fixture();
+    struct result_draft result = fixture();
     json_t *e = experiment_find(result.root, "isosurface", "host");
     json_t *key = json_pack("{s:s, s:s}", "method", "worst", "strategy", "-");
     (void)state;
@@ -126,7 +126,7 @@ static void tables(void **state)
     } cases[] = {{TABLE_TEXT, "experiment.txt"},
                  {TABLE_MARKDOWN, "experiment.md"},
                  {TABLE_CSV, "experiment.csv"}};
-    struct result result = fixture();
+    struct result_draft result = fixture();
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text;
@@ -154,7 +154,7 @@ static void bad_files(void **state)
         {"\"rows\":[", "\"rows\":7,\"old\":[", "rows: expected an array"},
         {"\"samples\":{\"frame_ns\":[", "\"samples\":{\"frame_ns\":[null,", "expected a number"},
     };
-    struct result result = fixture();
+    struct result_draft result = fixture();
     char *good = json_dumps(json_object_get(result.root, "experiments"), JSON_COMPACT);
     (void)state;
     assert_int_equal(result_validate(result.root, NULL), 0);

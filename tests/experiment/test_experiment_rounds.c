@@ -76,7 +76,7 @@ static const struct worker_job jobs[] = {{"experiment", play_experiment}, {NULL,
 /* ---- the parent ---------------------------------------------------------------------------- */
 
 struct seen {
-    struct result result;
+    struct result_draft result;
     const json_t *rows;
     size_t working, rounds_ended;
     bool interrupted;

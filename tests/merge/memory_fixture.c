@@ -91,7 +91,7 @@ json_t *memory_fixture(bool caches)
     return json;
 }
 
-void memory_fixture_add(struct result *result)
+void memory_fixture_add(struct result_draft *result)
 {
     size_t i;
     json_t *each;

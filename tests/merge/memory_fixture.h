@@ -9,6 +9,6 @@
  * `caches`, calls are faster, and a warm run releases nothing. */
 json_t *memory_fixture(bool caches);
 /* Gives every ok case such a log; cases under raw do not cache. */
-void memory_fixture_add(struct result *result);
+void memory_fixture_add(struct result_draft *result);
 
 #endif

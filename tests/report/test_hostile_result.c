@@ -144,7 +144,7 @@ static size_t pictures(const char *report)
 static void no_text_is_carried_out(void **state)
 {
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
-    struct result result = chart_fixture();
+    struct result_draft result = chart_fixture();
     (void)state;
     char folder[] = "/tmp/gamut-hostile-XXXXXX", file[64], out[64];
     assert_non_null(mkdtemp(folder));

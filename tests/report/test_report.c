@@ -262,7 +262,7 @@ static void whatever_a_file_says_is_text(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     struct error error = {0};
     make_evil(result.root);
     write_result(&box, result.root);
@@ -308,7 +308,7 @@ static void spoiled_files_give_valid_pages_or_an_error(void **state)
     struct random random = {3};
     size_t made = 0;
     for (int i = 0; i < FILES; i++) {
-        struct result result = record_fixture(i % 2 ? 6 : 1);
+        struct result_draft result = record_fixture(i % 2 ? 6 : 1);
         json_t *root = json_deep_copy(result.root); /* in which nothing is shared */
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
             spoil(json_object_get(root, parts[p]), &random);
@@ -364,7 +364,7 @@ static void a_replay_has_no_empty_sections(void **state)
     static const char *const claims[] = {"nswer",      "wall",    "ntervals", "Speed-up",
                                          "run --like", "process", "no times"};
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     make_replay(result.root);
     write_result(&box, result.root);
     struct error error = {0};
@@ -389,7 +389,7 @@ static void wrong_cases_are_named_first(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     write_result(&box, result.root);
     char *path = hide_gnuplot();
     assert_int_equal(report(&box, false, NULL), 0);
@@ -412,7 +412,7 @@ static void charts_are_images_of_the_page(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     struct error error = {0};
     write_result(&box, result.root);
     const char *files[] = {box.file, box.file};
@@ -445,7 +445,7 @@ static void a_file_without_cases_says_so(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_array_clear(json_object_get(result.root, "cases"));
     json_array_clear(json_object_get(result.root, "summary"));
     write_result(&box, result.root);
@@ -465,7 +465,7 @@ static void ten_thousand_cases_make_a_page(void **state)
     (void)state;
     enum { CASES = 10000, WAYS = 10 };
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     json_t *cases = json_object_get(result.root, "cases");
     json_t *model = json_incref(json_array_get(cases, 0));
     json_array_clear(cases);
@@ -532,7 +532,7 @@ static void the_verdict_is_that_of_compare(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_t *base = json_deep_copy(result.root);
     json_t *first = json_array_get(json_object_get(base, "cases"), 0);
     json_t *warm = json_object_get(json_object_get(first, "counters"), "warm");
@@ -556,7 +556,7 @@ static void what_was_not_compared_is_said(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_t *base = json_deep_copy(result.root), *one_case;
     size_t i;
     json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
@@ -827,7 +827,7 @@ static void a_folder_is_a_whole_report_or_left_alone(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     struct error error = {0};
     write_result(&box, result.root);
     char *path = hide_gnuplot();
@@ -876,7 +876,7 @@ static void a_failure_leaves_nothing(void **state)
     assert_non_null(strstr(error.text, box.file));
     assert_only(&box, "result.json ");
 
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     write_result(&box, result.root);
     assert_int_equal(shell("echo 1 >%s", box.out), 0); /* a file is in the way */
     assert_int_equal(report(&box, true, &error), ERR_IO);

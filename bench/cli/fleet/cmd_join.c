@@ -83,7 +83,7 @@ static void add_name(const struct session *s, size_t index, struct text *name)
 
 static int write_one(const struct session *s, size_t index, struct error *error)
 {
-    struct result result = {.root = json_incref(s->joined[index]), .started_ns = clock_ns()};
+    struct result_draft result = {.root = json_incref(s->joined[index]), .started_ns = clock_ns()};
     struct result_file file = {0};
     struct text name = {0};
     const json_t *run = json_object_get(result.root, "run");

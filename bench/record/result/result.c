@@ -45,7 +45,7 @@ static json_t *new_session(void)
     return session;
 }
 
-static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
+static json_t *run_facts(const struct result_command *run, uint64_t started_ns)
 {
     char started_at[32], id[17];
     time_t now = time(NULL);
@@ -65,10 +65,11 @@ static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
                      "sessions", new_session());
 }
 
-int result_create(struct result *result, const struct result_run *run, struct error *error)
+int result_create(struct result_draft *result, const struct result_command *run,
+                  struct error *error)
 {
     struct clock_cost clock;
-    *result = (struct result){.started_ns = clock_ns()};
+    *result = (struct result_draft){.started_ns = clock_ns()};
     if (run->seed >> 53)
         return error_set(error, ERR_USAGE, "the seed %" PRIu64 " is too large: use one below 2^53",
                          run->seed);
@@ -82,7 +83,8 @@ int result_create(struct result *result, const struct result_run *run, struct er
     return 0;
 }
 
-void result_set_devices(struct result *result, const struct record_device *devices, size_t count)
+void result_set_devices(struct result_draft *result, const struct record_device *devices,
+                        size_t count)
 {
     json_t *context = json_object_get(result->root, "context"), *used = tree_array();
     for (size_t i = 0; i < count; i++)
@@ -114,25 +116,25 @@ static void set_element(json_t *root, const char *array, json_t *element, const 
     tree_append(all, element);
 }
 
-void result_set_atlas(struct result *result, const struct atlas *atlas)
+void result_set_atlas(struct result_draft *result, const struct atlas *atlas)
 {
     static const char *const same[] = {"device", NULL};
     set_element(result->root, "atlas", atlas_to_json(atlas), same);
 }
 
-void result_set_experiment(struct result *result, json_t *experiment)
+void result_set_experiment(struct result_draft *result, json_t *experiment)
 {
     static const char *const same[] = {"name", "device", NULL};
     set_element(result->root, "experiments", experiment, same);
 }
 
-void result_finish(struct result *result, enum run_status status)
+void result_finish(struct result_draft *result, enum run_status status)
 {
     json_t *run = json_object_get(result->root, "run");
     tree_put(run, "status", tree_text(run_status_names[status]));
 }
 
-void result_free(struct result *result)
+void result_free(struct result_draft *result)
 {
     json_decref(result->root);
     json_decref(result->unsaved);
@@ -281,7 +283,7 @@ static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
                   "the answer's bits differ between rounds, each within what the check allows");
 }
 
-void result_add_round(struct result *result, const struct case_round *round)
+void result_add_round(struct result_draft *result, const struct case_round *round)
 {
     json_t *one_case = find_or_add_case(json_object_get(result->root, "cases"), &round->key);
     json_t *json = case_round_to_json(round);
@@ -419,9 +421,9 @@ static void plan_rounds(json_t *run, unsigned rounds)
     tree_put(run, "rounds", all);
 }
 
-int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error)
+int result_continue(struct result_draft *result, json_t *root, unsigned rounds, struct error *error)
 {
-    *result = (struct result){
+    *result = (struct result_draft){
         .root = root, .started_ns = clock_ns(), .planned = rounds, .unsaved = tree_array()};
     json_t *run = json_object_get(root, "run"), *sessions = json_object_get(run, "sessions");
     const double earlier = tree_get_number(run, "duration_ns");
@@ -444,7 +446,7 @@ int result_continue(struct result *result, json_t *root, unsigned rounds, struct
 }
 
 /* Adds the rounds that no file has, which have a number in common if they were made in one round. */
-static void add_unsaved(struct result *result, json_t *unsaved)
+static void add_unsaved(struct result_draft *result, json_t *unsaved)
 {
     unsigned number = result_rounds(result->root);
     int before = -1;
@@ -464,13 +466,13 @@ static void add_unsaved(struct result *result, json_t *unsaved)
     }
 }
 
-static json_t *session_of(const struct result *result)
+static json_t *session_of(const struct result_draft *result)
 {
     const json_t *run = json_object_get(result->root, "run");
     return json_array_get(json_object_get(run, "sessions"), result->session);
 }
 
-int result_rejoin(struct result *result, json_t *root, struct error *error)
+int result_rejoin(struct result_draft *result, json_t *root, struct error *error)
 {
     json_t *run = json_object_get(root, "run"), *ours = json_object_get(result->root, "run");
     json_t *sessions = json_object_get(run, "sessions");
@@ -497,12 +499,12 @@ int result_rejoin(struct result *result, json_t *root, struct error *error)
     return 0;
 }
 
-void result_set_session(struct result *result, unsigned rounds)
+void result_set_session(struct result_draft *result, unsigned rounds)
 {
     tree_put(session_of(result), "rounds", tree_count(rounds));
 }
 
-void result_set_atlases(struct result *result, const json_t *sources)
+void result_set_atlases(struct result_draft *result, const json_t *sources)
 {
     tree_put(session_of(result), "atlases", json_deep_copy(sources));
 }
@@ -602,12 +604,12 @@ static int make_folders(const char *path, struct error *error)
     return code;
 }
 
-int result_write(struct result *result, const char *path, struct error *error)
+int result_write(struct result_draft *result, const char *path, struct error *error)
 {
     return result_write_held(result, path, false, NULL, error);
 }
 
-int result_write_held(struct result *result, const char *path, bool only_new, int *held,
+int result_write_held(struct result_draft *result, const char *path, bool only_new, int *held,
                       struct error *error)
 {
     const uint64_t now_ns = clock_ns();

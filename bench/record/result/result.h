@@ -26,7 +26,7 @@
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
 
 /* A result that is being made. */
-struct result {
+struct result_draft {
     json_t *root;
     uint64_t started_ns; /* clock_ns at the start of this session, or when it was written last */
     uint64_t earlier_ns; /* duration of the run up to then */
@@ -35,7 +35,7 @@ struct result {
     json_t *unsaved;     /* rounds since result_continue or result_rejoin; NULL in a new result */
 };
 
-struct result_run {
+struct result_command {
     int argc;
     char *const *argv;
     uint64_t seed;   /* below 2^53: JSON readers that use doubles lose no bits of it */
@@ -45,14 +45,16 @@ struct result_run {
 
 /* Makes a result with its run, tool and environment, without devices and cases. ERR_USAGE for a
  * seed that is too large. The caller calls result_free. */
-int result_create(struct result *result, const struct result_run *run, struct error *error);
+int result_create(struct result_draft *result, const struct result_command *run,
+                  struct error *error);
 /* Continues a loaded result, whose reference it takes: adds a session, in which `rounds` more
  * rounds are planned. ERR_USAGE if another build made the result. */
-int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error);
+int result_continue(struct result_draft *result, json_t *root, unsigned rounds,
+                    struct error *error);
 /* Goes on in `root`, whose reference it takes: the file of a continued result, with what other
  * sessions have added to it meanwhile. This session's rounds that it lacks get the numbers after
  * those that it has. ERR_USAGE if it is the file of another run; then `result` is as before. */
-int result_rejoin(struct result *result, json_t *root, struct error *error);
+int result_rejoin(struct result_draft *result, json_t *root, struct error *error);
 /* A copy with every case's status and counters, but without rounds, statistics and `memory`. The
  * caller owns it. */
 json_t *result_without_rounds(json_t *root);
@@ -66,32 +68,33 @@ void result_sort_cases(json_t *root);
 /* One more than the highest round number of any case. */
 unsigned result_rounds(const json_t *root);
 /* Records how many rounds of the newest session are done. */
-void result_set_session(struct result *result, unsigned rounds);
+void result_set_session(struct result_draft *result, unsigned rounds);
 /* Records the atlases that the newest session's cases are predicted by: an array of objects with the `device`, the
  * name of the `file` that has its atlas, and the id (`run`) and `started_at` of the run that measured it. */
-void result_set_atlases(struct result *result, const json_t *sources);
+void result_set_atlases(struct result_draft *result, const json_t *sources);
 /* Sets the devices. `devices` are all that were found on the machine: those that are not `used`
  * only count for the machine's id. To be called before the first result_path; a second call
  * replaces what the first has set. */
-void result_set_devices(struct result *result, const struct record_device *devices, size_t count);
+void result_set_devices(struct result_draft *result, const struct record_device *devices,
+                        size_t count);
 /* Adds a round to its case, and the case with its first round. Copies everything. */
-void result_add_round(struct result *result, const struct case_round *round);
+void result_add_round(struct result_draft *result, const struct case_round *round);
 /* Sets the atlas of a device; replaces the one that the result has. Copies it. */
-void result_set_atlas(struct result *result, const struct atlas *atlas);
+void result_set_atlas(struct result_draft *result, const struct atlas *atlas);
 /* Adds an experiment (record/result/experiment_result.h), whose reference it takes; replaces the
  * one with this name and device. */
-void result_set_experiment(struct result *result, json_t *experiment);
+void result_set_experiment(struct result_draft *result, json_t *experiment);
 /* Sets run.status. */
-void result_finish(struct result *result, enum run_status status);
+void result_finish(struct result_draft *result, enum run_status status);
 /* Calls result_summarise and replaces the file at `path` atomically: a reader sees either the old
  * or the new file. Compresses it if the name ends in ".gz". Makes missing folders. ERR_IO,
  * ERR_HOST_MEMORY. */
-int result_write(struct result *result, const char *path, struct error *error);
+int result_write(struct result_draft *result, const char *path, struct error *error);
 /* The same, with `only_new` and `held` as in gzip_write_file. ERR_EXISTS too. */
-int result_write_held(struct result *result, const char *path, bool only_new, int *held,
+int result_write_held(struct result_draft *result, const char *path, bool only_new, int *held,
                       struct error *error);
 /* Frees the tree. */
-void result_free(struct result *result);
+void result_free(struct result_draft *result);
 
 /* Adds "<folder>/<machine>/<UTC yyyymmddThhmmssZ>-<rev>[-dirty].json" to `path`; rev is "unknown"
  * if the tool was built without git. */

@@ -83,7 +83,7 @@ int result_file_check(const char *path, bool replace, struct error *error)
 }
 
 /* Writes the file and keeps its lock instead of that of the file that it replaces. */
-static int write_and_hold(struct result_file *file, struct result *result, const char *path,
+static int write_and_hold(struct result_file *file, struct result_draft *result, const char *path,
                           bool only_new, struct error *error)
 {
     int held;
@@ -95,7 +95,7 @@ static int write_and_hold(struct result_file *file, struct result *result, const
     return 0;
 }
 
-int result_file_create(struct result_file *file, struct result *result, const char *path,
+int result_file_create(struct result_file *file, struct result_draft *result, const char *path,
                        bool replace, struct error *error)
 {
     struct stat status;
@@ -128,7 +128,7 @@ static void add_numbered(struct text *out, const char *path, unsigned number)
 }
 
 /* Writes a file with this name, or the first number that makes it new. */
-static int create_numbered(struct result_file *file, struct result *result, const char *path,
+static int create_numbered(struct result_file *file, struct result_draft *result, const char *path,
                            struct error *error)
 {
     int code = ERR_EXISTS;
@@ -146,7 +146,7 @@ static int create_numbered(struct result_file *file, struct result *result, cons
     return code;
 }
 
-int result_file_create_in(struct result_file *file, struct result *result, const char *folder,
+int result_file_create_in(struct result_file *file, struct result_draft *result, const char *folder,
                           struct error *error)
 {
     struct text path = {0};
@@ -158,7 +158,7 @@ int result_file_create_in(struct result_file *file, struct result *result, const
 
 /* ---- rounds that are added ------------------------------------------------------------------- */
 
-static int continue_locked(struct result *result, const char *path, const json_t *like,
+static int continue_locked(struct result_draft *result, const char *path, const json_t *like,
                            unsigned rounds, struct error *error)
 {
     json_t *root;
@@ -174,7 +174,7 @@ static int continue_locked(struct result *result, const char *path, const json_t
     return code ? code : result_write(result, path, error);
 }
 
-int result_file_continue(struct result_file *file, struct result *result, const char *path,
+int result_file_continue(struct result_file *file, struct result_draft *result, const char *path,
                          const json_t *like, unsigned rounds, struct error *error)
 {
     int fd;
@@ -186,7 +186,7 @@ int result_file_continue(struct result_file *file, struct result *result, const 
     return code;
 }
 
-static int save_joined(const char *path, struct result *result, struct error *error)
+static int save_joined(const char *path, struct result_draft *result, struct error *error)
 {
     int fd;
     json_t *root;
@@ -220,7 +220,8 @@ static int check_shard(const char *path, const json_t *root, const json_t *ours,
 }
 
 /* Takes the reference to `root`. */
-static int go_on(struct result *result, json_t *root, unsigned *first_round, struct error *error)
+static int go_on(struct result_draft *result, json_t *root, unsigned *first_round,
+                 struct error *error)
 {
     json_t *run = json_object_get(root, "run");
     const unsigned planned = (unsigned)tree_get_number(run, "rounds");
@@ -236,7 +237,7 @@ static int go_on(struct result *result, json_t *root, unsigned *first_round, str
     return 0;
 }
 
-int result_file_resume(struct result_file *file, struct result *result, const char *path,
+int result_file_resume(struct result_file *file, struct result_draft *result, const char *path,
                        unsigned *first_round, struct error *error)
 {
     struct text here = {0}, there = {0};
@@ -269,7 +270,7 @@ int result_file_resume(struct result_file *file, struct result *result, const ch
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-int result_file_save(struct result_file *file, struct result *result, struct error *error)
+int result_file_save(struct result_file *file, struct result_draft *result, struct error *error)
 {
     struct stat status;
     const char *path = file->path.data;
@@ -283,7 +284,7 @@ int result_file_save(struct result_file *file, struct result *result, struct err
     return write_and_hold(file, result, path, is_gone, error);
 }
 
-int result_file_move(struct result_file *file, struct result *result, struct error *error)
+int result_file_move(struct result_file *file, struct result_draft *result, struct error *error)
 {
     const char *temporary = getenv("TMPDIR");
     const char *const folders[] = {temporary && *temporary ? temporary : "/tmp", "."};

@@ -11,9 +11,9 @@
 
 /* The fixture as if all were run under pool: tagged stands for no merging, raw and pool for two
  * sets. */
-static struct result merged_fixture(void)
+static struct result_draft merged_fixture(void)
 {
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     size_t i;
     json_t *each;
     json_array_foreach(json_object_get(result.root, "cases"), i, each)
@@ -91,9 +91,9 @@ static json_t *history(void)
         "  'steps': [{'before': 0, 'run': 3, 'ratio': null, 'verdict': 'larger'}]}]}");
 }
 
-struct result chart_fixture(void)
+struct result_draft chart_fixture(void)
 {
-    struct result result = merged_fixture();
+    struct result_draft result = merged_fixture();
     struct atlas atlas = atlas_fixture();
     snprintf(atlas.device, sizeof atlas.device, "host");
     for (uint64_t bytes = 4096; bytes <= 1 << 24; bytes *= 64) {

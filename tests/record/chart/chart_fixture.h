@@ -5,6 +5,6 @@
 #include "record/result/result.h"
 
 /* Merged cases under pool, an atlas and experiments of their device, and what their memory did. */
-struct result chart_fixture(void);
+struct result_draft chart_fixture(void);
 
 #endif

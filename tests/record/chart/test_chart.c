@@ -70,7 +70,7 @@ static void charts_of_a_device(void **state)
 {
     static const char *const names[] = {"speedup",       "peak_memory", "time",      "matrix",
                                         "matrix_memory", "pareto",      "stability", "held"};
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         check_golden(names[i], &(struct chart_subject){.root = result.root, .device = "host"});
@@ -79,7 +79,7 @@ static void charts_of_a_device(void **state)
 
 static void charts_of_merged_cases(void **state)
 {
-    struct result result = chart_fixture();
+    struct result_draft result = chart_fixture();
     (void)state;
     check_golden("merging", &(struct chart_subject){
                                 .root = result.root, .device = "host", .strategy = "pool"});
@@ -117,7 +117,7 @@ static size_t subject_count(enum chart_scope scope, const json_t *root)
 
 static void subjects_of_each_scope(void **state)
 {
-    struct result result = record_fixture(2);
+    struct result_draft result = record_fixture(2);
     (void)state;
     assert_int_equal(subject_count(CHART_OF_DEVICE, result.root), 2);
     assert_int_equal(subject_count(CHART_OF_STRATEGY, result.root), 4 + 1);
@@ -130,7 +130,7 @@ static void what_is_skipped_everywhere_is_no_series(void **state)
 {
     (void)state;
     for (size_t kept = 0; kept < 2; kept++) {
-        struct result result = record_fixture(6);
+        struct result_draft result = record_fixture(6);
         size_t i, seen = 0;
         json_t *one_case;
         json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
@@ -166,7 +166,7 @@ static void what_there_is_nothing_of(void **state)
         {"pareto", "opencl:0", NULL, "fewer than two configurations on opencl:0"},
         {"stability", "cuda:0", NULL, "needs two rounds"},
     };
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error error = {0};
@@ -188,7 +188,7 @@ static void what_is_too_much(void **state)
     } cases[] = {{"speedup", 30}, {"peak_memory", 30}, {"matrix", 80}, {"time", 250}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct result result = record_fixture(1);
+        struct result_draft result = record_fixture(1);
         struct error error = {0};
         json_t *all = json_object_get(result.root, "cases");
         const struct chart_subject of = {.root = result.root, .device = "host"};
@@ -216,7 +216,7 @@ static void what_has_no_number(void **state)
 {
     static const char *const names[] = {"speedup", "peak_memory", "time",         "matrix",
                                         "pareto",  "stability",   "matrix_memory"};
-    struct result result = record_fixture(3);
+    struct result_draft result = record_fixture(3);
     size_t i;
     json_t *one_case;
     (void)state;
@@ -238,7 +238,7 @@ static void what_has_no_number(void **state)
 /* A result of counters alone, as results/baseline has, has no points of time and memory. */
 static void counters_alone_are_no_point(void **state)
 {
-    struct result result = record_fixture(3);
+    struct result_draft result = record_fixture(3);
     struct error error = {0};
     size_t i;
     json_t *one_case;
@@ -265,7 +265,7 @@ static void waiting_is_a_part_of_its_own(void **state)
                  {125000, 500000, NULL, " 125000\n\n\n# rest"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct result result = record_fixture(1);
+        struct result_draft result = record_fixture(1);
         json_t *one_case = json_array_get(json_object_get(result.root, "cases"), 7);
         json_t *freed =
             json_deep_copy(json_object_get(json_object_get(one_case, "stats"), "wall_ns"));
@@ -286,7 +286,7 @@ static void waiting_is_a_part_of_its_own(void **state)
 /* What is quoted for gnuplot stays one text. */
 static void names_with_quotes(void **state)
 {
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     json_t *devices = json_object_get(json_object_get(result.root, "context"), "devices");
     (void)state;
     tree_put(json_array_get(devices, 0), "name", tree_text("Somebody's"));
@@ -297,7 +297,7 @@ static void names_with_quotes(void **state)
 }
 
 /* The name that the files of a picture have. */
-static char *file_name(const struct result *result, const char *workload, const char *dataset)
+static char *file_name(const struct result_draft *result, const char *workload, const char *dataset)
 {
     char *text = printed("latency", &(struct chart_subject){.root = result->root,
                                                             .device = "host",
@@ -314,7 +314,7 @@ static void names_of_files(void **state)
 {
     static const char *const datasets[] = {"small", "a b", "a-b", "a\"b", "../..`'\n$(é"};
     enum { DATASETS = sizeof datasets / sizeof *datasets };
-    struct result result = chart_fixture();
+    struct result_draft result = chart_fixture();
     json_t *cases = json_object_get(result.root, "cases"), *found = NULL;
     char *names[DATASETS];
     (void)state;
@@ -346,7 +346,7 @@ static void names_of_files(void **state)
 /* Nothing counts up to a number of a file. */
 static void rounds_of_any_number(void **state)
 {
-    struct result result = record_fixture(3);
+    struct result_draft result = record_fixture(3);
     size_t i;
     json_t *one_case;
     (void)state;
@@ -369,7 +369,7 @@ static void rounds_of_any_number(void **state)
 static void folders_of_any_name(void **state)
 {
     static const char *const names[] = {"'", "a\"b", "`:>PWN`", "-e", "~root", "$(:>PWN)"};
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     char parent[] = "/tmp/gamut-test-XXXXXX", path[512];
     (void)state;
@@ -444,7 +444,7 @@ static bool starts_with(const char *path, const char *bytes, size_t length)
 }
 
 /* Draws the first picture of a chart that either result has something for. */
-static int draw_first(const struct chart *chart, const struct result *results, size_t count,
+static int draw_first(const struct chart *chart, const struct result_draft *results, size_t count,
                       const struct chart_options *options, struct text *made, struct error *error)
 {
     int code = ERR_NOT_FOUND;
@@ -504,7 +504,7 @@ static void charts_are_drawn(void **state)
     static const struct {
         const char *ending, *start;
     } files[] = {{".dat", "# gamut"}, {".gp", "# Made by"}, {".svg", "<?xml"}, {".png", "\x89PNG"}};
-    struct result results[] = {record_fixture(6), chart_fixture()};
+    struct result_draft results[] = {record_fixture(6), chart_fixture()};
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     const struct chart *chart;
     char folder[] = "/tmp/gamut-test-XXXXXX", command[512];
@@ -542,7 +542,7 @@ static void a_single_case_is_drawn(void **state)
 {
     static const char *const names[] = {"speedup", "peak_memory",    "time",   "matrix",
                                         "pareto",  "peak_reduction", "merging"};
-    struct result result = chart_fixture();
+    struct result_draft result = chart_fixture();
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     json_t *cases = json_object_get(result.root, "cases");
     char folder[] = "/tmp/gamut-test-XXXXXX", command[128];
@@ -589,7 +589,7 @@ static void add_bars(json_t *cases, const json_t *of, const char *workload, int 
 /* A program with many bars begins a new column, so the one before ends early. */
 static void columns_of_bars_need_not_be_full(void **state)
 {
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     json_t *cases = json_object_get(result.root, "cases"), *of = NULL;
     char folder[] = "/tmp/gamut-test-XXXXXX", name[32], command[128];
@@ -617,7 +617,7 @@ static void columns_of_bars_need_not_be_full(void **state)
 
 static void gnuplot_is_missing(void **state)
 {
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     struct error error = {0};
     char folder[] = "/tmp/gamut-test-XXXXXX", path[512];
     const char *before = getenv("PATH");

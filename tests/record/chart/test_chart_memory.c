@@ -42,7 +42,7 @@ static int print(const char *name, const json_t *root, char **text, struct error
 static void data_is_as_reviewed(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     memory_fixture_add(&result);
     for (size_t i = 0; i < NAMES; i++) {
         char *text, file[64];
@@ -58,7 +58,7 @@ static void data_is_as_reviewed(void **state)
 static void who_was_not_looked_at_has_no_chart(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     for (size_t i = 0; i < NAMES; i++) {
         char *text;
         struct error error;
@@ -78,7 +78,7 @@ static void what_is_left_out_is_not_free(void **state)
         "\"row_bytes\": 1024, \"least\": [\"0f0\", \"000\"], \"most\": [\"7ff\", \"0f0\"],"
         "\"held\": [\"fff\", \"0f0\"]}}}";
     for (int is_old = 0; is_old < 2; is_old++) {
-        struct result result = record_fixture(1);
+        struct result_draft result = record_fixture(1);
         memory_fixture_add(&result);
         json_t *patch = json_loads(cover, 0, NULL), *each;
         size_t i;
@@ -114,7 +114,7 @@ static void what_is_left_out_is_not_free(void **state)
 static void a_wrong_case_has_no_panel(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     memory_fixture_add(&result);
     size_t c;
     json_t *one_case;
@@ -151,7 +151,7 @@ static void uneven_columns_do_no_harm(void **state)
         "\"stride\": 0}}}",
     };
     for (size_t b = 0; b < sizeof broken / sizeof *broken; b++) {
-        struct result result = record_fixture(1);
+        struct result_draft result = record_fixture(1);
         memory_fixture_add(&result);
         json_t *patch = json_loads(broken[b], 0, NULL), *each;
         assert_non_null(patch);

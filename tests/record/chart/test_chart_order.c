@@ -247,7 +247,7 @@ static void stability_names_the_farthest(void **state)
 /* One panel of means: every configuration once, with a name of its own place. */
 static void pareto_has_a_point_a_configuration(void **state)
 {
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     char *text = printed("pareto", result.root);
     (void)state;
     check_in_order(text, (const char *const[]){"programs = 1\n", "1 \"pool\" 1 1 1 2 1 0",
@@ -262,7 +262,7 @@ static void pareto_has_a_point_a_configuration(void **state)
 /* Names of points that are close to each other do not cover each other. */
 static void names_have_places(void **state)
 {
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_t *cases = json_object_get(result.root, "cases");
     const size_t count = json_array_size(cases);
     (void)state;

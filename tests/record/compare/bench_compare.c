@@ -18,11 +18,11 @@
 #include "base/tree.h"
 
 /* A result of one case. */
-static struct result one_case(unsigned rounds, unsigned samples, struct random *random)
+static struct result_draft one_case(unsigned rounds, unsigned samples, struct random *random)
 {
     static char *argv[] = {"bench_compare"};
-    const struct result_run run = {.argc = 1, .argv = argv, .rounds = rounds};
-    struct result result;
+    const struct result_command run = {.argc = 1, .argv = argv, .rounds = rounds};
+    struct result_draft result;
     struct sample *sample = must_alloc(samples * sizeof *sample);
     if (result_create(&result, &run, NULL))
         exit(1);
@@ -50,11 +50,11 @@ static json_t *many_cases(size_t count, unsigned rounds, unsigned samples, uint6
     struct random random = {seed};
     json_t *cases = json_array(), *root = NULL;
     enum { TEMPLATES = 16 };
-    struct result templates[TEMPLATES];
+    struct result_draft templates[TEMPLATES];
     for (size_t t = 0; t < TEMPLATES; t++)
         templates[t] = one_case(rounds, samples, &random);
     for (size_t i = 0; i < count; i++) {
-        const struct result *template = &templates[random_below(&random, TEMPLATES)];
+        const struct result_draft *template = &templates[random_below(&random, TEMPLATES)];
         json_t *one = json_deep_copy(json_array_get(json_object_get(template->root, "cases"), 0));
         struct case_key key;
         char id[13];

@@ -15,7 +15,7 @@
 
 enum { SAMPLES = 3, CASE_ROUNDS = 10 };
 
-void compare_fixture_round(struct result *result, const char *workload, const char *strategy,
+void compare_fixture_round(struct result_draft *result, const char *workload, const char *strategy,
                            unsigned round, const struct spec *spec)
 {
     struct sample sample[SAMPLES];
@@ -73,7 +73,7 @@ json_t *compare_fixture(const struct spec *spec)
 {
     static char *argv[] = {"gamut", "run"};
     const unsigned rounds = spec->rounds ? spec->rounds : CASE_ROUNDS;
-    const struct result_run run = {.argc = 2, .argv = argv, .seed = 42, .rounds = rounds};
+    const struct result_command run = {.argc = 2, .argv = argv, .seed = 42, .rounds = rounds};
     const struct record_device device = {.id = "cuda:0",
                                          .api = "cuda",
                                          .name = "A GPU",
@@ -81,7 +81,7 @@ json_t *compare_fixture(const struct spec *spec)
                                          .used = true,
                                          .alignment_bytes =
                                              spec->alignment_bytes ? spec->alignment_bytes : 256};
-    struct result result;
+    struct result_draft result;
     assert_int_equal(result_create(&result, &run, NULL), 0);
     struct record_device devices[] = {device};
     snprintf(devices[0].driver, sizeof devices[0].driver, "%s", spec->driver ? spec->driver : "1");

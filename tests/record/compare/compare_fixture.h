@@ -25,7 +25,7 @@ struct spec {
 /* The result that the spec describes. The caller owns it. */
 json_t *compare_fixture(const struct spec *spec);
 /* Adds a round of one case as the spec says. */
-void compare_fixture_round(struct result *result, const char *workload, const char *strategy,
+void compare_fixture_round(struct result_draft *result, const char *workload, const char *strategy,
                            unsigned round, const struct spec *spec);
 
 /* Removes what depends on the machine and the day. */

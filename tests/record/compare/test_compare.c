@@ -332,9 +332,9 @@ static void strategies_are_paired_by_round(void **state)
 {
     (void)state;
     static char *argv[] = {"gamut", "run"};
-    const struct result_run run = {.argc = 2, .argv = argv, .rounds = 12};
+    const struct result_command run = {.argc = 2, .argv = argv, .rounds = 12};
     const struct compare_options options = {.alpha = 0.05, .threshold = 0.02};
-    struct result result;
+    struct result_draft result;
     assert_int_equal(result_create(&result, &run, NULL), 0);
     for (unsigned r = 0; r < 12; r++) {
         const uint64_t ns = r % 2 ? 1000000 : 2000000;

@@ -30,8 +30,8 @@ struct made {
     unsigned slow_start;    /* so many rounds of pool, the first, take half as long again */
 };
 
-static void add_case(struct result *result, const struct made *made, unsigned workload, bool pool,
-                     unsigned round)
+static void add_case(struct result_draft *result, const struct made *made, unsigned workload,
+                     bool pool, unsigned round)
 {
     char name[16];
     snprintf(name, sizeof name, "w%u", workload);
@@ -55,9 +55,9 @@ static json_t *make(const struct made *made)
 {
     static char *argv[] = {"gamut", "run"};
     const unsigned rounds = made->rounds ? made->rounds : 10;
-    const struct result_run run = {.argc = 2, .argv = argv, .rounds = rounds};
+    const struct result_command run = {.argc = 2, .argv = argv, .rounds = rounds};
     const struct record_device device = {.id = "cuda:0", .api = "cuda", .name = "A GPU"};
-    struct result result;
+    struct result_draft result;
     assert_int_equal(result_create(&result, &run, NULL), 0);
     result_set_devices(&result, &device, 1);
     for (unsigned r = 0; r < rounds; r++)

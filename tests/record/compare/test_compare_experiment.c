@@ -85,7 +85,7 @@ static json_t *storm_root(const struct storm *s)
                                 "strategies", s->strategies ? s->strategies : "raw");
     json_t *tree = experiment_tree("stall", "cuda:0", options, parameters, metrics,
                                    sizeof metrics / sizeof *metrics);
-    struct result result = {.root = root};
+    struct result_draft result = {.root = root};
     json_decref(options);
     result_set_experiment(&result, tree);
     for (unsigned r = 0; r < (s->rounds ? s->rounds : 10); r++) {

@@ -47,7 +47,7 @@ static void put_model(json_t *one_case, const struct cell *cell)
 /* The result of a machine with this id. */
 static json_t *machine(const char *id, const struct cell *cells, size_t count)
 {
-    struct result result = {
+    struct result_draft result = {
         .root = compare_fixture(&(struct spec){.lacks_canny = true, .lacks_fft = true})};
     for (size_t i = 0; i < count; i++)
         for (unsigned round = 0; round < (cells[i].rounds ? cells[i].rounds : 6); round++)
@@ -384,7 +384,7 @@ static void other_calls_are_named(void **state)
 /* An atlas with sizes from 4 KiB to 1 MiB, at a constant price. */
 static json_t *with_atlas(json_t *root, uint64_t ns)
 {
-    struct result result = {.root = root};
+    struct result_draft result = {.root = root};
     struct atlas atlas = {.device = "cuda:0", .name = "A GPU", .driver = "1", .timer_ns = NAN};
     struct atlas_curve *curve = atlas_curve_of(&atlas, "raw", "alloc");
     for (uint64_t bytes = 4096; bytes <= 1 << 20; bytes *= 16) {

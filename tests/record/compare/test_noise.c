@@ -17,7 +17,8 @@
 enum { BLOCK = 6 };
 
 /* Rounds in which a case takes `ns[round]`. */
-static void add_case(struct result *result, const char *workload, const double *ns, unsigned count)
+static void add_case(struct result_draft *result, const char *workload, const double *ns,
+                     unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct sample sample = {.wall_ns = (uint64_t)ns[i], .device_ns = UNKNOWN_NS};
@@ -37,10 +38,10 @@ static void add_case(struct result *result, const char *workload, const double *
     }
 }
 
-static struct result new_result(unsigned rounds)
+static struct result_draft new_result(unsigned rounds)
 {
-    struct result result;
-    const struct result_run run = {.rounds = rounds};
+    struct result_draft result;
+    const struct result_command run = {.rounds = rounds};
     struct record_device device = {.id = "host", .api = "host", .name = "a CPU", .used = true};
     struct error error = {0};
     assert_int_equal(result_create(&result, &run, &error), 0);
@@ -56,9 +57,9 @@ static void fill(double *ns, unsigned count, double level)
 }
 
 /* An A/A run of a quiet case, and of one that is 8 % slower in the third of its four blocks. */
-static struct result aa_run(void)
+static struct result_draft aa_run(void)
 {
-    struct result result = new_result(NOISE_BLOCKS * BLOCK);
+    struct result_draft result = new_result(NOISE_BLOCKS * BLOCK);
     double ns[NOISE_BLOCKS * BLOCK];
     fill(ns, NOISE_BLOCKS * BLOCK, 1e6);
     add_case(&result, "quiet", ns, NOISE_BLOCKS * BLOCK);
@@ -81,7 +82,7 @@ static const json_t *case_named(const json_t *root, const char *workload)
 static void floor_is_the_largest_shift_between_blocks(void **state)
 {
     (void)state;
-    struct result result = aa_run();
+    struct result_draft result = aa_run();
     struct error error = {0};
     assert_int_equal(noise_measure(result.root, &error), 0);
     assert_int_equal(result_validate(result.root, &error), 0);
@@ -107,7 +108,7 @@ static void floor_is_the_largest_shift_between_blocks(void **state)
 static void all_cases_together_have_a_floor_of_their_own(void **state)
 {
     (void)state;
-    struct result result = new_result(NOISE_BLOCKS * BLOCK);
+    struct result_draft result = new_result(NOISE_BLOCKS * BLOCK);
     static const char *const names[] = {"a", "b", "c", "d"};
     double ns[NOISE_BLOCKS * BLOCK];
     struct error error = {0};
@@ -145,7 +146,7 @@ static void all_cases_together_have_a_floor_of_their_own(void **state)
 static void too_few_rounds_have_no_floor(void **state)
 {
     (void)state;
-    struct result result = new_result(8);
+    struct result_draft result = new_result(8);
     double ns[8];
     fill(ns, 8, 1e6);
     add_case(&result, "quiet", ns, 8);
@@ -163,7 +164,7 @@ static void a_floor_is_taken_over_on_the_same_machine_only(void **state)
     struct error error = {0};
     static const char *const other[] = {"", "name", "driver", "machine_id"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-        struct result known = aa_run(), candidate = new_result(10);
+        struct result_draft known = aa_run(), candidate = new_result(10);
         assert_int_equal(noise_measure(known.root, &error), 0);
         json_t *noise = json_array_get(json_object_get(known.root, "noise"), 0);
         if (*other[i])
@@ -217,7 +218,7 @@ static void what_alternated_is_told_by_its_sessions(void **state)
     assert_false(alternated("aaabbbaaabbb"));
     assert_false(alternated("ababababaaaa"));
     assert_false(alternated("abbbbb"));
-    struct result a = new_result(10), b = new_result(10); /* one part each */
+    struct result_draft a = new_result(10), b = new_result(10); /* one part each */
     assert_false(noise_alternated(a.root, b.root));
     result_free(&a);
     result_free(&b);
@@ -227,7 +228,7 @@ static void what_alternated_is_told_by_its_sessions(void **state)
  * neither, and where the rounds were made in turns. */
 static const char *verdict(bool base_knows, bool candidate_knows, bool in_turns)
 {
-    struct result aa = aa_run(), runs[2] = {new_result(10), new_result(10)};
+    struct result_draft aa = aa_run(), runs[2] = {new_result(10), new_result(10)};
     struct error error = {0};
     assert_int_equal(noise_measure(aa.root, &error), 0);
     for (int i = 0; i < 2; i++) {

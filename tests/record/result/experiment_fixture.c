@@ -41,13 +41,13 @@ static json_t *with(json_t *round, const char *metric, double value)
     return round;
 }
 
-static void add(struct result *result, json_t *experiment, json_t *row, json_t *round)
+static void add(struct result_draft *result, json_t *experiment, json_t *row, json_t *round)
 {
     experiment_add_round(result->root, experiment, row, round);
     json_decref(row);
 }
 
-static void add_isosurface(struct result *result, const char *device)
+static void add_isosurface(struct result_draft *result, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"method", false, UNIT_COUNT, "how"},
@@ -82,7 +82,7 @@ static void add_isosurface(struct result *result, const char *device)
         experiment_fixture_round("skipped", 0, NULL, "frame_ns", 1));
 }
 
-static void add_stall(struct result *result, const char *device)
+static void add_stall(struct result_draft *result, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"method", false, UNIT_COUNT, "how"},
@@ -108,7 +108,7 @@ static void add_stall(struct result *result, const char *device)
     }
 }
 
-static void add_overflow(struct result *result, const char *device)
+static void add_overflow(struct result_draft *result, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"chunks", true, UNIT_COUNT, "neighbours"},
@@ -134,7 +134,7 @@ static void add_overflow(struct result *result, const char *device)
         }
 }
 
-static void add_heap_ops(struct result *result, const char *device)
+static void add_heap_ops(struct result_draft *result, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"policy", false, UNIT_COUNT, "which block"},
@@ -162,7 +162,7 @@ static void add_heap_ops(struct result *result, const char *device)
         }
 }
 
-static void add_heap_utilisation(struct result *result, const char *device)
+static void add_heap_utilisation(struct result_draft *result, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"sizes", false, UNIT_COUNT, "how large"},
@@ -191,7 +191,7 @@ static void add_heap_utilisation(struct result *result, const char *device)
     }
 }
 
-void experiment_fixture_add(struct result *result, const char *device)
+void experiment_fixture_add(struct result_draft *result, const char *device)
 {
     add_overflow(result, device);
     add_isosurface(result, device);

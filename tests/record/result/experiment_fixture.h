@@ -12,6 +12,6 @@ json_t *experiment_fixture_round(const char *status, unsigned round, const char 
 /* An isosurface experiment of the device: two methods that are ok, in two rounds, and one that is
  * skipped; a stall experiment of two methods, two amounts of work and one of the host's;
  * and an overflow experiment of two numbers of chunks and two sizes. */
-void experiment_fixture_add(struct result *result, const char *device);
+void experiment_fixture_add(struct result_draft *result, const char *device);
 
 #endif

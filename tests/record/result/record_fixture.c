@@ -52,7 +52,7 @@ struct case_round record_fixture_round(size_t samples)
 enum { SAMPLES = 3 };
 
 /* Times around `ns`: rounds differ by a thousandth, samples of a round by less. */
-static void add(struct result *result, const char *workload, const char *strategy,
+static void add(struct result_draft *result, const char *workload, const char *strategy,
                 const char *device, unsigned round, uint64_t ns, uint64_t reserved_mib,
                 enum case_status status)
 {
@@ -112,11 +112,11 @@ static void add(struct result *result, const char *workload, const char *strateg
     result_add_round(result, &r);
 }
 
-struct result record_fixture(unsigned rounds)
+struct result_draft record_fixture(unsigned rounds)
 {
     static char *argv[] = {"gamut", "run", "-s", "raw,pool"};
-    const struct result_run run = {.argc = 4, .argv = argv, .seed = 42, .rounds = rounds};
-    struct result result;
+    const struct result_command run = {.argc = 4, .argv = argv, .seed = 42, .rounds = rounds};
+    struct result_draft result;
     if (result_create(&result, &run, NULL) != 0)
         abort();
     json_t *settings = json_loads(

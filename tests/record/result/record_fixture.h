@@ -7,7 +7,7 @@
 
 /* Two workloads on two devices under four strategies in `rounds` rounds. On "host" every case is ok
  * but for one that is wrong and one that ran out of memory; on "opencl:0" there is one strategy. */
-struct result record_fixture(unsigned rounds);
+struct result_draft record_fixture(unsigned rounds);
 
 /* A round with a value of its own in every field and counter, and `samples` samples. The caller
  * frees its samples. */

@@ -48,11 +48,11 @@ static struct case_round round_of(const struct given *given, unsigned round, str
 }
 
 /* A summarised result of so many rounds. */
-static struct result result_of(const struct given *given, size_t count, unsigned rounds,
-                               const char *baseline)
+static struct result_draft result_of(const struct given *given, size_t count, unsigned rounds,
+                                     const char *baseline)
 {
-    const struct result_run run = {.rounds = rounds};
-    struct result result;
+    const struct result_command run = {.rounds = rounds};
+    struct result_draft result;
     assert_int_equal(result_create(&result, &run, NULL), 0);
     if (baseline)
         tree_put(json_object_get(json_object_get(result.root, "run"), "options"), "baseline",
@@ -72,7 +72,7 @@ static struct result result_of(const struct given *given, size_t count, unsigned
 static void expect(const struct given *given, size_t count, unsigned rounds, const char *baseline,
                    const char *sentences)
 {
-    struct result result = result_of(given, count, rounds, baseline);
+    struct result_draft result = result_of(given, count, rounds, baseline);
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
@@ -228,7 +228,7 @@ static void several_devices_without_raw(void **state)
            "not on host: stream\n"
            "fastest on host: pool, memory 1.20 times the bound; next: tlsf, 0.50 times as fast "
            "[0.50, 0.50]; least memory: tlsf, 1.10 times the bound (2 cases, 6 rounds)\n");
-    struct result result = result_of(given, sizeof given / sizeof *given, 6, NULL);
+    struct result_draft result = result_of(given, sizeof given / sizeof *given, 6, NULL);
     const json_t *answer = json_object_get(result.root, "answer");
     const json_t *cases = json_object_get(result.root, "cases"), *each;
     assert_string_equal(answer_against(answer), ANSWER_SEVERAL);

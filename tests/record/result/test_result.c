@@ -50,7 +50,7 @@ static bool has_times(const json_t *one_case)
 static void a_case_is_as_bad_as_its_worst_round(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     const json_t *wrong = find_case(result.root, "stencil", "bufalloc");
     const json_t *oom = find_case(result.root, "canny", "pool");
     assert_string_equal(tree_get_text(wrong, "status"), "wrong");
@@ -71,7 +71,7 @@ static void a_case_is_as_bad_as_its_worst_round(void **state)
 static void the_reader_drops_times_of_wrong_answers(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     struct text file = {0};
     experiment_fixture_add(&result, "host");
     memory_fixture_add(&result);
@@ -100,7 +100,7 @@ static void the_reader_drops_times_of_wrong_answers(void **state)
 static void spaces_that_vary_are_named(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     struct case_round round = {.key = {"spaced", "small", "none", "last-use", "raw", "host", ""}};
     round.check = CHECK_REFERENCE;
     for (round.round = 0; round.round < 2; round.round++) {
@@ -122,7 +122,7 @@ static void spaces_that_vary_are_named(void **state)
 static void counters_that_vary_are_named(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     const json_t *varies = find_case(result.root, "canny", "tagged");
     const json_t *warnings = json_object_get(varies, "warnings");
     assert_int_equal(json_array_size(warnings), 2);
@@ -140,7 +140,7 @@ static void counters_that_vary_are_named(void **state)
 static void stats_are_over_rounds(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     const json_t *raw = find_case(result.root, "canny", "raw");
     const json_t *wall = json_object_get(json_object_get(raw, "stats"), "wall_ns");
     assert_true(tree_get_number(wall, "median") == 800000 + 800 * 2.5 + 1);
@@ -158,7 +158,7 @@ static void stats_are_over_rounds(void **state)
 static void speedups_are_paired_and_averaged(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     const json_t *raw = find_case(result.root, "stencil", "raw");
     const json_t *pool = find_case(result.root, "stencil", "pool");
     const json_t *speedup = json_object_get(pool, "speedup_over_raw");
@@ -189,7 +189,7 @@ static void cases_are_in_the_order_of_their_keys(void **state)
     (void)state;
     static const char *const expected[] = {"raw",      "pool", "tagged", "raw",
                                            "bufalloc", "pool", "tagged", "raw"};
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     size_t i;
     json_t *each;
     json_array_foreach(json_object_get(result.root, "cases"), i, each)
@@ -201,7 +201,7 @@ static void cases_are_in_the_order_of_their_keys(void **state)
 static void a_file_comes_back_as_it_was(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     struct error error = {0};
     struct text path = {0};
     char folder[] = "/tmp/gamut-test-XXXXXX", command[512];
@@ -255,7 +255,7 @@ static void files_may_be_compressed(void **state)
     (void)state;
     static const char *const names[] = {"20260101T000000Z-a.json", "20260301T000000Z-c.json",
                                         "20260201T000000Z-b.json.gz"};
-    struct result result = record_fixture(2);
+    struct result_draft result = record_fixture(2);
     struct error error = {0};
     char folder[] = "/tmp/gamut-test-XXXXXX", path[128], command[64];
     char *seen[4] = {NULL};
@@ -336,7 +336,7 @@ static void bad_files_are_refused_with_the_place(void **state)
         {"schema/version", "\"1.2x\"", "not a version"},
         {"cases", "[]", "summary[0].cases: expected at most 0, the number of cases, found "},
     };
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     struct error error = {0};
     assert_int_equal(result_validate(result.root, &error), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -405,9 +405,9 @@ static void files_that_are_no_json(void **state)
 static void a_seed_that_readers_would_round_is_refused(void **state)
 {
     (void)state;
-    struct result result;
+    struct result_draft result;
     struct error error = {0};
-    const struct result_run run = {.seed = (uint64_t)1 << 53};
+    const struct result_command run = {.seed = (uint64_t)1 << 53};
     assert_int_equal(result_create(&result, &run, &error), ERR_USAGE);
     assert_null(result.root);
 }
@@ -461,7 +461,7 @@ static void the_machine_id_is_stable(void **state)
 static void settings_of_a_gpu_are_recorded(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     const json_t *devices = json_object_get(json_object_get(result.root, "context"), "devices");
     const json_t *settings = json_object_get(json_array_get(devices, 1), "settings");
     assert_true(json_is_null(json_object_get(json_array_get(devices, 0), "settings")));

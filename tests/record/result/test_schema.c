@@ -98,7 +98,7 @@ static void produced_files_are_valid(void **state)
 {
     (void)state;
     for (unsigned rounds = 0; rounds <= 6; rounds += 3) {
-        struct result result = record_fixture(rounds);
+        struct result_draft result = record_fixture(rounds);
         assert_true(is_valid(result_schema, result.root));
         result_free(&result);
     }
@@ -108,7 +108,7 @@ static void produced_files_are_valid(void **state)
 static void answers_are_valid(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_t *host = json_array_get(json_object_get(result.root, "answer"), 0);
     assert_true(json_array_size(json_object_get(host, "ranking")) > 1);
     assert_int_equal(json_array_size(json_object_get(host, "left_out")), 1);
@@ -132,7 +132,7 @@ static void answers_are_valid(void **state)
 static void sessions_have_had_another_name(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     json_t *run = json_object_get(result.root, "run");
     json_t *sessions = tree_share(run, "sessions");
     assert_int_equal(json_array_size(sessions), 1);
@@ -151,7 +151,7 @@ static void sessions_have_had_another_name(void **state)
 static void suites_are_valid(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_t *suite = json_pack("{s:s, s:s, s:s, s:{s:[s, s]}, s:[{s:s, s:s, s:s, s:f}]}", "format",
                               "gamut.suite/1", "title", "t", "source", "s", "compare", "strategy",
                               "raw", "pool", "rows", "name", "a", "workload", "stencil", "dataset",
@@ -173,7 +173,7 @@ static void suites_are_valid(void **state)
 }
 
 /* Adds a case to the result that is measured here, on the host. */
-static void add_measured(struct result *result, const struct case_key *key,
+static void add_measured(struct result_draft *result, const struct case_key *key,
                          const struct measure_options *options)
 {
     struct case_round round = {.key = *key};
@@ -201,7 +201,7 @@ static void origins_are_valid(void **state)
     (void)state;
     static const char *const breaks[] = {"{\"what\": \"\"}", "{\"repository\": \"pyopencl\"}",
                                          "{\"commit\": \"newest\"}", "{\"year\": 0}"};
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     json_t *origins = json_pack("{s:[{s:s, s:s, s:n, s:s, s:i}]}", "pool", "what", "a pool",
                                 "repository", "a/b", "file", "commit", "26c8ab98", "year", 2026);
     tree_put(result.root, "origins", origins);
@@ -226,7 +226,7 @@ static void origins_are_valid(void **state)
 static void spaces_are_valid(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     struct error error;
     const struct measure_options options = {.least_samples = 1, .most_samples = 1, .seed = 1};
     add_measured(
@@ -260,7 +260,7 @@ static void spaces_are_valid(void **state)
 static void memory_is_valid(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     struct error error;
     const struct measure_options options = {
         .least_samples = 1, .most_samples = 1, .seed = 1, .log_memory = true};
@@ -369,7 +369,7 @@ static json_t *history_of_two(void)
 {
     struct history_options options = {.compare = {.alpha = 0.05, .threshold = 0.02}};
     struct history *history = history_new(&options);
-    struct result results[] = {record_fixture(6), record_fixture(6)};
+    struct result_draft results[] = {record_fixture(6), record_fixture(6)};
     for (size_t i = 0; i < 2; i++) {
         json_t *root = results[i].root, *cases = json_object_get(root, "cases");
         json_t *run = json_object_get(root, "run");
@@ -451,7 +451,7 @@ static void broken_files_are_not(void **state)
         {"{\"rounds\": [{}]}", "case"},
         {"{\"digest\": 12}", "case"},
     };
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     check_breaks(result_schema, result.root, "cases", breaks, sizeof breaks / sizeof *breaks);
     result_free(&result);
 }
@@ -460,7 +460,7 @@ static void broken_files_are_not(void **state)
 static void every_counter_is_in_the_file(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     const json_t *one_case = json_array_get(json_object_get(result.root, "cases"), 0);
     const json_t *counters = json_object_get(one_case, "counters");
     const json_t *round = json_array_get(json_object_get(one_case, "rounds"), 0);
@@ -498,7 +498,7 @@ static void atlases_are_of_the_file(void **state)
         {"atlas", "curves", "{}"},
     };
     for (size_t i = 0; i <= sizeof wrongs / sizeof *wrongs; i++) {
-        struct result result = record_fixture(1);
+        struct result_draft result = record_fixture(1);
         struct atlas atlas = atlas_fixture();
         struct error error = {0};
         result_set_atlas(&result, &atlas);

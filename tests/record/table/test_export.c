@@ -45,7 +45,7 @@ static size_t cases_that_are_ok(const json_t *root)
 static void bmf_has_the_shape_that_bencher_reads(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_t *bmf = printed(result.root, TABLE_BMF), *measures, *metric, *value;
     const char *name, *measure, *member;
     json_object_foreach(bmf, name, measures)
@@ -75,7 +75,7 @@ static void bmf_has_the_shape_that_bencher_reads(void **state)
 static void a_few_rounds_have_no_interval(void **state)
 {
     (void)state;
-    struct result result = record_fixture(2);
+    struct result_draft result = record_fixture(2);
     json_t *bmf = printed(result.root, TABLE_BMF), *measures;
     const char *name;
     json_object_foreach(bmf, name, measures)
@@ -100,7 +100,7 @@ static void check_entry(const json_t *entry)
 static void google_benchmark_has_a_repetition_a_round(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_t *tree = printed(result.root, TABLE_GOOGLE_BENCHMARK), *entry;
     size_t i, iterations = 0, medians = 0;
     json_array_foreach(json_object_get(tree, "benchmarks"), i, entry)
@@ -133,7 +133,7 @@ static void google_benchmark_has_a_repetition_a_round(void **state)
 static void a_line_is_a_case(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     char *text = print(result.root, TABLE_JSON_LINES);
     size_t lines = 0;
     for (char *line = text; *line; lines++) {

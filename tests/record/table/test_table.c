@@ -29,7 +29,7 @@ static char *print(const json_t *root, enum table_format format)
 
 static char *print_fixture(unsigned rounds, enum table_format format)
 {
-    struct result result = record_fixture(rounds);
+    struct result_draft result = record_fixture(rounds);
     char *text = print(result.root, format);
     result_free(&result);
     return text;
@@ -55,7 +55,7 @@ static void markdown_table(void **state)
 static void over_best(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     size_t i;
     json_t *each;
     json_array_foreach(json_object_get(result.root, "cases"), i, each)
@@ -84,7 +84,7 @@ static void over_best(void **state)
 }
 
 /* Removes the cases of a strategy and computes all again. */
-static void without(struct result *result, const char *strategy)
+static void without(struct result_draft *result, const char *strategy)
 {
     json_t *cases = json_object_get(result->root, "cases");
     for (size_t i = json_array_size(cases); i-- > 0;) {
@@ -99,7 +99,7 @@ static void without(struct result *result, const char *strategy)
 static void means_are_ranked(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     without(&result, "pool");
     char *text = print(result.root, TABLE_TEXT);
     const char *means = strstr(text, "geometric mean on host\n");
@@ -120,7 +120,7 @@ static void means_are_ranked(void **state)
 static void ratios_without_raw(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     without(&result, "raw");
     char *text = print(result.root, TABLE_TEXT), *csv = print(result.root, TABLE_CSV);
     assert_non_null(strstr(text, "  vs pool  "));
@@ -158,7 +158,7 @@ static void csv(void **state)
 static void csv_quotes_what_has_to_be_quoted(void **state)
 {
     (void)state;
-    struct result result = record_fixture(1);
+    struct result_draft result = record_fixture(1);
     json_t *key = json_object_get(json_array_get(json_object_get(result.root, "cases"), 0), "key");
     tree_put(key, "workload", tree_text("a \"b\", c"));
     char *text = print(result.root, TABLE_CSV);
@@ -199,7 +199,7 @@ static void few_rounds_give_no_interval(void **state)
 static void no_cases_is_still_a_table(void **state)
 {
     (void)state;
-    struct result result = record_fixture(0);
+    struct result_draft result = record_fixture(0);
     for (int f = 0; f < TABLE_FORMATS; f++) {
         char *text = print(result.root, (enum table_format)f);
         assert_int_equal(strlen(text) > 0, f != TABLE_JSON_LINES); /* which has a line a case */

@@ -278,9 +278,9 @@ static const char fixture_suite[] =
     " {\"name\": \"not run\", \"workload\": \"fft\", \"dataset\": \"small\", \"published\": 2},"
     " {\"name\": \"no program\", \"published\": 1.3, \"missing\": \"nobody wrote it | yet\"}]}";
 
-static struct result with_suite(unsigned rounds, const char *second, const char *as_claimed)
+static struct result_draft with_suite(unsigned rounds, const char *second, const char *as_claimed)
 {
-    struct result result = record_fixture(rounds);
+    struct result_draft result = record_fixture(rounds);
     char text[2000];
     snprintf(text, sizeof text, fixture_suite, second, as_claimed);
     json_t *suite = json_loads(text, 0, NULL);
@@ -291,7 +291,7 @@ static struct result with_suite(unsigned rounds, const char *second, const char 
     return result;
 }
 
-static char *print(const struct result *result, enum table_format format)
+static char *print(const struct result_draft *result, enum table_format format)
 {
     char *text;
     size_t length;
@@ -304,7 +304,7 @@ static char *print(const struct result *result, enum table_format format)
 static void tables_of_a_suite(void **state)
 {
     (void)state;
-    struct result result = with_suite(6, "pool", "3");
+    struct result_draft result = with_suite(6, "pool", "3");
     char *text = print(&result, TABLE_TEXT), *markdown = print(&result, TABLE_MARKDOWN);
     char *csv = print(&result, TABLE_CSV);
     golden_check("suite.txt", text);
@@ -316,7 +316,7 @@ static void tables_of_a_suite(void **state)
     result_free(&result);
 }
 
-static const json_t *entry_of(const struct result *result, size_t row)
+static const json_t *entry_of(const struct result_draft *result, size_t row)
 {
     const json_t *rows = json_object_get(json_object_get(result->root, "suite"), "rows");
     return json_array_get(json_object_get(json_array_get(rows, row), "measured"), 0);
@@ -326,7 +326,7 @@ static void verdicts_need_intervals(void **state)
 {
     static const char *const with[] = {"less", "more", "as much", ""};
     (void)state;
-    struct result six = with_suite(6, "pool", "3"), five = with_suite(5, "pool", "3");
+    struct result_draft six = with_suite(6, "pool", "3"), five = with_suite(5, "pool", "3");
     for (size_t row = 0; row < 4; row++) {
         assert_string_equal(tree_get_text(entry_of(&six, row), "than_published"), with[row]);
         assert_string_equal(tree_get_text(entry_of(&five, row), "than_published"), "");
@@ -345,7 +345,7 @@ static void a_figure_in_the_interval_is_met(void **state)
     } figures[] = {{"1.99", "more"}, {"2.01", "as much"}, {"2.99", "as much"}, {"3.02", "less"}};
     (void)state;
     for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
-        struct result result = with_suite(6, "pool", figures[f].published);
+        struct result_draft result = with_suite(6, "pool", figures[f].published);
         size_t i, r, s;
         json_t *each, *round, *sample;
         json_array_foreach(json_object_get(result.root, "cases"), i, each)
@@ -364,7 +364,7 @@ static void a_figure_in_the_interval_is_met(void **state)
 }
 
 /* Gives all rounds of a strategy a prediction, or takes it away (ns 0). */
-static void predict(struct result *result, const char *strategy, uint64_t ns)
+static void predict(struct result_draft *result, const char *strategy, uint64_t ns)
 {
     size_t i, r;
     json_t *each, *round;
@@ -387,7 +387,7 @@ static void predict(struct result *result, const char *strategy, uint64_t ns)
 static void predictions_are_taken_from_the_cases(void **state)
 {
     (void)state;
-    struct result result = with_suite(6, "pool", "3");
+    struct result_draft result = with_suite(6, "pool", "3");
     predict(&result, "raw", 500);
     predict(&result, "pool", 200);
     assert_true(tree_get_number(entry_of(&result, 0), "predicted_ratio") == 2.5);
@@ -400,7 +400,7 @@ static void predictions_are_taken_from_the_cases(void **state)
 static void a_claim_has_its_strategies(void **state)
 {
     (void)state;
-    struct result result = record_fixture(6);
+    struct result_draft result = record_fixture(6);
     json_t *suite = json_loads(
         "{\"format\": \"gamut.suite/1\", \"title\": \"t\", \"source\": \"s\", \"compare\": "
         "{\"workload\": [\"stencil\", \"canny\"]}, \"rows\": [{\"name\": \"a\", \"dataset\": "
