@@ -27,7 +27,7 @@ enum compare_flag {
 static const struct flag flags[] = {
     [COMPARE_BY] = {"by", 'b', FLAG_TEXT, "MEMBER=VALUE|machine", NULL, NULL, 0, 0,
         "within one file: compare each case with the one that has this value instead (strategy=raw); "
-        "machine: which strategy wins on which machine or device of all files, and why"},
+        "machine: which strategy wins on which machine or device of all files, and what a wrong choice costs"},
     [COMPARE_GATE] = {"gate", 'g', FLAG_LIST, "METRIC:LIMIT", NULL, NULL, 0, 0,
         "a metric that may not get worse by more than a limit"},
     [COMPARE_GATE_FILE] = {"gate-file", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,

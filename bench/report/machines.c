@@ -62,8 +62,7 @@ void section_machines(const struct page *page)
         files[i] = (struct compare_file){page->files[i].root, page->files[i].name};
     if (machines_compare(files, page->file_count, &tree, NULL) == 0 && machines_have_any(tree)) {
         page_section(page, NULL, "machines", "Which configuration wins on which machine",
-                     "A machine is a device of a host under a driver. The number of calls is a "
-                     "property of the strategy, the price of a call one of the machine.");
+                     "A machine is a device of a host under a driver.");
         print_sentences(page->out, json_object_get(tree, "sentences"), "");
         print_machines(page->out, tree);
         for (int table = 0; table < MACHINES_TABLES; table++)

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "base/tree.h"
-#include "record/facts/atlas.h"
 #include "record/result/answer.h"
 #include "record/result/baseline.h"
 #include "record/result/case_tree.h"
@@ -21,15 +20,12 @@ struct machine {
     json_t *ids;                 /* of its cases, as keys; owned */
     unsigned case_count, case_room;
     const json_t **cases;
-    const json_t *atlas; /* NULL: no file has one */
-    const char *atlas_file;
 };
 
-/* A case of a program and a configuration on a machine. Times are NaN where they are not known. */
+/* A case of a program and a configuration on a machine. */
 struct place {
     const json_t *one_case; /* NULL: not run there */
     const json_t *ranked;   /* its element in the ranking of the program; NULL: no right answer */
-    double time_ns, work_ns, call_count, calls_ns, own_ns, overlap_ns, unexplained_ns;
 };
 
 enum agreement { AGREE_differs, AGREE_unsure, AGREE_same };
@@ -49,9 +45,6 @@ struct configuration_on {
     double mean_loss, worst_loss;
     size_t worst;         /* that program */
     size_t fastest_count; /* programs in which it is among the fastest */
-    /* Sums over the programs whose time is split. */
-    size_t split_count;
-    double time_ns, call_count, calls_ns, unexplained_ns;
 };
 
 struct machine_configuration {
@@ -73,8 +66,7 @@ struct machines {
     struct place *place;                         /* by program, configuration and machine */
     json_t *program_names, *configuration_names; /* indices by name */
     json_t *answers;                             /* owns what `ranked` is in */
-    json_t *call_differences, *notes;            /* owned */
-    size_t paired_count;                         /* cases whose calls are known on all machines */
+    json_t *notes;                               /* owned */
     size_t *order; /* programs that are compared, in the order of the tree */
     size_t compared_count, agree_count[3];
     const struct machine_configuration *safest; /* NULL: none is everywhere */
@@ -116,13 +108,11 @@ static bool has_case_of(const struct machine *machine, const json_t *root, const
     return false;
 }
 
-/* The machine with this identity that has none of the file's cases; a new one if there is none, or if
- * it is to be new. */
-static struct machine *machine_for(struct machines *m, const json_t *root, const json_t *device,
-                                   bool is_new)
+/* The machine with this identity that has none of the file's cases; a new one if there is none. */
+static struct machine *machine_for(struct machines *m, const json_t *root, const json_t *device)
 {
     const char *identity = identity_of(m, root, device);
-    for (size_t i = 0; i < m->machine_count && !is_new; i++)
+    for (size_t i = 0; i < m->machine_count; i++)
         if (strcmp(m->machine[i].identity, identity) == 0 &&
             !has_case_of(&m->machine[i], root, tree_get_text(device, "id")))
             return &m->machine[i];
@@ -136,12 +126,11 @@ static struct machine *machine_for(struct machines *m, const json_t *root, const
     return &m->machine[m->machine_count++];
 }
 
-static void add_device(struct machines *m, const struct compare_file *file, const json_t *device,
-                       bool is_new)
+static void add_device(struct machines *m, const struct compare_file *file, const json_t *device)
 {
     const char *id = tree_get_text(device, "id");
     const json_t *cases = json_object_get(file->root, "cases"), *each;
-    struct machine *machine = machine_for(m, file->root, device, is_new);
+    struct machine *machine = machine_for(m, file->root, device);
     tree_append(machine->files, tree_text(file->name));
     for (size_t i = 0; (each = json_array_get(cases, i)); i++) {
         if (strcmp(tree_get_text(json_object_get(each, "key"), "device"), id) != 0)
@@ -153,40 +142,14 @@ static void add_device(struct machines *m, const struct compare_file *file, cons
     }
 }
 
-/* Adds the machines of a file: those of its cases, or if `of_atlas` those of its atlases. */
-static void add_machines(struct machines *m, const struct compare_file *file, bool of_atlas)
+/* Adds the machines of a file's cases. */
+static void add_machines(struct machines *m, const struct compare_file *file)
 {
     const json_t *context = json_object_get(file->root, "context"), *device;
     const json_t *devices = json_object_get(context, "devices");
-    const json_t *atlases = json_object_get(file->root, "atlas");
-    for (size_t i = 0; (device = json_array_get(devices, i)); i++) {
-        const char *id = tree_get_text(device, "id");
-        if (of_atlas ? atlas_json_find(atlases, id) != NULL : has_case_of(NULL, file->root, id))
-            add_device(m, file, device, of_atlas);
-    }
-}
-
-/* Gives a machine the atlas that one of its own files has, or else the first file of its identity. */
-static void find_atlas(struct machines *m, struct machine *machine,
-                       const struct compare_file *files, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const json_t *context = json_object_get(files[i].root, "context"), *device;
-        const json_t *devices = json_object_get(context, "devices");
-        bool is_own = false;
-        for (size_t k = 0; k < json_array_size(machine->files); k++)
-            is_own |=
-                strcmp(json_string_value(json_array_get(machine->files, k)), files[i].name) == 0;
-        for (size_t k = 0; (device = json_array_get(devices, k)); k++) {
-            const json_t *atlas = atlas_json_find(json_object_get(files[i].root, "atlas"),
-                                                  tree_get_text(device, "id"));
-            if (!atlas || (machine->atlas && !is_own) ||
-                strcmp(identity_of(m, files[i].root, device), machine->identity) != 0)
-                continue;
-            machine->atlas = atlas;
-            machine->atlas_file = files[i].name;
-        }
-    }
+    for (size_t i = 0; (device = json_array_get(devices, i)); i++)
+        if (has_case_of(NULL, file->root, tree_get_text(device, "id")))
+            add_device(m, file, device);
 }
 
 static const char *machine_id_of(const struct machine *machine)
@@ -218,20 +181,16 @@ static const char *name_in_words(struct machines *m, const struct machine *machi
 static int find_machines(struct machines *m, const struct compare_file *files, size_t count,
                          struct error *error)
 {
-    /* Without a case in any file the prices alone are compared. */
-    for (int of_atlas = 0; of_atlas < 2 && m->machine_count == 0; of_atlas++)
-        for (size_t i = 0; i < count; i++)
-            add_machines(m, &files[i], of_atlas);
-    for (size_t i = 0; i < m->machine_count; i++) {
+    for (size_t i = 0; i < count; i++)
+        add_machines(m, &files[i]);
+    for (size_t i = 0; i < m->machine_count; i++)
         m->machine[i].name = name_in_words(m, &m->machine[i]);
-        find_atlas(m, &m->machine[i], files, count);
-    }
     if (m->machine_count > 1)
         return 0;
     return error_set(error, ERR_USAGE,
                      "%s: give files of several machines, or one with cases on several devices",
                      m->machine_count ? "all cases are of one device of one machine"
-                                      : "the files have neither cases nor an atlas");
+                                      : "the files have no cases");
 }
 
 /* ---- programs and configurations -------------------------------------------------------------- */
@@ -443,71 +402,6 @@ static void agree(struct machines *m, size_t p)
             program->agreement = AGREE_unsure;
 }
 
-/* ---- where the time goes ---------------------------------------------------------------------- */
-
-static const json_t *counts_of(const json_t *one_case, const char *phase)
-{
-    return json_object_get(json_object_get(one_case, "counters"), phase);
-}
-
-/* A number of the model, 0 where it knows others but not this one; NaN without a prediction. */
-static double model_ns(const struct place *place, const char *name)
-{
-    const json_t *model = json_object_get(place->one_case, "model");
-    const double ns = tree_get_number(model, name);
-    return isnan(tree_get_number(model, "predicted_ns")) ? NAN : isnan(ns) ? 0 : ns;
-}
-
-static double calls_ns(const struct place *place)
-{
-    return model_ns(place, "driver_ns") - model_ns(place, "waiting_ns") +
-           model_ns(place, "first_use_ns");
-}
-
-/* Do two configurations do the same work, but for the allocator? */
-static bool same_work(const struct case_key *a, const struct case_key *b)
-{
-    return strcmp(a->merge, b->merge) == 0 && strcmp(a->release, b->release) == 0 &&
-           strcmp(a->residency, b->residency) == 0;
-}
-
-/* The fastest place with the work of configuration `of` that makes no driver calls; NULL: none is known to. */
-static const struct place *place_without_calls(const struct machines *m, size_t p, size_t of,
-                                               size_t at)
-{
-    const struct place *least = NULL;
-    for (size_t c = 0; c < m->configuration_count; c++) {
-        const struct place *place = place_of(m, p, c, at);
-        if (place->ranked && place->call_count == 0 &&
-            same_work(&m->configuration[c].key, &m->configuration[of].key) &&
-            (!least || place->time_ns < least->time_ns))
-            least = place;
-    }
-    return least;
-}
-
-static void split(struct machines *m, size_t p, size_t at)
-{
-    for (size_t c = 0; c < m->configuration_count; c++) {
-        struct place *place = place_of(m, p, c, at);
-        place->time_ns = case_stat(place->one_case, "wall_ns", "median");
-        place->call_count = case_driver_calls(counts_of(place->one_case, "warm"));
-        place->calls_ns = calls_ns(place);
-        place->work_ns = place->own_ns = place->overlap_ns = place->unexplained_ns = NAN;
-    }
-    for (size_t c = 0; c < m->configuration_count; c++) {
-        const struct place *without = place_without_calls(m, p, c, at);
-        struct place *place = place_of(m, p, c, at);
-        if (!without || !place->ranked)
-            continue;
-        const double more_ns = model_ns(place, "predicted_ns") - model_ns(without, "predicted_ns");
-        place->work_ns = without->time_ns;
-        place->own_ns = model_ns(place, "allocator_ns") - model_ns(without, "allocator_ns");
-        place->overlap_ns = more_ns - place->calls_ns - place->own_ns;
-        place->unexplained_ns = place->time_ns - place->work_ns - more_ns;
-    }
-}
-
 /* ---- programs together ------------------------------------------------------------------------ */
 
 static void add_place(struct configuration_on *on, const struct place *place, size_t p)
@@ -519,13 +413,6 @@ static void add_place(struct configuration_on *on, const struct place *place, si
         on->worst = p;
     }
     on->fastest_count += is_fastest(place);
-    if (isnan(place->unexplained_ns))
-        return;
-    on->split_count++;
-    on->time_ns += place->time_ns;
-    on->call_count += place->call_count;
-    on->calls_ns += place->calls_ns;
-    on->unexplained_ns += place->unexplained_ns;
 }
 
 static void sum_up(struct machines *m, size_t c)
@@ -572,35 +459,6 @@ static void put_in_order(struct machines *m)
     }
 }
 
-/* Calls of a case that are not the same number on all machines. */
-static void compare_calls(struct machines *m, size_t p, size_t c)
-{
-    static const char *const phases[] = {"cold", "warm"};
-    bool is_known = true;
-    for (size_t at = 0; at < m->machine_count; at++)
-        is_known &= case_is_ok(place_of(m, p, c, at)->one_case);
-    m->paired_count += is_known;
-    for (size_t i = 0; i < 2 && is_known; i++)
-        for (size_t k = 0; case_call_counters[k]; k++) {
-            json_t *values = tree_array();
-            double least = INFINITY, most = -INFINITY; /* of the known ones */
-            for (size_t at = 0; at < m->machine_count; at++) {
-                const json_t *counts = counts_of(place_of(m, p, c, at)->one_case, phases[i]);
-                tree_append(values, tree_share(counts, case_call_counters[k]));
-                least = fmin(least, tree_get_number(counts, case_call_counters[k]));
-                most = fmax(most, tree_get_number(counts, case_call_counters[k]));
-            }
-            if (least < most)
-                tree_append(m->call_differences,
-                            tree_pack("{s:o, s:o, s:o, s:s, s:s, s:O}", "workload",
-                                      tree_text(m->program[p].workload), "dataset",
-                                      tree_text(m->program[p].dataset), "name",
-                                      tree_text(m->configuration[c].name), "phase", phases[i],
-                                      "counter", case_call_counters[k], "counts", values));
-            json_decref(values);
-        }
-}
-
 static void compare_programs(struct machines *m)
 {
     walk(m, NULL);
@@ -614,17 +472,12 @@ static void compare_programs(struct machines *m)
         m->program[p].left_out = obstacle(m, p);
         for (size_t at = 0; at < m->machine_count && !m->program[p].left_out; at++)
             answer_program(m, p, at);
-        for (size_t at = 0; at < m->machine_count && !m->program[p].left_out; at++)
-            split(m, p, at);
         if (!m->program[p].left_out)
             agree(m, p);
     }
     put_in_order(m);
-    for (size_t c = 0; c < m->configuration_count; c++) {
+    for (size_t c = 0; c < m->configuration_count; c++)
         sum_up(m, c);
-        for (size_t i = 0; i < m->compared_count; i++)
-            compare_calls(m, m->order[i], c);
-    }
 }
 
 /* ---- as JSON ----------------------------------------------------------------------------------- */
@@ -641,7 +494,6 @@ static json_t *machine_json(const struct machine *machine)
                   "git_rev", tree_share(json_object_get(context, "tool"), "git_rev"));
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         tree_put(out, i ? facts[i] : "device_name", tree_share(machine->device, facts[i]));
-    tree_put(out, "atlas", tree_text_or_null(machine->atlas_file));
     return out;
 }
 
@@ -654,13 +506,7 @@ static json_t *place_json(const struct machines *m, size_t p, size_t c, size_t a
     tree_put(out, "is_fastest", json_boolean(is_fastest(place)));
     tree_put(out, "speedup", tree_share(place->ranked, "speedup"));
     tree_put(out, "over_fastest", tree_share(place->ranked, "over_fastest"));
-    tree_put(out, "time_ns", tree_number(place->time_ns));
-    tree_put(out, "driver_calls", tree_number(place->call_count));
-    tree_put(out, "work_ns", tree_number(place->work_ns));
-    tree_put(out, "calls_ns", tree_number(place->calls_ns));
-    tree_put(out, "own_ns", tree_number(place->own_ns));
-    tree_put(out, "overlap_ns", tree_number(place->overlap_ns));
-    tree_put(out, "unexplained_ns", tree_number(place->unexplained_ns));
+    tree_put(out, "time_ns", tree_number(case_stat(place->one_case, "wall_ns", "median")));
     return out;
 }
 
@@ -711,58 +557,15 @@ static json_t *program_json(struct machines *m, size_t p)
         "choice_loss", tree_number(program->choice_loss), "machines", on);
 }
 
-/* The calls of a warm run may be none in the steady state that the model prices: then a call has no price. */
 static json_t *on_json(const struct machines *m, const struct configuration_on *on)
 {
     const struct program *worst = on->count ? &m->program[on->worst] : NULL;
-    const double known = on->split_count ? 1 : NAN;
-    const bool has_price = on->call_count > 0 && on->calls_ns > 0;
-    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "programs",
-                     tree_count(on->count), "fastest", tree_count(on->fastest_count), "mean_loss",
-                     tree_number(on->mean_loss), "worst_loss", tree_number(on->worst_loss), "worst",
+    return tree_pack("{s:o, s:o, s:o, s:o, s:o}", "programs", tree_count(on->count), "fastest",
+                     tree_count(on->fastest_count), "mean_loss", tree_number(on->mean_loss),
+                     "worst_loss", tree_number(on->worst_loss), "worst",
                      worst ? tree_pack("{s:o, s:o}", "workload", tree_text(worst->workload),
                                        "dataset", tree_text(worst->dataset))
-                           : json_null(),
-                     "split", tree_count(on->split_count), "time_ns",
-                     tree_number(known * on->time_ns), "calls_ns",
-                     tree_number(known * on->calls_ns), "unexplained_ns",
-                     tree_number(known * on->unexplained_ns), "call_ns",
-                     tree_number(has_price ? on->calls_ns / on->call_count : NAN));
-}
-
-/* Is a configuration ranked in a program wherever it is ranked in any? */
-static bool is_ranked_throughout(const struct machines *m, size_t p, size_t c)
-{
-    bool is_ranked = true;
-    for (size_t at = 0; at < m->machine_count; at++)
-        is_ranked &= !m->configuration[c].on[at].count || place_of(m, p, c, at)->ranked;
-    return is_ranked;
-}
-
-/* The calls of a configuration by counter, in warm runs of all programs that it is ranked in on each
- * machine that can run it; null where a machine has another number, or none can. */
-static json_t *calls_json(const struct machines *m, size_t c)
-{
-    json_t *out = tree_object();
-    for (size_t k = 0; case_call_counters[k]; k++) {
-        double common = NAN;
-        bool is_first = true;
-        for (size_t at = 0; at < m->machine_count; at++) {
-            double sum = 0;
-            if (!m->configuration[c].on[at].count)
-                continue;
-            for (size_t i = 0; i < m->compared_count; i++) {
-                const json_t *counts = counts_of(place_of(m, m->order[i], c, at)->one_case, "warm");
-                const double count = tree_get_number(counts, case_call_counters[k]);
-                if (is_ranked_throughout(m, m->order[i], c))
-                    sum += isnan(count) ? 0 : count; /* older files lack some */
-            }
-            common = is_first || common == sum ? sum : NAN;
-            is_first = false;
-        }
-        tree_put(out, case_call_counters[k], tree_number(common));
-    }
-    return out;
+                           : json_null());
 }
 
 static json_t *configuration_json(const struct machines *m, size_t c)
@@ -779,7 +582,6 @@ static json_t *configuration_json(const struct machines *m, size_t c)
 #undef X
     tree_put(out, "worst_loss", tree_number(one->worst_loss));
     tree_put(out, "is_safest", json_boolean(one == m->safest));
-    tree_put(out, "calls", calls_json(m, c));
     tree_put(out, "machines", on);
     return out;
 }
@@ -797,75 +599,6 @@ static void put_configurations(const struct machines *m, json_t *out)
             i--;
         tree_insert(out, i, configuration_json(m, c));
     }
-}
-
-/* ---- prices ------------------------------------------------------------------------------------ */
-
-/* The median of a call at a size, if the atlas has sizes on both sides of it. */
-static double price_of(const struct atlas *atlas, const char *method, const char *call,
-                       uint64_t bytes)
-{
-    const struct atlas_curve *curve = atlas_find(atlas, method, call);
-    uint64_t least = UINT64_MAX, most = 0;
-    double ns;
-    for (size_t i = 0; curve && i < curve->point_count; i++) {
-        const struct atlas_point *point = &curve->points[i];
-        if (point->live_count || !point->sample_count)
-            continue;
-        least = point->bytes < least ? point->bytes : least;
-        most = point->bytes > most ? point->bytes : most;
-    }
-    if (bytes < least || bytes > most || !atlas_cost_ns(atlas, method, call, bytes, &ns))
-        return NAN;
-    return ns;
-}
-
-static void add_price(json_t *prices, const struct atlas *atlases, size_t count, const char *method,
-                      const char *call, uint64_t bytes)
-{
-    json_t *ns = tree_array();
-    bool is_known = false;
-    for (size_t at = 0; at < count; at++) {
-        const double own = price_of(&atlases[at], method, call, bytes);
-        tree_append(ns, tree_number(own));
-        is_known |= !isnan(own);
-    }
-    if (is_known)
-        tree_append(prices, tree_pack("{s:o, s:s, s:o, s:O}", "method", tree_text(method), "call",
-                                      call, "bytes", tree_count(bytes), "ns", ns));
-    json_decref(ns);
-}
-
-static void add_prices_of(json_t *prices, const struct atlas *atlases, size_t count,
-                          const char *method)
-{
-    static const char *const calls[] = {"alloc", "first_use", "free"};
-    for (size_t call = 0; call < sizeof calls / sizeof *calls; call++)
-        for (unsigned shift = 12; shift <= 32; shift += 4)
-            add_price(prices, atlases, count, method, calls[call], UINT64_C(1) << shift);
-}
-
-/* Every method that an atlas has, at sizes from 4 KiB to 4 GiB. */
-static json_t *prices_json(const struct machines *m)
-{
-    struct atlas *atlases = must_alloc(m->machine_count * sizeof *atlases);
-    json_t *prices = tree_array(), *seen = tree_object();
-    for (size_t at = 0; at < m->machine_count; at++)
-        if (!m->machine[at].atlas || atlas_from_json(m->machine[at].atlas, &atlases[at], NULL))
-            atlases[at] = (struct atlas){.timer_ns = NAN};
-    for (size_t at = 0; at < m->machine_count; at++)
-        for (size_t i = 0; i < atlases[at].curve_count; i++) {
-            const char *method = atlases[at].curves[i].method;
-            if (json_object_get(seen, method))
-                continue;
-            tree_put(seen, method, json_true());
-            add_prices_of(prices, atlases, m->machine_count, method);
-        }
-    for (size_t at = 0; at < m->machine_count; at++)
-        atlas_free(&atlases[at]);
-    free(atlases);
-    json_decref(seen);
-    return prices;
 }
 
 /* ---- in words ---------------------------------------------------------------------------------- */
@@ -905,23 +638,14 @@ static void add_to_list(struct text *list, const char *name)
 
 static void note_what_lacks(struct machines *m)
 {
-    struct text machines = {0}, configurations = {0};
-    for (size_t at = 0; at < m->machine_count; at++)
-        if (!m->machine[at].atlas)
-            add_to_list(&machines, m->machine[at].name);
+    struct text configurations = {0};
     for (size_t c = 0; c < m->configuration_count; c++)
         if (!m->configuration[c].is_used)
             add_to_list(&configurations, m->configuration[c].name);
-    if (machines.length)
-        tree_append(m->notes,
-                    json_sprintf(
-                        "no file has an atlas of %s, for prices by size: add that of `gamut atlas`",
-                        machines.data));
     if (configurations.length)
         tree_append(m->notes, json_sprintf("left out, because not every machine ran a program with "
                                            "them: %s",
                                            configurations.data));
-    text_free(&machines);
     text_free(&configurations);
 }
 
@@ -977,36 +701,12 @@ static void say_safest(const struct machines *m, json_t *to)
     say(to, &words);
 }
 
-static void say_calls(const struct machines *m, json_t *to)
-{
-    struct text words = {0};
-    const json_t *each, *before = NULL;
-    size_t cases = 0;
-    for (size_t i = 0; (each = json_array_get(m->call_differences, i)); i++) {
-        cases += !before ||
-                 strcmp(tree_get_text(each, "name"), tree_get_text(before, "name")) != 0 ||
-                 strcmp(tree_get_text(each, "workload"), tree_get_text(before, "workload")) != 0 ||
-                 strcmp(tree_get_text(each, "dataset"), tree_get_text(before, "dataset")) != 0;
-        before = each;
-    }
-    if (!m->paired_count)
-        return;
-    if (cases)
-        text_add(&words, "driver calls differ between machines in %zu of %zu cases", cases,
-                 m->paired_count);
-    else
-        text_add(&words, "driver calls are the same on every machine in all %zu cases",
-                 m->paired_count);
-    say(to, &words);
-}
-
 static json_t *sentences_of(const struct machines *m)
 {
     json_t *sentences = tree_array();
     if (m->compared_count) {
         say_agreement(m, sentences);
         say_safest(m, sentences);
-        say_calls(m, sentences);
     }
     return sentences;
 }
@@ -1046,15 +746,13 @@ static json_t *tree_of(struct machines *m)
     note_fact(m, "tool", "git_rev");
     note_fact(m, "tool", "build");
     note_what_lacks(m);
-    return tree_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:O, s:o, s:O}", "schema",
-                     MACHINES_SCHEMA, "sentences", sentences_of(m), "against", against(m),
-                     "agreement",
+    return tree_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:O}", "schema", MACHINES_SCHEMA,
+                     "sentences", sentences_of(m), "against", against(m), "agreement",
                      tree_pack("{s:o, s:o, s:o}", "same", tree_count(m->agree_count[AGREE_same]),
                                "differs", tree_count(m->agree_count[AGREE_differs]), "unsure",
                                tree_count(m->agree_count[AGREE_unsure])),
                      "machines", machines, "programs", programs, "configurations", configurations,
-                     "left_out", left_out, "call_differences", m->call_differences, "prices",
-                     prices_json(m), "notes", m->notes);
+                     "left_out", left_out, "notes", m->notes);
 }
 
 static void machines_free(struct machines *m)
@@ -1066,7 +764,6 @@ static void machines_free(struct machines *m)
     json_decref(m->program_names);
     json_decref(m->configuration_names);
     json_decref(m->answers);
-    json_decref(m->call_differences);
     json_decref(m->notes);
     arena_free(&m->arena);
 }
@@ -1077,7 +774,6 @@ int machines_compare(const struct compare_file *files, size_t count, json_t **tr
     struct machines m = {.program_names = tree_object(),
                          .configuration_names = tree_object(),
                          .answers = tree_array(),
-                         .call_differences = tree_array(),
                          .notes = tree_array()};
     int code = find_machines(&m, files, count, error);
     if (!code) {
@@ -1090,6 +786,5 @@ int machines_compare(const struct compare_file *files, size_t count, json_t **tr
 
 bool machines_have_any(const json_t *tree)
 {
-    return json_array_size(json_object_get(tree, "programs")) > 0 ||
-           json_array_size(json_object_get(tree, "prices")) > 0;
+    return json_array_size(json_object_get(tree, "programs")) > 0;
 }

@@ -39,24 +39,6 @@ static void add_factor(struct text_grid *grid, double factor)
         text_grid_add(grid, "%.2f×", factor);
 }
 
-/* A time that may be below 0. */
-static void add_signed_ns(struct text_grid *grid, double ns)
-{
-    char text[32];
-    if (isnan(ns))
-        text_grid_skip(grid, 1);
-    else
-        text_grid_add(grid, "%s%s", ns < 0 ? "-" : "", text_ns(text, fabs(ns)));
-}
-
-static void add_count(struct text_grid *grid, double count)
-{
-    if (isnan(count))
-        text_grid_skip(grid, 1);
-    else
-        text_grid_add(grid, "%.0f", count);
-}
-
 static bool is_text(const json_t *object, const char *key, const char *text)
 {
     return strcmp(tree_get_text(object, key), text) == 0;
@@ -193,143 +175,6 @@ static struct text_grid losses_grid(const json_t *tree)
     return grid;
 }
 
-/* Adds a sum of times as a part of the whole time: "71 %". */
-static void add_part(struct text_grid *grid, const json_t *on, const char *member)
-{
-    const double part = tree_get_number(on, member) / tree_get_number(on, "time_ns");
-    if (isnan(part))
-        text_grid_skip(grid, 1);
-    else
-        text_grid_add(grid, "%.0f %%", 100 * part + 0.0);
-}
-
-/* Has a configuration a right answer anywhere? */
-static bool is_ranked(const json_t *configuration)
-{
-    const json_t *machines = json_object_get(configuration, "machines"), *on;
-    for (size_t at = 0; (on = json_array_get(machines, at)); at++)
-        if (tree_get_number(on, "programs") > 0)
-            return true;
-    return false;
-}
-
-static struct text_grid calls_grid(const json_t *tree)
-{
-    static const char *const kinds[] = {"alloc", "touch", "free", "map", "unmap", "sync"};
-    enum { KINDS = sizeof kinds / sizeof *kinds };
-    struct text_grid grid = text_grid_of("configuration|>alloc|>touch|>free|>map|>unmap|>sync");
-    const json_t *configurations = json_object_get(tree, "configurations"), *each;
-    for (size_t at = 0; at < machine_count(tree); at++) {
-        add_machine_column(&grid, tree, at, " a call", 0);
-        text_grid_add_column(&grid, (struct text_grid_column){
-                                        .title = "of the time", .kind = GRID_NUMBER, .drop = 1});
-        text_grid_add_column(&grid, (struct text_grid_column){
-                                        .title = "unexplained", .kind = GRID_NUMBER, .drop = 2});
-    }
-    for (size_t i = 0; (each = json_array_get(configurations, i)); i++) {
-        text_grid_add_row(&grid);
-        text_grid_add(&grid, "%s", tree_get_text(each, "name"));
-        for (size_t k = 0; k < KINDS; k++) {
-            char name[32];
-            snprintf(name, sizeof name, "driver_%s_count", kinds[k]);
-            const double count = tree_get_number(json_object_get(each, "calls"), name);
-            if (isnan(count) && is_ranked(each))
-                text_grid_add(&grid, "differs");
-            else
-                add_count(&grid, count);
-        }
-        for (size_t at = 0; at < machine_count(tree); at++) {
-            const json_t *on = json_array_get(json_object_get(each, "machines"), at);
-            add_signed_ns(&grid, tree_get_number(on, "call_ns"));
-            add_part(&grid, on, "calls_ns");
-            add_part(&grid, on, "unexplained_ns");
-        }
-    }
-    for (size_t k = 1; k <= KINDS; k++) {
-        const char *constant = text_grid_constant(&grid, k);
-        grid.column[k].hidden = constant && strcmp(constant, "0") == 0;
-    }
-    return grid;
-}
-
-/* ---- where the time goes ----------------------------------------------------------------------- */
-
-static const char *const split_members[] = {"work_ns", "calls_ns", "own_ns", "overlap_ns",
-                                            "unexplained_ns"};
-enum { SPLIT_MEMBERS = sizeof split_members / sizeof *split_members };
-
-/* Is a configuration the fastest of a machine, or the baseline? */
-static bool is_telling(const json_t *tree, const json_t *program, size_t place)
-{
-    const json_t *machines = json_object_get(program, "machines"), *places;
-    for (size_t at = 0; (places = json_array_get(machines, at)); at++) {
-        const json_t *one = json_array_get(places, place);
-        if (is_text(one, "verdict", "fastest") ||
-            is_text(one, "name", tree_get_text(tree, "against")))
-            return true;
-    }
-    return false;
-}
-
-static void add_split(struct text_grid *grid, const json_t *tree, const json_t *program, size_t at,
-                      const json_t *place)
-{
-    text_grid_add_row(grid);
-    text_grid_add(grid, "%s", tree_get_text(program, "workload"));
-    text_grid_add(grid, "%s", tree_get_text(program, "dataset"));
-    text_grid_add(grid, "%s", tree_get_text(place, "name"));
-    text_grid_add(grid, "%s", machine_name(tree, at));
-    if (!is_text(place, "status", "ok")) {
-        text_grid_add(grid, "%s", tree_get_text(place, "status"));
-        return;
-    }
-    add_signed_ns(grid, tree_get_number(place, "time_ns"));
-    add_count(grid, tree_get_number(place, "driver_calls"));
-    for (size_t i = 0; i < SPLIT_MEMBERS; i++)
-        add_signed_ns(grid, tree_get_number(place, split_members[i]));
-}
-
-static struct text_grid splits_grid(const json_t *tree, enum compare_show show)
-{
-    struct text_grid grid =
-        text_grid_of("program|dataset^4|configuration|machine|>time|>driver calls^3|>work|>calls|"
-                     ">own^2|>overlap|>unexplained");
-    const json_t *programs = json_object_get(tree, "programs"), *program;
-    for (size_t p = 0; (program = json_array_get(programs, p)); p++) {
-        const json_t *machines = json_object_get(program, "machines");
-        if (show != COMPARE_SHOW_ALL && !is_text(program, "agreement", "differs"))
-            continue;
-        for (size_t c = 0; c < json_array_size(json_array_get(machines, 0)); c++)
-            for (size_t at = 0; at < json_array_size(machines); at++)
-                if (show == COMPARE_SHOW_ALL || is_telling(tree, program, c))
-                    add_split(&grid, tree, program, at,
-                              json_array_get(json_array_get(machines, at), c));
-    }
-    hide_constant(&grid, 1);
-    return grid;
-}
-
-static struct text_grid prices_grid(const json_t *tree, enum compare_show show)
-{
-    struct text_grid grid = text_grid_of("method|call|>size");
-    const json_t *prices = json_object_get(tree, "prices"), *each;
-    for (size_t at = 0; at < machine_count(tree); at++)
-        text_grid_add_column(
-            &grid, (struct text_grid_column){.title = machine_name(tree, at), .kind = GRID_NUMBER});
-    for (size_t i = 0; (each = json_array_get(prices, i)); i++) {
-        if (show != COMPARE_SHOW_ALL && !is_text(each, "method", "raw"))
-            continue;
-        text_grid_add_row(&grid);
-        text_grid_add(&grid, "%s", tree_get_text(each, "method"));
-        text_grid_add(&grid, "%s", tree_get_text(each, "call"));
-        text_grid_add_bytes(&grid, (uint64_t)tree_get_number(each, "bytes"));
-        for (size_t at = 0; at < machine_count(tree); at++)
-            add_signed_ns(&grid, tree_to_number(json_array_get(json_object_get(each, "ns"), at)));
-    }
-    hide_constant(&grid, 0);
-    return grid;
-}
-
 struct text_grid machines_grid_of(const json_t *tree, enum machines_table table,
                                   enum compare_show show)
 {
@@ -337,16 +182,10 @@ struct text_grid machines_grid_of(const json_t *tree, enum machines_table table,
     case MACHINES_programs:
         return programs_grid(tree, show);
     case MACHINES_losses:
-        return losses_grid(tree);
-    case MACHINES_calls:
-        return calls_grid(tree);
-    case MACHINES_splits:
-        return splits_grid(tree, show);
-    case MACHINES_prices:
     case MACHINES_TABLES:
         break;
     }
-    return prices_grid(tree, show);
+    return losses_grid(tree);
 }
 
 /* ---- formats ----------------------------------------------------------------------------------- */
@@ -359,8 +198,6 @@ void machines_describe(const json_t *machine, struct text *words)
              *driver ? ", driver " : "", driver, tree_get_text(machine, "machine_id"));
     for (size_t i = 0; (file = json_array_get(files, i)); i++)
         text_add(words, "%s%s", i ? " and " : "", json_string_value(file));
-    if (*tree_get_text(machine, "atlas"))
-        text_add(words, ", atlas of %s", tree_get_text(machine, "atlas"));
 }
 
 static void print_machines(const json_t *tree, const char *end, FILE *out)
@@ -380,28 +217,6 @@ static void add_remark(json_t *remarks, struct text *words)
     text_free(words);
 }
 
-/* The first cases whose calls are not the same everywhere. */
-static void add_call_differences(json_t *remarks, const json_t *tree)
-{
-    enum { DIFFERENCES_MOST = 5 };
-    const json_t *differences = json_object_get(tree, "call_differences"), *each, *count;
-    const size_t all = json_array_size(differences);
-    struct text words = {0};
-    for (size_t i = 0; i < DIFFERENCES_MOST && (each = json_array_get(differences, i)); i++) {
-        text_add(&words, "%s %s, %s: %s (%s) is", tree_get_text(each, "workload"),
-                 tree_get_text(each, "dataset"), tree_get_text(each, "name"),
-                 tree_get_text(each, "counter"), tree_get_text(each, "phase"));
-        for (size_t at = 0; (count = json_array_get(json_object_get(each, "counts"), at)); at++)
-            text_add(&words, "%s %.0f on %s", at ? "," : "", json_number_value(count),
-                     machine_name(tree, at));
-        add_remark(remarks, &words);
-    }
-    if (all <= DIFFERENCES_MOST)
-        return;
-    text_add(&words, "and %zu more such counters; --format json has all", all - DIFFERENCES_MOST);
-    add_remark(remarks, &words);
-}
-
 json_t *machines_remarks(const json_t *tree)
 {
     const json_t *left_out = json_object_get(tree, "left_out"), *each;
@@ -413,7 +228,6 @@ json_t *machines_remarks(const json_t *tree)
         add_remark(remarks, &words);
     }
     json_array_extend(remarks, json_object_get(tree, "notes"));
-    add_call_differences(remarks, tree);
     return remarks;
 }
 
@@ -457,8 +271,7 @@ static void print_csv(const json_t *tree, FILE *out)
 {
     static const char columns[] =
         "workload|dataset|agreement|machine|name|status|verdict|time_ns|over_fastest|over_lo|"
-        "over_hi|speedup|speedup_lo|speedup_hi|driver_calls|work_ns|calls_ns|own_ns|overlap_ns|"
-        "unexplained_ns";
+        "over_hi|speedup|speedup_lo|speedup_hi";
     static const char *const ratios[] = {"over_fastest", "speedup"};
     static const char *const numbers[] = {"median", "ci_lo", "ci_hi"};
     struct text_grid grid = text_grid_of(columns);
@@ -479,9 +292,6 @@ static void print_csv(const json_t *tree, FILE *out)
                 for (size_t i = 0; i < 6; i++)
                     text_grid_add_json(&grid, json_object_get(json_object_get(place, ratios[i / 3]),
                                                               numbers[i % 3]));
-                text_grid_add_json(&grid, json_object_get(place, "driver_calls"));
-                for (size_t i = 0; i < SPLIT_MEMBERS; i++)
-                    text_grid_add_json(&grid, json_object_get(place, split_members[i]));
             }
     text_grid_print(&grid, TABLE_CSV, NULL, out);
     text_grid_free(&grid);

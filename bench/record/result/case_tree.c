@@ -32,21 +32,16 @@ double case_peak(const json_t *one_case, const char *name)
                 tree_get_number(json_object_get(counters, "warm"), name));
 }
 
-const char *const case_call_counters[] = {
-    "driver_alloc_count",
-    "driver_touch_count",
-    "driver_free_count",
-    "driver_map_count",
-    "driver_unmap_count",
-    "driver_sync_count",
-    NULL,
+static const char *const call_counters[] = {
+    "driver_alloc_count", "driver_touch_count", "driver_free_count",
+    "driver_map_count",   "driver_unmap_count", "driver_sync_count",
 };
 
 double case_driver_calls(const json_t *counts)
 {
-    double calls = tree_get_number(counts, case_call_counters[0]);
-    for (size_t i = 1; case_call_counters[i]; i++) {
-        const double more = tree_get_number(counts, case_call_counters[i]);
+    double calls = tree_get_number(counts, call_counters[0]);
+    for (size_t i = 1; i < sizeof call_counters / sizeof *call_counters; i++) {
+        const double more = tree_get_number(counts, call_counters[i]);
         calls += isnan(more) ? 0 : more;
     }
     return calls;

@@ -24,8 +24,6 @@ bool case_is_skipped(const json_t *one_case);
  * ok. */
 double case_peak(const json_t *one_case, const char *name);
 
-/* The counters of driver calls, then NULL. */
-extern const char *const case_call_counters[];
 /* The driver calls in an object of counters: NaN if there are no counts at all. A counter that an older
  * file lacks counts as 0. */
 double case_driver_calls(const json_t *counts);
