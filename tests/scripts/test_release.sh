@@ -1,6 +1,5 @@
 #!/bin/sh
-# What is written of a version in several places is the same: Makefile, CHANGELOG.md, debian/changelog, and the archive's own recipes. The packages'
-# scripts and recipes are well formed.
+# What is written of a version in several places is the same: Makefile, CHANGELOG.md and debian/changelog. The packages' scripts can be run.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 list=$(mktemp) || exit 1
@@ -16,16 +15,7 @@ version=$(sed -n 's/^VERSION *:= //p' Makefile)
 api=$(sed -n 's/^.define GAMUT_STRATEGIES_API //p' strategies/library/gamut_strategies.h)
 grep -q "interface has version $api\.$" CHANGELOG.md || fail "CHANGELOG.md does not say that the strategies' interface has version $api"
 
-# A recipe has each word that scripts/recipes fills in, and what is filled in can be read.
-for recipe in spack/package.py conda/meta.yaml; do
-    for word in @VERSION@ @ARCHIVE@ @SHA256@; do
-        [ "$(grep -c -e "$word" "packaging/$recipe.in")" -eq 1 ] || fail "packaging/$recipe.in does not have one $word"
-    done
-done
-if command -v python3 >/dev/null; then
-    python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' packaging/spack/package.py.in || fail "the recipe of Spack is no Python"
-fi
-for script in packaging/conda/build.sh scripts/deb scripts/recipes debian/rules tests/scripts/check_release.sh; do
+for script in scripts/deb debian/rules tests/scripts/check_release.sh; do
     [ -x "$script" ] || fail "$script cannot be run"
 done
 # Where each package's file list says that a file is, make install puts one.
