@@ -1,6 +1,6 @@
 /* The raw recording: what a recorder writes while an application runs. It is written to be cheap and to survive a
  * crash; `gamut trace import` makes a trace of it (import/raw.c). Both ends are of one build, and the
- * format may change with each version. Kinds and words that are added last leave older files readable.
+ * format may change with each version.
  *
  * The file is a head of RAW_HEAD_BYTES and chunks of RAW_CHUNK_BYTES. Each thread of the application has
  * a chunk that is mapped into its memory, so that a record is in the file as soon as it is written. A
@@ -21,7 +21,6 @@
 
 enum {
     RAW_VERSION = 4,
-    RAW_OLDEST = 3, /* lacks private pools and the alignment of devices */
     RAW_DEVICE_NAME_WORDS = 16,
     RAW_HEAD_BYTES = 4096,
     RAW_CHUNK_BYTES = 32768,

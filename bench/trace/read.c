@@ -27,8 +27,6 @@ struct trace_reader {
     FILE *in;
     struct trace_info info;
     long begins; /* of the first chunk in the file */
-    uint32_t version;
-    size_t chunk_head_bytes;
     struct arena arena;
     struct name_list names[3]; /* names, queues, threads: in the order of DEFINE_* */
     struct trace_slots slots;
@@ -80,15 +78,15 @@ static int read_head(struct trace_reader *r, struct error *error)
                           error);
     if (n < sizeof head)
         return head_error(r, "the trace ends in its head: it was cut off", error);
-    const uint32_t version = r->version = get_u32(head + TRACE_MAGIC_BYTES);
+    const uint32_t version = get_u32(head + TRACE_MAGIC_BYTES);
     const uint32_t length = get_u32(head + TRACE_MAGIC_BYTES + 4);
-    if (version < 1 || version > TRACE_VERSION)
-        return error_set(
-            error, ERR_PARSE,
-            "%s: the trace has version %u, and this build reads versions 1 to %d: use the "
-            "gamut that wrote it",
-            r->path, version, TRACE_VERSION);
-    r->chunk_head_bytes = version == 1 ? TRACE_CHUNK_HEAD_BYTES_1 : TRACE_CHUNK_HEAD_BYTES;
+    if (version != TRACE_VERSION)
+        return error_set(error, ERR_PARSE,
+                         "%s: the trace has version %u, and this gamut reads version %d: import or "
+                         "record it anew, or use %s",
+                         r->path, version, TRACE_VERSION,
+                         version < TRACE_VERSION ? "revision fef064f, the last that reads it"
+                                                 : "the gamut that wrote it");
     if (length > TRACE_INFO_MOST)
         return head_error(r, "the trace is damaged: its info is too long", error);
     char *info = must_alloc((size_t)length + 1);
@@ -241,14 +239,13 @@ struct chunk_head {
 static const char *read_chunk_head(struct trace_reader *r, struct chunk_head *head, size_t *got)
 {
     unsigned char bytes[TRACE_CHUNK_HEAD_BYTES];
-    *got = fread(bytes, 1, r->chunk_head_bytes, r->in);
-    if (*got < r->chunk_head_bytes)
+    *got = fread(bytes, 1, sizeof bytes, r->in);
+    if (*got < sizeof bytes)
         return NULL;
     *head = (struct chunk_head){get_u32(bytes), get_u32(bytes + 4), get_u32(bytes + 8),
                                 get_u32(bytes + 12)};
-    if (r->chunk_head_bytes > TRACE_CHUNK_HEAD_BYTES_1 &&
-        crc32(TRACE_HEAD_SEED(r->version), bytes, TRACE_CHUNK_HEAD_BYTES_1) !=
-            get_u32(bytes + TRACE_CHUNK_HEAD_BYTES_1))
+    if (crc32(TRACE_VERSION, bytes, TRACE_HEAD_NUMBERS_BYTES) !=
+        get_u32(bytes + TRACE_HEAD_NUMBERS_BYTES))
         return "the checksum of its header is wrong";
     if (head->packed > TRACE_CHUNK_MOST || head->bytes > TRACE_CHUNK_MOST ||
         head->events > TRACE_CHUNK_EVENTS)
@@ -269,7 +266,7 @@ static int load_chunk(struct trace_reader *r, uint32_t *events_out, struct error
     r->chunk_number++;
     if (wrong)
         return chunk_error(r, wrong, error);
-    if (n < r->chunk_head_bytes)
+    if (n < TRACE_CHUNK_HEAD_BYTES)
         return note_cut(r, n);
     r->packed = room(r->packed, &r->packed_capacity, head.packed);
     r->bytes = room(r->bytes, &r->capacity, head.bytes);
@@ -353,7 +350,7 @@ static uint64_t digest_event(const struct trace_reader *r, const struct trace_ev
     uint64_t sum = 0;
     for (unsigned i = 0; i < sizeof members / sizeof *members; i++)
         sum += (random_mix(i + 1) | 1) * (members[i] ^ members[i] >> 32);
-    if (e->ended_ns) /* files of version 2 have none */
+    if (e->ended_ns)
         sum = random_mix(sum ^ e->ended_ns);
     for (unsigned i = 0; i < e->use_count; i++)
         sum = random_mix(sum ^ trace_block_in(r, e->uses[i].slot) << 2 ^ e->uses[i].access);
@@ -430,7 +427,7 @@ static bool seek_end(struct trace_reader *r)
     size_t got;
     for (;;) {
         const long at = ftell(r->in);
-        if (read_chunk_head(r, &head, &got) || got < r->chunk_head_bytes)
+        if (read_chunk_head(r, &head, &got) || got < TRACE_CHUNK_HEAD_BYTES)
             return false;
         if (head.events == 0)
             return fseek(r->in, at, SEEK_SET) == 0;

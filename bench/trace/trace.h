@@ -7,10 +7,9 @@
  *     end         the same header with 0 events and stored bytes > 0; contents: totals (JSON)
  *
  * All numbers are little-endian. The contents of a chunk are packed with zstd; their CRC is that of
- * the packed bytes. The CRC of a header begins with the version. A file without an end was cut off: the reader delivers all whole chunks, and
- * says that the rest is missing. The CRC of the header tells a damaged length from a cut. Headers of
- * version 1 lack it. Version 2 has no ends of commands (ended_ns in event.h), version 3 no begins and ends of private pools. Such
- * files are read too.
+ * the packed bytes. The CRC of a header begins with the version, and tells a damaged length from a
+ * cut. A file without an end was cut off: the reader delivers all whole chunks, and says that the
+ * rest is missing. Files of other versions are refused.
  *
  * In a chunk an event is a byte (kind, and whether time and queue change) followed by numbers of
  * seven bits a byte (LEB128): only what the event has, as a difference where that is smaller. Names

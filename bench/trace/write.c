@@ -65,9 +65,8 @@ static void pack(struct open_chunk *chunk, struct text *out)
     put_u32(out, (uint32_t)chunk->bytes.length);
     put_u32(out, chunk->events);
     put_u32(out, (uint32_t)crc32(0, (const unsigned char *)packed, (unsigned)length));
-    put_u32(out,
-            (uint32_t)crc32(TRACE_HEAD_SEED(TRACE_VERSION), (const unsigned char *)out->data + at,
-                            (unsigned)(out->length - at)));
+    put_u32(out, (uint32_t)crc32(TRACE_VERSION, (const unsigned char *)out->data + at,
+                                 (unsigned)(out->length - at)));
     text_add_bytes(out, packed, length);
     free(packed);
     chunk->bytes.length = 0;

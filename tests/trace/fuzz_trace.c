@@ -208,8 +208,7 @@ static void mutate_chunk(struct text *file, struct random *r)
         set_u32(again + 12, (uint32_t)crc32(0, packed_again, (unsigned)length));
         if (random_below(r, 4) == 0)
             again[random_below(r, 16)] ^= (char)(1 << random_below(r, 8));
-        set_u32(again + 16,
-                (uint32_t)crc32(TRACE_HEAD_SEED(TRACE_VERSION), (const unsigned char *)again, 16));
+        set_u32(again + 16, (uint32_t)crc32(TRACE_VERSION, (const unsigned char *)again, 16));
         splice(file, head, TRACE_CHUNK_HEAD_BYTES + packed, again, TRACE_CHUNK_HEAD_BYTES + length);
         free(again);
     }

@@ -259,7 +259,7 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
         info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_threads] =
             info.knows[TRACE_KNOWS_uses] = true;
     info.knows[TRACE_KNOWS_addresses] = device->has_addresses;
-    info.knows[TRACE_KNOWS_pools] = head->version > RAW_OLDEST && strcmp(head->via, "serve") == 0;
+    info.knows[TRACE_KNOWS_pools] = strcmp(head->via, "serve") == 0;
     info.knows[TRACE_KNOWS_sites] = !head->anonymous && !device->has_addresses;
     info.knows[TRACE_KNOWS_device_times] = info.knows[TRACE_KNOWS_ends] =
         head->timed && !r->is_untimed;

@@ -37,13 +37,11 @@ static int check_head(struct raw_records *r, struct error *error)
     r->head = (const struct raw_head *)r->bytes;
     if (r->length < RAW_HEAD_BYTES || memcmp(r->head->magic, RAW_MAGIC, sizeof r->head->magic) != 0)
         return error_set(error, ERR_PARSE, "%s: this is no raw recording", r->path);
-    if (r->head->version < RAW_OLDEST || r->head->version > RAW_VERSION ||
-        r->head->chunk_bytes != RAW_CHUNK_BYTES)
+    if (r->head->version != RAW_VERSION || r->head->chunk_bytes != RAW_CHUNK_BYTES)
         return error_set(error, ERR_PARSE,
                          "%s: the recording has version %" PRIu32
-                         ", and this gamut reads %d to %d: import "
-                         "it with the gamut that recorded it",
-                         r->path, r->head->version, RAW_OLDEST, RAW_VERSION);
+                         ", and this gamut reads %d: import it with the gamut that recorded it",
+                         r->path, r->head->version, RAW_VERSION);
     return 0;
 }
 
