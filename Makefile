@@ -227,12 +227,6 @@ $(BUILD)/tests/run/execute/test_no_malloc: LDFLAGS += -Wl,--wrap=malloc,--wrap=c
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-# This one has the executor and the rooms below it, and nothing else of bench/run: the link fails if
-# the executor needs more.
-EXECUTOR_ROOMS := bench/run/execute bench/base bench/program bench/device bench/record/facts strategies/alloc strategies/device_heap strategies/residency
-$(BUILD)/tests/run/execute/test_executor_alone: $(BUILD)/tests/run/execute/test_executor_alone.o $(filter $(EXECUTOR_ROOMS:%=$(BUILD)/%/%) $(BUILD)/embedded/kernel_device_heap.o,$(LIB_OBJECTS))
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
-
 # This test counts the steps that the strategies take: each part of a function without a branch calls the test.
 STEP_OBJECTS := $(patsubst %.c,$(BUILD)/steps/%.o,$(wildcard strategies/alloc/*.c strategies/alloc/*/*.c))
 $(STEP_OBJECTS): CFLAGS += -fsanitize-coverage=trace-pc

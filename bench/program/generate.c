@@ -48,13 +48,6 @@ static const struct name *emit_name(const struct source *s, int name)
     return &s->fun->names[name];
 }
 
-/* Does the kernel find the array's block by its slot? */
-static bool is_in_heap(const struct source *s, const struct name *array)
-{
-    return !array->local && array->memory != NO_NAME &&
-           emit_name(s, array->memory)->space == SPACE_HEAP;
-}
-
 /* The type of a point's flat number. */
 static const char *index_type(const struct generator *g)
 {
@@ -196,17 +189,11 @@ static void emit_parameters(struct generator *g, const struct source *s)
     const struct kernel *k = s->kernel;
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = emit_name(s, k->arrays[i]);
-        bool host = g->language == KERNEL_HOST_C, by_slot = !host && is_in_heap(s, n);
-        text_add(&g->out, "%sGAMUT_GLOBAL %s *%sgamut_%s_%s, const i64 gamut_o_%s", i ? ", " : "",
-                 c_type(n->element), host ? "" : "GAMUT_RESTRICT ", by_slot ? "a" : "p", n->text,
-                 n->text);
+        const bool host = g->language == KERNEL_HOST_C;
+        text_add(&g->out, "%sGAMUT_GLOBAL %s *%sgamut_p_%s, const i64 gamut_o_%s", i ? ", " : "",
+                 c_type(n->element), host ? "" : "GAMUT_RESTRICT ", n->text, n->text);
         for (unsigned d = 0; d < strides_of(n); d++)
             text_add(&g->out, ", const i64 gamut_s%u_%s", d, n->text);
-        if (by_slot)
-            text_add(&g->out,
-                     ", const GAMUT_GLOBAL u32 *gamut_w_%s, const i64 gamut_k_%s, "
-                     "const GAMUT_GLOBAL u32 *gamut_h_%s",
-                     n->text, n->text, n->text);
     }
     for (unsigned i = 0; i < k->scalar_count; i++) {
         bool unused = g->language != KERNEL_HOST_C && gpu_is_extent(k, k->scalars[i]);
@@ -251,16 +238,6 @@ static void emit_locals(struct generator *g, const struct source *s)
 
 /* ---- host ------------------------------------------------------------------------------------ */
 
-/* Emits the address of a block: its slot is argument `slots`, the heap's arena argument `arena`. */
-static void emit_block(struct generator *g, unsigned arena, unsigned slots)
-{
-    char words[80];
-    snprintf(words, sizeof words, "((const u32 *)(uintptr_t)a[%u].memory)[a[%u].i64", slots,
-             slots + 1);
-    text_add(&g->out, "((u32 *)(uintptr_t)a[%u].memory + (u64)%s + %d] * %s + %d])", arena, words,
-             KERNEL_SLOT_INDEX, words, KERNEL_SLOT_STRIDE);
-}
-
 /* The arguments of a call of the inner function; `unit` passes 1 for every innermost stride. */
 static void emit_host_call(struct generator *g, const struct source *s, bool unit)
 {
@@ -269,13 +246,8 @@ static void emit_host_call(struct generator *g, const struct source *s, bool uni
     text_add(&g->out, "    gamut_inner_%s(", k->name);
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = emit_name(s, k->arrays[i]);
-        const unsigned slots = argument + 2 + strides_of(n);
-        text_add(&g->out, "(%s *)", c_type(n->element));
-        if (is_in_heap(s, n))
-            emit_block(g, argument, slots);
-        else
-            text_add(&g->out, "(uintptr_t)a[%u].memory", argument);
-        text_add(&g->out, ", a[%u].i64, ", argument + 1);
+        text_add(&g->out, "(%s *)(uintptr_t)a[%u].memory, a[%u].i64, ", c_type(n->element),
+                 argument, argument + 1);
         argument += 2;
         for (unsigned d = 0; d < strides_of(n); d++, argument++) {
             if (unit && d + 1 == strides_of(n) && !n->thread_rank)
@@ -283,7 +255,6 @@ static void emit_host_call(struct generator *g, const struct source *s, bool uni
             else
                 text_add(&g->out, "a[%u].i64, ", argument);
         }
-        argument += is_in_heap(s, n) ? KERNEL_SLOT_ARGUMENTS : 0;
     }
     for (unsigned i = 0; i < k->scalar_count; i++, argument++)
         text_add(&g->out, "a[%u].%s, ", argument, c_type(emit_name(s, k->scalars[i])->element));
@@ -300,24 +271,13 @@ static void emit_host_entry(struct generator *g, const struct source *s)
         "GAMUT_CLONES\nGAMUT_ENTRY void gamut_host_%s(const union launch_value *a, int64_t begin, "
         "int64_t end) {\n",
         k->name);
-    unsigned argument = 0;
-    for (unsigned i = 0; i < k->array_count; i++) {
-        const struct name *n = emit_name(s, k->arrays[i]);
-        argument += 2 + strides_of(n);
-        if (!is_in_heap(s, n))
-            continue;
-        text_add(&g->out, "  if (*(const u32 *)(uintptr_t)a[%u].memory & %du) return;\n",
-                 argument + 2, KERNEL_HEAP_FAILURES);
-        argument += KERNEL_SLOT_ARGUMENTS;
-    }
     text_add(&g->out, "  if (1");
-    argument = 0;
+    unsigned argument = 0;
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = emit_name(s, k->arrays[i]);
         argument += 2 + strides_of(n);
         if (!n->thread_rank)
             text_add(&g->out, " && a[%u].i64 == 1", argument - 1);
-        argument += is_in_heap(s, n) ? KERNEL_SLOT_ARGUMENTS : 0;
     }
     text_add(&g->out, ")\n");
     emit_host_call(g, s, true);
@@ -510,29 +470,12 @@ static void emit_batch(struct generator *g, const struct source *s)
     text_add(&g->out, "}\n%s", outer ? "}\n" : "");
 }
 
-/* Finds the blocks of the arrays that are in a heap of the device. */
-static void emit_blocks(struct generator *g, const struct source *s)
-{
-    for (unsigned i = 0; i < s->kernel->array_count; i++) {
-        const struct name *n = emit_name(s, s->kernel->arrays[i]);
-        const char *type = c_type(n->element), *x = n->text;
-        if (!is_in_heap(s, n))
-            continue;
-        text_add(&g->out, "if (gamut_h_%s[0] & %du) return;\n", x, KERNEL_HEAP_FAILURES);
-        text_add(&g->out,
-                 "GAMUT_GLOBAL %s *gamut_p_%s = (GAMUT_GLOBAL %s *)((GAMUT_GLOBAL u32 *)gamut_a_%s "
-                 "+ (u64)gamut_w_%s[gamut_k_%s + %d] * gamut_w_%s[gamut_k_%s + %d]);\n",
-                 type, x, type, x, x, x, KERNEL_SLOT_INDEX, x, x, KERNEL_SLOT_STRIDE);
-    }
-}
-
 static void emit_gpu_kernel(struct generator *g, const struct source *s)
 {
     const struct kernel *k = s->kernel;
     text_add(&g->out, "GAMUT_KERNEL(%u) void %s(", k->group_items ? k->group_items : 256, k->name);
     emit_parameters(g, s);
     text_add(&g->out, ") {\n");
-    emit_blocks(g, s);
     emit_locals(g, s);
     for (unsigned d = 0; d < k->rank; d++)
         if (extent_scalar(k, d) != NO_NAME)
@@ -672,13 +615,6 @@ static void emit_update(struct generator *g, const struct fun *fun, const struct
         emit_fill(g, fun->names[s->array].element, kept ? kept : 1);
 }
 
-/* The kernels that capture a late element, and the heap's status word. */
-static void emit_capture(struct generator *g, enum element element)
-{
-    emit_copy(g, &(struct name){.element = element, .rank = 1});
-    emit_copy(g, &(struct name){.element = ELEMENT_u32, .rank = 1});
-}
-
 static void emit_statements(struct generator *g, const struct fun *fun, const struct body *body)
 {
     for (const struct stm *s = body->first; s; s = s->next) {
@@ -694,10 +630,6 @@ static void emit_statements(struct generator *g, const struct fun *fun, const st
             break;
         case STM_UPDATE:
             emit_update(g, fun, s);
-            break;
-        case STM_ELEMENT:
-            if (s->late)
-                emit_capture(g, out->element);
             break;
         case STM_REPLICATE:
             if (s->expr)

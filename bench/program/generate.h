@@ -3,17 +3,14 @@
  * A generated kernel has these parameters, in this order:
  *
  *   1. For each array of kernel->arrays: its memory, its offset (i64) and its strides (i64; those
- *      of a private array begin with the thread's dimensions). For an array in a device heap the
- *      memory is the heap's arena and the offset is one in the array's block; three more parameters
- *      follow the strides: the address buffer, the number of the first word of the array's slot
- *      (i64), and the heap's index. Such a kernel does nothing once the heap has refused a command.
+ *      of a private array begin with the thread's dimensions).
  *   2. kernel->scalars, of their own types.
  *   3. The extents (i64), outermost first.
  *
  * Statements that move data (copy, concat, with, replicate, iota) run kernels as well. They are
  * generated for the ranks and types that a program uses:
  *
- *   gamut_copy_<rank>_<bytes>   arrays to, from; extents; rank 1 also for late elements
+ *   gamut_copy_<rank>_<bytes>   arrays to, from; extents
  *   gamut_fill_<type>_<rank>    array to; scalar value; extents
  *   gamut_iota_<type>           array to; extent
  *
@@ -33,17 +30,6 @@
 
 #include "base/kernel_language.h"
 #include "program/program.h"
-
-/* The part of a device heap's layout that kernels know (strategies/device_heap/heap_layout.h). Two
- * words of a slot locate the block, index * stride words into the arena. The status bits in word 0
- * of the heap's index report a refused command. */
-enum {
-    KERNEL_SLOT_INDEX = 1,
-    KERNEL_SLOT_STRIDE = 3,
-    KERNEL_SLOT_WORDS = 4,
-    KERNEL_HEAP_FAILURES = 31,
-    KERNEL_SLOT_ARGUMENTS = 3
-};
 
 struct kernels {
     struct arena arena;

@@ -141,7 +141,7 @@ bool name_is_reserved(const char *text)
         /* words of this language */
         "fun", "code", "dataset", "expect", "traffic", "let", "in", "assert", "mem", "alloc",
         "scratch", "iota", "replicate", "copy", "concat", "reshape", "rearrange", "with", "loop",
-        "late", "kernel", "private", "local", "group", "each", "min", "max", "sqrt", "exp", "log", "sin",
+        "kernel", "private", "local", "group", "each", "min", "max", "sqrt", "exp", "log", "sin",
         "cos", "true", "false", "bool", "i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64",
         /* words of C and of the dialects that kernels are compiled as */
         "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",

@@ -82,20 +82,11 @@ static void parse_array_expression(struct parser *p, struct stm *s)
     }
 }
 
-static void parse_late(struct parser *p, struct stm *s)
-{
-    struct source_position at = p->token.at;
-    parse_array_expression(p, s);
-    if (s->kind != STM_ELEMENT)
-        parser_fail(p, at, "expected one element after 'late', as in 'late x[i]'");
-    s->late = true;
-}
-
 /* Does an expression begin here that makes or views an array, or takes an element of one? */
 static bool begins_array(const struct parser *p)
 {
     static const char *const words[] = {"scratch", "iota",    "replicate", "copy",
-                                        "concat",  "reshape", "rearrange", "late"};
+                                        "concat",  "reshape", "rearrange"};
     int name = parse_use((struct parser *)p, &p->token);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (parser_at(p, words[i]))
@@ -280,8 +271,6 @@ static void parse_right_side(struct parser *p, struct stm *s)
         s->array = parse_take_use(p, NAME_ARRAY, "an array after 'reshape'");
     } else if (parser_take(p, "rearrange")) {
         parse_rearrange(p, s);
-    } else if (parser_take(p, "late")) {
-        parse_late(p, s);
     } else if (parser_take(p, "if")) {
         parse_if(p, s);
     } else if (parser_take(p, "loop")) {

@@ -346,7 +346,7 @@ static enum space parse_space(struct parser *p)
         if (parser_take(p, space_name((enum space)s)))
             return (enum space)s;
     if (p->token.kind == TOKEN_WORD)
-        parser_unexpected(p, "'pinned' or 'heap' after 'mem', or nothing for device memory");
+        parser_unexpected(p, "'pinned' after 'mem', or nothing for device memory");
     return SPACE_DEVICE;
 }
 

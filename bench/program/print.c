@@ -302,7 +302,7 @@ static void print_right_side(struct printer *p, const struct stm *s)
         break;
     case STM_ELEMENT:
     case STM_SLICE:
-        text_add(&p->out, "%s%s", s->late ? "late " : "", name_of(p, s->array));
+        text_add(&p->out, "%s", name_of(p, s->array));
         print_slice(p, s);
         break;
     case STM_UPDATE:

@@ -84,8 +84,7 @@ enum name_kind { NAME_SCALAR, NAME_ARRAY, NAME_MEMORY };
  * gives each space an allocator of its own. X(name, text, sentence) */
 #define SPACE_LIST(X)                                                                              \
     X(DEVICE, "device", "memory of the device")                                                    \
-    X(PINNED, "pinned", "memory of the host that the device reaches")                              \
-    X(HEAP, "heap", "memory handed out by a heap that the device runs itself")
+    X(PINNED, "pinned", "memory of the host that the device reaches")
 
 enum space {
 #define X(name, text, sentence) SPACE_##name,
@@ -132,7 +131,7 @@ struct name {
 
 enum stm_kind {
     STM_SCALAR,    /* out = expr */
-    STM_ELEMENT,   /* out = array[index], or late array[index] */
+    STM_ELEMENT,   /* out = array[index] */
     STM_ASSERT,    /* expr */
     STM_ALLOC,     /* out = alloc(expr) */
     STM_SCRATCH,   /* out = scratch */
@@ -195,7 +194,6 @@ struct stm {
     int array;         /* the source; update: the array that is updated */
     int value;         /* update: the array that is put in, or NO_NAME */
     bool value_copied; /* update: written `copy value` */
-    bool late;         /* element: the host waits only when it needs the value */
     bool loop_carried; /* copy: it moves a loop's result into the loop's own buffer */
     unsigned permutation[RANK_MAX];
     unsigned slice_rank; /* STM_SLICE, STM_UPDATE, STM_ELEMENT */

@@ -35,13 +35,6 @@
     X(space, "R8", "the blocks are in different memory spaces")                                    \
     X(too_large, "P1", "the block is too large to be worth moving")                                \
     X(shared, "P2", "the block may be the same one as a block that cannot move")                   \
-    X(uncounted, "P3",                                                                             \
-      "its size is not a whole multiple of 4 bytes times a device-computed value")                 \
-    X(asked, "P4",                                                                                 \
-      "a statement other than a kernel uses the block, and would wait to learn where it is")       \
-    X(needed, "P5", "the host needs the size before it launches anything else")                    \
-    X(unwritten, "P6",                                                                             \
-      "if the heap is full this kernel is skipped, and it also makes an array outside the heap")   \
     X(no_gain, "V1", "the program would need more memory if this were merged")              \
     X(unknown_size, "V2", "the block's size is not known before the program runs")               \
     X(untaken, "V3", "with these values no run allocates the block: its branch or loop is not run")
@@ -70,8 +63,7 @@ enum merge_condition {
 
 /* Extensions of the pass `spaces`: it moves memories only if a set names one. X(name, sentence) */
 #define MERGE_SPACE_LIST(X)                                                                        \
-    X(pinned, "arrays that the host reads element by element go to pinned host memory")            \
-    X(late, "blocks whose size the device computes go to a heap on it: the host does not wait")
+    X(pinned, "arrays that the host reads element by element go to pinned host memory")
 /* clang-format on */
 
 #define MERGE_EXTENSION_LIST(X) MERGE_BEYOND_LIST(X) MERGE_SPACE_LIST(X)

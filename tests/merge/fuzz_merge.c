@@ -216,8 +216,7 @@ int main(int argc, char **argv)
 {
     struct settings s = {.count = 1000, .seed = 1};
     static const char *const spaces[] = {"none:with=pinned", "extended:with=pinned",
-                                         "placed/extended",  "placed/plan",
-                                         "none:with=late",   "extended:with=late"};
+                                         "placed/extended", "placed/plan"};
     unsigned sets = 0;
     for (unsigned i = 0; sets < SETS && merge_sets[i].name; i++)
         s.sets[sets++] = merge_sets[i].name;

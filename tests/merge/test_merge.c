@@ -120,7 +120,6 @@ static const struct {
     {"spaces_apart",            "plan",           CONDITION_space,        REFUSED, "plan"},
     {"place_reasons",           "none:with=pinned", CONDITION_foreign,    REFUSED, "spaces"},
     {"place_reasons",           "none:with=pinned", CONDITION_shared,     REFUSED, "spaces"},
-    {"late_reasons",            "none:with=late",   CONDITION_foreign,    REFUSED, "spaces"},
 };
 /* clang-format on */
 
@@ -228,7 +227,6 @@ static void test_place_print(void **state)
 {
     (void)state;
     check_placed("place_reasons", "none:with=pinned");
-    check_placed("late_reasons", "none:with=late");
 }
 
 /* Whatever a set merges, what the host reads goes to pinned memory, since it is moved before other

@@ -225,8 +225,8 @@ static int execute(const struct subject *s, const struct fun *fun, const struct 
     struct spaces spaces;
     struct executor *executor = NULL;
     assert_int_equal(allocator_parse("raw", &raw, &options, error), 0);
-    assert_int_equal(spaces_open(&spaces, fun, s->device, raw, &options, 0, false, error), 0);
-    int code = executor_open(fun, s->device, &s->kernels, s->built, policy, NULL, &executor, error);
+    assert_int_equal(spaces_open(&spaces, fun, s->device, raw, &options, 0, error), 0);
+    int code = executor_open(fun, s->device, &s->kernels, s->built, policy, &executor, error);
     if (!code) {
         code = executor_begin(executor, spaces.of, &inputs->arguments, true, error);
         if (!code)

@@ -121,18 +121,18 @@ static const struct refusal {
      "'t' is not row-major, so an offset and strides cannot express this reshape"},
     {"let m: mem = alloc(4)\nlet a: [n]i32 @ m = x\nin a", "2:1", "it is a view of 'x'"},
     {"let m: mem pined = alloc(4)\nin x", "1:12",
-     "expected 'pinned' or 'heap' after 'mem', or nothing for device memory, found 'pined'"},
-    {"let m: mem device = alloc(4)\nin x", "1:12", "expected 'pinned' or 'heap' after 'mem'"},
+     "expected 'pinned' after 'mem', or nothing for device memory, found 'pined'"},
+    {"let m: mem device = alloc(4)\nin x", "1:12", "expected 'pinned' after 'mem'"},
     {"let m: mem pinned = alloc(4)\nlet (o: mem, s: i64) = loop (p: mem = m, t: i64 = n) for i < n "
      "{ in p, t }\nin s",
      "2:1",
      "'p' is device memory but gets 'm', which is pinned memory: a block stays in its space"},
-    {"let m: mem heap = alloc(4)\nlet o: mem heap = loop (p: mem heap = m) for i < n {\n"
+    {"let m: mem pinned = alloc(4)\nlet o: mem pinned = loop (p: mem pinned = m) for i < n {\n"
      "let q: mem = alloc(4)\nin q }\nin x",
-     "4:1", "'p' is heap memory but gets 'q', which is device memory"},
-    {"let m: mem pinned = alloc(4)\nlet o: mem heap = loop (p: mem pinned = m) for i < n { in p }\n"
+     "4:1", "'p' is pinned memory but gets 'q', which is device memory"},
+    {"let m: mem pinned = alloc(4)\nlet o: mem = loop (p: mem pinned = m) for i < n { in p }\n"
      "in x",
-     "2:1", "'o' is heap memory but gets 'p', which is pinned memory"},
+     "2:1", "'o' is device memory but gets 'p', which is pinned memory"},
     {"let o: mem pinned = if n > 0 {\nlet a: mem pinned = alloc(4)\nin a } else {\n"
      "let b: mem = alloc(4)\nin b }\nin x",
      "5:1", "'o' is pinned memory but gets 'b', which is device memory"},

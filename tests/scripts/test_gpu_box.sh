@@ -17,7 +17,7 @@ export BUILD=$build CHECKED=host GROUPS_OF_DEVICES=host+host DEVICES=host
 box=$root/scripts/gpu_box
 
 # ---- programs and experiments
-runs="cpus atlas smoke medium large seed-impact late matrix isosurface merge stall overflow heap-ops groups-small groups-medium"
+runs="cpus atlas smoke medium large seed-impact pinned matrix isosurface merge stall overflow heap-ops groups-small groups-medium"
 "$box" --rehearse "$dir/runs" $runs >"$dir/log" 2>&1 || fail "the rehearsal ends with $?: $(tail -20 "$dir/log")"
 [ "$(paste -sd' ' "$dir/runs/done")" = "$runs" ] || fail "done: $(paste -sd' ' "$dir/runs/done")"
 for step in $runs; do
@@ -33,8 +33,8 @@ tar tzf "$dir/runs/all.tar.gz" | grep -qx ./log || fail "all.tar.gz lacks the lo
 "$box" --rehearse "$dir/runs" $runs 2>&1 | grep -q '^== medium at' && fail "a step that is done was done again"
 "$box" --rehearse "$dir/runs" medum >"$dir/log" 2>&1 && fail "an unknown step"
 grep -q "no step 'medum'" "$dir/log" || fail "an unknown step: $(cat "$dir/log")"
-CHECKED=opencl:77 "$box" --rehearse "$dir/wrong" late atlas >"$dir/log" 2>&1
-[ $? = 1 ] && grep -q 'left: nothing; not ended well: late$' "$dir/log" && [ "$(cat "$dir/wrong/done")" = atlas ] || fail "a step that fails: $(tail -3 "$dir/log")"
+CHECKED=opencl:77 "$box" --rehearse "$dir/wrong" pinned atlas >"$dir/log" 2>&1
+[ $? = 1 ] && grep -q 'left: nothing; not ended well: pinned$' "$dir/log" && [ "$(cat "$dir/wrong/done")" = atlas ] || fail "a step that fails: $(tail -3 "$dir/log")"
 "$box" --seconds 5 --rehearse "$dir/late" atlas smoke >"$dir/log" 2>&1
 [ $? = 3 ] && grep -q 'left: atlas smoke' "$dir/log" || fail "no time: $(tail -1 "$dir/log")"
 
@@ -76,6 +76,6 @@ echo atlas >"$dir/box/done"
 scripts/gpu_box "$dir/box" atlas >"$dir/log" 2>&1 || fail "the box with everything done ends with $?: $(tail -5 "$dir/log")"
 grep -q '^+| `cuMemFree` | 123 µs' "$dir/box/pages.diff" && grep -q '20300102T030405Z' docs/driver-costs.md || fail "the pages: $(cat "$dir/log")"
 # A step that takes longer than what is left is not begun.
-CHECKED=opencl:77 scripts/gpu_box --seconds 200 "$dir/box" late check cpus >"$dir/log" 2>&1
-grep -q 'late did not end well' "$dir/log" && grep -q 'left: check; not' "$dir/log" || fail "a step that does not fit: $(tail -5 "$dir/log")"
+CHECKED=opencl:77 scripts/gpu_box --seconds 200 "$dir/box" pinned check cpus >"$dir/log" 2>&1
+grep -q 'pinned did not end well' "$dir/log" && grep -q 'left: check; not' "$dir/log" || fail "a step that does not fit: $(tail -5 "$dir/log")"
 exit $((failures > 0))

@@ -11,7 +11,7 @@ void array_log_one(struct executor *e, int name, bool fresh)
         layout_count(&a->layout) == 0)
         return;
     const int block = e->block_of[n->memory];
-    if (block == NO_BLOCK || e->blocks[block].in_heap)
+    if (block == NO_BLOCK)
         return;
     int64_t first, last;
     layout_range(&a->layout, &first, &last);

@@ -3,12 +3,12 @@
 
 /* A private array's threads come first, and their extents are not known here, so that shape[] of
  * them stays 0. */
-int execute_layout(struct executor *e, const struct name *n, bool but_rows, struct layout *l)
+static int execute_layout(struct executor *e, const struct name *n, struct layout *l)
 {
     unsigned threads = n->thread_rank;
     int code = 0;
     *l = (struct layout){.rank = threads + n->rank};
-    for (unsigned d = but_rows; d < n->rank && !code; d++) {
+    for (unsigned d = 0; d < n->rank && !code; d++) {
         code = execute_size(e, n->shape[d], &l->shape[threads + d]);
         if (!code && l->shape[threads + d] < 0)
             code = execute_fail(e, n->at, "dimension %u of '%s' has size %lld", d, n->text,
@@ -70,11 +70,11 @@ static int no_block(struct executor *e, const struct name *n)
                         e->fun->names[n->memory].text);
 }
 
-int execute_bind_plain(struct executor *e, int name)
+int execute_bind_array(struct executor *e, int name)
 {
     const struct name *n = &e->fun->names[name];
     struct array_state *a = &e->arrays[name];
-    TRY(execute_layout(e, n, false, &a->layout));
+    TRY(execute_layout(e, n, &a->layout));
     int b = e->block_of[n->memory];
     if (b == NO_BLOCK)
         return no_block(e, n);
@@ -95,27 +95,7 @@ int execute_bind_plain(struct executor *e, int name)
     return 0;
 }
 
-static int bind(struct executor *e, int name, bool locate)
+bool array_same_place(const struct array_state *a, const struct array_state *b)
 {
-    return blocks_in_heap(e, e->fun->names[name].memory) ? e->deferred->ops->bind(e, name, locate)
-                                                         : execute_bind_plain(e, name);
-}
-
-int execute_bind_array(struct executor *e, int name)
-{
-    return bind(e, name, true);
-}
-
-int execute_bind_passed(struct executor *e, int name)
-{
-    return bind(e, name, false);
-}
-
-int execute_same_place(struct executor *e, int name, struct array_state *b, bool *same)
-{
-    const struct array_state *a = &e->arrays[name];
-    if (e->deferred)
-        return e->deferred->ops->same_place(e, name, b, same);
-    *same = a->memory == b->memory && layout_matches(&a->layout, &b->layout);
-    return 0;
+    return a->memory == b->memory && layout_matches(&a->layout, &b->layout);
 }

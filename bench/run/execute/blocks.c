@@ -65,7 +65,6 @@ static int blocks_ask(struct executor *e, int name, const struct expr *size,
         return error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag,
                          (long long)bytes, allocator->source->error.text);
     held->allocator = allocator;
-    held->in_heap = false;
     held->requested = request.size;
     held->tag = request.tag;
     return 0;
@@ -99,11 +98,9 @@ int blocks_alloc(struct executor *e, int name, const struct expr *size, struct s
 {
     TRY(blocks_holds(e, name) ? blocks_release(e, name) : 0);
     const int b = e->free_block;
-    struct held_block *held = &e->blocks[b];
-    TRY(blocks_in_heap(e, name) ? e->deferred->ops->alloc(e, name, held, size, at)
-                                : blocks_ask(e, name, size, at, b));
+    TRY(blocks_ask(e, name, size, at, b));
     blocks_take(e, name);
-    return held->in_heap ? 0 : blocks_clear(e, name, held);
+    return blocks_clear(e, name, &e->blocks[b]);
 }
 
 /* ---- references ----------------------------------------------------------------------------- */
@@ -129,20 +126,16 @@ static void recycle(struct executor *e, int b)
     e->free_block = b;
 }
 
-static int end_use(struct executor *e, int name)
+static void end_use(struct executor *e, int name)
 {
-    int b = e->use_of[name], code = 0;
+    const int b = e->use_of[name];
     if (b == NO_BLOCK)
-        return 0;
+        return;
     e->use_of[name] = NO_BLOCK;
     if (--e->blocks[b].uses == 0) {
-        if (e->blocks[b].in_heap)
-            code = e->deferred->ops->end_use(e, &e->blocks[b]);
-        else
-            e->counts.live_bytes -= e->blocks[b].requested;
+        e->counts.live_bytes -= e->blocks[b].requested;
         recycle(e, b);
     }
-    return code;
 }
 
 static int end_hold(struct executor *e, int name)
@@ -154,11 +147,6 @@ static int end_hold(struct executor *e, int name)
     e->block_of[name] = NO_BLOCK;
     if (--block->holders)
         return 0;
-    if (block->in_heap) {
-        int freed = e->deferred->ops->free(e, block);
-        recycle(e, b);
-        return freed;
-    }
     run_log_begin_call(e->trace);
     int code = allocator_free(block->allocator, &block->block, block->tag, block->requested);
     run_log_free(e->trace, (unsigned)(block - e->blocks));
@@ -171,14 +159,14 @@ static int end_hold(struct executor *e, int name)
 
 int blocks_last_use(struct executor *e, int name)
 {
-    int code = end_use(e, name);
-    return code || e->policy != RELEASE_LAST_USE ? code : end_hold(e, name);
+    end_use(e, name);
+    return e->policy == RELEASE_LAST_USE ? end_hold(e, name) : 0;
 }
 
 int blocks_release(struct executor *e, int name)
 {
-    int code = end_use(e, name);
-    return code ? code : end_hold(e, name);
+    end_use(e, name);
+    return end_hold(e, name);
 }
 
 void blocks_free_all(struct executor *e)
@@ -188,7 +176,7 @@ void blocks_free_all(struct executor *e)
     e->free_block = NO_BLOCK;
     for (unsigned b = e->block_capacity; b-- > 0;) {
         struct held_block *block = &e->blocks[b];
-        if (block->holders && !block->in_heap) {
+        if (block->holders) {
             run_log_begin_call(e->trace);
             allocator_free(block->allocator, &block->block, block->tag, block->requested);
             run_log_free(e->trace, b);

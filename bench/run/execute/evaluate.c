@@ -79,18 +79,11 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
     const struct expr *unknown = e->lacks ? dry_scalar_in(e, expr) : NULL;
     if (unknown)
         return refuse(e, unknown->name, unknown->at);
-    TRY(e->deferred ? e->deferred->ops->need(e, expr) : 0);
     if (expr->op == EXPR_NAME) {
         *value = e->values[expr->name];
         return 0;
     }
     return expr_evaluate(e->program, expr, e->values, value, e->error);
-}
-
-int execute_need(struct executor *e, int name)
-{
-    const struct expr mention = {.op = EXPR_NAME, .name = name};
-    return e->deferred ? e->deferred->ops->need(e, &mention) : 0;
 }
 
 int execute_size(struct executor *e, const struct expr *expr, int64_t *size)

@@ -11,18 +11,15 @@
 static inline void pick_up_scalar(const struct executor *e, int name, struct passed *p)
 {
     p->scalar = e->values[name];
-    if (e->deferred)
-        p->linear = e->deferred->linear[name];
     if (e->lacks)
         p->lacks = e->lacks[name];
 }
 
-static inline int put_down_scalar(struct executor *e, int name, struct passed *p)
+static inline void put_down_scalar(const struct executor *e, int name, const struct passed *p)
 {
     e->values[name] = p->scalar;
     if (e->lacks)
         e->lacks[name] = p->lacks;
-    return e->deferred ? e->deferred->ops->receive(e, name, p->linear) : 0;
 }
 
 static void pick_up(struct executor *e, int name, struct passed *p)
@@ -42,18 +39,15 @@ static void pick_up(struct executor *e, int name, struct passed *p)
 }
 
 /* Binds a name to a passed value; memories must come before the arrays in them. */
-static int put_down(struct executor *e, int name, struct passed *p, struct source_position at)
+static int put_down(struct executor *e, int name, const struct passed *p, struct source_position at)
 {
     if (e->kinds[name] == NAME_MEMORY) {
         blocks_hold(e, name, p->block);
         return 0;
     }
-    bool same = false;
-    int code = execute_bind_passed(e, name);
-    if (!code)
-        code = execute_same_place(e, name, &p->array, &same);
-    if (code || same)
-        return code;
+    TRY(execute_bind_array(e, name));
+    if (array_same_place(&e->arrays[name], &p->array))
+        return 0;
     return execute_fail(e, at, "what '%s' receives has another shape or index function than '%s'",
                         e->fun->names[name].text, e->fun->names[name].text);
 }
@@ -66,7 +60,7 @@ static int put_down_all(struct executor *e, const int *names, const struct step_
     for (unsigned pass = 0; pass < 1u + state->passes_arrays; pass++)
         for (unsigned i = 0; i < count && !code; i++)
             if (e->kinds[names[i]] == NAME_SCALAR) /* the loop that only counts: no call for it */
-                code = put_down_scalar(e, names[i], &state->passed[i]);
+                put_down_scalar(e, names[i], &state->passed[i]);
             else if ((e->kinds[names[i]] == NAME_ARRAY) == (pass == 1))
                 code = put_down(e, names[i], &state->passed[i], at);
     return code;
@@ -127,8 +121,6 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
         int code = e->lacks ? dry_iteration(e, s->stm) : 0;
         if (code)
             return code;
-        if (l->condition != NO_NAME && (code = execute_need(e, l->condition)) != 0)
-            return code;
         if (l->counter != NO_NAME ? i >= bound : !e->values[l->condition].u8)
             return 0;
         if (l->counter != NO_NAME)
@@ -141,24 +133,12 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
     }
 }
 
-/* The value of an expression, or its linear size: one of the two. */
-static int evaluate_or_defer(struct executor *e, const struct expr *expr, union scalar *value,
-                             struct linear_size *linear)
-{
-    if (e->deferred && e->deferred->ops->defer(e, expr, linear))
-        return 0;
-    *linear = (struct linear_size){0};
-    return execute_evaluate(e, expr, value);
-}
-
 static int run_scalar(struct executor *e, const struct stm *stm)
 {
     const int out = stm->outs[0];
     if (e->lacks && dry_scalar_follows(e, out, stm->expr))
         return 0;
-    if (!e->deferred)
-        return execute_evaluate(e, stm->expr, &e->values[out]);
-    return evaluate_or_defer(e, stm->expr, &e->values[out], &e->deferred->linear[out]);
+    return execute_evaluate(e, stm->expr, &e->values[out]);
 }
 
 static int run_loop(struct executor *e, const struct step *s)
@@ -172,8 +152,7 @@ static int run_loop(struct executor *e, const struct step *s)
             const struct expr *unknown = e->lacks ? dry_scalar_in(e, l->init_exprs[i]) : NULL;
             state->passed[i].lacks = unknown ? e->lacks[unknown->name] : NO_NAME;
             if (!unknown)
-                code = evaluate_or_defer(e, l->init_exprs[i], &state->passed[i].scalar,
-                                         &state->passed[i].linear);
+                code = execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar);
         } else
             pick_up(e, l->init_names[i], &state->passed[i]);
     }
@@ -236,14 +215,13 @@ static int run_assert(struct executor *e, const struct stm *s)
 static int run_step(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
-    TRY(e->deferred ? e->deferred->ops->operands(e, stm) : 0);
     switch (stm->kind) {
     case STM_SCALAR:
         return run_scalar(e, stm);
     case STM_ALLOC:
         return blocks_alloc(e, stm->outs[0], stm->expr, stm->at);
     case STM_SCRATCH:
-        return execute_bind_passed(e, stm->outs[0]);
+        return execute_bind_array(e, stm->outs[0]);
     case STM_IF:
         return run_if(e, s);
     case STM_LOOP:
@@ -296,7 +274,7 @@ static void prepare_scope(struct executor *e, struct scope *scope)
 
 int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
                   struct device_program *built, enum release_policy policy,
-                  struct deferred *deferred, struct executor **executor, struct error *error)
+                  struct executor **executor, struct error *error)
 {
     struct executor *e = must_alloc(sizeof *e);
     *e = (struct executor){.fun = fun,
@@ -308,7 +286,6 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
                            .is_device_group = device_info(device)->members > 1,
                            .built = built,
                            .policy = policy,
-                           .deferred = deferred,
                            .error = error};
     uint64_t alignment = device_info(device)->alignment_bytes;
     e->block_alignment = alignment < 256 ? alignment : 256;
@@ -431,7 +408,7 @@ int executor_begin(struct executor *e, struct allocator *const allocators[SPACES
             if (scalar == (pass == 0))
                 code = begin_param(e, e->fun->params[i], arguments);
         }
-    return code || !e->deferred ? code : e->deferred->ops->begin(e);
+    return code;
 }
 
 int executor_run(struct executor *e, struct error *error)
@@ -486,12 +463,6 @@ int executor_results(struct executor *e, struct host_array *results, struct erro
         *out = (struct host_array){.element = n->element, .rank = n->rank, .count = 1};
         if (code)
             continue;
-        if (n->kind == NAME_SCALAR)
-            code = execute_need(e, name);
-        else if (blocks_in_heap(e, n->memory))
-            code = execute_bind_array(e, name);
-        if (code)
-            continue;
         if (n->kind == NAME_ARRAY) {
             memcpy(out->shape, e->arrays[name].layout.shape, sizeof out->shape);
             code = read_array(e, name, out);
@@ -506,6 +477,4 @@ int executor_results(struct executor *e, struct host_array *results, struct erro
 void executor_end(struct executor *e)
 {
     blocks_free_all(e);
-    if (e->deferred)
-        e->deferred->ops->end(e);
 }

@@ -25,10 +25,9 @@ enum release_policy { RELEASE_LAST_USE, RELEASE_SCOPE };
 /* A fun made ready to run: its statements with the names that each releases, and all host memory
  * that a run needs, so that a run allocates none. */
 struct executor;
-struct deferred; /* deferred.h */
 
 /* `built` are the kernels of the fun's program for `device`, and `kernels` names them. All
- * arguments must outlive the executor. `deferred` is NULL unless the program defers work.
+ * arguments must outlive the executor.
  *
  * With `kernels` and `built` NULL each run is a dry run: nothing is launched, and arrays have no
  * contents. Scalars may be unknown. A scalar read from an array is unknown unless the arguments
@@ -37,7 +36,7 @@ struct deferred; /* deferred.h */
  * ERR_USAGE and names the scalar. */
 int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
                   struct device_program *built, enum release_policy policy,
-                  struct deferred *deferred, struct executor **executor, struct error *error);
+                  struct executor **executor, struct error *error);
 /* Frees the executor, which may be NULL. The caller has ended the last run. */
 void executor_close(struct executor *executor);
 
@@ -66,8 +65,7 @@ struct read_listener {
     void *context;
     void (*read)(void *context, int name, union scalar value);
 };
-/* Tells the listener, which must outlive the executor, what all runs that follow read. Values that
- * the program defers are not among it. */
+/* Tells the listener, which must outlive the executor, what all runs that follow read. */
 void executor_tell_reads(struct executor *executor, const struct read_listener *listener);
 /* The most blocks that a run holds at a time. */
 unsigned executor_block_capacity(const struct executor *executor);

@@ -1,10 +1,8 @@
-/* Inside the executor: the state that its files share. Only an implementation of deferred.h
- * includes it from elsewhere. */
+/* Inside the executor: the state that its files share. */
 #ifndef GAMUT_RUN_EXECUTE_EXECUTOR_H
 #define GAMUT_RUN_EXECUTE_EXECUTOR_H
 
 #include "run/execute/array_layout.h"
-#include "run/execute/deferred.h"
 #include "run/execute/execute.h"
 #include "run/execute/liveness.h"
 #include "run/execute/run_log.h"
@@ -15,7 +13,6 @@ enum { NO_BLOCK = -1 };
 struct array_state {
     uint64_t memory;
     struct layout layout; /* in elements from the start of the memory */
-    struct heap_array heap;
 };
 
 /* A block that names hold. */
@@ -27,15 +24,12 @@ struct held_block {
     unsigned holders; /* references by the release policy: with the last one the block is freed */
     unsigned uses;    /* references by the last-use rule, whatever the policy */
     int next_free;    /* if the block is spare: the next spare one, or NO_BLOCK */
-    bool in_heap; /* the device's heap gave it: `block` has a memory, and an offset once located */
-    struct heap_block heap;
 };
 
 /* A value being passed between names: a loop's initial value or a body's result. */
 struct passed {
     union scalar scalar;
-    struct linear_size linear; /* linear size of a scalar that the host does not know yet */
-    int lacks;                 /* for a scalar in a dry run: as in struct executor */
+    int lacks; /* for a scalar in a dry run: as in struct executor */
     struct array_state array;
     int block;
 };
@@ -47,7 +41,6 @@ struct step_state {
     enum launch_arg_kind *kinds;
     union launch_value *arguments;
     struct launched_array *launched; /* the arrays of the statement's kernel */
-    bool uses_heap;                  /* some of them are in the device's heap */
     struct launch_array *used;       /* as many as `launched`; NULL unless on a device group */
     struct passed *passed;           /* for an if or a loop: a value for each result */
     bool passes_arrays;
@@ -59,8 +52,7 @@ struct launched_array {
     unsigned element_bytes;
     unsigned thread_rank; /* the first dimensions of its layout, which are those of the threads */
     bool written;
-    bool fresh;   /* the kernel makes the array and does not see its previous elements */
-    bool in_heap; /* the kernel finds it by its slot */
+    bool fresh; /* the kernel makes the array and does not see its previous elements */
 };
 
 struct executor {
@@ -99,7 +91,6 @@ struct executor {
     bool poison;
     uint64_t block_alignment;
     struct executor_counts counts;
-    struct deferred *deferred;                 /* NULL: the run defers nothing */
     struct run_log *trace;                     /* NULL: the run is not recorded */
     const struct read_listener *read_listener; /* NULL: no one is told what is read */
     struct error *error;
@@ -114,8 +105,6 @@ int execute_fail(struct executor *e, struct source_position at, const char *form
 int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value);
 /* The same for an expression of i64. */
 int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
-/* Waits, if need be, until the host knows the scalar `name`. */
-int execute_need(struct executor *e, int name);
 /* The size of a block for `name`, which may not be negative. */
 int execute_block_bytes(struct executor *e, int name, const struct expr *size,
                         struct source_position at, int64_t *bytes);
@@ -145,15 +134,10 @@ void blocks_add_reference(struct executor *e, int block);
 int blocks_last_use(struct executor *e, int name);
 /* The name drops its reference on its block, whatever the policy. */
 int blocks_release(struct executor *e, int name);
-/* Frees all blocks but those in the device's heap, and clears what names hold. */
+/* Frees all blocks, and clears what names hold. */
 void blocks_free_all(struct executor *e);
 /* Lets the allocators of all spaces give spare memory back. Returns the first error. */
 int blocks_trim(struct executor *e);
-/* Is the name's memory in a heap that the device runs? */
-static inline bool blocks_in_heap(const struct executor *e, int memory)
-{
-    return e->deferred && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
-}
 /* Does the name hold a block? Inline, because most names hold none when they are to drop it. */
 static inline bool blocks_holds(const struct executor *e, int name)
 {
@@ -162,22 +146,13 @@ static inline bool blocks_holds(const struct executor *e, int name)
 
 /* ---- bind.c: arrays in their blocks ---- */
 
-/* Binds an array that the host will use: computes its layout from its type and checks that it stays
- * in its block. */
+/* Binds an array: computes its layout from its type and checks that it stays in its block. */
 int execute_bind_array(struct executor *e, int name);
-/* Binds an array that only kernels will use; in the device's heap perhaps without its location. */
-int execute_bind_passed(struct executor *e, int name);
-/* Binds an array by what the host knows of its block. */
-int execute_bind_plain(struct executor *e, int name);
-/* Shape and index function of a name, in numbers; with `but_rows` shape[0] stays 0. */
-int execute_layout(struct executor *e, const struct name *name, bool but_rows,
-                   struct layout *layout);
 /* Computes the part of `whole` that the slice of a statement names. */
 int execute_slice(struct executor *e, const struct stm *stm, const struct layout *whole,
                   struct layout *part);
-/* Are the array `name` and `b` the same elements in the same order? Also brings `b`, which may be a
- * copy of an array's state, up to date. */
-int execute_same_place(struct executor *e, int name, struct array_state *b, bool *same);
+/* Are both arrays the same elements in the same order? */
+bool array_same_place(const struct array_state *a, const struct array_state *b);
 
 /* ---- launch.c: kernels, and statements that move data ---- */
 
@@ -185,23 +160,11 @@ int execute_same_place(struct executor *e, int name, struct array_state *b, bool
 void launch_prepare(struct executor *e, struct step *s);
 /* Runs a statement that launches, moves or reads. */
 int launch_statement(struct executor *e, const struct step *s);
-/* Launches a kernel that moves data (generate.h) over the shape of `to`; `element` is the type of
- * `to` and of `value`. `from` and `value` may be NULL. */
-int launch_move(struct executor *e, unsigned kernel, enum element element,
-                const struct array_state *to, const struct array_state *from,
-                const union scalar *value, struct source_position at);
 /* The fastest variant of the kernel that a launch of these arrays can have. `launch` has the
  * extents of the device's index space, `extents` those of the kernel, outermost first. */
 enum kernel_variant launch_variant(const struct executor *e, const struct launch *launch,
                                    const int64_t *extents, const struct launched_array *arrays,
                                    unsigned count);
-/* Counts a wait of the program for bytes of the device. */
-static inline void execute_count_readback(struct executor *e, uint64_t bytes)
-{
-    e->counts.readback_count++;
-    e->counts.copy[COPY_host_device].count++;
-    e->counts.copy[COPY_host_device].bytes += bytes;
-}
 
 /* ---- array_log.c: passes the uses of arrays to the listener of a trace ---- */
 

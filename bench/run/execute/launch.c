@@ -39,22 +39,17 @@ static void add_memory(struct kernel_call *call, uint64_t memory)
     call->arguments[call->argument_count++].memory = memory;
 }
 
-/* Adds the arguments of an array: memory, offset and strides, and its slot if it has one. */
+/* Adds the arguments of an array: memory, offset and strides. */
 static void add_array(const struct executor *e, struct kernel_call *call,
                       const struct launched_array *launched)
 {
     const struct array_state *array = launched->state;
-    const int64_t offset = array->layout.offset - (launched->in_heap ? array->heap.base : 0);
+    const int64_t offset = array->layout.offset;
     const uint64_t bytes = (uint64_t)offset * launched->element_bytes;
     add_memory(call, array->memory + (e->adds_offsets && array->memory ? bytes : 0));
     add_i64(call, e->adds_offsets ? 0 : offset);
     for (unsigned d = 0; d < array->layout.rank; d++)
         add_i64(call, array->layout.stride[d]);
-    if (!launched->in_heap)
-        return;
-    add_memory(call, e->deferred->heap.slots);
-    add_i64(call, (int64_t)array->heap.slot * KERNEL_SLOT_WORDS);
-    add_memory(call, e->deferred->heap.index);
 }
 
 static void add_scalar(struct kernel_call *call, enum element element, union scalar value)
@@ -117,10 +112,8 @@ static bool share_memory(const struct launched_array *a, const struct launched_a
 {
     int64_t a_first, a_last, b_first, b_last;
     struct layout a_room, b_room;
-    if (a->state->memory != b->state->memory || a->state->heap.slot != b->state->heap.slot)
+    if (a->state->memory != b->state->memory)
         return false;
-    if (a->state->heap.rows.serial || b->state->heap.rows.serial)
-        return true; /* both are in one block, and their reach is unknown */
     const struct layout *la = launched_layout(a, extents, &a_room);
     const struct layout *lb = launched_layout(b, extents, &b_room);
     if (layout_count(la) == 0 || layout_count(lb) == 0)
@@ -150,10 +143,7 @@ enum kernel_variant launch_variant(const struct executor *e, const struct launch
     for (unsigned i = 0; i < count; i++) {
         struct layout room;
         const struct layout *l = launched_layout(&arrays[i], extents, &room);
-        const struct heap_array *heap = &arrays[i].state->heap;
-        const int64_t base = arrays[i].in_heap ? heap->base : 0;
-        if (heap->rows.serial ? e->deferred->heap.bytes / arrays[i].element_bytes > INT32_MAX
-                              : !is_near(l, e->adds_offsets ? 0 : l->offset - base))
+        if (!is_near(l, e->adds_offsets ? 0 : l->offset))
             return KERNEL_ANY;
     }
     return are_apart(arrays, extents, count) ? KERNEL_APART : KERNEL_NEAR;
@@ -270,10 +260,6 @@ static void prepare_kernel(struct executor *e, struct step *s)
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = &e->fun->names[k->arrays[i]];
         count += 2 + n->thread_rank + n->rank;
-        if (blocks_in_heap(e, n->memory)) {
-            count += KERNEL_SLOT_ARGUMENTS;
-            state->uses_heap = true;
-        }
     }
     state->kernel = e->kernels ? kernels_find(e->kernels, k->name) : 0;
     state->argument_count = count;
@@ -288,20 +274,15 @@ static void prepare_kernel(struct executor *e, struct step *s)
             .element_bytes = (unsigned)element_bytes(e->fun->names[k->arrays[i]].element),
             .thread_rank = e->fun->names[k->arrays[i]].thread_rank,
             .written = is_written(k, k->arrays[i]),
-            .fresh = is_fresh(e, s->stm, k->arrays[i]),
-            .in_heap = blocks_in_heap(e, e->fun->names[k->arrays[i]].memory)};
+            .fresh = is_fresh(e, s->stm, k->arrays[i])};
 }
 
 /* Checks that the place that a result takes over is the result's own. */
 static int check_taken_over(struct executor *e, const struct stm *s, unsigned o)
 {
     int taken = s->kernel->taken_over[o];
-    if (taken == NO_NAME)
+    if (taken == NO_NAME || array_same_place(&e->arrays[s->outs[o]], &e->arrays[taken]))
         return 0;
-    bool same;
-    int code = execute_same_place(e, s->outs[o], &e->arrays[taken], &same);
-    if (code || same)
-        return code;
     return execute_fail(e, s->at, "'%s' takes over '%s' but does not lie in the same place",
                         e->fun->names[s->outs[o]].text, e->fun->names[taken].text);
 }
@@ -316,7 +297,7 @@ static int bind_arrays(struct executor *e, const struct stm *s)
             return code;
     }
     for (unsigned o = 0; o < s->out_count; o++) {
-        int code = execute_bind_passed(e, s->outs[o]);
+        int code = execute_bind_array(e, s->outs[o]);
         if (!code)
             code = check_taken_over(e, s, o);
         if (code)
@@ -329,11 +310,7 @@ static int launch_kernel(struct executor *e, const struct step *s)
 {
     const struct kernel *k = s->stm->kernel;
     struct step_state *state = s->state;
-    int code = bind_arrays(e, s->stm);
-    if (!code && e->deferred)
-        code = e->deferred->ops->launch(e, s);
-    if (code)
-        return code;
+    TRY(bind_arrays(e, s->stm));
     struct kernel_call call = {.kernel = state->kernel,
                                .rank = k->rank,
                                .group_items = k->group_items,
@@ -366,18 +343,18 @@ static size_t bytes_of(const struct executor *e, int array)
     return element_bytes(e->fun->names[array].element);
 }
 
-int launch_move(struct executor *e, unsigned kernel, enum element element,
-                const struct array_state *to, const struct array_state *from,
-                const union scalar *value, struct source_position at)
+static int launch_mover(struct executor *e, const struct step *s, const struct array_state *to,
+                        const struct array_state *from, const union scalar *value)
 {
     enum launch_arg_kind kinds[5 + 3 * RANK_MAX];
     union launch_value arguments[5 + 3 * RANK_MAX];
+    const enum element element = e->fun->names[s->stm->outs[0]].element;
     const unsigned bytes = (unsigned)element_bytes(element);
     const struct launched_array arrays[] = {
         {.state = to, .element_bytes = bytes, .written = true, .fresh = true},
         {.state = from, .element_bytes = bytes}};
     struct launch_array used[2];
-    struct kernel_call call = {.kernel = kernel,
+    struct kernel_call call = {.kernel = ((const struct step_state *)s->state)->kernel,
                                .rank = to->layout.rank,
                                .array_count = from ? 2 : 1,
                                .arrays = arrays,
@@ -385,7 +362,7 @@ int launch_move(struct executor *e, unsigned kernel, enum element element,
                                .member = MEMBER_OF_CONTENTS,
                                .kinds = kinds,
                                .arguments = arguments,
-                               .at = at};
+                               .at = s->stm->at};
     for (unsigned i = 0; i < call.array_count; i++)
         add_array(e, &call, &arrays[i]);
     if (value)
@@ -394,14 +371,6 @@ int launch_move(struct executor *e, unsigned kernel, enum element element,
         add_i64(&call, to->layout.shape[d]);
     memcpy(call.extents, to->layout.shape, sizeof call.extents);
     return launch_call(e, &call);
-}
-
-static int launch_mover(struct executor *e, const struct step *s, const struct array_state *to,
-                        const struct array_state *from, const union scalar *value)
-{
-    const struct step_state *state = s->state;
-    return launch_move(e, state->kernel, e->fun->names[s->stm->outs[0]].element, to, from, value,
-                       s->stm->at);
 }
 
 static int plain_copy(struct executor *e, const struct array_state *to,
@@ -563,21 +532,15 @@ static bool is_loaded(const struct executor *e, int array)
     return e->spaces[e->fun->names[array].memory] == SPACE_PINNED;
 }
 
-static int read_element(struct executor *e, const struct stm *stm, size_t bytes, bool *deferred)
+static int read_element(struct executor *e, const struct stm *stm, size_t bytes)
 {
     const struct device_ops *ops = e->device->ops;
     const struct array_state *array = &e->arrays[stm->array];
     struct layout element;
-    int code = execute_slice(e, stm, &array->layout, &element);
-    if (code)
-        return code;
+    TRY(execute_slice(e, stm, &array->layout, &element));
     union scalar value = {.i64 = 0};
-    if (e->deferred)
-        code = e->deferred->ops->read(e, stm, array->memory, element.offset, deferred);
-    if (code || *deferred)
-        return code;
     run_log_begin_call(e->trace);
-    code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
+    int code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
         e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
     run_log_transfer(e->trace, TRACE_read, 0, array->memory, bytes);
     e->values[stm->outs[0]] = value;
@@ -619,18 +582,15 @@ static int move_element(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
     size_t bytes = bytes_of(e, stm->array);
-    bool deferred = false;
-    int code = 0;
-    if (e->lacks)
-        code = dry_scalar_read(e, stm->outs[0]) ? 0 : read_argument(e, stm, bytes);
-    else
-        code = read_element(e, stm, bytes, &deferred);
-    if (code || deferred)
-        return code;
+    if (!e->lacks)
+        TRY(read_element(e, stm, bytes));
+    else if (!dry_scalar_read(e, stm->outs[0]))
+        TRY(read_argument(e, stm, bytes));
+    e->counts.readback_count++;
     if (is_loaded(e, stm->array))
-        e->counts.readback_count++;
-    else
-        execute_count_readback(e, bytes);
+        return 0;
+    e->counts.copy[COPY_host_device].count++;
+    e->counts.copy[COPY_host_device].bytes += bytes;
     return 0;
 }
 

@@ -12,13 +12,6 @@ bool spaces_used(const struct fun *fun, enum space space)
     return used;
 }
 
-static void open_source(struct spaces *s, enum space space, struct device *device,
-                        uint64_t capacity_bytes)
-{
-    s->source[space] = device_source(device, capacity_bytes);
-    s->source[space].total = s->several ? &s->held : NULL;
-}
-
 static int open_space(struct spaces *s, enum space space, struct device *device,
                       const struct allocator_ops *strategy, const struct option_values *options,
                       uint64_t capacity_bytes, struct error *error)
@@ -27,7 +20,8 @@ static int open_space(struct spaces *s, enum space space, struct device *device,
     /* If all memory is the host's, there is no other kind, nor a need for one. */
     if (space == SPACE_PINNED && !(device->ops->load && !device->ops->host_memory))
         own.common[ALLOCATOR_KIND] = MEMORY_PINNED;
-    open_source(s, space, device, capacity_bytes);
+    s->source[space] = device_source(device, capacity_bytes);
+    s->source[space].total = s->several ? &s->held : NULL;
     TRY(allocator_open(&s->allocator[space], strategy, &own, &s->source[space], error));
     s->allocator[space].total = s->several ? &s->blocks : NULL;
     s->of[space] = &s->allocator[space];
@@ -36,15 +30,14 @@ static int open_space(struct spaces *s, enum space space, struct device *device,
 
 int spaces_open(struct spaces *s, const struct fun *fun, struct device *device,
                 const struct allocator_ops *strategy, const struct option_values *options,
-                uint64_t capacity_bytes, bool has_heap, struct error *error)
+                uint64_t capacity_bytes, struct error *error)
 {
-    *s = (struct spaces){.has_heap = has_heap};
-    s->several = s->has_heap;
+    *s = (struct spaces){0};
     for (int i = SPACE_DEVICE + 1; i < SPACES; i++)
         s->several |= spaces_used(fun, (enum space)i);
     for (int i = 0; i < SPACES; i++) {
         enum space space = (enum space)i;
-        if (space == SPACE_HEAP || !spaces_used(fun, space))
+        if (!spaces_used(fun, space))
             continue;
         int code = open_space(s, space, device, strategy, options, capacity_bytes, error);
         if (code && space != SPACE_DEVICE)
@@ -52,7 +45,6 @@ int spaces_open(struct spaces *s, const struct fun *fun, struct device *device,
         if (code)
             return code;
     }
-    open_source(s, SPACE_HEAP, device, capacity_bytes);
     return 0;
 }
 
@@ -176,7 +168,7 @@ json_t *spaces_to_json(const struct spaces *s, const struct spaces_snapshot *beg
     json_t *json = tree_object();
     for (int i = 0; i < SPACES; i++) {
         struct memory_counts counts = spaces_between(&begin->of[i], &end->of[i]);
-        if (s->of[i] || (i == SPACE_HEAP && s->has_heap))
+        if (s->of[i])
             tree_put(json, space_name((enum space)i), counts_to_json(&counts));
     }
     return json;

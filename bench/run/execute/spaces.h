@@ -1,7 +1,6 @@
 /* The allocators of a run. Each memory space that the program uses has an instance of the strategy
  * and a source of its own (as PoCL has a bufalloc region for local memory and one for global).
- * Counts are kept for each space and for all together. A heap that the device runs has a source
- * alone. */
+ * Counts are kept for each space and for all together. */
 #ifndef GAMUT_RUN_EXECUTE_SPACES_H
 #define GAMUT_RUN_EXECUTE_SPACES_H
 
@@ -17,8 +16,7 @@ struct spaces {
         *of[SPACES]; /* for executor_begin; NULL: the program does not use this space */
     struct allocator allocator[SPACES];
     struct source source[SPACES];
-    bool several;  /* the program uses more than one space */
-    bool has_heap; /* the run takes memory from source[SPACE_HEAP] without an allocator */
+    bool several; /* the program uses more than one space */
     /* Counts summed over the spaces, and the peaks of those sums; used only if `several`. */
     struct allocator_counts blocks;
     struct source_total held;
@@ -29,11 +27,10 @@ bool spaces_used(const struct fun *fun, enum space space);
 
 /* Opens the allocators that `fun` needs. `capacity_bytes` limits all together; 0: the driver
  * decides. ERR_UNSUPPORTED names the space that the device or the strategy does not have. The
- * struct may not move until spaces_close, which the caller calls after a failure too. `has_heap`:
- * the run also takes memory from source[SPACE_HEAP]. */
+ * struct may not move until spaces_close, which the caller calls after a failure too. */
 int spaces_open(struct spaces *spaces, const struct fun *fun, struct device *device,
                 const struct allocator_ops *strategy, const struct option_values *options,
-                uint64_t capacity_bytes, bool has_heap, struct error *error);
+                uint64_t capacity_bytes, struct error *error);
 /* Closes all allocators and sources. */
 void spaces_close(struct spaces *spaces);
 

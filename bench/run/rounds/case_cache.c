@@ -10,8 +10,6 @@
 struct built {
     struct built *next;
     const struct program *program;
-    const struct fun
-        *written; /* for kernels of a merged program: the fun that was merged; else NULL */
     struct cached_kernels kernels;
 };
 
@@ -25,7 +23,6 @@ struct prepared {
 
 struct merged {
     struct merged *next;
-    const struct cached_kernels *kernels; /* NULL until they are asked for */
     const struct entry *entry;
     const struct dataset *dataset;
     char set[sizeof((struct case_key *)NULL)->merge];
@@ -98,7 +95,7 @@ static void unbuild(struct case_cache *k, struct cached_kernels *kernels)
 const struct cached_kernels *case_cache_kernels(struct case_cache *k, const struct entry *entry)
 {
     for (struct built *b = k->built; b; b = b->next)
-        if (b->program == entry->program && !b->written)
+        if (b->program == entry->program)
             return &b->kernels;
     struct built *b = must_alloc(sizeof *b);
     *b = (struct built){.next = k->built, .program = entry->program};
@@ -106,50 +103,6 @@ const struct cached_kernels *case_cache_kernels(struct case_cache *k, const stru
     program_generate(entry->program, device_info(k->device)->language, &b->kernels.kernels);
     build_kernels(k, entry->program, entry->builtin, &b->kernels);
     return &b->kernels;
-}
-
-/* The kernels of a merged program. Most merge sets leave the same text, which is built once. */
-static const struct cached_kernels *build_merged(struct case_cache *k, const struct entry *entry,
-                                                 const struct program *merged)
-{
-    struct kernels kernels;
-    program_generate(merged, device_info(k->device)->language, &kernels);
-    for (struct built *b = k->built; b; b = b->next)
-        if (b->written == entry->fun && strcmp(b->kernels.kernels.text, kernels.text) == 0) {
-            kernels_free(&kernels);
-            return &b->kernels;
-        }
-    struct built *b = must_alloc(sizeof *b);
-    *b = (struct built){.next = k->built,
-                        .program = entry->program,
-                        .written = entry->fun,
-                        .kernels = {.kernels = kernels}};
-    k->built = b;
-    build_kernels(k, entry->program, entry->builtin, &b->kernels);
-    return &b->kernels;
-}
-
-/* Whether merging has moved an array into a device heap, or out of it. */
-static bool moves_to_heap(const struct fun *merged, const struct fun *written)
-{
-    for (unsigned n = 0; n < merged->name_count; n++) {
-        const bool was = n < written->name_count && written->names[n].space == SPACE_HEAP;
-        if ((merged->names[n].space == SPACE_HEAP) != was)
-            return true;
-    }
-    return false;
-}
-
-const struct cached_kernels *case_cache_merged_kernels(struct case_cache *k,
-                                                       const struct entry *entry,
-                                                       const struct cached_merge *merge)
-{
-    struct merged *m = (struct merged *)((char *)merge - offsetof(struct merged, merge));
-    if (!moves_to_heap(merge->merge->fun, entry->fun))
-        return case_cache_kernels(k, entry);
-    if (!m->kernels)
-        m->kernels = build_merged(k, entry, merge->merge->program);
-    return m->kernels;
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */

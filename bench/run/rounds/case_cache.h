@@ -22,7 +22,7 @@ struct cached_kernels {
     int status; /* error code of the build, whose message is in `error`; 0: built */
     struct error error;
 };
-/* The kernels of the entry's unmerged program; built at the first call. */
+/* The kernels of the entry's program, which merging does not change; built at the first call. */
 const struct cached_kernels *case_cache_kernels(struct case_cache *cache,
                                                 const struct entry *entry);
 
@@ -57,11 +57,4 @@ struct cached_merge {
 struct cached_merge *case_cache_merge(struct case_cache *cache, const struct entry *entry,
                                       const struct dataset *dataset, const char *set,
                                       enum release_policy policy, struct cached_inputs *inputs);
-/* The kernels of a merged program. They are the entry's own unless merging has moved arrays into a
- * device heap, where kernels find them differently. `merge` comes from case_cache_merge and has
- * status 0. */
-const struct cached_kernels *case_cache_merged_kernels(struct case_cache *cache,
-                                                       const struct entry *entry,
-                                                       const struct cached_merge *merge);
-
 #endif

@@ -30,7 +30,6 @@
 #include "run/rounds/memory_log.h"
 #include "run/predict/predict.h"
 #include "run/execute/spaces.h"
-#include "run/late/late.h"
 
 struct measure {
     struct device *device;
@@ -70,7 +69,6 @@ struct session {
     bool *has_run;         /* `fun` has run in this process with right answers */
     const struct cached_kernels *kernels;
     struct cached_inputs *inputs;
-    struct deferred *late; /* NULL: the program defers nothing */
     struct executor *executor;
     const struct allocator_ops *strategy;
     struct option_values strategy_options;
@@ -119,7 +117,6 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     TRY(d->ops->mark(d, MARK_END, &s->error));
     TRY(d->ops->sync(d, &s->error));
     uint64_t wall = clock_ns() - start;
-    TRY(late_finish(s->late, &s->error));
     const struct source_counts before = s->begin.all.driver, after = spaces_counts(&s->spaces);
     *sample = (struct sample){.wall_ns = wall,
                               .device_ns = UNKNOWN_NS,
@@ -173,9 +170,7 @@ static int open_allocators(struct session *s, uint64_t capacity_bytes)
     if (is_group)
         residency_limit(s->m->device, capacity_bytes);
     int code = spaces_open(&s->spaces, s->fun, s->m->device, s->strategy, &s->strategy_options,
-                           is_group ? 0 : capacity_bytes, late_wanted(s->fun), &s->error);
-    late_use(s->late, &s->spaces.source[SPACE_HEAP], &s->spaces.allocator[SPACE_HEAP].counts,
-             &s->spaces.blocks);
+                           is_group ? 0 : capacity_bytes, &s->error);
     if (code)
         spaces_close(&s->spaces);
     return code;
@@ -299,8 +294,6 @@ static int logged_run(struct session *s, struct memory_log *log, uint64_t *wall_
 
 static int log_memory(struct session *s, const struct measure_options *o)
 {
-    if (spaces_used(s->fun, SPACE_HEAP)) /* offsets in a device heap are known too late */
-        return 0;
     uint64_t cold_ns = 0, warm_ns = 0;
     TRY(open_allocators(s, o->capacity_bytes));
     struct memory_log *log = memory_log_open(s->executor, &s->spaces);
@@ -322,7 +315,6 @@ static int choose_fun(struct session *s, enum release_policy policy)
     if (!*set || strcmp(set, "none") == 0) {
         s->fun = s->entry->fun;
         s->has_run = &s->inputs->has_run;
-        s->kernels = case_cache_kernels(s->m->cache, s->entry);
     } else {
         struct cached_merge *merged =
             case_cache_merge(s->m->cache, s->entry, s->dataset, set, policy, s->inputs);
@@ -332,8 +324,8 @@ static int choose_fun(struct session *s, enum release_policy policy)
         }
         s->fun = merged->merge->fun;
         s->has_run = &merged->has_run;
-        s->kernels = case_cache_merged_kernels(s->m->cache, s->entry, merged);
     }
+    s->kernels = case_cache_kernels(s->m->cache, s->entry);
     if (s->kernels->status)
         s->error = s->kernels->error;
     return s->kernels->status;
@@ -353,10 +345,8 @@ static int measure_session(struct session *s, const struct measure_options *o)
     round->traffic_bytes = s->inputs->inputs.traffic_bytes;
     round->program_digest = s->inputs->program_digest;
     round->inputs_digest = s->inputs->inputs_digest;
-    int code = late_open(s->fun, s->m->device, &s->kernels->kernels, &s->late, &s->error);
-    if (!code)
-        code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
-                             s->late, &s->executor, &s->error);
+    int code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
+                             &s->executor, &s->error);
     if (!code)
         code = measure_runs(s, o);
     if (!code && o->log_memory)
@@ -369,7 +359,6 @@ static int measure_session(struct session *s, const struct measure_options *o)
         code = predictor_predict(s->m->predictor, &request, &round->model);
     }
     executor_close(s->executor);
-    late_close(s->late);
     return code;
 }
 

@@ -54,7 +54,7 @@ int dry_run_told(const struct fun *fun, const struct arguments *scalars, enum re
     int code = device_null.open("null", &device, error);
     if (code)
         return code;
-    code = executor_open(fun, device, NULL, NULL, policy, NULL, &executor, error);
+    code = executor_open(fun, device, NULL, NULL, policy, &executor, error);
     if (!code && log) {
         run_log_open(log, 0, 0, executor_block_capacity(executor));
         log->listener = listener;

@@ -55,7 +55,7 @@ static int run_executor(struct executor *e, const struct fun *fun, struct device
     struct option_values options;
     struct spaces spaces;
     TRY(allocator_parse("raw", &raw, &options, error));
-    int code = spaces_open(&spaces, fun, device, raw, &options, 0, false, error);
+    int code = spaces_open(&spaces, fun, device, raw, &options, 0, error);
     if (!code)
         code = executor_begin(e, spaces.of, arguments, false, error);
     if (!code)
@@ -93,7 +93,7 @@ int readings_take(const struct fun *fun, struct device *device, const struct ker
     const struct read_listener listener = {&noting, note_read};
     struct executor *executor;
     *readings = (struct readings){.arguments = *arguments, .from = READINGS_unknown};
-    TRY(executor_open(fun, device, kernels, built, RELEASE_LAST_USE, NULL, &executor, error));
+    TRY(executor_open(fun, device, kernels, built, RELEASE_LAST_USE, &executor, error));
     executor_tell_reads(executor, &listener);
     int code = run_executor(executor, fun, device, arguments, error);
     executor_close(executor);

@@ -80,9 +80,8 @@ static void measure(struct device *device, const struct entry *entry)
     struct spaces spaces;
     struct executor *executor;
     must(allocator_parse("pool", &ops, &options, &error), &error);
-    must(spaces_open(&spaces, entry->fun, device, ops, &options, 0, false, &error), &error);
-    must(executor_open(entry->fun, device, &kernels, built, RELEASE_LAST_USE, NULL, &executor,
-                       &error),
+    must(spaces_open(&spaces, entry->fun, device, ops, &options, 0, &error), &error);
+    must(executor_open(entry->fun, device, &kernels, built, RELEASE_LAST_USE, &executor, &error),
          &error);
     uint64_t accepted = UINT64_MAX, done = UINT64_MAX;
     for (unsigned run = 0; run < RUNS; run++) {

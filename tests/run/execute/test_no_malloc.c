@@ -15,7 +15,6 @@
 #include "run/rounds/memory_log.h"
 #include "run/execute/spaces.h"
 #include "run/execute/run_log.h"
-#include "run/late/late.h"
 
 static unsigned long calls;
 
@@ -84,17 +83,11 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     struct option_values options;
     assert_int_equal(allocator_parse(strategy, &ops, &options, &r->error), 0);
     struct spaces spaces;
-    assert_int_equal(spaces_open(&spaces, entry->fun, r->device, ops, &options, 0,
-                                 late_wanted(entry->fun), &r->error),
-                     0);
+    assert_int_equal(spaces_open(&spaces, entry->fun, r->device, ops, &options, 0, &r->error), 0);
     struct executor *executor;
-    struct deferred *late;
-    assert_int_equal(late_open(entry->fun, r->device, &r->kernels, &late, &r->error), 0);
     assert_int_equal(executor_open(entry->fun, r->device, &r->kernels, r->built, RELEASE_LAST_USE,
-                                   late, &executor, &r->error),
+                                   &executor, &r->error),
                      0);
-    late_use(late, &spaces.source[SPACE_HEAP], &spaces.allocator[SPACE_HEAP].counts,
-             &spaces.blocks);
     /* Recorded too, with more room than some need and less than others. */
     struct run_log trace;
     run_log_open(&trace, 500, 2000, executor_block_capacity(executor));
@@ -110,7 +103,6 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
         executor_end(executor);
     }
     executor_close(executor);
-    late_close(late);
     run_log_close(&trace);
     spaces_close(&spaces);
     return counted;
@@ -134,10 +126,9 @@ static void test_listening_allocates_nothing(void **state)
     assert_int_equal(allocator_parse("pool", &ops, &options, &error), 0);
     struct spaces spaces;
     struct executor *executor;
-    assert_int_equal(spaces_open(&spaces, entry->fun, rig.device, ops, &options, 0, false, &error),
-                     0);
+    assert_int_equal(spaces_open(&spaces, entry->fun, rig.device, ops, &options, 0, &error), 0);
     assert_int_equal(executor_open(entry->fun, rig.device, &rig.kernels, rig.built,
-                                   RELEASE_LAST_USE, NULL, &executor, &error),
+                                   RELEASE_LAST_USE, &executor, &error),
                      0);
     struct memory_log *log = memory_log_open(executor, &spaces);
     struct named_value sizes[] = {{.name = "pairs", .scalar.i64 = PAIRS},
@@ -195,20 +186,6 @@ static void test_second_run_allocates_nothing(void **state)
     catalogue_close(&c);
 }
 
-/* Nor do a heap and late values. */
-static void test_late_allocates_nothing(void **state)
-{
-    (void)state;
-    struct catalogue c = {0};
-    struct rig rig;
-    struct error error;
-    assert_int_equal(catalogue_add_file(&c, GAMUT_ROOT "/tests/programs/late_loop.mem", &error), 0);
-    open_rig(&rig, &c.entries[0]);
-    assert_int_equal(calls_of_second_run(&rig, &c.entries[0], "pool"), 0);
-    close_rig(&rig);
-    catalogue_close(&c);
-}
-
 static void test_the_count_works(void **state)
 {
     (void)state;
@@ -223,7 +200,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_count_works),
         cmocka_unit_test(test_second_run_allocates_nothing),
-        cmocka_unit_test(test_late_allocates_nothing),
         cmocka_unit_test(test_listening_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

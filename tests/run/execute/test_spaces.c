@@ -321,7 +321,7 @@ static void test_no_allocator_for_a_space(void **state)
     struct error error;
     assert_int_equal(device_null.open("null", &device, &error), 0);
     assert_int_equal(
-        executor_open(entry.fun, device, NULL, NULL, RELEASE_LAST_USE, NULL, &executor, &error), 0);
+        executor_open(entry.fun, device, NULL, NULL, RELEASE_LAST_USE, &executor, &error), 0);
     struct allocator *const none[SPACES] = {NULL};
     assert_int_equal(executor_begin(executor, none, &arguments, false, &error), 0);
     assert_int_equal(executor_run(executor, &error), ERR_UNSUPPORTED);

@@ -69,11 +69,10 @@ int main(void)
                                        .kernel_names = kernels.names,
                                        .host_kernels = entry->builtin->host_kernels};
     must(device->ops->build(device, &text, &built, &error), &error);
-    must(executor_open(entry->fun, device, &kernels, built, RELEASE_LAST_USE, NULL, &executor,
-                       &error),
+    must(executor_open(entry->fun, device, &kernels, built, RELEASE_LAST_USE, &executor, &error),
          &error);
     must(allocator_parse("pool", &ops, &options, &error), &error);
-    must(spaces_open(&spaces, entry->fun, device, ops, &options, 0, false, &error), &error);
+    must(spaces_open(&spaces, entry->fun, device, ops, &options, 0, &error), &error);
     time_runs(executor, &spaces, &arguments, NULL, true);
     double plain = time_runs(executor, &spaces, &arguments, NULL, false);
     struct memory_log *log = memory_log_open(executor, &spaces);
