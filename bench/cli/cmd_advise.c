@@ -8,48 +8,28 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "cli/traces.h"
 #include "run/replay/advise.h"
 #include "run/replay/cases.h"
 
-enum advise_flag {
-    ADVISE_FOR,
-    ADVISE_CURRENT,
-    ADVISE_FREE_AT,
-    ADVISE_MEM_LIMIT,
-    ADVISE_ATLAS,
-    ADVISE_JOBS,
-    ADVISE_SHARD,
-    ADVISE_FORMAT,
-    ADVISE_OUT,
-    ADVISE_FORCE
-};
 enum advise_format { ADVISE_TEXT, ADVISE_MARKDOWN, ADVISE_JSON };
 
 static const struct flag flags[] = {
-    [ADVISE_FOR] = {"for", 0, FLAG_CHOICE, "APPLICATION", "auto", "auto|pytorch|rmm|pyopencl|gamut",
-                    0, 0, "whose settings are tried, in whose words; auto: as the trace says"},
-    [ADVISE_CURRENT] = {"current", 0, FLAG_TEXT, "STRATEGY", NULL, NULL, 0, 0,
-                        "the allocator that the application has now [as the trace says]"},
-    [ADVISE_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go", 0, 0,
-                        "when a freed block may be used again: when its last command is done, or "
-                        "when the application lets it go"},
-    [ADVISE_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                          "the memory that the application may have"},
-    [ADVISE_ATLAS] =
-        {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-         "a result file with an atlas, whose prices driver calls have; of several, cuda:0"},
-    [ADVISE_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
-                     "replays at once; 0: one for each processor"},
-    [ADVISE_SHARD] = FLAG_SHARD,
-    [ADVISE_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "text", "text|md|json", 0, 0,
-                       "what is printed on stdout"},
-    [ADVISE_OUT] =
-        {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-         "also write a result file, with what --format json prints; FILE.gz is compressed"},
-    [ADVISE_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"for", 0, FLAG_CHOICE, .value = "APPLICATION", .fallback = "auto",
+     .choices = "auto|pytorch|rmm|pyopencl|gamut",
+     .help = "whose settings are tried, in whose words; auto: as the trace says"},
+    {"current", 0, FLAG_TEXT, .value = "STRATEGY",
+     .help = "the allocator that the application has now [as the trace says]"},
+    FLAG_FREE_AT("done|let-go"),
+    FLAG_MEM_LIMIT,
+    FLAG_ATLAS,
+    FLAG_JOBS,
+    FLAG_SHARD,
+    FLAG_FORMAT("text", "text|md|json"),
+    FLAGS_ALSO_RESULT_FILE,
+    FLAGS_END,
 };
 
 /* ---- sentences ---- */
@@ -359,7 +339,7 @@ static int make_work(struct session *s, struct error *error)
         text_add(&description, "advice for all");
         if (i < count) {
             TRY(replay_trace_name(s->traces.paths[i], name, error));
-            if (s->line->flag[ADVISE_SHARD].text)
+            if (flag_text(s->line, "shard"))
                 TRY(trace_events(s->traces.paths[i], &events, error));
             all_events += events;
             description.length = 0;
@@ -376,7 +356,7 @@ static int make_work(struct session *s, struct error *error)
 /* Finds the wanted advice, prints it, and puts it into the result. */
 static int find(struct session *s, const bool *wanted, struct error *error)
 {
-    const enum advise_format format = (enum advise_format)s->line->flag[ADVISE_FORMAT].number;
+    const enum advise_format format = (enum advise_format)flag_number(s->line, "format");
     json_t *all = json_object_get(s->recording.result.root, "advice");
     struct advise advise = {0};
     s->options.wanted = wanted;
@@ -401,7 +381,7 @@ static int find_own(struct session *s, struct error *error)
 {
     bool *wanted = must_alloc(s->work.count + 1);
     int code = 0;
-    if (!s->line->flag[ADVISE_SHARD].text)
+    if (!flag_text(s->line, "shard"))
         code = find(s, s->work.own, error);
     else
         for (size_t i = 0; i < s->work.count && !code && !s->interrupted; i++) {
@@ -421,17 +401,16 @@ static int find_own(struct session *s, struct error *error)
 static int run(struct session *s, struct error *error)
 {
     static const char *const applications[] = {"auto", "pytorch", "rmm", "pyopencl", "gamut"};
-    const struct flag_value *flag = s->line->flag;
-    s->options = (struct advise_options){.application = applications[flag[ADVISE_FOR].number],
-                                         .current = flag[ADVISE_CURRENT].text,
-                                         .free_at = flag[ADVISE_FREE_AT].number ? FREE_AT_LET_GO
-                                                                                : FREE_AT_DONE,
-                                         .capacity_bytes = flag[ADVISE_MEM_LIMIT].number,
-                                         .jobs = (unsigned)flag[ADVISE_JOBS].number,
+    s->options = (struct advise_options){.application = applications[flag_number(s->line, "for")],
+                                         .current = flag_text(s->line, "current"),
+                                         .free_at = flag_number(s->line, "free-at") ? FREE_AT_LET_GO
+                                                                                    : FREE_AT_DONE,
+                                         .capacity_bytes = flag_number(s->line, "mem-limit"),
+                                         .jobs = (unsigned)flag_number(s->line, "jobs"),
                                          .step = show_step,
                                          .context = &s->status};
-    if (flag[ADVISE_ATLAS].text) {
-        TRY(recorded_atlas(flag[ADVISE_ATLAS].text, &s->atlas, error));
+    if (flag_text(s->line, "atlas")) {
+        TRY(recorded_atlas(flag_text(s->line, "atlas"), &s->atlas, error));
         s->options.atlas = &s->atlas;
     }
     TRY(traces_named(s->line, &s->traces, error));
@@ -462,7 +441,7 @@ static int advise_command(const struct command_line *line)
         exit_code = report_error(&error);
     else if (s.interrupted)
         exit_code = EXIT_INTERRUPTED;
-    else if (line->flag[ADVISE_FORMAT].number == ADVISE_JSON)
+    else if (flag_number(line, "format") == ADVISE_JSON)
         print_json(&s);
     recording_free(&s.recording);
     free(s.work.items);

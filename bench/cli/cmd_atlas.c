@@ -6,40 +6,21 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "record/table/atlas_table.h"
 #include "record/result/result.h"
 #include "run/rounds/atlas_run.h"
 
-enum atlas_flag {
-    ATLAS_DEVICE,
-    ATLAS_QUICK,
-    ATLAS_SEED,
-    ATLAS_FORMAT,
-    ATLAS_OUT,
-    ATLAS_FORCE,
-    ATLAS_RESULTS,
-    ATLAS_NO_SAVE,
-};
-
 enum atlas_format { FORMAT_TABLE, FORMAT_JSON };
 
 static const struct flag flags[] = {
-    [ATLAS_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
-                      "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
-    [ATLAS_QUICK] = {"quick", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                     "few sizes and samples: seconds instead of a minute or two"},
-    [ATLAS_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
-                    "the seed of the order of measurements"},
-    [ATLAS_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0,
-                      "what is printed on stdout"},
-    [ATLAS_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                   "the result file; FILE.gz is compressed [RESULTS/<machine>/<time>-<rev>.json]"},
-    [ATLAS_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
-    [ATLAS_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
-                       "the folder of result files"},
-    [ATLAS_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    FLAG_DEVICES,
+    {"quick", 0, FLAG_SWITCH, .help = "few sizes and samples: seconds instead of a minute or two"},
+    FLAG_SEED("the seed of the order of measurements"),
+    FLAG_FORMAT("table", "table|json"),
+    FLAGS_RESULT_FILE,
+    FLAGS_END,
 };
 
 struct session {
@@ -74,8 +55,8 @@ static void atlas_progress(void *context, const char *doing, const struct atlas 
 
 static void measure_device(struct session *s, const struct found_device *found)
 {
-    const struct atlas_options options = {.quick = s->line->flag[ATLAS_QUICK].number != 0,
-                                          .seed = s->line->flag[ATLAS_SEED].number};
+    const struct atlas_options options = {.quick = flag_number(s->line, "quick") != 0,
+                                          .seed = flag_number(s->line, "seed")};
     struct atlas atlas;
     struct error error = {0};
     s->device = found->info.id;
@@ -84,7 +65,7 @@ static void measure_device(struct session *s, const struct found_device *found)
     status_line_clear(&s->status);
     if (atlas.curve_count) { /* also of what ended early */
         result_set_atlas(&s->recording.result, &atlas);
-        if (s->line->flag[ATLAS_FORMAT].number == FORMAT_TABLE) {
+        if (flag_number(s->line, "format") == FORMAT_TABLE) {
             fputs(s->measured ? "\n" : "", stdout);
             atlas_print(&atlas, stdout);
             fflush(stdout);
@@ -127,7 +108,7 @@ static int run_session(struct session *s)
     const int measured = measure_all(s, &error);
     if (measured)
         report_error(&error); /* what was measured is printed all the same */
-    if (s->line->flag[ATLAS_FORMAT].number == FORMAT_JSON &&
+    if (flag_number(s->line, "format") == FORMAT_JSON &&
         result_print(s->recording.result.root, stdout, &error))
         return report_error(&error);
     const struct result_file *file = &s->recording.file;

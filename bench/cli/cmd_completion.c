@@ -182,7 +182,7 @@ static void answer_value(struct answer *a, const struct flag *flag)
 {
     static const char *const folders[] = {"DIR", "RESULTS"}, *const files[] = {"FILE", "RESULT",
                                                                                "BASE"};
-    const char *value = flag->value;
+    const char *value = flag_value_name(flag);
     const size_t length = strcspn(value, ".:=[ "); /* "FILE" of "FILE.csv" */
     for (const char *choice = flag->choices; choice && *choice;) {
         const size_t bytes = strcspn(choice, "|");
@@ -232,7 +232,7 @@ static void answer_flag(struct answer *a, const struct command *command)
 }
 
 /* The flag with a value that `word` is: "--format", "-f"; NULL if it is none. */
-static const struct flag *flag_of(const struct command *command, const char *word)
+static const struct flag *find_flag(const struct command *command, const char *word)
 {
     for (const struct flag *f = command->flags; f->name; f++)
         if (f->type != FLAG_SWITCH && word[0] == '-' &&
@@ -251,8 +251,8 @@ static void answer(struct answer *a, const struct command_line *line, const char
             offer(a, c->name, strlen(c->name), c->summary);
         if (strcmp(command, c->name) != 0)
             continue;
-        if (flag_of(c, before))
-            answer_value(a, flag_of(c, before));
+        if (find_flag(c, before))
+            answer_value(a, find_flag(c, before));
         else if (a->typed[0] == '-')
             answer_flag(a, c);
         else

@@ -1,27 +1,25 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "doctor/doctor.h"
 #include "base/tree.h"
 
-enum doctor_flag { DOCTOR_FORMAT, DOCTOR_RESULTS };
 enum doctor_format { FORMAT_TABLE, FORMAT_JSON };
 
 static const struct flag flags[] = {
-    [DOCTOR_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0,
-                       "what is printed on stdout"},
-    [DOCTOR_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
-                        "the folder of result files"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    FLAG_FORMAT("table", "table|json"),
+    FLAG_RESULTS,
+    FLAGS_END,
 };
 
 static int doctor_command(const struct command_line *line)
 {
     struct doctor_facts facts;
     struct doctor_rows rows;
-    doctor_collect(line->flag[DOCTOR_RESULTS].text, &facts);
+    doctor_collect(flag_text(line, "results"), &facts);
     doctor_check(&facts, &rows);
-    if (line->flag[DOCTOR_FORMAT].number == FORMAT_JSON) {
+    if (flag_number(line, "format") == FORMAT_JSON) {
         json_t *json = doctor_json(&facts, &rows);
         json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
         putchar('\n');

@@ -6,54 +6,26 @@
 #include "base/arena.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "experiment/experiment_rounds.h"
 #include "record/table/experiment_table.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 
-enum experiment_flag {
-    EXPERIMENT_DEVICE,
-    EXPERIMENT_STRATEGY,
-    EXPERIMENT_ROUNDS,
-    EXPERIMENT_MEM_LIMIT,
-    EXPERIMENT_TIMEOUT,
-    EXPERIMENT_SEED,
-    EXPERIMENT_SHARD,
-    EXPERIMENT_FORMAT,
-    EXPERIMENT_OUT,
-    EXPERIMENT_FORCE,
-    EXPERIMENT_RESULTS,
-    EXPERIMENT_NO_SAVE,
-};
-
 static const struct flag flags[] = {
-    [EXPERIMENT_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
-                           "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
-    [EXPERIMENT_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", "raw,pool,tlsf,stream", NULL, 0, 0,
-                             "allocators with their options, for experiments that use any"},
-    [EXPERIMENT_ROUNDS] = {"rounds", 'r', FLAG_COUNT, "N", "3", NULL, 1, 10000,
-                           "how many times all rows run, each in a new process; intervals need 6"},
-    [EXPERIMENT_MEM_LIMIT] =
-        {"mem-limit", 0, FLAG_BYTES, "SIZE", "0", NULL, 0, 0,
-         "the most device memory that an allocator may hold; 0: the driver decides"},
-    [EXPERIMENT_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
-                            "the longest that a row may take in a round"},
-    [EXPERIMENT_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
-                         "the seed of the order and of random values"},
-    [EXPERIMENT_SHARD] = FLAG_SHARD,
-    [EXPERIMENT_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-                           "what is printed on stdout"},
-    [EXPERIMENT_OUT] =
-        {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-         "the result file; FILE.gz is compressed [RESULTS/<machine>/<time>-<rev>.json]"},
-    [EXPERIMENT_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                          "replace FILE if it exists"},
-    [EXPERIMENT_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
-                            "the folder of result files"},
-    [EXPERIMENT_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                            "write no result file"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    FLAG_DEVICES,
+    {"strategy", 's', FLAG_LIST, .fallback = "raw,pool,tlsf,stream",
+     .help = "allocators with their options, for experiments that use any"},
+    {"rounds", 'r', FLAG_COUNT, .fallback = "3", .least = 1, .most = 10000,
+     .help = "how many times all rows run, each in a new process; intervals need 6"},
+    FLAG_MEM_LIMIT,
+    FLAG_TIMEOUT("120s"),
+    FLAG_SEED("the seed of the order and of random values"),
+    FLAG_SHARD,
+    FLAG_FORMAT("table", "table|md|csv|json"),
+    FLAGS_RESULT_FILE,
+    FLAGS_END,
 };
 
 struct session {
@@ -68,14 +40,13 @@ struct session {
 static int make_task(const struct session *s, const char *spec, struct experiment_task *task,
                      struct error *error)
 {
-    const struct flag_value *flag = s->line->flag;
     *task = (struct experiment_task){
         .spec = spec,
-        .rounds = (unsigned)flag[EXPERIMENT_ROUNDS].number,
-        .timeout_ns = flag[EXPERIMENT_TIMEOUT].number,
-        .settings = {.strategies = flag[EXPERIMENT_STRATEGY].text,
-                     .seed = flag[EXPERIMENT_SEED].number,
-                     .capacity_bytes = flag[EXPERIMENT_MEM_LIMIT].number},
+        .rounds = (unsigned)flag_number(s->line, "rounds"),
+        .timeout_ns = flag_number(s->line, "timeout"),
+        .settings = {.strategies = flag_text(s->line, "strategy"),
+                     .seed = flag_number(s->line, "seed"),
+                     .capacity_bytes = flag_number(s->line, "mem-limit")},
     };
     return experiment_parse(spec, &task->experiment, &task->settings.options, error);
 }
@@ -83,8 +54,7 @@ static int make_task(const struct session *s, const char *spec, struct experimen
 /* Checks the arguments before anything is measured. */
 static int check_words(const struct session *s, struct error *error)
 {
-    const struct experiment_settings settings = {.strategies =
-                                                     s->line->flag[EXPERIMENT_STRATEGY].text};
+    const struct experiment_settings settings = {.strategies = flag_text(s->line, "strategy")};
     char strategy[EXPERIMENT_WORD_MAX];
     int code = 0;
     for (size_t i = 0; !code && experiment_strategy(&settings, true, i, strategy); i++) {
@@ -154,7 +124,7 @@ static int run_on(struct session *s, const char *id, struct error *error)
     json_t *options = experiment_options_to_json(e, &s->task.settings);
     json_t *tree = experiment_tree(e->name, s->task.device, options, e->parameters, e->metrics,
                                    e->metric_count);
-    const enum table_format format = (enum table_format)s->line->flag[EXPERIMENT_FORMAT].number;
+    const enum table_format format = (enum table_format)flag_number(s->line, "format");
     struct error why = {0};
     json_decref(options);
     tree_put(tree, "id", tree_text(id));
@@ -232,7 +202,7 @@ static int run_own(struct session *s, const struct work *work, struct error *err
 static int print_at_the_end(const struct session *s, struct error *error)
 {
     const json_t *root = s->recording.result.root;
-    switch ((enum table_format)s->line->flag[EXPERIMENT_FORMAT].number) {
+    switch ((enum table_format)flag_number(s->line, "format")) {
     case TABLE_JSON:
         return result_print(root, stdout, error);
     case TABLE_CSV:

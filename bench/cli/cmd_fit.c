@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "cli/traces.h"
 #include "record/table/text_grid.h"
@@ -16,36 +17,16 @@
 #include "run/replay/parallel.h"
 #include "run/select/select.h"
 
-enum fit_flag {
-    FIT_STRATEGY,
-    FIT_FREE_AT,
-    FIT_TIME_LIMIT,
-    FIT_JOBS,
-    FIT_SHARD,
-    FIT_FORMAT,
-    FIT_OUT,
-    FIT_FORCE
-};
-
 static const struct flag flags[] = {
-    [FIT_STRATEGY] =
-        {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-         "allocators: all, recorded (the trace's own), pool, 'caching:max_split=64MiB', "
-         "… [all]"},
-    [FIT_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go", 0, 0,
-                     "when a freed block may be used again: when its last command is done, or "
-                     "when the application lets it go"},
-    [FIT_TIME_LIMIT] = {"time-limit", 0, FLAG_TIME, "TIME", "10s", NULL, 0, 0,
-                        "how long the planner looks for the optimum of a trace"},
-    [FIT_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
-                  "searches at once; 0: one for each processor"},
-    [FIT_SHARD] = FLAG_SHARD,
-    [FIT_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-                    "what is printed on stdout"},
-    [FIT_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                 "also write a result file, with what --format json prints; FILE.gz is compressed"},
-    [FIT_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    FLAG_TRACE_STRATEGIES,
+    FLAG_FREE_AT("done|let-go"),
+    {"time-limit", 0, FLAG_TIME, .fallback = "10s",
+     .help = "how long the planner looks for the optimum of a trace"},
+    FLAG_JOBS,
+    FLAG_SHARD,
+    FLAG_FORMAT("table", "table|md|csv|json"),
+    FLAGS_ALSO_RESULT_FILE,
+    FLAGS_END,
 };
 
 struct fitted_trace {
@@ -196,7 +177,7 @@ static int work(void *context, size_t index, const volatile sig_atomic_t *stop, 
     }
     struct fitted_trace *trace = &s->traces[index];
     if (trace->is_needed)
-        lifetimes_optimum(&trace->lifetimes, (int64_t)s->line->flag[FIT_TIME_LIMIT].number,
+        lifetimes_optimum(&trace->lifetimes, (int64_t)flag_number(s->line, "time-limit"),
                           &trace->optimum);
     return 0;
 }
@@ -227,7 +208,7 @@ static void ended(void *context, size_t index)
 
 static int fit_all(struct session *s, struct error *error)
 {
-    const unsigned jobs = (unsigned)s->line->flag[FIT_JOBS].number;
+    const unsigned jobs = (unsigned)flag_number(s->line, "jobs");
     const struct parallel reading = {
         .count = s->trace_count, .jobs = jobs, .context = s, .work = read_trace};
     const struct parallel fitting = {.count = s->trace_count + s->fit_count,
@@ -342,7 +323,7 @@ static int make_work(struct session *s, struct error *error)
     for (size_t i = 0; i < s->fit_count; i++) {
         const struct fitted_trace *trace = &s->traces[s->fits[i].trace];
         struct text description = {0};
-        if (s->line->flag[FIT_SHARD].text && (i == 0 || s->fits[i - 1].trace != s->fits[i].trace))
+        if (flag_text(s->line, "shard") && (i == 0 || s->fits[i - 1].trace != s->fits[i].trace))
             TRY(trace_events(trace->path, &events, error));
         text_add(&description, "fit %s %s", trace->name, s->fits[i].strategy);
         shard_id(description.data, s->work.items[i].id);
@@ -386,8 +367,8 @@ static int start(struct session *s, struct error *error)
 static int prepare(struct session *s, struct error *error)
 {
     const struct command_line *line = s->line;
-    const char *list = line->flag[FIT_STRATEGY].text;
-    s->free_at = line->flag[FIT_FREE_AT].number ? FREE_AT_LET_GO : FREE_AT_DONE;
+    const char *list = flag_text(line, "strategy");
+    s->free_at = flag_number(line, "free-at") ? FREE_AT_LET_GO : FREE_AT_DONE;
     TRY(trace_strategies_named(list ? list : "all", &s->strategies, error));
     TRY(traces_named(line, &s->named, error));
     const size_t most = s->strategies.selection.strategies.count + s->strategies.recorded;
@@ -410,7 +391,7 @@ static int prepare(struct session *s, struct error *error)
 
 static int finish(const struct session *s)
 {
-    const uint64_t format = s->line->flag[FIT_FORMAT].number;
+    const uint64_t format = flag_number(s->line, "format");
     size_t ok = 0, failed = 0;
     const char *why = NULL;
     for (size_t i = 0; i < s->fit_count; i++) {

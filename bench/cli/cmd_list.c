@@ -5,6 +5,7 @@
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "cli/traces.h"
 #include "experiment/experiment.h"
@@ -23,16 +24,12 @@
 #include "run/select/select.h"
 #include "run/select/suite.h"
 
-enum list_flag { LIST_FORMAT };
 enum list_format { FORMAT_TEXT, FORMAT_JSON };
 
-/* clang-format off */
 static const struct flag flags[] = {
-    [LIST_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "text", "text|json", 0, 0,
-        "what is printed on stdout"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    FLAG_FORMAT("text", "text|json"),
+    FLAGS_END,
 };
-/* clang-format on */
 
 #define LIST_SCHEMA "gamut.list/1"
 
@@ -482,7 +479,7 @@ static int list_topic(const struct topic *topic, json_t *root, struct error *err
 static int list_command(const struct command_line *line)
 {
     const char *word = line->positional_count ? line->positional[0] : NULL;
-    const bool as_json = line->flag[LIST_FORMAT].number == FORMAT_JSON;
+    const bool as_json = flag_number(line, "format") == FORMAT_JSON;
     json_t *root = as_json ? tree_pack("{s:s}", "schema", LIST_SCHEMA) : NULL;
     struct error error = {0};
     bool found = false;

@@ -31,7 +31,7 @@ static void add_flag(struct text *page, const struct flag *flag)
     text_add(page, "\\fB\\-\\-");
     add_text(page, flag->name);
     text_add(page, "\\fR \\fI");
-    add_text(page, flag->value ? flag->value : "");
+    add_text(page, flag_value_name(flag) ? flag_value_name(flag) : "");
     text_add(page, "\\fR\n");
     add_text(page, flag->help);
     add_text(page, flag->choices ? ": " : "");

@@ -10,28 +10,24 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "record/chart/chart.h"
 #include "record/chart/gnuplot.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 
-enum plot_flag { PLOT_CHART, PLOT_WORKLOAD, PLOT_STRATEGY, PLOT_TERM, PLOT_OUT, PLOT_SCRIPTS };
-
 static const struct flag flags[] = {
-    [PLOT_CHART] = {"chart", 'c', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                    "the charts, or all [those of a device or a strategy that FILE has data for]"},
-    [PLOT_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", "*", NULL, 0, 0,
-                       "only cases of these workloads, * and ? allowed"},
-    [PLOT_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", "*", NULL, 0, 0,
-                       "only cases of these strategies, with their options, * and ? allowed"},
-    [PLOT_TERM] = {"term", 't', FLAG_LIST, "LIST", "svg,png", NULL, 0, 0,
-                   "svg, png, dumb: dumb is text on stdout"},
-    [PLOT_OUT] = {"out", 'o', FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                  "the folder of the charts [FILE without its suffix]; with several files, DIR has "
-                  "a folder for each"},
-    [PLOT_SCRIPTS] = {"scripts", 0, FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                      "the folder of the gnuplot scripts [those of this build or installation]"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"chart", 'c', FLAG_LIST,
+     .help = "the charts, or all [those of a device or a strategy that FILE has data for]"},
+    FLAG_ONLY_WORKLOADS,
+    FLAG_ONLY_STRATEGIES,
+    {"term", 't', FLAG_LIST, .fallback = "svg,png",
+     .help = "svg, png, dumb: dumb is text on stdout"},
+    {"out", 'o', FLAG_TEXT, .value = "DIR",
+     .help = "the folder of the charts [FILE without its suffix]; with several files, DIR has a "
+             "folder for each"},
+    FLAG_SCRIPTS,
+    FLAGS_END,
 };
 
 static void default_out(const char *file, struct text *folder)
@@ -167,8 +163,8 @@ static unsigned dumb_columns(void)
  * how many there were. */
 static size_t choose_among(const struct command_line *line, json_t *all)
 {
-    const char *workloads = line->flag[PLOT_WORKLOAD].text;
-    const char *strategies = line->flag[PLOT_STRATEGY].text;
+    const char *workloads = flag_text(line, "workload");
+    const char *strategies = flag_text(line, "strategy");
     const size_t count = json_array_size(all);
     for (size_t i = count; i-- > 0;) {
         const json_t *one = json_array_get(all, i), *key = json_object_get(one, "key");
@@ -186,12 +182,12 @@ static int choose_cases(const struct command_line *line, json_t *root, struct er
     json_t *cases = json_object_get(root, "cases"), *summary = json_object_get(root, "summary");
     json_t *series = json_object_get(json_object_get(root, "history"), "series");
     const size_t count = choose_among(line, cases) + choose_among(line, series);
-    if (line->flag[PLOT_WORKLOAD].given)
+    if (flag_is_given(line, "workload"))
         json_array_clear(summary);
     if (count > 0 && json_array_size(cases) + json_array_size(series) == 0)
         return error_set(error, ERR_USAGE,
                          "none of the %zu cases is of workload %s and strategy %s", count,
-                         line->flag[PLOT_WORKLOAD].text, line->flag[PLOT_STRATEGY].text);
+                         flag_text(line, "workload"), flag_text(line, "strategy"));
     return 0;
 }
 
@@ -248,7 +244,7 @@ static int plot_file(struct plot *plot, const struct command_line *line, const c
     int code = load_file(file, &root, error);
     if (code)
         return code;
-    const char *folder = line->flag[PLOT_OUT].text;
+    const char *folder = flag_text(line, "out");
     if (folder && line->positional_count > 1) {
         const char *name = strrchr(file, '/');
         text_add(&out, "%s/", folder);
@@ -277,13 +273,13 @@ static int plot_command(const struct command_line *line)
     struct plot plot = {0};
     struct error error = {0};
     struct text scripts = {0}, terminals = {0};
-    if (line->flag[PLOT_SCRIPTS].text)
-        text_add(&scripts, "%s", line->flag[PLOT_SCRIPTS].text);
+    if (flag_text(line, "scripts"))
+        text_add(&scripts, "%s", flag_text(line, "scripts"));
     else
         text_own_folder(&scripts, "plots");
-    int code = choose_charts(line->flag[PLOT_CHART].text, &plot, &error);
+    int code = choose_charts(flag_text(line, "chart"), &plot, &error);
     if (code == 0)
-        code = choose_terminals(line->flag[PLOT_TERM].text, &terminals, &error);
+        code = choose_terminals(flag_text(line, "term"), &terminals, &error);
     plot.options.scripts = scripts.data;
     plot.options.terminals = terminals.data;
     plot.options.columns = dumb_columns();

@@ -3,18 +3,16 @@
 
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "record/facts/atlas.h"
 #include "record/result/result.h"
 #include "record/table/atlas_table.h"
 #include "record/table/experiment_table.h"
 #include "record/table/table.h"
 
-enum print_flag { PRINT_FORMAT };
-
 static const struct flag flags[] = {
-    [PRINT_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "table", TABLE_FORMAT_CHOICES, 0, 0,
-                      TABLE_FORMAT_HELP},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    FLAG_FORMAT_OF_CASES,
+    FLAGS_END,
 };
 
 static int print_atlases(const json_t *root, struct error *error)
@@ -55,7 +53,7 @@ static int print_command(const struct command_line *line)
     if (code)
         return report_error(&error);
     result_summarise(root);
-    code = print_result(root, (enum table_format)line->flag[PRINT_FORMAT].number, &error);
+    code = print_result(root, (enum table_format)flag_number(line, "format"), &error);
     json_decref(root);
     return code ? report_error(&error) : EXIT_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "cli/traces.h"
 #include "record/table/table.h"
@@ -17,76 +18,34 @@
 #include "record/result/case_tree.h"
 #include "run/select/select.h"
 
-enum replay_flag {
-    REPLAY_STRATEGY,
-    REPLAY_SUITE,
-    REPLAY_ON_DEVICE,
-    REPLAY_NO_GAPS_FLAG,
-    REPLAY_ROUNDS,
-    REPLAY_TIMEOUT,
-    REPLAY_FREE_AT,
-    REPLAY_MEM_LIMIT,
-    REPLAY_ATLAS,
-    REPLAY_OWN_TIME,
-    REPLAY_CHECK,
-    REPLAY_TIMELINE,
-    REPLAY_JOBS,
-    REPLAY_SEED,
-    REPLAY_SHARD,
-    REPLAY_FORMAT,
-    REPLAY_OUT,
-    REPLAY_FORCE,
-    REPLAY_RESULTS,
-    REPLAY_NO_SAVE,
-};
 enum free_at_choice { CHOICE_DONE, CHOICE_LET_GO, CHOICE_BOTH };
 
 static const struct flag flags[] = {
-    [REPLAY_STRATEGY] =
-        {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-         "allocators: all, recorded (the trace's own), pool, 'caching:max_split=64MiB', "
-         "… [all]"},
-    [REPLAY_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                      "also the traces of a suite: real is ten applications"},
-    [REPLAY_ON_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                          "replay on these devices, with the recorded commands and in real time: "
-                          "host, opencl, cuda, … [without a device]"},
-    [REPLAY_NO_GAPS_FLAG] = {"no-gaps", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                             "on a device: leave out the time between two calls of a thread"},
-    [REPLAY_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "1", NULL, 1, 10000,
-                       "on a device: how many times all cases run, each time in a new process"},
-    [REPLAY_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "600s", NULL, 1000000, 0,
-                        "on a device: the longest that a case may take in a round"},
-    [REPLAY_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go|both", 0, 0,
-                        "when the allocator gets a freed block back: when its last command is "
-                        "done, or when the application lets it go [on a device: let-go]"},
-    [REPLAY_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                          "the memory of the device: more is refused"},
-    [REPLAY_ATLAS] =
-        {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-         "a result file with an atlas, whose prices driver calls have; of several, cuda:0"},
-    [REPLAY_OWN_TIME] = {"own-time", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                         "time the allocator's own work too; needs --atlas"},
-    [REPLAY_CHECK] = {"check", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                      "check the allocator's invariants and every block's place; slow"},
-    [REPLAY_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "X", "events", "events|times|off", 0, 0,
-                         "record memory over the events of the trace, or over its times; off is "
-                         "faster"},
-    [REPLAY_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
-                     "replays at once; 0: one for each processor"},
-    [REPLAY_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
-                     "the seed of the order of cases on a device; else there is no chance in it"},
-    [REPLAY_SHARD] = FLAG_SHARD,
-    [REPLAY_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", TABLE_FORMAT_CHOICES, 0, 0,
-                       TABLE_FORMAT_HELP},
-    [REPLAY_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                    "the result file; FILE.gz is compressed "
-                    "[RESULTS/<machine>/<time>-<rev>.json]"},
-    [REPLAY_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
-    [REPLAY_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
-                        "the folder of result files"},
-    [REPLAY_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    FLAG_TRACE_STRATEGIES,
+    {"suite", 0, FLAG_TEXT, .value = "NAME",
+     .help = "also the traces of a suite: real is ten applications"},
+    {"device", 'D', FLAG_LIST,
+     .help = "replay on these devices, with the recorded commands and in real time: host, opencl, "
+             "cuda, … [without a device]"},
+    {"no-gaps", 0, FLAG_SWITCH,
+     .help = "on a device: leave out the time between two calls of a thread"},
+    {"rounds", 0, FLAG_COUNT, .fallback = "1", .least = 1, .most = 10000,
+     .help = "on a device: how many times all cases run, each time in a new process"},
+    FLAG_TIMEOUT("600s"),
+    FLAG_FREE_AT("done|let-go|both"),
+    FLAG_MEM_LIMIT,
+    FLAG_ATLAS,
+    {"own-time", 0, FLAG_SWITCH, .help = "time the allocator's own work too; needs --atlas"},
+    {"check", 0, FLAG_SWITCH,
+     .help = "check the allocator's invariants and every block's place; slow"},
+    {"timeline", 0, FLAG_CHOICE, .value = "X", .fallback = "events", .choices = "events|times|off",
+     .help = "record memory over the events of the trace, or over its times; off is faster"},
+    FLAG_JOBS,
+    FLAG_SEED("shuffles cases that run on a device; without one the order is fixed"),
+    FLAG_SHARD,
+    FLAG_FORMAT_OF_CASES,
+    FLAGS_RESULT_FILE,
+    FLAGS_END,
 };
 
 struct session {
@@ -116,7 +75,7 @@ static void add_case(struct session *s, const char *path, const char *name, cons
     one->path = path;
     snprintf(one->key.workload, sizeof one->key.workload, "%s", name);
     snprintf(one->key.dataset, sizeof one->key.dataset, "%s",
-             s->line->flag[REPLAY_NO_GAPS_FLAG].number ? REPLAY_NO_GAPS : REPLAY_DATASET);
+             flag_number(s->line, "no-gaps") ? REPLAY_NO_GAPS : REPLAY_DATASET);
     snprintf(one->key.merge, sizeof one->key.merge, "none");
     snprintf(one->key.release, sizeof one->key.release, "%s", release);
     snprintf(one->key.strategy, sizeof one->key.strategy, "%s", strategy);
@@ -155,9 +114,9 @@ static int check_names(const struct traces *traces, struct error *error)
 static int make_cases(struct session *s, struct error *error)
 {
     const struct command_line *line = s->line;
-    const uint64_t when = s->on_device && !line->flag[REPLAY_FREE_AT].given
+    const uint64_t when = s->on_device && !flag_is_given(line, "free-at")
                               ? CHOICE_LET_GO
-                              : line->flag[REPLAY_FREE_AT].number;
+                              : flag_number(line, "free-at");
     const size_t devices = s->on_device ? s->recording.device_count : 1;
     const size_t most = 2 * devices * s->traces.count *
                         (s->strategies.selection.strategies.count + s->strategies.recorded);
@@ -176,9 +135,9 @@ static int make_cases(struct session *s, struct error *error)
     s->ended = must_alloc(s->all.count * sizeof *s->ended);
     s->all.cases = s->cases;
     static const enum replay_steps steps[] = {STEPS_EVENTS, STEPS_TIMES, STEPS_NONE};
-    s->all.steps = steps[line->flag[REPLAY_TIMELINE].number];
-    s->all.jobs = (unsigned)line->flag[REPLAY_JOBS].number;
-    s->all.check = line->flag[REPLAY_CHECK].number != 0;
+    s->all.steps = steps[flag_number(line, "timeline")];
+    s->all.jobs = (unsigned)flag_number(line, "jobs");
+    s->all.check = flag_number(line, "check") != 0;
     return 0;
 }
 
@@ -194,7 +153,7 @@ static int make_work(struct session *s, struct work *work, struct error *error)
     for (size_t i = 0; i < s->all.count; i++) {
         struct shard_item *item = &work->items[i];
         const struct replay_case *one = &s->cases[i];
-        if (s->line->flag[REPLAY_SHARD].text && (i == 0 || one->path != s->cases[i - 1].path))
+        if (flag_text(s->line, "shard") && (i == 0 || one->path != s->cases[i - 1].path))
             TRY(trace_events(one->path, &events, error));
         case_id(&one->key, item->id);
         item->unit = s->on_device ? one->key.workload : item->id;
@@ -225,10 +184,10 @@ static int start(struct session *s, struct error *error)
 static int read_names(struct session *s, struct error *error)
 {
     const struct command_line *line = s->line;
-    const char *list = line->flag[REPLAY_STRATEGY].text;
+    const char *list = flag_text(line, "strategy");
     TRY(traces_named(line, &s->traces, error));
-    if (line->flag[REPLAY_SUITE].text)
-        TRY(traces_of_suite(line->flag[REPLAY_SUITE].text, &s->traces, error));
+    if (flag_text(line, "suite"))
+        TRY(traces_of_suite(flag_text(line, "suite"), &s->traces, error));
     if (!s->traces.count)
         return error_set(error, ERR_USAGE,
                          "replay needs TRACE... or --suite; see gamut replay --help");
@@ -236,31 +195,24 @@ static int read_names(struct session *s, struct error *error)
     return trace_strategies_named(list ? list : "all", &s->strategies, error);
 }
 
-/* GAMUT_DEVICE and GAMUT_ROUNDS are meant for other commands: they do not make a replay one on a device. */
-static bool on_line(const struct command_line *line, enum replay_flag flag)
-{
-    return line->flag[flag].given && !line->flag[flag].in_environment;
-}
-
 /* Flags that mean nothing on a device, or without one. */
 static int check_flags(const struct session *s, struct error *error)
 {
-    static const enum replay_flag dry[] = {REPLAY_ATLAS, REPLAY_OWN_TIME, REPLAY_TIMELINE,
-                                           REPLAY_JOBS, REPLAY_CHECK};
-    static const enum replay_flag live[] = {REPLAY_NO_GAPS_FLAG, REPLAY_ROUNDS};
-    for (size_t i = 0; s->on_device && i < sizeof dry / sizeof *dry; i++)
-        if (on_line(s->line, dry[i]))
-            return error_set(error, ERR_USAGE, "--%s is for replays without --device",
-                             flags[dry[i]].name);
-    for (size_t i = 0; !s->on_device && i < sizeof live / sizeof *live; i++)
-        if (on_line(s->line, live[i]))
-            return error_set(error, ERR_USAGE, "--%s needs --device", flags[live[i]].name);
+    const char *others =
+        s->on_device ? "atlas,own-time,timeline,jobs,check" : "no-gaps,rounds";
+    char name[32];
+    while (text_next_item(&others, name, sizeof name))
+        if (flag_is_typed(s->line, name))
+            return error_set(error, ERR_USAGE,
+                             s->on_device ? "--%s is for replays without --device"
+                                          : "--%s needs --device",
+                             name);
     return 0;
 }
 
 static int read_atlas(struct session *s, struct error *error)
 {
-    const char *path = s->line->flag[REPLAY_ATLAS].text;
+    const char *path = flag_text(s->line, "atlas");
     if (!path)
         return s->all.own_time ? error_set(error, ERR_USAGE, "--own-time needs --atlas") : 0;
     TRY(recorded_atlas(path, &s->atlas, error));
@@ -314,12 +266,11 @@ static int live_round_ended(void *context, const struct items_state *state, stru
 static int replay_on_devices(struct session *s, struct error *error)
 {
     static const uint64_t least_ns = 100000000;
-    const struct flag_value *flag = s->line->flag;
     const struct replays_options options = {
-        .rounds = (unsigned)flag[REPLAY_ROUNDS].number - s->first_round,
+        .rounds = (unsigned)flag_number(s->line, "rounds") - s->first_round,
         .first_round = s->first_round,
-        .timeout_ns = flag[REPLAY_TIMEOUT].number,
-        .seed = flag[REPLAY_SEED].number,
+        .timeout_ns = flag_number(s->line, "timeout"),
+        .seed = flag_number(s->line, "seed"),
         .live = {
             .capacity_bytes = s->all.capacity_bytes, .least_ns = least_ns, .most_samples = 50}};
     const struct replays_watcher watcher = {s, live_working, live_ended, live_round_ended};
@@ -418,8 +369,7 @@ static int report_result(struct session *s, struct error *error)
     if (s->unsaved)
         report_error(error);
     result_summarise(root);
-    int code =
-        table_print(root, (enum table_format)s->line->flag[REPLAY_FORMAT].number, stdout, error);
+    int code = table_print(root, (enum table_format)flag_number(s->line, "format"), stdout, error);
     name_oracles(s);
     if (s->on_device)
         compare_times(s);
@@ -445,8 +395,8 @@ static int prepare_on_devices(struct session *s, struct error *error)
 static int run_session(struct session *s)
 {
     struct error error = {0};
-    s->all.own_time = s->line->flag[REPLAY_OWN_TIME].number != 0;
-    s->all.capacity_bytes = s->line->flag[REPLAY_MEM_LIMIT].number;
+    s->all.own_time = flag_number(s->line, "own-time") != 0;
+    s->all.capacity_bytes = flag_number(s->line, "mem-limit");
     int code = check_flags(s, &error);
     if (!code)
         code = read_names(s, &error);
@@ -461,7 +411,7 @@ static int run_session(struct session *s)
 
 static int replay_command(const struct command_line *line)
 {
-    struct session s = {.line = line, .on_device = on_line(line, REPLAY_ON_DEVICE)};
+    struct session s = {.line = line, .on_device = flag_is_typed(line, "device")};
     int exit_code = run_session(&s);
     recording_free(&s.recording);
     select_free(&s.strategies.selection);
@@ -495,6 +445,8 @@ const struct command command_replay = {
         "record --times); else they read and write their blocks once. The time is to be compared\n"
         "with the recorded one under the recorded allocator on the recorded device, and predicts\n"
         "the application's time under the others. All threads are played from one.\n"
+        "--rounds, --timeout, --no-gaps and --seed are for --device, where --free-at is let-go\n"
+        "unless it is given.\n"
         "\n"
         "A folder stands for all files *.trace in it. gamut trace import makes traces of\n"
         "the logs of PyTorch and others.\n",

@@ -2,46 +2,40 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "record/chart/gnuplot.h"
 #include "report/report.h"
 
-enum report_flag { REPORT_OUT, REPORT_AGAINST, REPORT_TITLE, REPORT_FORCE, REPORT_SCRIPTS };
-
 static const struct flag flags[] = {
-    [REPORT_OUT] = {"out", 'o', FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                    "the folder of the report; an older report in it is replaced"},
-    [REPORT_AGAINST] = {"against", 0, FLAG_TEXT, "BASE", NULL, NULL, 0, 0,
-                        "a result file to compare each FILE with"},
-    [REPORT_TITLE] = {"title", 0, FLAG_TEXT, "TEXT", NULL, NULL, 0, 0,
-                      "the page's heading [the devices' names]"},
-    [REPORT_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                      "write into a folder that holds other files too"},
-    [REPORT_SCRIPTS] = {"scripts", 0, FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                        "the folder of the gnuplot scripts [those of this build]"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"out", 'o', FLAG_TEXT, .value = "DIR",
+     .help = "the folder of the report; an older report in it is replaced"},
+    {"against", 0, FLAG_TEXT, .value = "BASE", .help = "a result file to compare each FILE with"},
+    {"title", 0, FLAG_TEXT, .value = "TEXT", .help = "the page's heading [the devices' names]"},
+    {"force", 0, FLAG_SWITCH, .help = "write into a folder that holds other files too"},
+    FLAG_SCRIPTS,
+    FLAGS_END,
 };
 
 static int report_command(const struct command_line *line)
 {
-    const struct flag_value *flag = line->flag;
     struct error error = {0};
     struct text scripts = {0};
-    if (!flag[REPORT_OUT].text) {
+    if (!flag_text(line, "out")) {
         error_set(&error, ERR_USAGE, "report needs --out DIR, the folder to be made");
         return report_error(&error);
     }
-    if (flag[REPORT_SCRIPTS].text)
-        text_add(&scripts, "%s", flag[REPORT_SCRIPTS].text);
+    if (flag_text(line, "scripts"))
+        text_add(&scripts, "%s", flag_text(line, "scripts"));
     else
         text_own_folder(&scripts, "plots");
     const struct report_options options = {
         .files = line->positional,
         .file_count = line->positional_count,
-        .against = flag[REPORT_AGAINST].text,
-        .title = flag[REPORT_TITLE].text,
-        .out = flag[REPORT_OUT].text,
+        .against = flag_text(line, "against"),
+        .title = flag_text(line, "title"),
+        .out = flag_text(line, "out"),
         .scripts = scripts.data,
-        .force = flag[REPORT_FORCE].number,
+        .force = flag_number(line, "force"),
     };
     int code = report_make(&options, &error);
     text_free(&scripts);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/earlier.h"
 #include "cli/flags.h"
 #include "cli/reasons.h"
@@ -32,127 +33,74 @@
 
 /* ---- flags ---------------------------------------------------------------------------------- */
 
-enum run_flag {
-    RUN_WORKLOAD,
-    RUN_STRATEGY,
-    RUN_MERGE,
-    RUN_DATASET,
-    RUN_DEVICE,
-    RUN_RELEASE,
-    RUN_RESIDENCY,
-    RUN_SUITE,
-    RUN_LIKE,
-    RUN_ADD,
-    RUN_SHARD,
-    RUN_ROUNDS,
-    RUN_SAMPLES,
-    RUN_MAX_SAMPLES,
-    RUN_MIN_TIME,
-    RUN_SEED,
-    RUN_SMOKE,
-    RUN_AA,
-    RUN_MEM_LIMIT,
-    RUN_TIMEOUT,
-    RUN_INSIST,
-    RUN_ATLAS,
-    RUN_BASELINE,
-    RUN_TIMELINE,
-    RUN_FORMAT,
-    RUN_OUT,
-    RUN_FORCE,
-    RUN_RESULTS,
-    RUN_NO_SAVE,
-    RUN_NO_SAMPLES,
-    RUN_PROGRESS,
-    RUN_FLAGS
-};
-
-static inline bool run_flag_is_on(const struct command_line *line, enum run_flag flag)
-{
-    return line->flag[flag].number != 0;
-}
-
-#define MOST_SAMPLES_DEFAULT "200" /* more samples a round change no median, only the file's size */
-
-static const struct flag run_flags[] = {
-    [RUN_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                      "programs: names, globs, or files (*.mem) [all but churn]"},
-    [RUN_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                      "allocators, with options [all but null]"},
-    [RUN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", "none", NULL, 0, 0, "merge sets"},
-    [RUN_DATASET] = {"dataset", 'd', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                     "datasets: names or globs [small on a CPU, medium on a GPU]"},
-    [RUN_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
-                    "host, cuda, opencl:1, opencl:NVIDIA, all, cuda:0+cuda:1 (a group), …"},
-    [RUN_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "last-use", NULL, 0, 0,
-                     "when blocks are freed: last-use (after their last use), scope (at the end of "
-                     "their scope)"},
-    [RUN_RESIDENCY] = {"residency", 'R', FLAG_LIST, "LIST", DEFAULT_RESIDENCY, NULL, 0, 0,
-                       "where buffers live in a group of devices"},
-    [RUN_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                   "run the cases of a suite, or of a file (*.json); -w and -d narrow it"},
-    [RUN_LIKE] = {"like", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                  "repeat the run of a result file: its cases and options; -D narrows it"},
-    [RUN_ADD] =
-        {"add", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-         "as --like, but add the rounds to the result file, which this build must have made"},
-    [RUN_SHARD] = FLAG_SHARD,
-    [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
-                    "how many times all cases run, each time in a new process"},
-    [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
-                     "the least number of timed runs of a case in a round"},
-    [RUN_MAX_SAMPLES] = {"max-samples", 0, FLAG_COUNT, "N", MOST_SAMPLES_DEFAULT, NULL, 1, 1000000,
-                         "the greatest number of timed runs of a case in a round"},
-    [RUN_MIN_TIME] = {"min-time", 0, FLAG_TIME, "TIME", "100ms", NULL, 0, 0,
-                      "go on timing a case until its runs took this long together"},
-    [RUN_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
-                  "the seed of the inputs and of the order of cases"},
-    [RUN_SMOKE] = {"smoke", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                   "make one round with one timed run of each case, on the smallest datasets"},
-    [RUN_AA] = {"aa", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                "measure the noise floor: run the rounds four times and compare them"},
-    [RUN_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                       "the most device memory that a strategy may hold"},
-    [RUN_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
-                     "the longest that a case may take in a round, checking included"},
-    [RUN_INSIST] =
-        {"insist", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-         "also run the other cases of a dataset whose first case timed out on the device"},
-    [RUN_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                   "predict times by the atlas in FILE [the newest of the device in RESULTS]"},
-    [RUN_BASELINE] = {"baseline", 0, FLAG_TEXT, "NAMES", NULL, NULL, 0, 0,
-                      "what ratios are over: a strategy, a merge set or both (pool,best) [raw; "
-                      "without raw the fastest]"},
-    [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "MODE", "on", "on|off", 0, 0,
-                      "record memory over time, in 2 to 33 extra runs of each case in the first "
-                      "round; off with --smoke"},
-    [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", TABLE_FORMAT_CHOICES, 0, 0,
-                    TABLE_FORMAT_HELP},
-    [RUN_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                 "the result file; FILE.gz is compressed [RESULTS/<machine>/<time>-<rev>.json]"},
-    [RUN_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
-    [RUN_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
-                     "the folder of result files"},
-    [RUN_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
-    [RUN_NO_SAMPLES] = {"no-samples", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                        "write only the counters, without rounds and times: a baseline to commit"},
-    [RUN_PROGRESS] = {"progress", 0, FLAG_CHOICE, "WHEN", "auto", "auto|always|never|plain", 0, 0,
-                      "when progress is shown on stderr"},
-    [RUN_FLAGS] = {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+static const struct flag flags[] = {
+    {"workload", 'w', FLAG_LIST,
+     .help = "programs: names, globs, or files (*.mem) [all but churn]"},
+    {"strategy", 's', FLAG_LIST, .help = "allocators, with options [all but null]"},
+    {"merge", 'm', FLAG_LIST, .fallback = "none", .help = "merge sets"},
+    {"dataset", 'd', FLAG_LIST,
+     .help = "datasets: names or globs [small on a CPU, medium on a GPU]"},
+    {"device", 'D', FLAG_LIST, .fallback = "best",
+     .help = "host, cuda, opencl:1, opencl:NVIDIA, all, cuda:0+cuda:1 (a group), …"},
+    {"release", 0, FLAG_LIST, .fallback = "last-use",
+     .help = "when blocks are freed: last-use (after their last use), scope (at the end of their "
+             "scope)"},
+    {"residency", 'R', FLAG_LIST, .fallback = DEFAULT_RESIDENCY,
+     .help = "where buffers live in a group of devices"},
+    {"suite", 0, FLAG_TEXT, .value = "NAME",
+     .help = "run the cases of a suite, or of a file (*.json); -w and -d narrow it"},
+    {"like", 0, FLAG_TEXT,
+     .help = "repeat the run of a result file: its cases and options; -D narrows it"},
+    {"add", 0, FLAG_TEXT,
+     .help = "as --like, but add the rounds to the result file, which this build must have made"},
+    FLAG_SHARD,
+    {"rounds", 0, FLAG_COUNT, .fallback = "10", .least = 1, .most = 10000,
+     .help = "how many times all cases run, each time in a new process"},
+    {"samples", 0, FLAG_COUNT, .fallback = "5", .least = 1, .most = 1000000,
+     .help = "the least number of timed runs of a case in a round"},
+    /* More samples a round change no median, only the size of the file. */
+    {"max-samples", 0, FLAG_COUNT, .fallback = "200", .least = 1, .most = 1000000,
+     .help = "the greatest number of timed runs of a case in a round"},
+    {"min-time", 0, FLAG_TIME, .fallback = "100ms",
+     .help = "go on timing a case until its runs took this long together"},
+    FLAG_SEED("the seed of the inputs and of the order of cases"),
+    {"smoke", 0, FLAG_SWITCH,
+     .help = "make one round with one timed run of each case, on the smallest datasets"},
+    {"aa", 0, FLAG_SWITCH,
+     .help = "measure the noise floor: run the rounds four times and compare them"},
+    FLAG_MEM_LIMIT,
+    FLAG_TIMEOUT("120s"),
+    {"insist", 0, FLAG_SWITCH,
+     .help = "also run the other cases of a dataset whose first case timed out on the device"},
+    {"atlas", 0, FLAG_TEXT,
+     .help = "predict times by the atlas in FILE [the newest of the device in RESULTS]"},
+    {"baseline", 0, FLAG_TEXT, .value = "NAMES",
+     .help = "what ratios are over: a strategy, a merge set or both (pool,best) [raw; without raw "
+             "the fastest]"},
+    {"timeline", 0, FLAG_CHOICE, .value = "MODE", .fallback = "on", .choices = "on|off",
+     .help = "record memory over time, in 2 to 33 extra runs of each case in the first round; off "
+             "with --smoke"},
+    FLAG_FORMAT_OF_CASES,
+    FLAGS_RESULT_FILE,
+    {"no-samples", 0, FLAG_SWITCH,
+     .help = "write only the counters, without rounds and times: a baseline to commit"},
+    {"progress", 0, FLAG_CHOICE, .value = "WHEN", .fallback = "auto",
+     .choices = "auto|always|never|plain", .help = "when progress is shown on stderr"},
+    FLAGS_END,
 };
 
 /* The number of a flag; `smoke` if --smoke is on and the flag was not given. */
-static uint64_t number_or(const struct command_line *line, enum run_flag flag, uint64_t smoke)
+static uint64_t number_or(const struct command_line *line, const char *name, uint64_t smoke)
 {
-    const struct flag_value *value = &line->flag[flag];
-    return run_flag_is_on(line, RUN_SMOKE) && !value->given ? smoke : value->number;
+    const struct flag_value *value = flag_of(line, name);
+    return flag_is_on(line, "smoke") && !value->given ? smoke : value->number;
 }
 
 /* The first choice of the flag is "on". */
 static bool wants_timeline(const struct command_line *line)
 {
-    const struct flag_value *value = &line->flag[RUN_TIMELINE];
-    return value->number == 0 && (value->given || !run_flag_is_on(line, RUN_SMOKE));
+    const struct flag_value *value = flag_of(line, "timeline");
+    return value->number == 0 && (value->given || !flag_is_on(line, "smoke"));
 }
 
 /* Fills in what is measured and how; first_round is 0. ERR_USAGE where numbers contradict each
@@ -160,75 +108,61 @@ static bool wants_timeline(const struct command_line *line)
 static int run_flags_options(const struct command_line *line, struct rounds_options *options,
                              struct error *error)
 {
-    const struct flag_value *flag = line->flag;
-    uint64_t least = number_or(line, RUN_SAMPLES, 1), most = number_or(line, RUN_MAX_SAMPLES, 1);
-    if (most < least && flag[RUN_MAX_SAMPLES].given)
+    uint64_t least = number_or(line, "samples", 1), most = number_or(line, "max-samples", 1);
+    if (most < least && flag_is_given(line, "max-samples"))
         return error_set(error, ERR_USAGE, "--max-samples %llu is below --samples %llu",
                          (unsigned long long)most, (unsigned long long)least);
-    const uint64_t rounds = number_or(line, RUN_ROUNDS, 1);
-    if (run_flag_is_on(line, RUN_AA) && rounds < NOISE_LEAST_ROUNDS)
+    const uint64_t rounds = number_or(line, "rounds", 1);
+    if (flag_is_on(line, "aa") && rounds < NOISE_LEAST_ROUNDS)
         return error_set(error, ERR_USAGE, "--aa compares runs of --rounds %d or more",
                          NOISE_LEAST_ROUNDS);
     *options = (struct rounds_options){
-        .rounds = (unsigned)rounds * (run_flag_is_on(line, RUN_AA) ? NOISE_BLOCKS : 1),
-        .timeout_ns = flag[RUN_TIMEOUT].number,
-        .insist = run_flag_is_on(line, RUN_INSIST),
+        .rounds = (unsigned)rounds * (flag_is_on(line, "aa") ? NOISE_BLOCKS : 1),
+        .timeout_ns = flag_number(line, "timeout"),
+        .insist = flag_is_on(line, "insist"),
         .measure = {.least_samples = (unsigned)least,
                     .most_samples = (unsigned)(most < least ? least : most),
-                    .least_ns = number_or(line, RUN_MIN_TIME, 0),
-                    .seed = flag[RUN_SEED].number,
-                    .capacity_bytes = flag[RUN_MEM_LIMIT].number,
+                    .least_ns = number_or(line, "min-time", 0),
+                    .seed = flag_number(line, "seed"),
+                    .capacity_bytes = flag_number(line, "mem-limit"),
                     .log_memory = wants_timeline(line)},
     };
-    return flag[RUN_OUT].text && !flag[RUN_SHARD].text
-               ? result_file_check(flag[RUN_OUT].text, run_flag_is_on(line, RUN_FORCE), error)
+    return flag_text(line, "out") && !flag_text(line, "shard")
+               ? result_file_check(flag_text(line, "out"), flag_is_on(line, "force"), error)
                : 0;
 }
-
-static int check_exclusion(const struct command_line *line, enum run_flag flag,
-                           const enum run_flag *others, size_t count, struct error *error)
-{
-    for (size_t i = 0; line->flag[flag].given && i < count; i++)
-        if (line->flag[others[i]].given)
-            return error_set(error, ERR_USAGE, "--%s and --%s exclude each other",
-                             run_flags[flag].name, run_flags[others[i]].name);
-    return 0;
-}
-#define EXCLUDE(line, flag, error, ...)                                                            \
-    check_exclusion(line, flag, (const enum run_flag[]){__VA_ARGS__},                              \
-                    sizeof(const enum run_flag[]){__VA_ARGS__} / sizeof(enum run_flag), error)
 
 /* Checks that no two flags contradict each other. ERR_USAGE names two that do. */
 static int run_flags_check(const struct command_line *line, struct error *error)
 {
-#define ITS_CASES                                                                                  \
-    RUN_WORKLOAD, RUN_STRATEGY, RUN_MERGE, RUN_DATASET, RUN_RELEASE, RUN_RESIDENCY, RUN_SUITE
-    int code = EXCLUDE(line, RUN_SUITE, error, RUN_STRATEGY, RUN_MERGE, RUN_RELEASE, RUN_RESIDENCY);
-    if (!code)
-        code = EXCLUDE(line, RUN_LIKE, error, ITS_CASES);
-    if (!code)
-        code = EXCLUDE(line, RUN_ADD, error, ITS_CASES, RUN_LIKE, RUN_OUT, RUN_NO_SAVE,
-                       RUN_NO_SAMPLES, RUN_AA, RUN_SEED, RUN_SMOKE, RUN_BASELINE, RUN_SHARD);
+#define ITS_CASES "workload,strategy,merge,dataset,release,residency,suite"
+    static const struct {
+        const char *name, *others;
+    } exclusions[] = {
+        {"suite", "strategy,merge,release,residency"},
+        {"like", ITS_CASES},
+        {"add", ITS_CASES ",like,out,no-save,no-samples,aa,seed,smoke,baseline,shard"},
+        {"no-samples", "no-save,aa"},
+        {"shard", "no-samples,aa"}, /* what the file lacks, a later try cannot go on with */
+        {"out", "no-save"},
+    };
 #undef ITS_CASES
-    if (!code)
-        code = EXCLUDE(line, RUN_NO_SAMPLES, error, RUN_NO_SAVE, RUN_AA);
-    if (!code) /* what the file lacks, a later try cannot go on with */
-        code = EXCLUDE(line, RUN_SHARD, error, RUN_NO_SAMPLES, RUN_AA);
-    if (!code && line->flag[RUN_RESIDENCY].given &&
-        !device_group_is_named(line->flag[RUN_DEVICE].text))
-        code = error_set(error, ERR_USAGE,
+    for (size_t i = 0; i < sizeof exclusions / sizeof *exclusions; i++)
+        TRY(flags_exclude(line, exclusions[i].name, exclusions[i].others, error));
+    if (flag_is_given(line, "residency") && !device_group_is_named(flag_text(line, "device")))
+        return error_set(error, ERR_USAGE,
                          "--residency is for a group of devices, and --device names none: "
                          "host+host, cuda:0+cuda:1");
-    return code ? code : EXCLUDE(line, RUN_OUT, error, RUN_NO_SAVE);
+    return 0;
 }
 
 /* The flags as they took effect, with what --smoke made of them; the caller owns it. */
 static json_t *run_flags_record(const struct command_line *line,
                                 const struct rounds_options *options)
 {
-    json_t *record = record_flags(run_flags, line->flag);
-    tree_put(record, "rounds", tree_count(number_or(line, RUN_ROUNDS, 1)));
-    if (number_or(line, RUN_MIN_TIME, 0) == 0)
+    json_t *record = record_flags(flags, line->flag);
+    tree_put(record, "rounds", tree_count(number_or(line, "rounds", 1)));
+    if (number_or(line, "min-time", 0) == 0)
         tree_put(record, "min-time", tree_text("0"));
     tree_put(record, "samples", tree_count(options->measure.least_samples));
     tree_put(record, "timeline", tree_text(options->measure.log_memory ? "on" : "off"));
@@ -317,17 +251,17 @@ static const char *value_text(struct arena *arena, const json_t *value)
 
 /* Sets those of the command's flags that say how cases are measured (rounds, samples, seed, limits)
  * to what they were, unless they are given. Options that this command does not know are named on
- * stderr. */
-static int like_flags(const struct like *like, struct command_line *line, struct error *error)
+ * stderr. The number of rounds in the file does not say how many to add. */
+static int like_flags(const struct like *like, struct command_line *line, bool adds,
+                      struct error *error)
 {
-    const struct flag *flags = line->command->flags;
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)options_of(like), name, value)
     {
         const char *text = value_text(&line->arena, value);
         size_t i = 0;
-        if (!says_how_to_measure(name) || !text)
+        if (!says_how_to_measure(name) || !text || (adds && strcmp(name, "rounds") == 0))
             continue;
         while (flags[i].name && strcmp(flags[i].name, name) != 0)
             i++;
@@ -572,72 +506,65 @@ struct run {
 /* Opens the file whose run is repeated, and takes its options. */
 static int open_like(struct run *run, struct error *error)
 {
-    const struct flag_value *flag = run->line->flag;
-    const char *path = flag[RUN_ADD].text ? flag[RUN_ADD].text : flag[RUN_LIKE].text;
+    const char *path =
+        flag_text(run->line, "add") ? flag_text(run->line, "add") : flag_text(run->line, "like");
     if (!path)
         return 0;
-    int code = like_open(&run->like, path, error);
-    if (code)
-        return code;
-    const uint64_t rounds = flag[RUN_ROUNDS].number;
-    code = like_flags(&run->like, run->line, error);
-    /* The number of rounds in the file says nothing about how many to add. */
-    if (flag[RUN_ADD].text)
-        run->line->flag[RUN_ROUNDS].number = rounds;
-    return code;
+    TRY(like_open(&run->like, path, error));
+    return like_flags(&run->like, run->line, flag_is_given(run->line, "add"), error);
 }
 
 static int open_suite(struct run *run, struct error *error)
 {
-    const struct flag_value *flag = run->line->flag;
-    if (traces_is_suite(flag[RUN_SUITE].text))
+    if (traces_is_suite(flag_text(run->line, "suite")))
         return error_set(error, ERR_USAGE,
                          "%s is a suite of traces, which have no programs to run: gamut replay "
                          "--suite %s",
-                         flag[RUN_SUITE].text, flag[RUN_SUITE].text);
-    int code = suite_open(flag[RUN_SUITE].text, &run->catalogue, &run->suite, error);
+                         flag_text(run->line, "suite"), flag_text(run->line, "suite"));
+    int code = suite_open(flag_text(run->line, "suite"), &run->catalogue, &run->suite, error);
     if (!code)
-        code = suite_narrow(&run->suite, flag[RUN_WORKLOAD].text, flag[RUN_DATASET].text, error);
+        code = suite_narrow(&run->suite, flag_text(run->line, "workload"),
+                            flag_text(run->line, "dataset"), error);
     return code;
 }
 
 static int select_from_flags(struct run *run, struct error *error)
 {
-    const struct flag_value *flag = run->line->flag;
-    const struct select_request request = {.workloads = flag[RUN_WORKLOAD].text,
-                                           .strategies = flag[RUN_STRATEGY].text,
-                                           .merges = flag[RUN_MERGE].text,
-                                           .datasets = flag[RUN_DATASET].text,
-                                           .releases = flag[RUN_RELEASE].text,
-                                           .residencies = flag[RUN_RESIDENCY].text,
-                                           .smoke = run_flag_is_on(run->line, RUN_SMOKE)};
+    const struct select_request request = {.workloads = flag_text(run->line, "workload"),
+                                           .strategies = flag_text(run->line, "strategy"),
+                                           .merges = flag_text(run->line, "merge"),
+                                           .datasets = flag_text(run->line, "dataset"),
+                                           .releases = flag_text(run->line, "release"),
+                                           .residencies = flag_text(run->line, "residency"),
+                                           .smoke = flag_is_on(run->line, "smoke")};
     int code = catalogue_open(&run->catalogue, error);
     if (!code && run->like.root)
         code = earlier_programs(run->like.root, &run->catalogue, &run->selection, error);
-    else if (!code && flag[RUN_SUITE].text)
+    else if (!code && flag_text(run->line, "suite"))
         code = open_suite(run, error);
     else if (!code)
         code = select_names(&request, &run->catalogue, &run->selection, error);
     if (!code)
-        code = select_check_devices(flag[RUN_DEVICE].text, error);
+        code = select_check_devices(flag_text(run->line, "device"), error);
     return code;
 }
 
 static int find_devices(struct run *run, struct error *error)
 {
-    const struct flag_value *flag = run->line->flag;
-    const char *selectors = flag[RUN_DEVICE].text;
+    const char *selectors = flag_text(run->line, "device");
     /* Times are compared with the rate of copies, but those of a smoke run are not used. */
-    const bool copy_rate = !run_flag_is_on(run->line, RUN_SMOKE) && !flag[RUN_ADD].text;
-    int code = run->like.root ? like_devices(&run->like, flag[RUN_DEVICE].given ? selectors : NULL,
-                                             copy_rate, &run->devices, &run->device_count, error)
-                              : devices_find(selectors, copy_rate, &run->devices,
-                                             &run->device_count, NULL, error);
+    const bool copy_rate = !flag_is_on(run->line, "smoke") && !flag_text(run->line, "add");
+    int code =
+        run->like.root
+            ? like_devices(&run->like, flag_is_given(run->line, "device") ? selectors : NULL,
+                           copy_rate, &run->devices, &run->device_count, error)
+            : devices_find(selectors, copy_rate, &run->devices, &run->device_count, NULL, error);
     if (code)
         return code;
     if (run->like.root)
         return like_cases(&run->like, &run->catalogue, run->devices, run->device_count,
-                          flag[RUN_DEVICE].given, flag[RUN_ADD].text, &run->selection, error);
+                          flag_is_given(run->line, "device"), flag_text(run->line, "add"),
+                          &run->selection, error);
     size_t selected = 0;
     while (selected < run->device_count && run->devices[selected].selected)
         selected++;
@@ -653,7 +580,7 @@ static int find_devices(struct run *run, struct error *error)
 /* The baseline must be one of the selected cases'. ERR_USAGE. */
 static int check_baseline(const struct run *run, struct error *error)
 {
-    const char *names = run->line->flag[RUN_BASELINE].text;
+    const char *names = flag_text(run->line, "baseline");
     struct case_key baseline;
     return names ? baseline_read(names, run->selection.cases, run->selection.case_count, &baseline,
                                  error)
@@ -663,11 +590,11 @@ static int check_baseline(const struct run *run, struct error *error)
 /* A smoke run predicts times only if --atlas names a file, as its times are not used. */
 static int find_atlases(struct run *run, struct error *error)
 {
-    const struct flag_value *flag = run->line->flag;
-    if ((run_flag_is_on(run->line, RUN_SMOKE) || flag[RUN_ADD].text) && !flag[RUN_ATLAS].text)
+    if ((flag_is_on(run->line, "smoke") || flag_text(run->line, "add")) &&
+        !flag_text(run->line, "atlas"))
         return 0;
-    int code = run_atlases(flag[RUN_ATLAS].text, flag[RUN_RESULTS].text, run->devices,
-                           run->device_count, &run->known, error);
+    int code = run_atlases(flag_text(run->line, "atlas"), flag_text(run->line, "results"),
+                           run->devices, run->device_count, &run->known, error);
     run->options.atlases = run->known.atlases;
     /* The exit code for ERR_NOT_FOUND says that a device is missing, not an atlas. */
     return code == ERR_NOT_FOUND ? ERR_USAGE : code;
@@ -681,7 +608,7 @@ static int save_result(struct run *run, struct error *error)
         result_summarise(run->result.root);
         return 0;
     }
-    if (!run_flag_is_on(run->line, RUN_NO_SAMPLES))
+    if (!flag_is_on(run->line, "no-samples"))
         return save_or_move(&run->file, &run->result, error);
     struct result_draft counters = run->result;
     counters.root = result_without_rounds(run->result.root);
@@ -767,9 +694,8 @@ static int start(struct run *run, struct error *error)
 /* Makes the result and, before anything is measured, its file. */
 static int create_result(struct run *run, struct error *error)
 {
-    if (run->line->flag[RUN_ADD].text)
+    if (flag_text(run->line, "add"))
         return continue_result(run, error);
-    const struct flag_value *flag = run->line->flag;
     json_t *options = run_flags_record(run->line, &run->options);
     if (run->like.root)
         like_selection(&run->like, options);
@@ -788,11 +714,11 @@ static int create_result(struct run *run, struct error *error)
     if (suite)
         suite_result_set(run->result.root,
                          run->like.root ? tree_get_text(suite, "name") : run->suite.name, suite);
-    if (!flag[RUN_SHARD].text) /* they are in no shard's list */
+    if (!flag_text(run->line, "shard")) /* they are in no shard's list */
         record_left_out(run);
     /* A floor is for times that can be compared: with fewer rounds none can. */
-    if (run->options.rounds >= RANKS_LEAST_ROUNDS && !run_flag_is_on(run->line, RUN_AA))
-        run_noise_known(&run->result, flag[RUN_RESULTS].text);
+    if (run->options.rounds >= RANKS_LEAST_ROUNDS && !flag_is_on(run->line, "aa"))
+        run_noise_known(&run->result, flag_text(run->line, "results"));
     return start(run, error);
 }
 
@@ -836,14 +762,14 @@ static int measure_all(struct run *run, struct error *error)
             text_count(rounds, run->options.rounds, "round"),
             (unsigned long long)run->options.measure.seed, run->file.path.length ? " -> " : "",
             run->file.path.length ? run->file.path.data : "");
-    progress_begin(&run->progress, (enum progress_mode)run->line->flag[RUN_PROGRESS].number,
+    progress_begin(&run->progress, (enum progress_mode)flag_number(run->line, "progress"),
                    run->options.rounds);
     int code = rounds_run(&run->selection, &run->options, &watcher, &run->interrupted, error);
     progress_clear(&run->progress);
     reasons_round_ended(&run->reasons);
     if (!code && !run->interrupted && run->like.root)
         like_tell_changes(&run->like, run->result.root);
-    if (!code && !run->interrupted && run_flag_is_on(run->line, RUN_AA))
+    if (!code && !run->interrupted && flag_is_on(run->line, "aa"))
         run_noise_measured(&run->result);
     /* Also if the run itself failed: the cases measured so far stay. */
     result_finish(&run->result, run->interrupted ? RUN_INTERRUPTED
@@ -860,7 +786,7 @@ static int report_result(struct run *run, int measured, struct error *error)
 {
     if (measured)
         report_error(error);
-    int code = table_print(run->result.root, (enum table_format)run->line->flag[RUN_FORMAT].number,
+    int code = table_print(run->result.root, (enum table_format)flag_number(run->line, "format"),
                            stdout, error);
     int exit_code = report_cases(run->result.root, &run->file, !measured, run->interrupted);
     return code ? report_error(error) : exit_code;
@@ -874,7 +800,7 @@ static int run_cases(struct run *run)
         code = open_like(run, &error);
     if (!code)
         code = run_flags_options(run->line, &run->options, &error);
-    if (!code && run->line->flag[RUN_ADD].text)
+    if (!code && flag_text(run->line, "add"))
         run->options.first_round = result_rounds(run->like.root);
     if (!code)
         code = select_from_flags(run, &error);
@@ -923,7 +849,7 @@ const struct command command_run = {
     .name = "run",
     .summary = "run cases, check and measure them, print a table and write a result file",
     .arguments = "",
-    .flags = run_flags,
+    .flags = flags,
     .notes = "Names in a list are separated by commas, and may be globs (-w 'fft*') or all.\n"
              "Options follow a strategy: -s pool:leading_bits=2,tagged:policy=v1|v4 (two\n"
              "strategies; policy=v* is all whose name begins with v). gamut list prints\n"

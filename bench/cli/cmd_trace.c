@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/traces.h"
 #include "record/result/result_file.h"
 #include "record/table/text_grid.h"
@@ -21,48 +22,33 @@
 #include "trace/text.h"
 #include "trace/trace.h"
 
-enum trace_flag {
-    TRACE_FLAG_OUT,
-    TRACE_FLAG_FORCE,
-    TRACE_FLAG_FORMAT,
-    TRACE_FLAG_LOG,
-    TRACE_FLAG_FIRST,
-    TRACE_FLAG_LAST,
-    TRACE_FLAG_PHASE,
-    TRACE_FLAG_ACTIONS,
-    TRACE_FLAG_LINES,
-    TRACE_FLAG_TO,
-    TRACE_FLAG_STRATEGY,
-};
 enum trace_format { FORMAT_TEXT, FORMAT_JSON };
 
 static const struct flag flags[] = {
-    [TRACE_FLAG_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                        "import, cut, plan: the file to write; several devices become "
-                        "FILE-DEVICE.trace. export: the file to write; default: stdout"},
-    [TRACE_FLAG_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                          "replace the file of --out"},
-    [TRACE_FLAG_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "text", "text|json", 0, 0,
-                           "info, waits: what is printed on stdout"},
-    [TRACE_FLAG_LOG] = {"log", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                        "import: the kind of log, instead of finding it by the contents"},
-    [TRACE_FLAG_FIRST] = {"first", 0, FLAG_COUNT, "N", "1", NULL, 1, 0,
-                          "cut: number of the first event"},
-    [TRACE_FLAG_LAST] = {"last", 0, FLAG_COUNT, "N", NULL, NULL, 1, 0,
-                         "cut: number of the last event; default: that of the trace"},
-    [TRACE_FLAG_PHASE] = {"phase", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                          "cut: the first phase of this name, instead of --first and --last; "
-                          "without the blocks from before that nothing in it uses or frees"},
-    [TRACE_FLAG_ACTIONS] = {"actions", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                            "diff: compare what was done, not when: requests, frees, commands "
-                            "with their blocks, waits; no times, names, threads or `done`"},
-    [TRACE_FLAG_LINES] = {"lines", 0, FLAG_COUNT, "N", "20", NULL, 1, 0,
-                          "diff: how many differences are printed. waits: how many places"},
-    [TRACE_FLAG_TO] = {"to", 0, FLAG_CHOICE, "FORMAT", "perfetto", "perfetto", 0, 0,
-                       "export: perfetto is JSON for ui.perfetto.dev and chrome://tracing"},
-    [TRACE_FLAG_STRATEGY] = {"strategy", 's', FLAG_TEXT, "NAME", "caching", NULL, 0, 0,
-                             "waits: the strategy that is replayed for the prediction"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"out", 'o', FLAG_TEXT,
+     .help = "import, cut, plan: the file to write; several devices become FILE-DEVICE.trace. "
+             "export: the file to write; default: stdout"},
+    FLAG_FORCE,
+    {"format", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "text", .choices = "text|json",
+     .help = "info, waits: what is printed on stdout"},
+    {"log", 0, FLAG_TEXT, .value = "NAME",
+     .help = "import: the kind of log, instead of finding it by the contents"},
+    {"first", 0, FLAG_COUNT, .fallback = "1", .least = 1, .help = "cut: number of the first event"},
+    {"last", 0, FLAG_COUNT, .least = 1,
+     .help = "cut: number of the last event; default: that of the trace"},
+    {"phase", 0, FLAG_TEXT, .value = "NAME",
+     .help = "cut: the first phase of this name, instead of --first and --last; without the blocks "
+             "from before that nothing in it uses or frees"},
+    {"actions", 0, FLAG_SWITCH,
+     .help = "diff: compare what was done, not when: requests, frees, commands with their blocks, "
+             "waits; no times, names, threads or `done`"},
+    {"lines", 0, FLAG_COUNT, .fallback = "20", .least = 1,
+     .help = "diff: how many differences are printed. waits: how many places"},
+    {"to", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "perfetto", .choices = "perfetto",
+     .help = "export: perfetto is JSON for ui.perfetto.dev and chrome://tracing"},
+    {"strategy", 's', FLAG_TEXT, .value = "NAME", .fallback = "caching",
+     .help = "waits: the strategy that is replayed for the prediction"},
+    FLAGS_END,
 };
 
 /* ---- info ---- */
@@ -198,7 +184,7 @@ static int info_of(const struct command_line *line, struct trace_reader *reader,
 {
     uint64_t lost, untimed;
     TRY(read_all(reader, &untimed, error));
-    if (line->flag[TRACE_FLAG_FORMAT].number != FORMAT_JSON) {
+    if (flag_number(line, "format") != FORMAT_JSON) {
         print_info(reader, untimed);
         return 0;
     }
@@ -254,17 +240,16 @@ static void say_written(const char *path, const struct trace_totals *totals)
 /* The file that an action writes, which must be given, and refused before the work is done. */
 static int find_out(const struct command_line *line, const char **out, struct error *error)
 {
-    *out = line->flag[TRACE_FLAG_OUT].text;
+    *out = flag_text(line, "out");
     if (!*out)
         return error_set(error, ERR_USAGE, "%s: --out FILE is missing", line->positional[0]);
-    return result_file_check(*out, line->flag[TRACE_FLAG_FORCE].number, error);
+    return result_file_check(*out, flag_number(line, "force"), error);
 }
 
 static int cut(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
-    const struct flag_value *first = &line->flag[TRACE_FLAG_FIRST],
-                            *last = &line->flag[TRACE_FLAG_LAST];
-    const char *out, *phase = line->flag[TRACE_FLAG_PHASE].text;
+    const struct flag_value *first = flag_of(line, "first"), *last = flag_of(line, "last");
+    const char *out, *phase = flag_text(line, "phase");
     struct trace_part part = {.first = first->number,
                               .last = last->given ? last->number : UINT64_MAX};
     struct trace_totals totals;
@@ -273,7 +258,7 @@ static int cut(const struct command_line *line, struct trace_reader *reader, str
         return error_set(error, ERR_USAGE, "cut: --phase names the events: no --first or --last");
     if (phase)
         TRY(trace_find_phase(reader, phase, &part, error));
-    TRY(trace_cut(reader, &part, out, line->flag[TRACE_FLAG_FORCE].number, &totals, error));
+    TRY(trace_cut(reader, &part, out, flag_number(line, "force"), &totals, error));
     say_written(out, &totals);
     return 0;
 }
@@ -301,10 +286,10 @@ static int export_to_file(struct trace_reader *reader, const char *path, bool re
 static int export(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
     const char *out;
-    if (!line->flag[TRACE_FLAG_OUT].text)
+    if (!flag_text(line, "out"))
         return trace_export_perfetto(reader, stdout, error);
     TRY(find_out(line, &out, error));
-    return export_to_file(reader, out, line->flag[TRACE_FLAG_FORCE].number, error);
+    return export_to_file(reader, out, flag_number(line, "force"), error);
 }
 
 static int plan(const struct command_line *line, struct trace_reader *reader, struct error *error)
@@ -313,7 +298,7 @@ static int plan(const struct command_line *line, struct trace_reader *reader, st
     struct offset_plan made;
     TRY(find_out(line, &out, error));
     TRY(plan_of_trace(trace_reader_path(reader), &made, error));
-    int code = plan_write(&made, out, line->flag[TRACE_FLAG_FORCE].number, error);
+    int code = plan_write(&made, out, flag_number(line, "force"), error);
     for (unsigned i = 0; i < made.queue_count && !code; i++) {
         const struct plan_queue *q = &made.queues[i];
         char height[32];
@@ -356,11 +341,11 @@ static int import(const struct command_line *line, struct error *error)
 {
     struct text out = {0};
     struct import_report report;
-    const char *log = line->positional[1], *given = line->flag[TRACE_FLAG_OUT].text;
+    const char *log = line->positional[1], *given = flag_text(line, "out");
     if (!given)
         default_out(log, &out);
-    int code = import_log(log, line->flag[TRACE_FLAG_LOG].text, given ? given : out.data,
-                          line->flag[TRACE_FLAG_FORCE].number, &report, error);
+    int code = import_log(log, flag_text(line, "log"), given ? given : out.data,
+                          flag_number(line, "force"), &report, error);
     say_imported(&report);
     import_report_free(&report);
     text_free(&out);
@@ -372,9 +357,8 @@ static int diff(const struct command_line *line, struct trace_reader *left, uint
 {
     struct trace_reader *right;
     TRY(trace_open(line->positional[2], &right, error));
-    const enum trace_view view =
-        line->flag[TRACE_FLAG_ACTIONS].number ? TRACE_VIEW_ACTIONS : TRACE_VIEW_ALL;
-    int code = trace_diff(left, right, view, (unsigned)line->flag[TRACE_FLAG_LINES].number, stdout,
+    const enum trace_view view = flag_number(line, "actions") ? TRACE_VIEW_ACTIONS : TRACE_VIEW_ALL;
+    int code = trace_diff(left, right, view, (unsigned)flag_number(line, "lines"), stdout,
                           differences, error);
     if (!code)
         printf("%" PRIu64 " events differ\n", *differences);
@@ -498,11 +482,11 @@ static void print_waits(const char *path, const struct waits *w, uint64_t most)
 static int waits_of(const struct command_line *line, const char *path, json_t *all,
                     struct error *error)
 {
-    const uint64_t most = line->flag[TRACE_FLAG_LINES].number;
+    const uint64_t most = flag_number(line, "lines");
     struct trace_reader *reader;
     struct waits waits;
     TRY(trace_open(path, &reader, error));
-    const int code = waits_read(reader, line->flag[TRACE_FLAG_STRATEGY].text, &waits, error);
+    const int code = waits_read(reader, flag_text(line, "strategy"), &waits, error);
     if (!code && all) {
         json_t *json = waits_to_json(&waits, most);
         tree_put(json, "trace", tree_text(path));
@@ -517,7 +501,7 @@ static int waits_of(const struct command_line *line, const char *path, json_t *a
 
 static int waits(const struct command_line *line, struct error *error)
 {
-    const bool as_json = line->flag[TRACE_FLAG_FORMAT].number == FORMAT_JSON;
+    const bool as_json = flag_number(line, "format") == FORMAT_JSON;
     json_t *all = as_json ? tree_array() : NULL;
     int code = 0;
     for (size_t i = 1; !code && i < line->positional_count; i++) {

@@ -1,3 +1,4 @@
+/* Parses command lines and the environment by the tables of flags, and prints help from them. */
 #include "cli/flags.h"
 
 #include <ctype.h>
@@ -9,7 +10,7 @@
 #include "cli/examples.h"
 #include "record/table/text_grid.h"
 
-const struct flag flags_none[1] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL}};
+const struct flag flags_none[1] = {FLAGS_END};
 
 static size_t flag_count(const struct flag *flags)
 {
@@ -17,6 +18,47 @@ static size_t flag_count(const struct flag *flags)
     while (flags[n].name)
         n++;
     return n;
+}
+
+const char *flag_value_name(const struct flag *flag)
+{
+    static const char *const names[] = {
+        [FLAG_TEXT] = "FILE",  [FLAG_LIST] = "LIST", [FLAG_COUNT] = "N",
+        [FLAG_BYTES] = "SIZE", [FLAG_TIME] = "TIME", [FLAG_CHOICE] = "WORD"};
+    return flag->value ? flag->value : names[flag->type];
+}
+
+/* The number of flags where there is none of this name. */
+static size_t flag_index(const struct flag *flags, const char *name)
+{
+    size_t i = 0;
+    while (flags[i].name && strcmp(flags[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+bool flag_exists(const struct command_line *line, const char *name)
+{
+    return line->command->flags[flag_index(line->command->flags, name)].name;
+}
+
+const struct flag_value *flag_of(const struct command_line *line, const char *name)
+{
+    if (!flag_exists(line, name)) {
+        fprintf(stderr, "gamut: %s has no flag --%s\n", line->command->name, name);
+        abort();
+    }
+    return &line->flag[flag_index(line->command->flags, name)];
+}
+
+int flags_exclude(const struct command_line *line, const char *name, const char *others,
+                  struct error *error)
+{
+    char other[32];
+    while (flag_is_given(line, name) && text_next_item(&others, other, sizeof other))
+        if (flag_is_given(line, other))
+            return error_set(error, ERR_USAGE, "--%s and --%s exclude each other", name, other);
+    return 0;
 }
 
 static const char *flag_name(void *flags, size_t i)
@@ -64,7 +106,7 @@ static int set_flag(struct command_line *line, size_t i, const char *where, cons
     if ((flag->type == FLAG_TEXT || flag->type == FLAG_LIST) && !*text)
         return error_set(error, ERR_USAGE,
                          "%s is empty, expected %s: is a variable of a script not set?", where,
-                         flag->value);
+                         flag_value_name(flag));
     switch (flag->type) {
     case FLAG_SWITCH:
         if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
@@ -127,7 +169,7 @@ static int read_word(struct command_line *line, int argc, char **argv, int *at, 
     } else {
         if (!has_value && ++*at == argc)
             return error_set(error, ERR_USAGE, "%s needs a value: %s", where,
-                             command->flags[i].value);
+                             flag_value_name(&command->flags[i]));
         code = flags_set(line, i, where, has_value ? value : argv[*at], error);
     }
     return code;
@@ -215,9 +257,9 @@ void flags_help(const struct command *command, FILE *out)
         fputs("\nflags:\n", out);
     for (const struct flag *f = command->flags; f->name; f++) {
         text_grid_add_row(&grid);
+        const char *value = flag_value_name(f);
         text_grid_add(&grid, f->letter ? "-%c, --%s%s%s" : "%c   --%s%s%s",
-                      f->letter ? f->letter : ' ', f->name, f->value ? " " : "",
-                      f->value ? f->value : "");
+                      f->letter ? f->letter : ' ', f->name, value ? " " : "", value ? value : "");
         text_grid_add(&grid, "%s%s%s%s%s%s", f->help, f->choices ? ": " : "",
                       f->choices ? f->choices : "", f->fallback ? " [" : "",
                       f->fallback ? f->fallback : "", f->fallback ? "]" : "");

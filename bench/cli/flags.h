@@ -42,12 +42,16 @@ struct flag {
     const char *name; /* long, without the dashes; NULL ends a table */
     char letter;      /* 0: none */
     enum flag_type type;
-    const char *value;    /* name of the value in the help: "LIST" */
+    const char *value;    /* name of the value in the help; NULL: flag_value_name knows it */
     const char *fallback; /* the default, as a user would write it; NULL: unset */
     const char *choices;  /* FLAG_CHOICE: "a|b|c" */
     uint64_t least, most; /* bounds of FLAG_COUNT and FLAG_TIME (in ns); most 0: no upper bound */
     const char *help;
 };
+#define FLAGS_END                                                                                  \
+    {                                                                                              \
+        0                                                                                          \
+    } /* ends a table */
 
 struct flag_value {
     bool given;          /* on the command line or in the environment */
@@ -84,6 +88,39 @@ struct command {
     const char *notes;                           /* printed after the flags, or NULL */
     int (*run)(const struct command_line *line); /* returns an exit code */
 };
+
+/* What the help calls a flag's value: "LIST"; NULL for a switch. */
+const char *flag_value_name(const struct flag *flag);
+
+/* The value of a flag by its long name. The command must have the flag. */
+const struct flag_value *flag_of(const struct command_line *line, const char *name);
+bool flag_exists(const struct command_line *line, const char *name);
+
+static inline const char *flag_text(const struct command_line *line, const char *name)
+{
+    return flag_of(line, name)->text;
+}
+static inline uint64_t flag_number(const struct command_line *line, const char *name)
+{
+    return flag_of(line, name)->number;
+}
+static inline bool flag_is_on(const struct command_line *line, const char *name)
+{
+    return flag_of(line, name)->number != 0;
+}
+static inline bool flag_is_given(const struct command_line *line, const char *name)
+{
+    return flag_of(line, name)->given;
+}
+/* Whether the flag stands on the command line: the environment may mean other commands. */
+static inline bool flag_is_typed(const struct command_line *line, const char *name)
+{
+    return flag_of(line, name)->given && !flag_of(line, name)->in_environment;
+}
+
+/* Checks that no flag of the comma list `others` is given together with `name`. ERR_USAGE. */
+int flags_exclude(const struct command_line *line, const char *name, const char *others,
+                  struct error *error);
 
 /* The table of a command without flags. */
 extern const struct flag flags_none[1];

@@ -60,21 +60,10 @@ void record_devices(struct result_draft *result, const struct found_device *devi
     free(gpus);
 }
 
-static bool has_flag(const struct command_line *line, const char *name)
-{
-    const struct flag *flag = line->command->flags;
-    while (flag->name && strcmp(flag->name, name) != 0)
-        flag++;
-    return flag->name;
-}
-
 /* The value of a flag; that of one that was not given where the command does not have it. */
 static struct flag_value value_of(const struct command_line *line, const char *name)
 {
-    const struct flag *flag = line->command->flags;
-    while (flag->name && strcmp(flag->name, name) != 0)
-        flag++;
-    return flag->name ? line->flag[flag - line->command->flags] : (struct flag_value){0};
+    return flag_exists(line, name) ? *flag_of(line, name) : (struct flag_value){0};
 }
 
 static int check_file(const struct command_line *line, struct error *error)
@@ -119,7 +108,7 @@ static int create_file(struct result_draft *result, struct result_file *file,
     const char *out = value_of(line, "out").text;
     if (out)
         return result_file_create(file, result, out, value_of(line, "force").number, error);
-    if (has_flag(line, "results") && !value_of(line, "no-save").number)
+    if (flag_exists(line, "results") && !value_of(line, "no-save").number)
         return result_file_create_in(file, result, value_of(line, "results").text, error);
     return 0;
 }

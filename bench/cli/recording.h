@@ -37,14 +37,6 @@ int recorded_atlas(const char *path, struct atlas *atlas, struct error *error);
  * in which file, and returns the exit code. */
 int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted);
 
-/* The flag of commands that divide their work. */
-#define FLAG_SHARD                                                                                 \
-    {                                                                                              \
-        "shard", 0, FLAG_TEXT, "K/N", NULL, NULL, 0, 0,                                            \
-            "do only the K-th of N parts of the list, and go on with --out where an earlier try "  \
-            "left it"                                                                              \
-    }
-
 /* What a command is to do: all of its items, or those of its shard that are not done yet. */
 struct work {
     struct shard_item *items; /* `count` of them; owned by the caller */

@@ -9,7 +9,7 @@ app=$build/tests/capture/apps/waits_opencl
 number() { awk -v kind="\"$1\":" -v member="\"$2\":" '$1 == "\"kinds\":" { inside = 1 } inside && $1 == kind { here = 1 } here && $1 == member { sub(/,$/, "", $2); print $2; exit }' json; }
 
 for times in --times ""; do
-    kernel_ns=$("$gamut" record $times -o app.trace -f -- "$app" 2>err) || fail "the record ends with $?: $(cat err)"
+    kernel_ns=$("$gamut" record $times -o app.trace --force -- "$app" 2>err) || fail "the record ends with $?: $(cat err)"
     "$gamut" trace waits app.trace --format json >json || fail "waits ends with $?"
     [ "${kernel_ns:-0}" -ge 50000000 ] || fail "the kernel took $kernel_ns ns"
     # One map blocks, and waited for the kernel; the wait after the other one did so too. A part of a kernel may run
@@ -22,7 +22,7 @@ for times in --times ""; do
 done
 
 # By the ends of commands the map that does not block is none of those that wait for the kernel.
-"$gamut" record --times -o app.trace -f -- "$app" >out 2>err
+"$gamut" record --times -o app.trace --force -- "$app" >out 2>err
 "$gamut" trace show app.trace >text
 [ "$(grep -c '^map ' text)" -eq 2 ] || fail "maps: $(grep '^map ' text)"
 "$gamut" trace waits app.trace >out || fail "waits ends with $?"

@@ -68,6 +68,6 @@ has '"name":"held by the recorded allocator","ph":"C","ts":70.000,"pid":1,"tid":
 expect 0 '' trace export rmm.trace --to perfetto -o rmm.json
 is_json rmm.json
 expect 2 'rmm.json exists: use --force to replace it' trace export rmm.trace -o rmm.json
-expect 0 '' trace export rmm.trace -f -o rmm.json
+expect 0 '' trace export rmm.trace --force -o rmm.json
 expect 2 'no/rmm.json' trace export rmm.trace -o no/rmm.json
 summary

@@ -10,16 +10,15 @@
 
 #include "cli/flags.h"
 
-enum { LIST, COUNT, BYTES, TIME, CHOICE, SWITCH, WORD };
 static const struct flag flags[] = {
-    [LIST] = {"list", 'l', FLAG_LIST, "LIST", "none", NULL, 0, 0, "some names"},
-    [COUNT] = {"count", 0, FLAG_COUNT, "N", "10", NULL, 1, 100, "how many"},
-    [BYTES] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0, "how much"},
-    [TIME] = {"min-time", 0, FLAG_TIME, "TIME", "100ms", NULL, 1000000, 0, "how long"},
-    [CHOICE] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv", 0, 0, "which"},
-    [SWITCH] = {"smoke", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "or not"},
-    [WORD] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0, "where to"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"list", 'l', FLAG_LIST, .fallback = "none", .help = "some names"},
+    {"count", 0, FLAG_COUNT, .fallback = "10", .least = 1, .most = 100, .help = "how many"},
+    {"mem-limit", 0, FLAG_BYTES, .help = "how much"},
+    {"min-time", 0, FLAG_TIME, .fallback = "100ms", .least = 1000000, .help = "how long"},
+    {"format", 0, FLAG_CHOICE, .fallback = "table", .choices = "table|md|csv", .help = "which"},
+    {"smoke", 0, FLAG_SWITCH, .help = "or not"},
+    {"out", 'o', FLAG_TEXT, .help = "where to"},
+    FLAGS_END,
 };
 static const struct command command = {.name = "try",
                                        .summary = "a command of the test",
@@ -44,27 +43,27 @@ static void values_are_read(void **state)
 {
     static const struct {
         const char *words;
-        size_t flag;
+        const char *flag;
         bool given;
         const char *text;
         uint64_t number;
     } table[] = {
-        {"", LIST, false, "none", 0},
-        {"", COUNT, false, "10", 10},
-        {"", BYTES, false, NULL, 0},
-        {"", TIME, false, "100ms", 100000000},
-        {"", SWITCH, false, NULL, 0},
-        {"-l a,b", LIST, true, "a,b", 0},
-        {"-la", LIST, true, "a", 0},
-        {"-l a --list b --list=c", LIST, true, "a,b,c", 0},
-        {"--count 7", COUNT, true, "7", 7},
-        {"--count=7 --count=8", COUNT, true, "8", 8},
-        {"--mem-limit 1.5MiB", BYTES, true, "1.5MiB", 3 << 19},
-        {"--min-time 2", TIME, true, "2", 2000000000},
-        {"--format md", CHOICE, true, "md", 1},
-        {"--smoke", SWITCH, true, "1", 1},
-        {"file --out=x=y", WORD, true, "x=y", 0},
-        {"-o - file", WORD, true, "-", 0},
+        {"", "list", false, "none", 0},
+        {"", "count", false, "10", 10},
+        {"", "mem-limit", false, NULL, 0},
+        {"", "min-time", false, "100ms", 100000000},
+        {"", "smoke", false, NULL, 0},
+        {"-l a,b", "list", true, "a,b", 0},
+        {"-la", "list", true, "a", 0},
+        {"-l a --list b --list=c", "list", true, "a,b,c", 0},
+        {"--count 7", "count", true, "7", 7},
+        {"--count=7 --count=8", "count", true, "8", 8},
+        {"--mem-limit 1.5MiB", "mem-limit", true, "1.5MiB", 3 << 19},
+        {"--min-time 2", "min-time", true, "2", 2000000000},
+        {"--format md", "format", true, "md", 1},
+        {"--smoke", "smoke", true, "1", 1},
+        {"file --out=x=y", "out", true, "x=y", 0},
+        {"-o - file", "out", true, "-", 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -72,7 +71,7 @@ static void values_are_read(void **state)
         struct error error = {0};
         char copy[256];
         assert_int_equal(parse(table[i].words, &line, copy, &error), 0);
-        const struct flag_value *value = &line.flag[table[i].flag];
+        const struct flag_value *value = flag_of(&line, table[i].flag);
         assert_int_equal(value->given, table[i].given);
         assert_int_equal(value->number, table[i].number);
         if (table[i].text)
@@ -115,6 +114,19 @@ static void mistakes_are_explained(void **state)
     }
 }
 
+static void flags_exclude_each_other(void **state)
+{
+    struct command_line line;
+    struct error error = {0};
+    char copy[256];
+    (void)state;
+    assert_int_equal(parse("--count 3 --out f", &line, copy, &error), 0);
+    assert_int_equal(flags_exclude(&line, "count", "list,smoke", &error), 0);
+    assert_int_equal(flags_exclude(&line, "smoke", "count,out", &error), 0);
+    assert_int_equal(flags_exclude(&line, "count", "smoke,out", &error), ERR_USAGE);
+    assert_string_equal(error.text, "--count and --out exclude each other");
+}
+
 static void the_environment_stands_in_for_flags(void **state)
 {
     struct command_line line;
@@ -126,11 +138,11 @@ static void the_environment_stands_in_for_flags(void **state)
     setenv("GAMUT_SMOKE", "1", 1);
     setenv("GAMUT_OUT", "", 1); /* empty: as if it were not set */
     assert_int_equal(parse("--count 30", &line, copy, &error), 0);
-    assert_int_equal(line.flag[BYTES].number, 1024);
-    assert_true(line.flag[BYTES].given);
-    assert_int_equal(line.flag[COUNT].number, 30);
-    assert_int_equal(line.flag[SWITCH].number, 1);
-    assert_null(line.flag[WORD].text);
+    assert_int_equal(flag_of(&line, "mem-limit")->number, 1024);
+    assert_true(flag_of(&line, "mem-limit")->given);
+    assert_int_equal(flag_of(&line, "count")->number, 30);
+    assert_int_equal(flag_of(&line, "smoke")->number, 1);
+    assert_null(flag_of(&line, "out")->text);
     setenv("GAMUT_SMOKE", "yes", 1);
     assert_int_equal(parse("", &line, copy, &error), ERR_USAGE);
     assert_non_null(strstr(error.text, "GAMUT_SMOKE is 'yes'"));
@@ -160,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(mistakes_are_explained),
+        cmocka_unit_test(flags_exclude_each_other),
         cmocka_unit_test(the_environment_stands_in_for_flags),
         cmocka_unit_test(the_help_has_every_flag),
     };

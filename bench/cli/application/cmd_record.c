@@ -11,33 +11,31 @@
 #include "base/text.h"
 #include "cli/application/application.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/traces.h"
 #include "trace/import.h"
 #include "trace/raw.h"
 #include "trace/trace.h"
 
-enum record_flag { RECORD_OUT, RECORD_FORCE, RECORD_VIA, RECORD_TIMES, RECORD_ANONYMOUS };
 enum { VIA_CUDA = APPLICATION_VIA_COUNT }; /* in addition to the ways of OpenCL */
 
 static const struct flag flags[] = {
-    [RECORD_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                    "the trace to write; default: APPLICATION.trace. Further processes of the "
-                    "application become FILE-PROCESS.trace"},
-    [RECORD_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                      "replace the file of --out"},
-    [RECORD_VIA] =
-        {"via", 0, FLAG_CHOICE, "HOW", "auto", APPLICATION_VIA "|cuda", 0, 0,
-         "how gamut gets between the application and its driver. OpenCL: as a layer of the "
-         "loader; as a driver in front of the drivers (icd), for loaders without layers; or by "
-         "preloading, for loaders that know neither, which opens the drivers in every process. "
-         "cuda: by CUPTI. auto: whichever the application uses, a layer where "
-         "the loader knows them"},
-    [RECORD_TIMES] = {"times", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                      "also record when the device works for each command, as gamut trace waits "
-                      "needs it; this slows the application"},
-    [RECORD_ANONYMOUS] = {"anonymous", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                          "leave out the names of kernels, call sites and the command line"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"out", 'o', FLAG_TEXT,
+     .help = "the trace to write; default: APPLICATION.trace. Further processes of the application "
+             "become FILE-PROCESS.trace"},
+    FLAG_FORCE,
+    {"via", 0, FLAG_CHOICE, .value = "HOW", .fallback = "auto", .choices = APPLICATION_VIA "|cuda",
+     .help =
+         "how gamut gets between the application and its driver. OpenCL: as a layer of the loader; "
+         "as a driver in front of the drivers (icd), for loaders without layers; or by preloading, "
+         "for loaders that know neither, which opens the drivers in every process. cuda: by CUPTI. "
+         "auto: whichever the application uses, a layer where the loader knows them"},
+    {"times", 0, FLAG_SWITCH,
+     .help = "also record when the device works for each command, as gamut trace waits needs it; "
+             "this slows the application"},
+    {"anonymous", 0, FLAG_SWITCH,
+     .help = "leave out the names of kernels, call sites and the command line"},
+    FLAGS_END,
 };
 
 struct recording {
@@ -57,7 +55,7 @@ struct recording {
 
 static int find_libraries(struct recording *r, struct error *error)
 {
-    const uint64_t via = r->line->flag[RECORD_VIA].number;
+    const uint64_t via = flag_number(r->line, "via");
     if (via != VIA_CUDA)
         r->opencl = application_library(&r->arena, "libgamut_record_opencl.so");
     if (via == APPLICATION_VIA_AUTO || via == VIA_CUDA)
@@ -74,10 +72,10 @@ static int find_libraries(struct recording *r, struct error *error)
 static int choose_out(struct recording *r, struct error *error)
 {
     const char *program = r->line->program[0], *slash = strrchr(program, '/');
-    r->out = r->line->flag[RECORD_OUT].text;
+    r->out = flag_text(r->line, "out");
     if (!r->out)
         r->out = arena_printf(&r->arena, "%s%s", slash ? slash + 1 : program, TRACE_SUFFIX);
-    if (!r->line->flag[RECORD_FORCE].given && access(r->out, F_OK) == 0)
+    if (!flag_is_given(r->line, "force") && access(r->out, F_OK) == 0)
         return error_set(error, ERR_USAGE, "%s: the file is there: name another, or --force",
                          r->out);
     return application_folder(&r->arena, r->out, &r->folder, error);
@@ -97,11 +95,11 @@ static void set_cuda_environment(const struct recording *r)
 
 static int set_environment(struct recording *r, struct error *error)
 {
-    const uint64_t via = r->line->flag[RECORD_VIA].number;
+    const uint64_t via = flag_number(r->line, "via");
     setenv("GAMUT_RECORD", r->folder, 1);
     setenv("GAMUT_RECORD_OPTIONS",
-           arena_printf(&r->arena, "%s%s", r->line->flag[RECORD_TIMES].number ? "times," : "",
-                        r->line->flag[RECORD_ANONYMOUS].number ? "anonymous," : ""),
+           arena_printf(&r->arena, "%s%s", flag_number(r->line, "times") ? "times," : "",
+                        flag_number(r->line, "anonymous") ? "anonymous," : ""),
            1);
     if (r->cuda)
         set_cuda_environment(r);
@@ -157,7 +155,7 @@ static const char *how(const struct recording *r, const char *via)
     if (strcmp(via, "preload") == 0)
         return "its place in the drivers' tables";
     if (strcmp(via, "icd") == 0)
-        return r->line->flag[RECORD_VIA].number == APPLICATION_VIA_ICD
+        return flag_number(r->line, "via") == APPLICATION_VIA_ICD
                    ? "the driver in front"
                    : "the driver in front, since the application's loader has no layers";
     return strcmp(via, "cupti") == 0 ? "CUPTI" : "the layer of OpenCL";
@@ -187,7 +185,7 @@ static int make_trace(struct recording *r, const struct raw_file *file, struct e
                                          r->out, file->head.process, TRACE_SUFFIX);
     struct import_report report;
     const int code =
-        import_log(file->path, "raw", out, r->line->flag[RECORD_FORCE].number, &report, error);
+        import_log(file->path, "raw", out, flag_number(r->line, "force"), &report, error);
     for (unsigned i = 0; !code && i < report.trace_count; i++)
         say_trace(r, file, &report.traces[i]);
     import_report_free(&report);

@@ -11,43 +11,31 @@
 #include "base/tree.h"
 #include "cli/application/application.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "record/result/result_file.h"
 #include "run/replay/serving.h"
-
-enum serve_flag {
-    SERVE_STRATEGY,
-    SERVE_OUT,
-    SERVE_FORCE,
-    SERVE_NAME,
-    SERVE_MEM_LIMIT,
-    SERVE_VIA,
-    SERVE_DEBUG,
-};
 
 enum { VIA_CUDA_PRELOAD = APPLICATION_VIA_COUNT }; /* in addition to the ways of OpenCL */
 
 static const struct flag flags[] = {
-    [SERVE_STRATEGY] = {"strategy", 's', FLAG_TEXT, "STRATEGY", "caching", NULL, 0, 0,
-                        "the allocator that serves, with its options: pool, "
-                        "'caching:max_split=64MiB'"},
-    [SERVE_OUT] =
-        {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-         "also write what was served as a result file, which gamut compare reads. Further "
-         "processes of the application become FILE-PROCESS.json"},
-    [SERVE_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                     "replace the file of --out"},
-    [SERVE_NAME] = {"name", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                    "the application's name in that file; default: the program's. A replay of "
-                    "NAME.trace has the same"},
-    [SERVE_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                         "the most memory that is held from the driver; beyond it requests fail"},
-    [SERVE_VIA] = {"via", 0, FLAG_CHOICE, "HOW", "auto", APPLICATION_VIA "|cuda-preload", 0, 0,
-                   "how gamut gets between the application and its driver, as in gamut record; "
-                   "cuda-preload, which is experimental: that of CUDA"},
-    [SERVE_DEBUG] = {"debug", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                     "fill blocks when they begin and end, and look for writes beyond their end; "
-                     "this slows the application"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"strategy", 's', FLAG_TEXT, .value = "STRATEGY", .fallback = "caching",
+     .help = "the allocator that serves, with its options: pool, 'caching:max_split=64MiB'"},
+    {"out", 'o', FLAG_TEXT,
+     .help = "also write what was served as a result file, which gamut compare reads. Further "
+             "processes of the application become FILE-PROCESS.json"},
+    FLAG_FORCE,
+    {"name", 0, FLAG_TEXT, .value = "NAME",
+     .help = "the application's name in that file; default: the program's. A replay of NAME.trace "
+             "has the same"},
+    FLAG_MEM_LIMIT,
+    {"via", 0, FLAG_CHOICE, .value = "HOW", .fallback = "auto",
+     .choices = APPLICATION_VIA "|cuda-preload",
+     .help = "how gamut gets between the application and its driver, as in gamut record; "
+             "cuda-preload, which is experimental: that of CUDA"},
+    {"debug", 0, FLAG_SWITCH,
+     .help = "fill blocks when they begin and end, and look for writes beyond their end; this "
+             "slows the application"},
+    FLAGS_END,
 };
 
 static const char RESULT[] = ".json", STATISTICS[] = ".statistics";
@@ -74,7 +62,7 @@ static const char *program_name(const struct serving *s)
 
 static bool is_cuda(const struct serving *s)
 {
-    return s->line->flag[SERVE_VIA].number == VIA_CUDA_PRELOAD;
+    return flag_number(s->line, "via") == VIA_CUDA_PRELOAD;
 }
 
 /* What is wrong with the strategy is said before the application begins. */
@@ -82,11 +70,10 @@ static int check_line(struct serving *s, struct error *error)
 {
     const struct allocator_ops *strategy;
     struct option_values values;
-    const struct flag_value *flag = s->line->flag;
-    TRY(serving_parse(flag[SERVE_STRATEGY].text, is_cuda(s) ? SERVING_CUDA : SERVING_OPENCL,
+    TRY(serving_parse(flag_text(s->line, "strategy"), is_cuda(s) ? SERVING_CUDA : SERVING_OPENCL,
                       &strategy, &values, error));
-    if (flag[SERVE_OUT].text)
-        TRY(result_file_check(flag[SERVE_OUT].text, flag[SERVE_FORCE].number, error));
+    if (flag_text(s->line, "out"))
+        TRY(result_file_check(flag_text(s->line, "out"), flag_number(s->line, "force"), error));
     const char *api = is_cuda(s) ? "cuda" : "opencl";
     s->library =
         application_library(&s->arena, arena_printf(&s->arena, "libgamut_serve_%s.so", api));
@@ -99,21 +86,22 @@ static int check_line(struct serving *s, struct error *error)
 
 static int set_environment(struct serving *s, struct error *error)
 {
-    const struct flag_value *flag = s->line->flag;
-    setenv("GAMUT_SERVE", flag[SERVE_STRATEGY].text, 1);
-    setenv("GAMUT_SERVE_NAME", flag[SERVE_NAME].text ? flag[SERVE_NAME].text : program_name(s), 1);
-    setenv("GAMUT_SERVE_DEBUG", flag[SERVE_DEBUG].number ? "1" : "", 1);
+    setenv("GAMUT_SERVE", flag_text(s->line, "strategy"), 1);
+    setenv("GAMUT_SERVE_NAME",
+           flag_text(s->line, "name") ? flag_text(s->line, "name") : program_name(s), 1);
+    setenv("GAMUT_SERVE_DEBUG", flag_number(s->line, "debug") ? "1" : "", 1);
     setenv("GAMUT_SERVE_CAPACITY",
-           flag[SERVE_MEM_LIMIT].given
-               ? arena_printf(&s->arena, "%" PRIu64, flag[SERVE_MEM_LIMIT].number)
+           flag_is_given(s->line, "mem-limit")
+               ? arena_printf(&s->arena, "%" PRIu64, flag_number(s->line, "mem-limit"))
                : "",
            1);
     setenv("GAMUT_SERVE_RESULT",
-           flag[SERVE_OUT].text ? arena_printf(&s->arena, "%s/%%p%s", s->folder, RESULT) : "", 1);
+           flag_text(s->line, "out") ? arena_printf(&s->arena, "%s/%%p%s", s->folder, RESULT) : "",
+           1);
     setenv("GAMUT_SERVE_STATISTICS", arena_printf(&s->arena, "%s/%%p%s", s->folder, STATISTICS), 1);
     return application_inject(&s->arena, s->library,
                               is_cuda(s) ? APPLICATION_VIA_PRELOAD
-                                         : (enum application_via)flag[SERVE_VIA].number,
+                                         : (enum application_via)flag_number(s->line, "via"),
                               s->folder, error);
 }
 
@@ -147,8 +135,8 @@ static void say_device(const struct serving *s, const json_t *devices, const cha
     fprintf(stderr,
             "gamut: %s served %" PRIu64 " requests under %s: %" PRIu64 " hits, %" PRIu64
             " driver calls, at most %s held for %s requested",
-            id, requests, s->line->flag[SERVE_STRATEGY].text, hits, calls,
-            text_bytes(held, reserved), text_bytes(asked, requested));
+            id, requests, flag_text(s->line, "strategy"), hits, calls, text_bytes(held, reserved),
+            text_bytes(asked, requested));
     if (contexts > 1)
         fprintf(stderr, " in one of %" PRIu64 " contexts", contexts);
     fputc('\n', stderr);
@@ -203,7 +191,7 @@ static int by_begin(const void *left, const void *right)
 /* The result file of a process goes to --out, or to a name of its own beside it. */
 static int move_result(struct serving *s, const json_t *statistics, bool first, struct error *error)
 {
-    const char *out = s->line->flag[SERVE_OUT].text;
+    const char *out = flag_text(s->line, "out");
     const json_int_t process = json_integer_value(json_object_get(statistics, "process"));
     const char *from =
         arena_printf(&s->arena, "%s/%" JSON_INTEGER_FORMAT "%s", s->folder, process, RESULT);
@@ -258,7 +246,7 @@ static int take_processes(struct serving *s, struct error *error)
     for (unsigned i = 0; i < count; i++) {
         served += is_served(list[i]);
         say_process(s, list[i]);
-        if (s->line->flag[SERVE_OUT].text && !code)
+        if (flag_text(s->line, "out") && !code)
             code = move_result(s, list[i], is_first, error);
         is_first &= !json_array_size(json_object_get(list[i], "devices"));
         json_decref(list[i]);
@@ -289,7 +277,7 @@ static int serve_in_folder(struct serving *s, int *status, struct error *error)
 
 static int serve_application(struct serving *s, int *status, struct error *error)
 {
-    const char *out = s->line->flag[SERVE_OUT].text, *temporary = getenv("TMPDIR");
+    const char *out = flag_text(s->line, "out"), *temporary = getenv("TMPDIR");
     TRY(check_line(s, error));
     /* A rename to --out stays within its folder. */
     TRY(application_folder(

@@ -8,19 +8,17 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "record/result/join.h"
 #include "record/result/result.h"
 #include "record/result/result_file.h"
 
-enum join_flag { JOIN_OUT, JOIN_FORCE };
-
 static const struct flag flags[] = {
-    [JOIN_OUT] =
-        {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-         "the result file, FILE.gz is compressed; one for each machine, with its id in the "
-         "name, where there are several"},
-    [JOIN_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"out", 'o', FLAG_TEXT,
+     .help = "the result file, FILE.gz is compressed; one for each machine, with its id in the "
+             "name, where there are several"},
+    FLAG_FORCE,
+    FLAGS_END,
 };
 
 struct session {
@@ -33,7 +31,7 @@ struct session {
 static int load_files(struct session *s, struct error *error)
 {
     const struct command_line *line = s->line;
-    if (!line->flag[JOIN_OUT].text)
+    if (!flag_text(line, "out"))
         return error_set(error, ERR_USAGE, "join needs --out FILE");
     s->files = must_alloc(line->positional_count * sizeof *s->files);
     for (; s->file_count < line->positional_count; s->file_count++) {
@@ -61,7 +59,7 @@ static int join_all(struct session *s, struct error *error)
  * another driver, where there are several. */
 static void add_name(const struct session *s, size_t index, struct text *name)
 {
-    const char *out = s->line->flag[JOIN_OUT].text, *slash = strrchr(out, '/');
+    const char *out = flag_text(s->line, "out"), *slash = strrchr(out, '/');
     const char *base = slash ? slash + 1 : out, *dot = *base ? strchr(base + 1, '.') : NULL;
     const size_t stem = dot ? (size_t)(dot - out) : strlen(out);
     unsigned same = 1;
@@ -90,8 +88,7 @@ static int write_one(const struct session *s, size_t index, struct error *error)
     const double duration_ns = tree_get_number(run, "duration_ns");
     result.earlier_ns = duration_ns > 0 ? (uint64_t)duration_ns : 0;
     add_name(s, index, &name);
-    int code =
-        result_file_create(&file, &result, name.data, s->line->flag[JOIN_FORCE].number, error);
+    int code = result_file_create(&file, &result, name.data, flag_number(s->line, "force"), error);
     if (!code) {
         char shards[48];
         size_t counts[CASE_STATUSES];

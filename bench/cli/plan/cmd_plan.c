@@ -5,6 +5,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/plan/lifetimes.h"
 #include "cli/plan/plan_output.h"
 #include "cli/plan/published.h"
@@ -14,46 +15,33 @@
 #include "run/select/inputs.h"
 #include "run/select/select.h"
 
-enum plan_flag {
-    PLAN_MERGE,
-    PLAN_DATASET,
-    PLAN_PRINT,
-    PLAN_WHY,
-    PLAN_RELEASE,
-    PLAN_FORMAT,
-    PLAN_TIME_LIMIT,
-    PLAN_LIFETIMES,
-    PLAN_CAPACITY,
-    PLAN_PUBLISHED
-};
 enum plan_level { LEVEL_SOURCE, LEVEL_IR, LEVEL_BOTH };
 
 static const struct flag flags[] = {
-    [PLAN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                    "merge sets, or all: print what each of them does to the program"},
-    [PLAN_DATASET] =
-        {"dataset", 'd', FLAG_TEXT, "DATASET", NULL, NULL, 0, 0,
-         "the dataset for sizes that are not given as size=value, or all, each in turn [smoke, or "
-         "the first]"},
-    [PLAN_PRINT] =
-        {"print", 0, FLAG_CHOICE, "LEVEL", "ir", "source|ir|both", 0, 0,
+    {"merge", 'm', FLAG_LIST,
+     .help = "merge sets, or all: print what each of them does to the program"},
+    {"dataset", 'd', FLAG_TEXT, .value = "DATASET",
+     .help = "the dataset for sizes that are not given as size=value, or all, each in turn [smoke, "
+             "or the first]"},
+    {"print", 0, FLAG_CHOICE, .value = "LEVEL", .fallback = "ir", .choices = "source|ir|both",
+     .help =
          "print the program as written (source), with its memory (ir; merged with -m), or both"},
-    [PLAN_WHY] = {"why", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                  "print only what was decided about this array or block, with every refusal"},
-    [PLAN_RELEASE] = {"release", 0, FLAG_CHOICE, "POLICY", "last-use", "last-use|scope", 0, 0,
-                      "when runs free memory: the sets best and extended choose for it"},
-    [PLAN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json|csv", 0, 0,
-                     "what is printed on stdout; csv only with --published"},
-    [PLAN_TIME_LIMIT] = {"time-limit", 0, FLAG_TIME, "TIME", "1s", NULL, 1, 0,
-                         "how long the search for the least memory may take"},
-    [PLAN_LIFETIMES] = {"lifetimes", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
-                        "instead of a program: print offsets for the buffers of this file"},
-    [PLAN_CAPACITY] = {"capacity", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                       "with --lifetimes: stop at the first plan that fits into this size"},
-    [PLAN_PUBLISHED] =
-        {"published", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
-         "instead of a program: print published peaks and those of gamut's programs"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"why", 0, FLAG_TEXT, .value = "NAME",
+     .help = "print only what was decided about this array or block, with every refusal"},
+    {"release", 0, FLAG_CHOICE, .value = "POLICY", .fallback = "last-use",
+     .choices = "last-use|scope",
+     .help = "when runs free memory: the sets best and extended choose for it"},
+    {"format", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "table", .choices = "table|json|csv",
+     .help = "what is printed on stdout; csv only with --published"},
+    {"time-limit", 0, FLAG_TIME, .fallback = "1s", .least = 1,
+     .help = "how long the search for the least memory may take"},
+    {"lifetimes", 0, FLAG_TEXT, .value = "FILE.csv",
+     .help = "instead of a program: print offsets for the buffers of this file"},
+    {"capacity", 0, FLAG_BYTES,
+     .help = "with --lifetimes: stop at the first plan that fits into this size"},
+    {"published", 0, FLAG_TEXT, .value = "FILE.csv",
+     .help = "instead of a program: print published peaks and those of gamut's programs"},
+    FLAGS_END,
 };
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -178,20 +166,19 @@ static int print_report(const struct command_line *line, const struct entry *ent
                         const struct merge_report *report, const struct plan_values *values,
                         json_t *plans, struct error *error)
 {
-    const struct flag_value *flag = line->flag;
     if (values->known && !report->counted &&
         (report->not_counted.code != ERR_USAGE || lacks_parameter(entry->fun, values))) {
         *error = report->not_counted;
         return error->code;
     }
     tell_sizes(entry, values, report);
-    if (flag[PLAN_PRINT].given) {
-        print_merged(report, (enum plan_level)flag[PLAN_PRINT].number);
+    if (flag_is_given(line, "print")) {
+        print_merged(report, (enum plan_level)flag_number(line, "print"));
         return 0;
     }
-    if (flag[PLAN_WHY].text)
-        return plan_print_why(report, flag[PLAN_WHY].text, stdout, error);
-    if (flag[PLAN_FORMAT].number == PLAN_AS_JSON)
+    if (flag_text(line, "why"))
+        return plan_print_why(report, flag_text(line, "why"), stdout, error);
+    if (flag_number(line, "format") == PLAN_AS_JSON)
         tree_append(plans, plan_json(report, values));
     else
         plan_print_table(report, stdout);
@@ -202,7 +189,6 @@ static int report_dataset(const struct command_line *line, const struct entry *e
                           const char *dataset, const struct names *sets, json_t *plans,
                           struct error *error)
 {
-    const struct flag_value *flag = line->flag;
     struct plan_values values;
     struct merge_report report;
     int code = plan_values_make(entry, dataset, line->positional + 1, line->positional_count - 1,
@@ -210,8 +196,8 @@ static int report_dataset(const struct command_line *line, const struct entry *e
     if (code)
         return code;
     code = merge_report_make(entry->fun, values.known, sets->items, sets->count,
-                             (enum release_policy)flag[PLAN_RELEASE].number,
-                             (int64_t)flag[PLAN_TIME_LIMIT].number, &report, error);
+                             (enum release_policy)flag_number(line, "release"),
+                             (int64_t)flag_number(line, "time-limit"), &report, error);
     if (!code) {
         code = print_report(line, entry, &report, &values, plans, error);
         merge_report_free(&report);
@@ -224,9 +210,9 @@ static int report_dataset(const struct command_line *line, const struct entry *e
 static int report_entry(const struct command_line *line, const struct entry *entry,
                         const struct names *sets, json_t *plans, struct error *error)
 {
-    const char *chosen = line->flag[PLAN_DATASET].text;
+    const char *chosen = flag_text(line, "dataset");
     const struct program *program = entry->program;
-    const bool as_text = line->flag[PLAN_FORMAT].number != PLAN_AS_JSON;
+    const bool as_text = flag_number(line, "format") != PLAN_AS_JSON;
     unsigned reports = 0;
     int code = 0;
     if (!chosen || strcmp(chosen, "all") != 0)
@@ -251,10 +237,10 @@ static int report_entry(const struct command_line *line, const struct entry *ent
 static int report_all(const struct command_line *line, const struct choice *choice,
                       struct error *error)
 {
-    const bool as_json = line->flag[PLAN_FORMAT].number == PLAN_AS_JSON;
+    const bool as_json = flag_number(line, "format") == PLAN_AS_JSON;
     struct selection sets = {0};
     json_t *plans = tree_array();
-    int code = select_merges(&sets, line->flag[PLAN_MERGE].text, error);
+    int code = select_merges(&sets, flag_text(line, "merge"), error);
     for (size_t i = 0; i < choice->entry_count && !code; i++) {
         if (choice->entry_count > 1 && !as_json)
             printf("%s-- %s\n", i ? "\n" : "", choice->entries[i].name);
@@ -277,58 +263,50 @@ static int report_all(const struct command_line *line, const struct choice *choi
 
 static int check_published(const struct command_line *line, struct error *error)
 {
-    static const enum plan_flag others[] = {PLAN_MERGE, PLAN_DATASET,   PLAN_PRINT,
-                                            PLAN_WHY,   PLAN_LIFETIMES, PLAN_CAPACITY};
     if (line->positional_count)
         return error_set(error, ERR_USAGE, "--published and a program exclude each other");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (line->flag[others[i]].given)
-            return error_set(error, ERR_USAGE, "--published and --%s exclude each other",
-                             flags[others[i]].name);
-    return 0;
+    return flags_exclude(line, "published", "merge,dataset,print,why,lifetimes,capacity", error);
 }
 
 static int check_usage(const struct command_line *line, struct error *error)
 {
-    const struct flag_value *flag = line->flag;
-    if (flag[PLAN_PUBLISHED].text)
+    if (flag_text(line, "published"))
         return check_published(line, error);
-    if (flag[PLAN_FORMAT].number == PLAN_AS_CSV)
+    if (flag_number(line, "format") == PLAN_AS_CSV)
         return error_set(error, ERR_USAGE, "--format csv is for --published");
-    if (flag[PLAN_LIFETIMES].text)
-        return line->positional_count || flag[PLAN_MERGE].text
+    if (flag_text(line, "lifetimes"))
+        return line->positional_count || flag_text(line, "merge")
                    ? error_set(error, ERR_USAGE, "--lifetimes and a program exclude each other")
                    : 0;
     if (!line->positional_count)
         return error_set(error, ERR_USAGE, "plan needs FILE|WORKLOAD; see gamut plan --help");
-    if (flag[PLAN_CAPACITY].text)
+    if (flag_text(line, "capacity"))
         return error_set(error, ERR_USAGE, "--capacity is for --lifetimes");
-    if (!flag[PLAN_MERGE].text) {
+    if (!flag_text(line, "merge")) {
         const char *what = line->positional_count > 1 ? line->positional[1]
-                           : flag[PLAN_WHY].text      ? "--why"
+                           : flag_text(line, "why")   ? "--why"
                                                       : NULL;
         return what ? error_set(error, ERR_USAGE, "%s says nothing without merge sets: try -m all",
                                 what)
                     : 0;
     }
-    if (flag[PLAN_PRINT].given && flag[PLAN_PRINT].number == LEVEL_SOURCE)
+    if (flag_is_given(line, "print") && flag_number(line, "print") == LEVEL_SOURCE)
         return error_set(error, ERR_USAGE,
                          "merged programs have memory: with -m, --print is ir or both");
-    const bool as_json = flag[PLAN_FORMAT].number == PLAN_AS_JSON;
-    if ((flag[PLAN_PRINT].given != 0) + (flag[PLAN_WHY].text != NULL) + as_json > 1)
+    const bool as_json = flag_number(line, "format") == PLAN_AS_JSON;
+    if ((flag_is_given(line, "print") != 0) + (flag_text(line, "why") != NULL) + as_json > 1)
         return error_set(error, ERR_USAGE, "--print, --why and --format json exclude each other");
     return 0;
 }
 
 static int run_lifetimes(const struct command_line *line)
 {
-    const struct flag_value *flag = line->flag;
     const struct lifetimes_options options = {
-        .path = flag[PLAN_LIFETIMES].text,
-        .has_capacity = flag[PLAN_CAPACITY].text != NULL,
-        .capacity = flag[PLAN_CAPACITY].number,
-        .time_limit_ns = flag[PLAN_TIME_LIMIT].number,
-        .as_json = flag[PLAN_FORMAT].number == PLAN_AS_JSON,
+        .path = flag_text(line, "lifetimes"),
+        .has_capacity = flag_text(line, "capacity") != NULL,
+        .capacity = flag_number(line, "capacity"),
+        .time_limit_ns = flag_number(line, "time-limit"),
+        .as_json = flag_number(line, "format") == PLAN_AS_JSON,
     };
     struct error error = {0};
     const int code = plan_lifetimes(&options, stdout, &error);
@@ -344,22 +322,21 @@ static int plan_command(const struct command_line *line)
     int code = check_usage(line, &error);
     if (code)
         return report_error(&error);
-    if (line->flag[PLAN_LIFETIMES].text)
+    if (flag_text(line, "lifetimes"))
         return run_lifetimes(line);
-    if (line->flag[PLAN_PUBLISHED].text) {
-        code = plan_published(line->flag[PLAN_PUBLISHED].text,
-                              (enum plan_format)line->flag[PLAN_FORMAT].number,
-                              (int64_t)line->flag[PLAN_TIME_LIMIT].number, &error);
+    if (flag_text(line, "published")) {
+        code = plan_published(flag_text(line, "published"),
+                              (enum plan_format)flag_number(line, "format"),
+                              (int64_t)flag_number(line, "time-limit"), &error);
         return code ? report_error(&error) : EXIT_OK;
     }
     struct catalogue catalogue = {0};
     struct choice choice;
     code = find_program(&catalogue, line->positional[0], &choice, &error);
-    if (!code && line->flag[PLAN_MERGE].text)
+    if (!code && flag_text(line, "merge"))
         code = report_all(line, &choice, &error);
     else if (!code)
-        code =
-            print_program(choice.program, (enum plan_level)line->flag[PLAN_PRINT].number, &error);
+        code = print_program(choice.program, (enum plan_level)flag_number(line, "print"), &error);
     catalogue_close(&catalogue);
     return code ? report_error(&error) : EXIT_OK;
 }

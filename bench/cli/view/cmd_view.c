@@ -10,6 +10,7 @@
 #include "base/gzip_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/traces.h"
 #include "cli/view/cases.h"
 #include "record/result/result.h"
@@ -18,41 +19,24 @@
 #include "trace/import.h"
 #include "view/view.h"
 
-enum view_flag {
-    VIEW_STRATEGY,
-    VIEW_WORKLOAD,
-    VIEW_DATASET,
-    VIEW_MERGE,
-    VIEW_RELEASE,
-    VIEW_DEVICE,
-    VIEW_FROM,
-    VIEW_TO,
-    VIEW_OUT,
-    VIEW_FORCE
-};
-
 static const struct flag flags[] = {
-    [VIEW_STRATEGY] =
-        {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-         "allocators whose address maps are drawn: recorded (the trace's own), 'caching', "
-         "… [caching,vmm,tlsf; of a result file those of the cases]"},
-    [VIEW_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", "*", NULL, 0, 0,
-                       "of a result file, cases of these workloads, * and ? allowed"},
-    [VIEW_DATASET] = {"dataset", 'd', FLAG_LIST, "LIST", "*", NULL, 0, 0,
-                      "… with these datasets, * and ? allowed"},
-    [VIEW_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", "*", NULL, 0, 0,
-                    "… with these merge sets, * and ? allowed"},
-    [VIEW_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "*", NULL, 0, 0,
-                      "… with these release policies, * and ? allowed"},
-    [VIEW_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "*", NULL, 0, 0,
-                     "… on these devices, * and ? allowed"},
-    [VIEW_FROM] = {"from", 0, FLAG_COUNT, "N", "0", NULL, 0, UINT32_MAX - 2,
-                   "leave out what is over before event N"},
-    [VIEW_TO] = {"to", 0, FLAG_COUNT, "M", NULL, NULL, 1, UINT32_MAX - 2,
-                 "leave out what begins after event M [the last]"},
-    [VIEW_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0, "the page [NAME.html]"},
-    [VIEW_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"strategy", 's', FLAG_LIST,
+     .help = "allocators whose address maps are drawn: recorded (the trace's own), 'caching', … "
+             "[caching,vmm,tlsf; of a result file those of the cases]"},
+    {"workload", 'w', FLAG_LIST, .fallback = "*",
+     .help = "of a result file, cases of these workloads, * and ? allowed"},
+    {"dataset", 'd', FLAG_LIST, .fallback = "*", .help = "… with these datasets, * and ? allowed"},
+    {"merge", 'm', FLAG_LIST, .fallback = "*", .help = "… with these merge sets, * and ? allowed"},
+    {"release", 0, FLAG_LIST, .fallback = "*",
+     .help = "… with these release policies, * and ? allowed"},
+    {"device", 'D', FLAG_LIST, .fallback = "*", .help = "… on these devices, * and ? allowed"},
+    {"from", 0, FLAG_COUNT, .fallback = "0", .most = UINT32_MAX - 2,
+     .help = "leave out what is over before event N"},
+    {"to", 0, FLAG_COUNT, .value = "M", .least = 1, .most = UINT32_MAX - 2,
+     .help = "leave out what begins after event M [the last]"},
+    {"out", 'o', FLAG_TEXT, .help = "the page [NAME.html]"},
+    FLAG_FORCE,
+    FLAGS_END,
 };
 
 /* What is viewed: a trace, or the trace that was made of a log or of cases. */
@@ -120,18 +104,18 @@ static int import_subject(struct subject *s, struct error *error)
 }
 
 /* The flags that choose cases; of the environment they are meant for runs. */
-static const char *patterns(const struct command_line *line, enum view_flag flag)
+static const char *patterns(const struct command_line *line, const char *name)
 {
-    return line->flag[flag].in_environment ? "*" : line->flag[flag].text;
+    return flag_of(line, name)->in_environment ? "*" : flag_text(line, name);
 }
 
 static int make_cases(struct subject *s, const struct command_line *line, struct error *error)
 {
-    const struct case_choice choice = {.workloads = patterns(line, VIEW_WORKLOAD),
-                                       .datasets = patterns(line, VIEW_DATASET),
-                                       .merges = patterns(line, VIEW_MERGE),
-                                       .releases = patterns(line, VIEW_RELEASE),
-                                       .devices = patterns(line, VIEW_DEVICE),
+    const struct case_choice choice = {.workloads = patterns(line, "workload"),
+                                       .datasets = patterns(line, "dataset"),
+                                       .merges = patterns(line, "merge"),
+                                       .releases = patterns(line, "release"),
+                                       .devices = patterns(line, "device"),
                                        .id_count = line->positional_count - 1,
                                        .ids = line->positional + 1};
     TRY(make_folder(s, error));
@@ -143,10 +127,12 @@ static int make_cases(struct subject *s, const struct command_line *line, struct
 /* What is for result files only. */
 static int check_flags(const struct command_line *line, const char *path, struct error *error)
 {
-    for (int i = VIEW_WORKLOAD; i <= VIEW_DEVICE; i++)
-        if (line->flag[i].given && !line->flag[i].in_environment)
-            return error_set(error, ERR_USAGE, "--%s chooses cases, and %s is no result file",
-                             flags[i].name, path);
+    const char *choosing = "workload,dataset,merge,release,device";
+    char name[32];
+    while (text_next_item(&choosing, name, sizeof name))
+        if (flag_is_typed(line, name))
+            return error_set(error, ERR_USAGE, "--%s chooses cases, and %s is no result file", name,
+                             path);
     return 0;
 }
 
@@ -186,7 +172,6 @@ static int write_page(const struct command_line *line, const struct subject *sub
                       const struct names *strategies, const char *path, struct view_report *report,
                       struct error *error)
 {
-    const struct flag_value *flag = line->flag;
     uint64_t *measured = must_alloc(strategies->count * sizeof *measured);
     const struct view_options options = {
         .name = subject->name,
@@ -195,8 +180,8 @@ static int write_page(const struct command_line *line, const struct subject *sub
         .about = subject->cases.about,
         .measured_bytes = measured,
         .free_at = FREE_AT_DONE,
-        .first = (uint32_t)flag[VIEW_FROM].number,
-        .last = flag[VIEW_TO].given ? (uint32_t)flag[VIEW_TO].number : UINT32_MAX};
+        .first = (uint32_t)flag_number(line, "from"),
+        .last = flag_is_given(line, "to") ? (uint32_t)flag_number(line, "to") : UINT32_MAX};
     struct trace_reader *reader;
     char *bytes = NULL;
     size_t length = 0;
@@ -211,7 +196,7 @@ static int write_page(const struct command_line *line, const struct subject *sub
     }
     free(measured);
     if (!code)
-        code = gzip_write_file(path, bytes, length, !flag[VIEW_FORCE].number, NULL, error);
+        code = gzip_write_file(path, bytes, length, !flag_number(line, "force"), NULL, error);
     free(bytes);
     return code == ERR_EXISTS ? error_set(error, ERR_USAGE, "%s exists: --force replaces it", path)
                               : code;
@@ -248,13 +233,13 @@ static int view_subject(const struct command_line *line, struct subject *subject
     char path[160];
     TRY(open_subject(subject, line, traces, error));
     traces->paths[0] = subject->path;
-    if (subject->cases.root && !line->flag[VIEW_STRATEGY].text)
+    if (subject->cases.root && !flag_text(line, "strategy"))
         names = subject->cases.strategies;
     else
         TRY(trace_strategies_of(strategies, traces, 0, &names, error));
     name_page(path, subject->name);
-    const char *out = line->flag[VIEW_OUT].text ? line->flag[VIEW_OUT].text : path;
-    TRY(result_file_check(out, line->flag[VIEW_FORCE].number, error));
+    const char *out = flag_text(line, "out") ? flag_text(line, "out") : path;
+    TRY(result_file_check(out, flag_number(line, "force"), error));
     const int code = write_page(line, subject, &names, out, &report, error);
     if (!code)
         say_written(&names, &report, out);
@@ -265,7 +250,7 @@ static int view_subject(const struct command_line *line, struct subject *subject
 static int view_one(const struct command_line *line, struct traces *traces,
                     struct trace_strategies *strategies, struct error *error)
 {
-    const char *list = line->flag[VIEW_STRATEGY].text;
+    const char *list = flag_text(line, "strategy");
     struct subject subject = {0};
     TRY(traces_named(line, traces, error));
     TRY(trace_strategies_named(list ? list : "caching,vmm,tlsf", strategies, error));
