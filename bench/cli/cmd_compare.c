@@ -1,5 +1,3 @@
-#include "cli/cmd_compare.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +14,6 @@ enum compare_flag {
     COMPARE_GATE_FILE,
     COMPARE_METRIC,
     COMPARE_THRESHOLD,
-    COMPARE_ALPHA,
     COMPARE_SHOW,
     COMPARE_FORMAT,
     COMPARE_STRICT,
@@ -36,8 +33,6 @@ static const struct flag flags[] = {
         "compare only these and what --gate names [all; with --by wall_ns,peak_reserved_bytes]"},
     [COMPARE_THRESHOLD] = {"threshold", 't', FLAG_TEXT, "PART", "2%", NULL, 0, 0,
         "the largest change that does not matter, for times without a gate"},
-    [COMPARE_ALPHA] = {"alpha", 0, FLAG_TEXT, "P", "0.05", NULL, 0, 0,
-        "the probability of one false claim or more among the gated times"},
     [COMPARE_SHOW] = {"show", 0, FLAG_CHOICE, "WHAT", "changed", "all|changed|worst", 0, 0,
         "which rows are printed"},
     [COMPARE_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
@@ -89,62 +84,39 @@ static int add_gates(const struct command_line *line, struct gates *gates, struc
     return code;
 }
 
-int compare_choose_metrics(const char *list, bool leave_out[GATES_MAX], struct error *error)
-{
-    bool chosen[GATES_MAX] = {false};
-    int code = 0;
-    while (list && code == 0) {
-        char word[256];
-        code = gates_mark_metric(next_word(&list, word), chosen, error);
-    }
-    for (size_t i = 0; i < GATES_MAX; i++)
-        leave_out[i] = !chosen[i];
-    return code;
-}
-
-/* Between strategies nearly every counter differs. With --by the default is one of time and one of
- * memory. */
+/* Leaves out all metrics but those of a comma list. Between strategies nearly every counter differs:
+ * with --by the default is one of time and one of memory. */
 static int choose_metrics(const struct command_line *line, struct compare_options *options,
                           struct error *error)
 {
     const char *list = line->flag[COMPARE_METRIC].text;
+    const bool has_own_gates = line->flag[COMPARE_GATE].text || line->flag[COMPARE_GATE_FILE].text;
+    bool chosen[GATES_MAX] = {false};
+    int code = 0;
     if (!list && !line->flag[COMPARE_BY].text)
         return 0;
-    const int code = compare_choose_metrics(list ? list : "wall_ns,peak_reserved_bytes",
-                                            options->leave_out, error);
-    const bool has_own_gates = line->flag[COMPARE_GATE].text || line->flag[COMPARE_GATE_FILE].text;
+    for (list = list ? list : "wall_ns,peak_reserved_bytes"; list && code == 0;) {
+        char word[256];
+        code = gates_mark_metric(next_word(&list, word), chosen, error);
+    }
     for (size_t i = 0; i < GATES_MAX; i++)
-        options->leave_out[i] &= !(has_own_gates && options->gates.gate[i].is_set);
+        options->leave_out[i] = !chosen[i] && !(has_own_gates && options->gates.gate[i].is_set);
     return code;
-}
-
-int compare_read_limits(const char *threshold, const char *alpha, struct compare_options *options,
-                        struct error *error)
-{
-    char *end;
-    if (!gate_parse_part(threshold, &options->threshold))
-        return error_set(error, ERR_USAGE, "--threshold is '%s', expected a percentage such as 2%%",
-                         threshold);
-    options->alpha = strtod(alpha, &end);
-    if (end == alpha || *end || !(options->alpha > 0 && options->alpha < 1))
-        return error_set(error, ERR_USAGE,
-                         "--alpha is '%s', expected a number between 0 and 1 such as 0.05", alpha);
-    return 0;
 }
 
 static int read_options(const struct command_line *line, struct compare_options *options,
                         struct error *error)
 {
-    int code = compare_read_limits(line->flag[COMPARE_THRESHOLD].text,
-                                   line->flag[COMPARE_ALPHA].text, options, error);
-    if (code)
-        return code;
+    const char *threshold = line->flag[COMPARE_THRESHOLD].text;
+    if (!gate_parse_part(threshold, &options->threshold))
+        return error_set(error, ERR_USAGE, "--threshold is '%s', expected a percentage such as 2%%",
+                         threshold);
     options->force = line->flag[COMPARE_FORCE].number;
     options->keep_equal = line->flag[COMPARE_SHOW].number == COMPARE_SHOW_ALL;
     /* Within a file a strategy that is worse than another is a regression only if the user sets a gate. */
     if (!line->flag[COMPARE_BY].text)
         options->gates = gates_default(options->threshold);
-    code = add_gates(line, &options->gates, error);
+    const int code = add_gates(line, &options->gates, error);
     return code ? code : choose_metrics(line, options, error);
 }
 
@@ -254,7 +226,7 @@ const struct command command_compare = {
              "every exact counter of which less is better has 0.\n"
              "\n"
              "A time is slower or faster if its p, adjusted over all gated times (Holm), is\n"
-             "at most alpha and its estimate is beyond the limit. It is the same if its\n"
+             "at most 0.05 and its estimate is beyond the limit. It is the same if its\n"
              "interval is within the limit, and else unsure. Each strategy also has a row\n"
              "over all its cases, which finds changes that no single case shows. Rows of\n"
              "experiments are compared too: the first time of each has the gate of wall_ns.\n"

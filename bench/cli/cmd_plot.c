@@ -159,39 +159,29 @@ static unsigned dumb_columns(void)
     return columns >= 40 && columns <= 1000 ? (unsigned)columns : 100;
 }
 
-/* Keeps the chosen ones of these cases, or series of a history, which have their keys as members. Returns
- * how many there were. */
-static size_t choose_among(const struct command_line *line, json_t *all)
+/* Keeps the chosen cases. Means include other workloads, so they go. */
+static int choose_cases(const struct command_line *line, json_t *root, struct error *error)
 {
     const char *workloads = flag_text(line, "workload");
     const char *strategies = flag_text(line, "strategy");
-    const size_t count = json_array_size(all);
+    json_t *cases = json_object_get(root, "cases");
+    const size_t count = json_array_size(cases);
     for (size_t i = count; i-- > 0;) {
-        const json_t *one = json_array_get(all, i), *key = json_object_get(one, "key");
-        key = key ? key : one;
+        const json_t *key = json_object_get(json_array_get(cases, i), "key");
         if (!text_is_listed(workloads, tree_get_text(key, "workload")) ||
             !text_is_listed(strategies, tree_get_text(key, "strategy")))
-            json_array_remove(all, i);
+            json_array_remove(cases, i);
     }
-    return count;
-}
-
-/* Means include other workloads, so they go. */
-static int choose_cases(const struct command_line *line, json_t *root, struct error *error)
-{
-    json_t *cases = json_object_get(root, "cases"), *summary = json_object_get(root, "summary");
-    json_t *series = json_object_get(json_object_get(root, "history"), "series");
-    const size_t count = choose_among(line, cases) + choose_among(line, series);
     if (flag_is_given(line, "workload"))
-        json_array_clear(summary);
-    if (count > 0 && json_array_size(cases) + json_array_size(series) == 0)
+        json_array_clear(json_object_get(root, "summary"));
+    if (count > 0 && json_array_size(cases) == 0)
         return error_set(error, ERR_USAGE,
                          "none of the %zu cases is of workload %s and strategy %s", count,
-                         flag_text(line, "workload"), flag_text(line, "strategy"));
+                         workloads, strategies);
     return 0;
 }
 
-/* What `gamut fit` and `gamut history` print as JSON begins with a word of theirs, and is no result. */
+/* What `gamut fit` prints as JSON begins with a word of its own, and is no result. */
 static bool begins_with(const char *file, const char *word)
 {
     char text[64] = "";
@@ -203,26 +193,10 @@ static bool begins_with(const char *file, const char *word)
     return strstr(text, word) != NULL;
 }
 
-static int load_history(const char *file, json_t **root, struct error *error)
-{
-    json_error_t why;
-    json_t *history = json_load_file(file, 0, &why);
-    *root = NULL;
-    if (!json_is_array(json_object_get(history, "series")))
-        error_set(error, ERR_PARSE, "%s: it is not what gamut history --format json prints%s%s",
-                  file, history ? "" : ": ", history ? "" : why.text);
-    else
-        *root = chart_history_root(history);
-    json_decref(history);
-    return *root ? 0 : ERR_PARSE;
-}
-
-/* Loads a result, or puts fits or a history into the place where a chart looks for them. */
+/* Loads a result, or puts fits into the place where a chart looks for them. */
 static int load_file(const char *file, json_t **root, struct error *error)
 {
     json_error_t why;
-    if (begins_with(file, "\"gamut.history/"))
-        return load_history(file, root, error);
     if (!begins_with(file, "\"fits\""))
         return result_load(file, root, error);
     *root = json_load_file(file, 0, &why);
@@ -299,7 +273,7 @@ const struct command command_plot = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "FILE is a result, or what gamut fit or gamut history prints as JSON.\n"
+    .notes = "FILE is a result, or what gamut fit prints as JSON.\n"
              "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout.\n"
              "Next to them are the data of the chart and the script that draws it.\n"
              "gamut list charts prints the names of the charts.\n",

@@ -2,6 +2,9 @@
 #ifndef GAMUT_CLI_COMMANDS_H
 #define GAMUT_CLI_COMMANDS_H
 
+#include <jansson.h>
+#include <stdbool.h>
+
 #include "cli/flags.h"
 
 #define COMMAND_LIST(X)                                                                            \
@@ -20,7 +23,6 @@
     X(plan)                                                                                        \
     X(print)                                                                                       \
     X(compare)                                                                                     \
-    X(history)                                                                                     \
     X(plot)                                                                                        \
     X(report)                                                                                      \
     X(doctor)                                                                                      \
@@ -41,6 +43,9 @@ static const char commands_summary[] =
 static const char commands_trust[] =
     "A .mem file is code: run compiles its kernels, and on the host they run with your\n"
     "rights. Run only programs that you trust. gamut plan runs nothing of a program.";
+
+/* The exit code of `gamut compare`, from the comparison's verdict and --strict alone. */
+enum exit_code compare_exit_code(const json_t *comparison, bool strict);
 
 /* Prints what gamut is, its commands and its exit codes. */
 void help_overview(const struct command_line *line, FILE *target);

@@ -79,11 +79,6 @@ const struct example examples[] = {
     {"compare", "gamut compare base.json new.json --gate wall_ns:2% --format md",
      "fail on a time more than 2 % worse"},
 
-    {"history", "gamut history results", "where the results of a folder stepped"},
-    {"history", "gamut history results -w stencil -s pool --metric 'wall_ns,*_bytes' --show all",
-     "all series of one program"},
-    {"history", "gamut history results --out trend", "a page with charts"},
-
     {"plot", "gamut plot base.json", "the charts of a file, in a folder next to it"},
     {"plot", "gamut plot base.json -c speedup -t dumb", "one chart, in the terminal"},
 

@@ -122,7 +122,11 @@ static void print_picture(FILE *out, const char *path, const char *title,
     fputs("</div></div>\n", out);
 }
 
-void page_figure(FILE *out, const char *work, const char *made, const char *title, size_t *room)
+/* Shows a chart as an image, with links to its files and with its exact values under the pointer. `made`
+ * is the common path of its files, which are in the folder `work` of the page. `room`: the bytes that
+ * the values may take; without room for them they are in the file of the image alone. */
+static void page_figure(FILE *out, const char *work, const char *made, const char *title,
+                        size_t *room)
 {
     struct text path = {0};
     struct error error = {0};

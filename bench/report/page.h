@@ -34,7 +34,7 @@ struct page_contents {
 struct page {
     FILE *out;
     struct page_contents *contents;
-    size_t *values_room; /* for page_figure */
+    size_t *values_room; /* bytes that exact values may still take */
     const struct report_options *options;
     const char *work; /* the folder that the report is made in */
     size_t file_count;
@@ -53,10 +53,6 @@ void page_end(FILE *out);
 
 /* A page has at most so many bytes of exact values over its charts; a chart has about 90 bytes a point. */
 enum { PAGE_VALUES_MOST = 250 * 1000 };
-/* Shows a chart as an image, with links to its files and with its exact values under the pointer. `made` is the
- * common path of its files, which are in the folder `work` of the page. `room`: the bytes that the values may
- * take, at first PAGE_VALUES_MOST; without room for them they are in the file of the image alone. */
-void page_figure(FILE *out, const char *work, const char *made, const char *title, size_t *room);
 
 /* Begins a section: prints its heading and below it the text `about` (NULL: none), and adds the heading
  * to the contents. `file` is NULL for a section of all files. `id` and `title` are borrowed. The caller

@@ -54,7 +54,7 @@ static int compare_files(struct page *page, struct error *error)
 {
     const char *against = page->options->against;
     /* The defaults of `gamut compare`. */
-    struct compare_options options = {.alpha = 0.05, .threshold = 0.02};
+    struct compare_options options = {.threshold = 0.02};
     json_t *base;
     if (!against)
         return 0;

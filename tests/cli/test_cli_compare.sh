@@ -27,7 +27,6 @@ has ",true,true,"
 expect 2 "bad_gates.json: .*there is no key" compare c-base.json c-larger.json --gate-file bad_gates.json
 expect 2 "no metric 'peak' " compare c-base.json c-larger.json --gate peak:0
 expect 2 "expected a percentage" compare c-base.json c-larger.json --threshold 2
-expect 2 "between 0 and 1" compare c-base.json c-larger.json --alpha 5%
 expect 2 "needs BASE and NEW" compare c-base.json
 expect 2 "within one file" compare c-base.json c-larger.json --by strategy=raw
 expect 2 "there are: raw, pool" compare c-base.json --by strategy=rae

@@ -62,8 +62,7 @@ struct chart {
     X(memory_timeline)                                                                             \
     X(fragmentation)                                                                               \
     X(address_map)                                                                                 \
-    X(latency)                                                                                     \
-    X(history)
+    X(latency)
 
 #define X(name) extern const struct chart chart_##name;
 CHART_LIST(X)
@@ -73,10 +72,6 @@ CHART_LIST(X)
 const struct chart *chart_at(size_t i);
 /* Finds a chart by its name. The message of ERR_NOT_FOUND names the nearest one and all others. */
 int chart_find(const char *name, const struct chart **chart, struct error *error);
-
-/* A history (record/compare/history.h) as a chart reads it: with the devices of its series. The caller
- * owns the result. */
-json_t *chart_history_root(json_t *history);
 
 /* Lists the subjects that a result has for a chart, in the order of the result, and returns their
  * count; the caller frees *subjects. `device`: only those of this device; NULL: all. A chart of a

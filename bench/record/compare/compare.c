@@ -66,9 +66,6 @@ static json_t *predictions_for(const json_t *base, const json_t *candidate)
 
 static int check_options(const struct compare_options *options, struct error *error)
 {
-    if (!(options->alpha > 0 && options->alpha < 1))
-        return error_set(error, ERR_USAGE, "alpha is %g, expected a number between 0 and 1",
-                         options->alpha);
     if (!(options->threshold >= 0 && isfinite(options->threshold)))
         return error_set(error, ERR_USAGE, "the threshold is %g, expected 0 or more",
                          options->threshold);

@@ -352,10 +352,10 @@ static bool add_samples(struct comparer *c, const json_t *base_case, const json_
         if (c->by) {
             double *difference = arena_alloc(&arena, base.count * sizeof *difference);
             base.count = candidate.count = pair_rounds(&base, &candidate, difference);
-            row->shift = rank_shift_paired(&c->table, difference, base.count, c->options->alpha);
+            row->shift = rank_shift_paired(&c->table, difference, base.count, COMPARE_ALPHA);
         } else {
             row->shift = rank_shift_between(&c->table, base.value, base.count, candidate.value,
-                                            candidate.count, c->options->alpha);
+                                            candidate.count, COMPARE_ALPHA);
         }
         row->base_rounds = base.count;
         row->candidate_rounds = candidate.count;
@@ -514,7 +514,7 @@ static struct compare_row row_of(struct comparer *c, const struct case_pairs *pa
     };
     json_array_append(c->configuration_keys, configuration->key);
     if (row.has_test)
-        row.shift = shared_shift(&rounds, c->options->alpha, finest);
+        row.shift = shared_shift(&rounds, COMPARE_ALPHA, finest);
     else if (rounds.count)
         row.shift.estimate = shared_shift_estimate(&rounds);
     arena_free(&arena);
@@ -530,9 +530,8 @@ static void compare_metric(struct comparer *c, const struct counter_info *metric
         kept += configurations[w].count >= SHARED_SHIFT_LEAST_CASES;
     for (size_t w = 0; w < count; w++)
         if (configurations[w].count >= SHARED_SHIFT_LEAST_CASES) {
-            const struct compare_row row =
-                row_of(c, &pairs, &configurations[w],
-                       c->options->alpha / (double)(2 * kept * c->file_count));
+            const struct compare_row row = row_of(
+                c, &pairs, &configurations[w], COMPARE_ALPHA / (double)(2 * kept * c->file_count));
             add_row(c, &row);
         }
     configurations_free(configurations, count);
@@ -781,7 +780,7 @@ static double families(const struct comparer *c)
 double compare_least_alpha(const struct comparer *c, const struct compare_row *row)
 {
     const unsigned tests = row->gate ? c->family[row->cases > 0] : 0;
-    return c->options->alpha / (tests ? tests * families(c) : 1);
+    return COMPARE_ALPHA / (tests ? tests * families(c) : 1);
 }
 
 static void adjust_family(struct comparer *c, bool is_over_cases)
@@ -824,7 +823,7 @@ static double normal_distance(double probability)
 static unsigned rounds_needed(const struct comparer *c, const struct compare_row *row)
 {
     const struct rank_shift *s = &row->shift;
-    const double alpha = c->options->alpha, size = fabs(s->estimate);
+    const double alpha = COMPARE_ALPHA, size = fabs(s->estimate);
     const double rounds = 2 / (1 / (double)row->base_rounds + 1 / (double)row->candidate_rounds);
     const double least_alpha = compare_least_alpha(c, row);
     const bool paired = c->by && !row->cases;
@@ -888,7 +887,7 @@ static void judge(struct comparer *c, struct compare_row *row)
     const bool is_beyond = fabs(s->estimate) > fmax(row->limit, row->floor);
     if (!row->has_test) {
         set_unsure(c, row, false);
-    } else if (is_beyond && p <= c->options->alpha) {
+    } else if (is_beyond && p <= COMPARE_ALPHA) {
         row->verdict = s->estimate > 0 ? VERDICT_slower : VERDICT_faster;
         row->effect = s->estimate > 0 ? CHANGE_WORSE : CHANGE_BETTER;
         row->is_regression = row->gate && row->effect == CHANGE_WORSE;
@@ -897,7 +896,7 @@ static void judge(struct comparer *c, struct compare_row *row)
     } else if (s->lo == 0 && s->hi == 0) {
         row->verdict = VERDICT_same; /* the limit is 0, and all rounds are equal */
     } else {
-        set_unsure(c, row, is_beyond && s->p <= c->options->alpha);
+        set_unsure(c, row, is_beyond && s->p <= COMPARE_ALPHA);
     }
 }
 

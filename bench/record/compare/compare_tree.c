@@ -335,12 +335,12 @@ json_t *compare_tree(struct comparer *c, const struct compare_file *base,
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:o, s:o, s:o, s:o, "
         "s:o, s:o, s:o, s:o}",
         "schema", COMPARE_SCHEMA, "verdict", outcome_names[outcome], "sentence",
-        sentence_of(c, outcome, has_cases ? "cases" : "rows"), "alpha",
-        tree_number(c->options->alpha), "threshold", tree_number(c->options->threshold), "gates",
-        gates_to_json(&c->options->gates), "forced", c->options->force, "base", describe_file(base),
-        "new", files, "by", by, "context_diff", differences, "notes", c->notes, "pairs",
-        tree_count(c->all.pairs), "dropped", tree_count(c->all.dropped), "times_left_out",
-        tree_count(c->times_left_out), "gated_tests", tree_count(c->family[0]),
-        "gated_tests_over_cases", tree_count(c->family[1]), "verdicts", count_verdicts(c, false),
-        "gated_verdicts", count_verdicts(c, true), "means", means, "rows", rows);
+        sentence_of(c, outcome, has_cases ? "cases" : "rows"), "alpha", tree_number(COMPARE_ALPHA),
+        "threshold", tree_number(c->options->threshold), "gates", gates_to_json(&c->options->gates),
+        "forced", c->options->force, "base", describe_file(base), "new", files, "by", by,
+        "context_diff", differences, "notes", c->notes, "pairs", tree_count(c->all.pairs),
+        "dropped", tree_count(c->all.dropped), "times_left_out", tree_count(c->times_left_out),
+        "gated_tests", tree_count(c->family[0]), "gated_tests_over_cases", tree_count(c->family[1]),
+        "verdicts", count_verdicts(c, false), "gated_verdicts", count_verdicts(c, true), "means",
+        means, "rows", rows);
 }

@@ -18,7 +18,7 @@ static const char *const key_members[] = {
 };
 enum { KEY_MEMBERS = sizeof key_members / sizeof *key_members, DIGITS = 12 };
 
-void export_line(const json_t *object, FILE *out)
+static void export_line(const json_t *object, FILE *out)
 {
     json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
     fputc('\n', out);

@@ -29,7 +29,4 @@ void export_google_benchmark(const json_t *root, FILE *out);
 /* Prints it as BMF. */
 void export_bmf(const json_t *root, FILE *out);
 
-/* Prints an object on a line of its own. */
-void export_line(const json_t *object, FILE *out);
-
 #endif

@@ -70,27 +70,6 @@ static json_t *fits(void)
                   "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null}]");
 }
 
-/* As gamut history prints it: a step, an outlier and a failure. */
-static json_t *history(void)
-{
-    return quoted(
-        "{'order': 'commits', 'runs': [{'git_rev': 'aaaaaaa1'}, {'git_rev': 'bbbbbbb2'},"
-        "  {'git_rev': 'ccccccc3', 'git_dirty': true}, {'git_rev': 'ddddddd4'}],"
-        " 'series': [{'workload': 'fft', 'dataset': 'small', 'merge': 'none', 'release': "
-        "'last-use',"
-        "  'strategy': 'pool', 'device': 'host', 'machines': ['0123abcd'], 'metric': 'wall_ns',"
-        "  'phase': null, 'known': 3, 'points': [{'run': 0, 'value': 1000, 'lo': 990, 'hi': 1010},"
-        "   {'run': 1, 'value': 1300, 'outlier': true}, {'run': 2, 'value': null, 'status': "
-        "'wrong'},"
-        "   {'run': 3, 'value': 1100, 'lo': null, 'hi': null}],"
-        "  'steps': [{'before': 1, 'run': 3, 'ratio': 1.1, 'verdict': 'slower'},"
-        "   {'before': 0, 'run': 1, 'ratio': 1.3, 'verdict': 'unsure'}]},"
-        "  {'workload': 'fft', 'dataset': 'small', 'merge': 'none', 'release': 'last-use',"
-        "  'strategy': 'raw', 'device': 'host', 'machines': ['0123abcd'], 'metric': 'alloc_count',"
-        "  'phase': 'cold', 'known': 2, 'points': [{'run': 0, 'value': 0}, {'run': 3, 'value': 5}],"
-        "  'steps': [{'before': 0, 'run': 3, 'ratio': null, 'verdict': 'larger'}]}]}");
-}
-
 struct result_draft chart_fixture(void)
 {
     struct result_draft result = merged_fixture();
@@ -109,6 +88,5 @@ struct result_draft chart_fixture(void)
     memory_fixture_add(&result);
     experiment_fixture_add(&result, "host");
     tree_put(result.root, "fits", fits());
-    tree_put(result.root, "history", history());
     return result;
 }

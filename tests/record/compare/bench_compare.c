@@ -113,8 +113,7 @@ int main(int argc, char **argv)
     json_t *base = many_cases(cases, rounds, samples, 1);
     json_t *fresh = many_cases(cases, rounds, samples, 2), *comparison;
     const struct compare_file files[] = {{base, "base"}, {fresh, "new"}};
-    struct compare_options options = {
-        .alpha = 0.05, .threshold = 0.02, .gates = gates_default(0.02)};
+    struct compare_options options = {.threshold = 0.02, .gates = gates_default(0.02)};
     struct error error;
     clock_print_cost(stdout);
     double start = seconds();

@@ -100,7 +100,7 @@ json_t *compare_fixture(const struct spec *spec)
 
 struct compare_options default_options(void)
 {
-    return (struct compare_options){.alpha = 0.05, .threshold = 0.02, .gates = gates_default(0.02)};
+    return (struct compare_options){.threshold = 0.02, .gates = gates_default(0.02)};
 }
 
 json_t *compare_roots(json_t *base, json_t *fresh, const struct compare_options *options)

@@ -305,7 +305,7 @@ static void nothing_infinite_is_printed(void **state)
 static void no_time_at_all_is_a_nanosecond(void **state)
 {
     (void)state;
-    const struct compare_options options = {.alpha = 0.05, .threshold = 0.02, .keep_equal = true};
+    const struct compare_options options = {.threshold = 0.02, .keep_equal = true};
     json_t *base = compare_fixture(&(struct spec){0}), *fresh = compare_fixture(&(struct spec){0}),
            *round;
     json_t *canny = json_array_get(json_object_get(base, "cases"), 0);
@@ -333,7 +333,7 @@ static void strategies_are_paired_by_round(void **state)
     (void)state;
     static char *argv[] = {"gamut", "run"};
     const struct result_command run = {.argc = 2, .argv = argv, .rounds = 12};
-    const struct compare_options options = {.alpha = 0.05, .threshold = 0.02};
+    const struct compare_options options = {.threshold = 0.02};
     struct result_draft result;
     assert_int_equal(result_create(&result, &run, NULL), 0);
     for (unsigned r = 0; r < 12; r++) {

@@ -283,7 +283,7 @@ static void only_what_is_gated_has_the_row(void **state)
 static void within_a_file_it_is_over_all_counterparts(void **state)
 {
     (void)state;
-    const struct compare_options options = {.alpha = 0.05, .threshold = 0.02};
+    const struct compare_options options = {.threshold = 0.02};
     json_t *root = make(&(struct made){.seed = 1, .pool = -0.08}), *comparison;
     const struct compare_file file = {root, "a.json"};
     assert_int_equal(compare_within(&file, "strategy=raw", &options, &comparison, NULL), 0);

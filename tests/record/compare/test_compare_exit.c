@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/cmd_compare.h"
+#include "cli/commands.h"
 #include "tests/record/compare/compare_fixture.h"
 #include "base/tree.h"
 

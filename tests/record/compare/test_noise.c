@@ -246,8 +246,7 @@ static const char *verdict(bool base_knows, bool candidate_knows, bool in_turns)
         result_summarise(runs[i].root);
     }
     const struct compare_file base = {runs[0].root, "base"}, candidate = {runs[1].root, "new"};
-    const struct compare_options options = {
-        .alpha = 0.05, .threshold = 0.02, .gates = gates_default(0.02)};
+    const struct compare_options options = {.threshold = 0.02, .gates = gates_default(0.02)};
     json_t *comparison;
     assert_int_equal(compare_results(&base, &candidate, 1, &options, &comparison, &error), 0);
     static char text[32];

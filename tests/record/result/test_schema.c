@@ -1,4 +1,4 @@
-/* Result files, comparisons and histories against the committed JSON Schemas. The judge is Python's module
+/* Result files and comparisons against the committed JSON Schemas. The judge is Python's module
  * jsonschema, in a process of its own that answers one question after the other. */
 #include <setjmp.h>
 #include <signal.h>
@@ -16,7 +16,6 @@
 
 #include "tests/base/golden.h"
 #include "base/tree.h"
-#include "record/compare/history.h"
 #include "record/result/suite_result.h"
 #include "tests/record/result/record_fixture.h"
 #include "run/rounds/measure.h"
@@ -26,7 +25,6 @@
 static const char result_schema[] = SCHEMAS "gamut-result-1.schema.json";
 static const char compare_schema[] = SCHEMAS "gamut-compare-1.schema.json";
 static const char machines_schema[] = SCHEMAS "gamut-machines-1.schema.json";
-static const char history_schema[] = SCHEMAS "gamut-history-1.schema.json";
 
 /* ---- the judge ------------------------------------------------------------------------------- */
 
@@ -364,75 +362,6 @@ static void comparisons_of_machines_are_valid(void **state)
     json_decref(right);
 }
 
-/* The history of two runs: between them a counter and a time stepped, and a case failed. */
-static json_t *history_of_two(void)
-{
-    struct history_options options = {.compare = {.alpha = 0.05, .threshold = 0.02}};
-    struct history *history = history_new(&options);
-    struct result_draft results[] = {record_fixture(6), record_fixture(6)};
-    for (size_t i = 0; i < 2; i++) {
-        json_t *root = results[i].root, *cases = json_object_get(root, "cases");
-        json_t *run = json_object_get(root, "run");
-        tree_put(run, "id", tree_text(i ? "0000000000000002" : "0000000000000001"));
-        tree_put(run, "started_at", tree_text(i ? "2026-01-02T00:00:00Z" : "2026-01-01T00:00:00Z"));
-        if (i) {
-            json_t *counters = json_object_get(json_array_get(cases, 0), "counters");
-            tree_put(json_object_get(counters, "warm"), "alloc_count", json_integer(12345));
-            tree_put(json_array_get(cases, 1), "status", tree_text("error"));
-        }
-        history_add(history, root, i ? "b.json" : "a.json", -1);
-    }
-    history_leave_out(history, "c.json", "it is no result");
-    json_t *tree = history_tree(history);
-    history_free(history);
-    result_free(&results[0]);
-    result_free(&results[1]);
-    return tree;
-}
-
-/* The first series with an item in this list. */
-static json_t *series_with(const json_t *history, const char *list, const char *member)
-{
-    size_t i, j;
-    json_t *series, *item;
-    json_array_foreach(json_object_get(history, "series"), i, series) json_array_foreach(
-        json_object_get(series, list), j, item) if (json_object_get(item, member)) return item;
-    fail_msg("no series has %s.%s", list, member);
-    return NULL;
-}
-
-static void histories_are_valid(void **state)
-{
-    (void)state;
-    static const char *const breaks[][2] = {
-        {"{\"schema\": \"gamut.history/2\"}", ""},
-        {"{\"verdict\": \"fine\"}", ""},
-        {"{\"order\": \"names\"}", ""},
-        {"{\"left_out\": [\"c.json\"]}", ""},
-        {"{\"runs\": [{}]}", ""},
-        {"{\"id\": \"xyz\"}", "series"},
-        {"{\"metric\": null}", "series"},
-        {"{\"phase\": \"hot\"}", "series"},
-        {"{\"machines\": []}", "series"},
-        {"{\"points\": [{\"run\": 0}]}", "series"},
-        {"{\"points\": [{\"run\": -1, \"value\": 1}]}", "series"},
-        {"{\"points\": [{\"run\": 0, \"value\": 1, \"outlier\": false}]}", "series"},
-        {"{\"steps\": [{}]}", "series"},
-    };
-    json_t *right = history_of_two();
-    assert_true(is_valid(history_schema, right));
-    check_breaks(history_schema, right, "series", breaks, sizeof breaks / sizeof *breaks);
-    json_t *step = series_with(right, "steps", "old"),
-           *point = series_with(right, "points", "status");
-    tree_put(step, "ci", json_pack("[f]", 1.5));
-    assert_false(is_valid(history_schema, right));
-    tree_put(step, "ci", json_pack("[f, f]", 1.5, 1.6));
-    assert_true(is_valid(history_schema, right));
-    tree_put(point, "status", tree_text("ok"));
-    assert_false(is_valid(history_schema, right));
-    json_decref(right);
-}
-
 static void broken_files_are_not(void **state)
 {
     (void)state;
@@ -539,7 +468,6 @@ int main(void)
         cmocka_unit_test(memory_is_valid),
         cmocka_unit_test(comparisons_are_valid),
         cmocka_unit_test(comparisons_of_machines_are_valid),
-        cmocka_unit_test(histories_are_valid),
         cmocka_unit_test(broken_files_are_not),
         cmocka_unit_test(every_counter_is_in_the_file),
         cmocka_unit_test(atlases_are_of_the_file),
