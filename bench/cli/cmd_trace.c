@@ -593,7 +593,6 @@ const struct command command_trace = {
              "        rmm           rmm.reinitialize(logging=True), logging_resource_adaptor\n"
              "        umpire        UMPIRE_REPLAY=On\n"
              "        minimalloc    id,lower,upper,size\n"
-             "        tensorflow    TF_CPP_MAX_VLOG_LEVEL=1: __LOG_MEMORY__\n"
              "        xla           *-buffer-assignment.txt of XLA_FLAGS=--xla_dump_to\n"
              "        text          gamut trace show\n"
              "export  write what a viewer reads: memory over time, phases, driver calls\n"

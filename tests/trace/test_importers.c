@@ -133,27 +133,6 @@ static void columns_of_minimalloc_stand_in_any_order(void **state)
     free(text);
 }
 
-/* Allocators are devices; an output that was allocated before is no new block. */
-static void tensorflow(void **state)
-{
-    (void)state;
-    gives("tensorflow/small.log", "tensorflow",
-          (const char *const[]){"log-GPU_0_bfc", "log-cpu", NULL},
-          (const char *const[]){
-              "name 1 \"conv1/Conv2D\"\n"
-              "queue 0 \"0\"\n"
-              "alloc b1 4000 q0 granted=4096 address=0x1024faa2700 name=1\n"
-              "name 2 \"zeros_like\"\n"
-              "alloc b2 2000 q0 @188000 granted=2048 address=0x1024faa3700 name=2\n"
-              "free b1 q0 @588000\n",
-              "name 1 \"Shape\"\n"
-              "queue 0 \"0\"\n"
-              "alloc b1 8 q0 @288000 granted=8 address=0x7fb9442e6b40 name=1\n"
-              "name 2 \"TF_AllocateTensor\"\n"
-              "alloc b2 1000000 q0 @388000 granted=1000000 address=0x4d299a0 name=2\n"
-              "free b2 q0 @788000\n"});
-}
-
 static void xla_without_times_lives_throughout(void **state)
 {
     (void)state;
@@ -328,8 +307,7 @@ static void raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk(void **state
     struct error error = {0};
     import_raw("chunks", bytes, BYTES);
     ((struct raw_head *)bytes)->version = 3;
-    assert_int_equal(import_bytes("older", (const char *)bytes, BYTES, &report, &error),
-                     ERR_PARSE);
+    assert_int_equal(import_bytes("older", (const char *)bytes, BYTES, &report, &error), ERR_PARSE);
     assert_non_null(strstr(error.text, "the recording has version 3, and this gamut reads 4"));
     free(bytes);
     char *text = events_of("chunks"), *info = info_of("chunks");
@@ -394,7 +372,6 @@ static void raw_whose_times_were_lost(void **state)
 /* ---- wrong logs ---- */
 
 #define RMM "Thread,Time,Action,Pointer,Size,Stream\n"
-#define TF  "I tensorflow/core/framework/log_memory.cc:35] __LOG_MEMORY__ "
 static void wrong_lines_are_named(void **state)
 {
     (void)state;
@@ -424,9 +401,6 @@ static void wrong_lines_are_named(void **state)
         {"{\"kind\":\"replay\",\"event\":\"version\"}\n{\"kind\n",
          "log:2: expected an object of JSON"},
         {"{\"kind\":\"replay\",\"event\":\"version\"}\n", "log:1: the log has no events"},
-        {TF "Other { }\n", "log:1: expected a record MemoryLog..., found 'Other { }'"},
-        {TF "MemoryLogTensorDeallocation { allocation_id: 3 }\n",
-         "log:1: expected an allocator_name"},
         {"BufferAssignment:\nallocation x\n",
          "log:2: expected 'allocation N: size BYTES', found 'allocation x'"},
         {"BufferAssignment:\nallocation 0: size 4, constant:\n value: <0 x>\n",
@@ -445,43 +419,31 @@ static void wrong_lines_are_named(void **state)
     }
 }
 
-/* The name of a device chooses no folder. */
-static void a_device_has_no_path(void **state)
+/* A memory resource of Umpire, and a block on it. */
+static void add_resource(struct text *log, const char *name, unsigned reference, unsigned bytes)
 {
-    (void)state;
-    import_good("paths",
-                TF "MemoryLogRawAllocation { num_bytes: 5 allocation_id: 1 allocator_name: "
-                   "\"../../x/y\" }\n" TF "MemoryLogRawAllocation { num_bytes: 5 allocation_id: 1 "
-                   "allocator_name: \"cpu\" }\n");
-    assert_int_equal(totals_of("paths-.._.._x_y").blocks, 1);
-    assert_int_equal(totals_of("paths-cpu").blocks, 1);
+    text_add(log,
+             "{\"category\":\"operation\",\"name\":\"make_memory_resource\",\"string_args\":"
+             "{\"allocator_ref\":\"%#x\"},\"tags\":{\"allocator_name\":\"%s\"}}\n"
+             "{\"category\":\"operation\",\"name\":\"allocate\",\"numeric_args\":{\"size\":%u},"
+             "\"string_args\":{\"allocator_ref\":\"%#x\",\"pointer\":\"%#x\"}}\n",
+             reference, name, bytes, reference, reference);
 }
 
-/* Characters that a file's name does not keep, and names that are too long for one, still make
- * devices of their own. */
+/* The name of a device chooses no folder, and characters that a file's name does not keep still
+ * make devices of their own. */
 static void devices_have_a_file_each(void **state)
 {
     (void)state;
-    char log[4096], long_name[201] = {0};
-    memset(long_name, 'x', sizeof long_name - 1);
-    snprintf(log, sizeof log,
-             TF
-             "MemoryLogRawAllocation { num_bytes: 5 allocation_id: 1 allocator_name: \"a^b\" }\n" TF
-             "MemoryLogRawAllocation { num_bytes: 6 allocation_id: 1 allocator_name: \"a/b\" }\n" TF
-             "MemoryLogRawAllocation { num_bytes: 7 allocation_id: 2 allocator_name: \"a^b\" }\n" TF
-             "MemoryLogRawAllocation { num_bytes: 8 allocation_id: 1 allocator_name: \"%s\" }\n" TF
-             "MemoryLogRawAllocation { num_bytes: 9 allocation_id: 2 allocator_name: \"%s\" }\n",
-             long_name, long_name);
-    struct import_report report;
-    struct error error = {0};
-    assert_int_equal(import_bytes("twins", log, strlen(log), &report, &error), 0);
-    assert_int_equal(report.trace_count, 3);
-    import_report_free(&report);
-    char name[128];
-    snprintf(name, sizeof name, "twins-%.100s", long_name);
-    assert_int_equal(totals_of("twins-a_b").requested_bytes, 12);
-    assert_int_equal(totals_of("twins-a_b-2").requested_bytes, 6);
-    assert_int_equal(totals_of(name).requested_bytes, 17);
+    struct text log = {0};
+    add_resource(&log, "../../x/y", 1, 5);
+    add_resource(&log, "a^b", 2, 6);
+    add_resource(&log, "a/b", 3, 7);
+    import_good("paths", log.data);
+    text_free(&log);
+    assert_int_equal(totals_of("paths-.._.._x_y").requested_bytes, 5);
+    assert_int_equal(totals_of("paths-a_b").requested_bytes, 6);
+    assert_int_equal(totals_of("paths-a_b-2").requested_bytes, 7);
 }
 
 int main(void)
@@ -493,7 +455,6 @@ int main(void)
         cmocka_unit_test(umpire_new_form),
         cmocka_unit_test(minimalloc),
         cmocka_unit_test(columns_of_minimalloc_stand_in_any_order),
-        cmocka_unit_test(tensorflow),
         cmocka_unit_test(xla_without_times_lives_throughout),
         cmocka_unit_test(xla_with_live_ranges),
         cmocka_unit_test(xla_of_a_real_program),
@@ -501,7 +462,6 @@ int main(void)
         cmocka_unit_test(raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk),
         cmocka_unit_test(raw_whose_times_were_lost),
         cmocka_unit_test(wrong_lines_are_named),
-        cmocka_unit_test(a_device_has_no_path),
         cmocka_unit_test(devices_have_a_file_each),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);

@@ -11,7 +11,6 @@
     X(rmm)                                                                                         \
     X(umpire)                                                                                      \
     X(minimalloc)                                                                                  \
-    X(tensorflow)                                                                                  \
     X(xla)
 
 #endif
