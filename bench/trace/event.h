@@ -12,34 +12,34 @@
 
 #include <stdint.h>
 
-/* X(name, help): the kinds of events. The order is part of the file format: new kinds come last. */
+/* X(name): the kinds of events. The order is part of the file format: new kinds come last. */
 #define TRACE_KIND_LIST(X)                                                                         \
-    X(held, "a block that lived before the trace began")                                           \
-    X(alloc, "a request for a block, which was served")                                            \
-    X(free, "the application lets a block go")                                                     \
-    X(done, "the last command that uses a freed block has ended")                                  \
-    X(refused, "a request that was refused: out of memory")                                        \
-    X(launch, "a command: a kernel")                                                               \
-    X(copy, "a command: a copy within the device")                                                 \
-    X(fill, "a command: a fill")                                                                   \
-    X(write, "a copy from the host")                                                               \
-    X(read, "a copy to the host")                                                                  \
-    X(map, "the host gets access to a block")                                                      \
-    X(unmap, "the host gives that access up")                                                      \
-    X(wait, "the host waits until the queue has ended its commands, but for those behind")         \
-    X(order, "later commands of the queue wait for those that another queue has now")              \
-    X(begin, "a phase begins")                                                                     \
-    X(end, "a phase ends")                                                                         \
-    X(driver_alloc, "the recorded allocator got memory from the driver")                           \
-    X(driver_free, "the recorded allocator gave memory back")                                      \
-    X(driver_map, "the recorded allocator mapped memory to an address")                            \
-    X(driver_unmap, "the recorded allocator unmapped memory")                                      \
-    X(trim, "the application has the allocator give back what it can")                             \
-    X(pool_begin, "a private pool begins, which keeps its memory: captured graphs use it")         \
-    X(pool_end, "the private pool gives its memory back")
+    X(held)    /* a block that lived before the trace began */                                     \
+    X(alloc)   /* a request for a block, which was served */                                       \
+    X(free)    /* the application lets a block go */                                               \
+    X(done)    /* the last command that uses a freed block has ended */                            \
+    X(refused) /* a request that was refused: out of memory */                                     \
+    X(launch)  /* a command: a kernel */                                                           \
+    X(copy)    /* a command: a copy within the device */                                           \
+    X(fill)    /* a command: a fill */                                                             \
+    X(write)   /* a copy from the host */                                                          \
+    X(read)    /* a copy to the host */                                                            \
+    X(map)     /* the host gets access to a block */                                               \
+    X(unmap)   /* the host gives that access up */                                                 \
+    X(wait)    /* the host waits until the queue has ended its commands, but for those behind */   \
+    X(order)   /* later commands of the queue wait for those that another queue has now */         \
+    X(begin)   /* a phase begins */                                                                \
+    X(end)     /* a phase ends */                                                                  \
+    X(driver_alloc) /* the recorded allocator got memory from the driver */                        \
+    X(driver_free)  /* the recorded allocator gave memory back */                                  \
+    X(driver_map)   /* the recorded allocator mapped memory to an address */                       \
+    X(driver_unmap) /* the recorded allocator unmapped memory */                                   \
+    X(trim)         /* the application has the allocator give back what it can */                  \
+    X(pool_begin)   /* a private pool begins, which keeps its memory: captured graphs use it */    \
+    X(pool_end)     /* the private pool gives its memory back */
 
 enum trace_kind {
-#define X(name, help) TRACE_##name,
+#define X(name) TRACE_##name,
     TRACE_KIND_LIST(X)
 #undef X
         TRACE_KINDS

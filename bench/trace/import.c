@@ -10,23 +10,6 @@
 
 #include "base/arena.h"
 #include "base/random.h"
-#include "trace/import/list.h"
-
-#define X(name) extern const struct importer importer_##name;
-IMPORTER_LIST(X)
-#undef X
-
-static const struct importer *const importers[] = {
-#define X(name) &importer_##name,
-    IMPORTER_LIST(X)
-#undef X
-};
-enum { IMPORTERS = sizeof importers / sizeof *importers };
-
-const struct importer *importer_at(size_t i)
-{
-    return i < IMPORTERS ? importers[i] : NULL;
-}
 
 enum { BUFFER_BYTES = 1 << 18 };
 
@@ -290,8 +273,6 @@ void import_event(struct import_stream *s, const struct trace_event *event)
 
 /* ---- streams ---- */
 
-enum { DEVICE_IN_PATH_MOST = 100 }; /* characters; a file's name has at most 255 */
-
 static bool path_is_taken(const struct import *log, const struct text *path)
 {
     for (const struct import_stream *s = log->streams; s; s = s->next)
@@ -306,7 +287,7 @@ static void path_of_device(const struct import *log, const char *device, struct 
 {
     text_add_bytes(path, log->out, trace_stem(log->out));
     text_add(path, "-");
-    for (const char *c = device; *c && c < device + DEVICE_IN_PATH_MOST; c++)
+    for (const char *c = device; *c; c++)
         text_add(path, "%c", isalnum((unsigned char)*c) || strchr("_-.", *c) ? *c : '_');
     const size_t without_number = path->length;
     text_add(path, "%s", TRACE_SUFFIX);
@@ -342,25 +323,40 @@ struct trace_writer *import_writer(struct import_stream *s)
     return s->writer;
 }
 
-static void drop_streams(struct import *log)
+/* ---- the whole ---- */
+
+int import_open(const char *path, const char *out, struct import **opened, struct error *error)
 {
-    for (struct import_stream *s = log->streams, *next; s; s = next) {
-        next = s->next;
-        trace_abandon(s->writer);
-        text_free(&s->device);
-        text_free(&s->path);
-        free(s->entries);
-        free(s);
-    }
+    *opened = NULL;
+    const gzFile in = gzopen(path, "r");
+    if (!in)
+        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    struct import *log = must_alloc(sizeof *log);
+    *log = (struct import){.path = path, .out = out, .in = in};
+    log->last = &log->streams;
+    int code = fill(log, error);
+    if (code)
+        import_close(log);
+    else
+        *opened = log;
+    return code;
 }
 
-static int finish_streams(struct import *log, bool replace, struct import_report *report,
-                          struct error *error)
+const char *import_start(const struct import *log, size_t *length)
+{
+    *length = log->end;
+    return log->buffer;
+}
+
+int import_finish(struct import *log, bool replace, struct import_report *report,
+                  struct error *error)
 {
     int code = 0;
     unsigned capacity = 0;
     struct import_stream *first = log->streams;
-    if (first && !first->next) {
+    if (!first)
+        return import_error(log, error, "the log has no events");
+    if (!first->next) {
         first->path.length = 0;
         text_add(&first->path, "%s", log->out);
         trace_set_path(first->writer, log->out);
@@ -379,61 +375,19 @@ static int finish_streams(struct import *log, bool replace, struct import_report
     return code;
 }
 
-/* ---- the whole ---- */
-
-static const char *importer_name(void *context, size_t i)
+void import_close(struct import *log)
 {
-    (void)context;
-    return i < IMPORTERS ? importers[i]->name : NULL;
-}
-
-static int choose(const struct import *log, const char *format, const struct importer **importer,
-                  struct error *error)
-{
-    *importer = NULL;
-    for (size_t i = 0; i < IMPORTERS && !*importer; i++)
-        if (format ? strcmp(importers[i]->name, format) == 0
-                   : importers[i]->recognises(log->buffer, log->end))
-            *importer = importers[i];
-    if (*importer)
-        return 0;
-    if (format)
-        return text_unknown(error, format, importer_name, NULL, "there is no importer");
-    struct text known = {0};
-    for (size_t i = 0; i < IMPORTERS; i++)
-        text_add(&known, "%s%s", i ? ", " : "", importers[i]->name);
-    int code =
-        error_set(error, ERR_PARSE, "%s: this is no log of a kind that gamut knows; it knows: %s",
-                  log->path, known.data);
-    text_free(&known);
-    return code;
-}
-
-static int import_open_log(struct import *log, const char *format, bool replace,
-                           struct import_report *report, struct error *error)
-{
-    TRY(fill(log, error));
-    TRY(choose(log, format, &report->importer, error));
-    TRY(report->importer->import(log, error));
-    if (!log->streams)
-        return import_error(log, error, "the log has no events");
-    return finish_streams(log, replace, report, error);
-}
-
-int import_log(const char *path, const char *format, const char *out, bool replace,
-               struct import_report *report, struct error *error)
-{
-    *report = (struct import_report){0};
-    struct import log = {.path = path, .out = out};
-    log.last = &log.streams;
-    log.in = gzopen(path, "r");
-    if (!log.in)
-        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
-    int code = import_open_log(&log, format, replace, report, error);
-    drop_streams(&log);
-    gzclose_r(log.in);
-    free(log.buffer);
-    return code;
+    for (struct import_stream *s = log->streams, *next; s; s = next) {
+        next = s->next;
+        trace_abandon(s->writer);
+        text_free(&s->device);
+        text_free(&s->path);
+        free(s->entries);
+        free(s);
+    }
+    gzclose_r(log->in);
+    free(log->buffer);
+    free(log);
 }
 
 void import_report_free(struct import_report *report)

@@ -1,7 +1,7 @@
 /* Importers: they read the log of another tool and write traces.
  *
  * An importer is a file in bench/trace/import/ with one `const struct importer`, and a line in
- * import/list.h. It is found by the contents of the log, not by its name. Logs name blocks by
+ * import/list.h; importers.c chooses one of them. It is found by the contents of the log, not by its name. Logs name blocks by
  * address; the functions here find the block of an address, and what lived before the log began.
  */
 #ifndef GAMUT_TRACE_IMPORT_H
@@ -18,8 +18,7 @@
 struct import;
 
 struct importer {
-    const char *name;    /* "rmm" */
-    const char *summary; /* one line for the help: whose log, and how one gets it */
+    const char *name; /* "rmm" */
     /* Is this the start of such a log? `length` bytes, followed by a NUL. */
     bool (*recognises)(const char *start, size_t length);
     /* Reads the log: makes streams, and adds all events. ERR_PARSE with the place. */
@@ -87,14 +86,22 @@ struct import_report {
     } * traces;
 };
 
+/* The steps of import_log. Opens a log and reads its start, which is plain text or bytes; ERR_IO,
+ * ERR_PARSE. */
+int import_open(const char *path, const char *out, struct import **log, struct error *error);
+/* The bytes that were read so far; a NUL follows. */
+const char *import_start(const struct import *log, size_t *length);
+/* Writes the traces and adds them to the report. ERR_PARSE if there is none, ERR_IO, ERR_USAGE. */
+int import_finish(struct import *log, bool replace, struct import_report *report,
+                  struct error *error);
+/* Drops the traces that are not finished. */
+void import_close(struct import *log);
+
 /* Imports a log to `out`; with several devices to OUT-DEVICE.trace each. `format`: the importer's
  * name, or NULL: by contents. ERR_PARSE, ERR_IO, ERR_USAGE if a file is there. The caller calls
  * import_report_free in any case. */
 int import_log(const char *path, const char *format, const char *out, bool replace,
                struct import_report *report, struct error *error);
 void import_report_free(struct import_report *report);
-
-/* The i-th importer; NULL after the last. */
-const struct importer *importer_at(size_t i);
 
 #endif

@@ -5,22 +5,12 @@
 #include "trace/trace.h"
 
 static const char *const fact_names[TRACE_FACTS] = {
-#define X(name, help) #name,
-    TRACE_FACT_LIST(X)
-#undef X
-};
-static const char *const fact_helps[TRACE_FACTS] = {
-#define X(name, help) help,
+#define X(name) #name,
     TRACE_FACT_LIST(X)
 #undef X
 };
 static const char *const kind_names[TRACE_KINDS] = {
-#define X(name, help) #name,
-    TRACE_KIND_LIST(X)
-#undef X
-};
-static const char *const kind_helps[TRACE_KINDS] = {
-#define X(name, help) help,
+#define X(name) #name,
     TRACE_KIND_LIST(X)
 #undef X
 };
@@ -29,17 +19,9 @@ const char *trace_fact_name(enum trace_fact fact)
 {
     return fact_names[fact];
 }
-const char *trace_fact_help(enum trace_fact fact)
-{
-    return fact_helps[fact];
-}
 const char *trace_kind_name(enum trace_kind kind)
 {
     return kind_names[kind];
-}
-const char *trace_kind_help(enum trace_kind kind)
-{
-    return kind_helps[kind];
 }
 
 size_t trace_stem(const char *path)

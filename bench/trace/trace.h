@@ -32,33 +32,31 @@ size_t trace_stem(const char *path);
 enum { TRACE_VERSION = 4 };
 #define TRACE_SUFFIX ".trace"
 
-/* X(name, help): facts that a log may know; a trace has them for all of its events or for none. */
+/* X(name): facts that a log may know; a trace has them for all of its events or for none. */
 #define TRACE_FACT_LIST(X)                                                                         \
-    X(times, "when each event happened")                                                           \
-    X(frees, "when the application let a block go")                                                \
-    X(done, "when the last command that uses a freed block had ended")                             \
-    X(queues, "the queue of each block")                                                           \
-    X(pools, "the private pool of each block")                                                     \
-    X(threads, "the thread of each call")                                                          \
-    X(sites, "where in the application a block was asked for")                                     \
-    X(granted, "the bytes that the recorded allocator rounded a request to")                       \
-    X(addresses, "the address of each block")                                                      \
-    X(driver, "the driver calls of the recorded allocator")                                        \
-    X(uses, "the commands, and the blocks that each of them uses")                                 \
-    X(device_times, "how long each command kept the device busy")                                  \
-    X(ends, "when the device had ended each command")                                              \
-    X(phases, "where phases of the application begin and end")
+    X(times)        /* when each event happened */                                                 \
+    X(frees)        /* when the application let a block go */                                      \
+    X(done)         /* when the last command that uses a freed block had ended */                  \
+    X(queues)       /* the queue of each block */                                                  \
+    X(pools)        /* the private pool of each block */                                           \
+    X(threads)      /* the thread of each call */                                                  \
+    X(sites)        /* where in the application a block was asked for */                           \
+    X(granted)      /* the bytes that the recorded allocator rounded a request to */               \
+    X(addresses)    /* the address of each block */                                                \
+    X(driver)       /* the driver calls of the recorded allocator */                               \
+    X(uses)         /* the commands, and the blocks that each of them uses */                      \
+    X(device_times) /* how long each command kept the device busy */                               \
+    X(ends)         /* when the device had ended each command */                                   \
+    X(phases)       /* where phases of the application begin and end */
 
 enum trace_fact {
-#define X(name, help) TRACE_KNOWS_##name,
+#define X(name) TRACE_KNOWS_##name,
     TRACE_FACT_LIST(X)
 #undef X
         TRACE_FACTS
 };
 const char *trace_fact_name(enum trace_fact fact);
-const char *trace_fact_help(enum trace_fact fact);
 const char *trace_kind_name(enum trace_kind kind);
-const char *trace_kind_help(enum trace_kind kind);
 
 /* The head of a trace. Texts are "" where they are unknown. */
 struct trace_info {

@@ -163,7 +163,6 @@ static int import_buffers(struct import *log, struct error *error)
 
 const struct importer importer_minimalloc = {
     .name = "minimalloc",
-    .summary = "minimalloc's buffers: id,lower,upper,size; logical times, half open",
     .recognises = recognises,
     .import = import_buffers,
 };

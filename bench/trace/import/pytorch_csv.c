@@ -84,7 +84,6 @@ static int import_csv(struct import *log, struct error *error)
 
 const struct importer importer_pytorch_csv = {
     .name = "pytorch-csv",
-    .summary = "PyTorch's allocator history as CSV: action,addr,size,stream,time_us",
     .recognises = recognises,
     .import = import_csv,
 };

@@ -539,14 +539,12 @@ static bool is_snapshot_json(const char *start, size_t length)
 
 const struct importer importer_pytorch = {
     .name = "pytorch",
-    .summary = "a snapshot of PyTorch: torch.cuda.memory._dump_snapshot",
     .recognises = is_pickle,
     .import = import_pickle,
 };
 
 const struct importer importer_pytorch_json = {
     .name = "pytorch-json",
-    .summary = "the same as JSON: json.dump of torch.cuda.memory._snapshot()",
     .recognises = is_snapshot_json,
     .import = import_json,
 };

@@ -1098,7 +1098,6 @@ static int import_raw(struct import *log, struct error *error)
 
 const struct importer importer_raw = {
     .name = "raw",
-    .summary = "gamut's own recordings of applications (gamut record)",
     .recognises = recognises,
     .import = import_raw,
 };

@@ -147,7 +147,6 @@ static int import_rmm(struct import *log, struct error *error)
 
 const struct importer importer_rmm = {
     .name = "rmm",
-    .summary = "RMM's log: rmm.reinitialize(logging=True), logging_resource_adaptor",
     .recognises = recognises,
     .import = import_rmm,
 };

@@ -259,7 +259,6 @@ static int import_text(struct import *log, struct error *error)
 
 const struct importer importer_text = {
     .name = "text",
-    .summary = "gamut's own text: gamut trace show",
     .recognises = recognises,
     .import = import_text,
 };

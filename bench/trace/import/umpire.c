@@ -290,7 +290,6 @@ static int import_umpire(struct import *log, struct error *error)
 
 const struct importer importer_umpire = {
     .name = "umpire",
-    .summary = "Umpire's replay file, old form or new: UMPIRE_REPLAY=On",
     .recognises = recognises,
     .import = import_umpire,
 };

@@ -232,8 +232,6 @@ static int import_xla(struct import *log, struct error *error)
 
 const struct importer importer_xla = {
     .name = "xla",
-    .summary = "XLA's buffer assignment (--xla_dump_to): static, all allocations live "
-               "throughout; with the dump's live ranges behind it, values live in theirs",
     .recognises = recognises,
     .import = import_xla,
 };

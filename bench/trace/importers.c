@@ -1,0 +1,60 @@
+/* The list of importers, and the import of a log by one of them. */
+#include <string.h>
+
+#include "trace/import.h"
+#include "trace/import/list.h"
+
+#define X(name) extern const struct importer importer_##name;
+IMPORTER_LIST(X)
+#undef X
+
+static const struct importer *const importers[] = {
+#define X(name) &importer_##name,
+    IMPORTER_LIST(X)
+#undef X
+};
+enum { IMPORTERS = sizeof importers / sizeof *importers };
+
+static const char *importer_name(void *context, size_t i)
+{
+    (void)context;
+    return i < IMPORTERS ? importers[i]->name : NULL;
+}
+
+/* The importer that is named `format`, or the first that recognises the log. */
+static int choose(const struct import *log, const char *format, const struct importer **importer,
+                  struct error *error)
+{
+    size_t length;
+    const char *start = import_start(log, &length);
+    for (size_t i = 0; i < IMPORTERS; i++)
+        if (format ? strcmp(importers[i]->name, format) == 0
+                   : importers[i]->recognises(start, length)) {
+            *importer = importers[i];
+            return 0;
+        }
+    if (format)
+        return text_unknown(error, format, importer_name, NULL, "there is no importer");
+    struct text known = {0};
+    for (size_t i = 0; i < IMPORTERS; i++)
+        text_add(&known, "%s%s", i ? ", " : "", importers[i]->name);
+    int code = import_error(log, error, "this is no log of a kind that gamut knows; it knows: %s",
+                            known.data);
+    text_free(&known);
+    return code;
+}
+
+int import_log(const char *path, const char *format, const char *out, bool replace,
+               struct import_report *report, struct error *error)
+{
+    *report = (struct import_report){0};
+    struct import *log;
+    TRY(import_open(path, out, &log, error));
+    int code = choose(log, format, &report->importer, error);
+    if (!code)
+        code = report->importer->import(log, error);
+    if (!code)
+        code = import_finish(log, replace, report, error);
+    import_close(log);
+    return code;
+}
