@@ -5,13 +5,15 @@
 
 #include "base/text.h"
 #include "base/tree.h"
-#include "merge/pack/pack_read.h"
+#include "merge/pack/pack.h"
+#include "trace/lifetime_table.h"
 
 static const char given_method[] = "the offsets of the file";
 
 struct lifetimes {
     const struct lifetimes_options *options;
-    struct pack_table table;
+    struct lifetime_table table;
+    struct pack_buffer *buffers; /* of the table */
     struct pack_result result;
     struct pack_judgement given; /* if the table has offsets */
     struct text reason;          /* why the given offsets are no plan; empty if they are one */
@@ -28,16 +30,16 @@ static double over(int64_t height, int64_t base)
     return (double)(height - base) / (base ? (double)base : 1);
 }
 
-static void add_name(struct text *text, const struct pack_table *table, size_t buffer)
+static void add_name(struct text *text, const struct lifetime_table *table, size_t buffer)
 {
     text_add(text, "'");
-    pack_table_id(table, buffer, text);
+    lifetime_table_id(table, buffer, text);
     text_add(text, "'");
 }
 
 static void explain_given(struct lifetimes *l)
 {
-    const struct pack_table *table = &l->table;
+    const struct lifetime_table *table = &l->table;
     const struct pack_judgement *given = &l->given;
     const size_t a = given->first, b = given->second;
     struct text *reason = &l->reason;
@@ -129,7 +131,7 @@ static json_t *offsets_json(const struct lifetimes *l)
         json_t *row = tree_object();
         id.length = 0;
         text_add(&id, "%s", "");
-        pack_table_id(&l->table, i, &id);
+        lifetime_table_id(&l->table, i, &id);
         tree_put(row, "id", tree_text(id.data));
         tree_put(row, "offset_bytes", json_integer(l->result.offset[i]));
         tree_append(offsets, row);
@@ -162,15 +164,26 @@ static void print_json(const struct lifetimes *l, FILE *out)
     json_decref(root);
 }
 
+static struct pack_buffer *buffers_of(const struct lifetime_table *table)
+{
+    struct pack_buffer *buffers = must_alloc((table->count + 1) * sizeof *buffers);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct lifetime *b = &table->buffers[i];
+        buffers[i] = (struct pack_buffer){
+            .lower = b->lower, .upper = b->upper, .size = b->size, .alignment = b->alignment};
+    }
+    return buffers;
+}
+
 static int plan_table(struct lifetimes *l, FILE *out, struct error *error)
 {
     const struct lifetimes_options *options = l->options;
     const struct pack_options pack = {
         .time_limit_ns = at_most_int64(options->time_limit_ns),
         .capacity = options->has_capacity ? at_most_int64(options->capacity) : 0};
-    TRY(pack_solve(l->table.buffers, l->table.count, &pack, &l->result, error));
+    TRY(pack_solve(l->buffers, l->table.count, &pack, &l->result, error));
     if (l->table.offset) {
-        l->given = pack_judge(l->table.buffers, l->table.count, l->table.offset);
+        l->given = pack_judge(l->buffers, l->table.count, l->table.offset);
         explain_given(l);
         take_given(l);
     }
@@ -178,7 +191,7 @@ static int plan_table(struct lifetimes *l, FILE *out, struct error *error)
     if (options->as_json)
         print_json(l, out);
     else
-        pack_write(&l->table, l->result.offset, out);
+        lifetime_table_write(&l->table, l->result.offset, out);
     print_summary(l);
     return l->reason.length
                ? error_set(error, ERR_WRONG, "%s: the offsets of the file are no plan: %s",
@@ -189,12 +202,14 @@ static int plan_table(struct lifetimes *l, FILE *out, struct error *error)
 int plan_lifetimes(const struct lifetimes_options *options, FILE *out, struct error *error)
 {
     struct lifetimes l = {.options = options};
-    int code = pack_read_file(options->path, &l.table, error);
+    int code = lifetime_table_read_file(options->path, &l.table, error);
     if (code)
         return code;
+    l.buffers = buffers_of(&l.table);
     code = plan_table(&l, out, error);
+    free(l.buffers);
     text_free(&l.reason);
     pack_result_free(&l.result);
-    pack_table_free(&l.table);
+    lifetime_table_free(&l.table);
     return code;
 }

@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 struct lifetimes_options {
-    const char *path; /* the format is that of merge/pack/pack_read.h */
+    const char *path; /* the format is that of trace/lifetime_table.h */
     bool has_capacity;
     uint64_t capacity; /* any plan within it will do */
     uint64_t time_limit_ns;
@@ -20,7 +20,7 @@ struct lifetimes_options {
  * and whether it is proved to be the lowest, and what the offsets are worth that the file has. Returns 0,
  * or ERR_OOM if no plan fits into the capacity, or none was found in time; nothing is written then.
  * ERR_WRONG if the file's offsets are no plan, after everything is written. Or an error of
- * pack_read_file. */
+ * lifetime_table_read_file. */
 int plan_lifetimes(const struct lifetimes_options *options, FILE *out, struct error *error);
 
 #endif

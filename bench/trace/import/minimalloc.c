@@ -1,112 +1,37 @@
-/* The inputs of minimalloc: buffers with the logical times between which they live.
+/* The inputs of minimalloc: buffers with the logical times between which they live (lifetime_table.h).
  *
  *     id,lower,upper,size
  *     0,995328,1000448,656384
  *
- * A buffer lives from `lower` up to, and without, `upper`: at one time, frees come first. Columns
- * may stand in any order; `buffer,start,end,size` is understood too, `alignment` is taken, and
- * other columns are ignored.
+ * A buffer lives from `lower` up to, and without, `upper`: at one time, frees come first. A buffer
+ * that never lives is left out.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "trace/import.h"
+#include "trace/lifetime_table.h"
 
-enum column { COLUMN_LOWER, COLUMN_UPPER, COLUMN_SIZE, COLUMN_ALIGNMENT, COLUMNS };
-enum { FIELDS_MOST = 64 };
-
-static const struct {
-    const char *name;
-    enum column column;
-} column_names[] = {
-    {"lower", COLUMN_LOWER}, {"start", COLUMN_LOWER}, {"upper", COLUMN_UPPER},
-    {"end", COLUMN_UPPER},   {"size", COLUMN_SIZE},   {"alignment", COLUMN_ALIGNMENT},
-};
-
-struct columns {
-    int at[FIELDS_MOST]; /* enum column, or -1 */
-    unsigned count;
-    bool has[COLUMNS];
-};
+enum { LOG_MOST = 1 << 30 };
 
 /* The begin or the end of a buffer. */
 struct bound {
-    uint64_t time, buffer, bytes, alignment;
+    int64_t time;
+    uint64_t buffer;
     bool begins;
 };
 
-struct bounds {
-    struct bound *items;
-    unsigned count, capacity;
-};
-
-static void read_columns(const char *line, size_t length, struct columns *columns)
-{
-    const char *list = line, *end = line + length;
-    *columns = (struct columns){.count = 0};
-    while (list < end && columns->count < FIELDS_MOST) {
-        const char *comma = memchr(list, ',', (size_t)(end - list));
-        const size_t n = (size_t)((comma ? comma : end) - list);
-        columns->at[columns->count] = -1;
-        for (unsigned i = 0; i < sizeof column_names / sizeof *column_names; i++)
-            if (strlen(column_names[i].name) == n && strncmp(column_names[i].name, list, n) == 0) {
-                columns->at[columns->count] = (int)column_names[i].column;
-                columns->has[column_names[i].column] = true;
-            }
-        columns->count++;
-        list = comma ? comma + 1 : end;
-    }
-}
-
-static bool is_complete(const struct columns *c)
-{
-    return c->has[COLUMN_LOWER] && c->has[COLUMN_UPPER] && c->has[COLUMN_SIZE];
-}
-
 static bool recognises(const char *start, size_t length)
 {
-    (void)length;
-    struct columns columns;
-    read_columns(start, strcspn(start, "\r\n"), &columns);
-    return is_complete(&columns);
-}
-
-static int read_row(const struct import *log, const struct columns *columns, char *line,
-                    struct bounds *bounds, struct error *error)
-{
-    static const char *const names[COLUMNS] = {"lower", "upper", "size", "alignment"};
-    uint64_t number[COLUMNS] = {0};
-    char *rest = line;
-    for (unsigned i = 0; i < columns->count; i++) {
-        const char *field = strsep(&rest, ",");
-        const int column = columns->at[i];
-        if (!field)
-            return import_error(log, error, "expected %u fields, found %u", columns->count, i);
-        if (column >= 0 && !text_to_u64(field, &number[column]) &&
-            !(column == COLUMN_ALIGNMENT && *field == 0))
-            return import_error(log, error, "expected a number for %s, found '%.40s'",
-                                names[column], field);
-    }
-    if (rest)
-        return import_error(log, error, "expected %u fields, found more", columns->count);
-    if (number[COLUMN_UPPER] <= number[COLUMN_LOWER])
-        return import_error(log, error,
-                            "the buffer ends at %" PRIu64 ", not after its begin at %" PRIu64,
-                            number[COLUMN_UPPER], number[COLUMN_LOWER]);
-    for (int ends = 0; ends < 2; ends++) {
-        bounds->items =
-            must_grow(bounds->items, bounds->count, &bounds->capacity, sizeof *bounds->items);
-        bounds->items[bounds->count] =
-            (struct bound){.time = number[ends ? COLUMN_UPPER : COLUMN_LOWER],
-                           .buffer = bounds->count / 2,
-                           .bytes = number[COLUMN_SIZE],
-                           .alignment = number[COLUMN_ALIGNMENT],
-                           .begins = !ends};
-        bounds->count++;
-    }
-    return 0;
+    const char *end = memchr(start, '\n', length);
+    struct lifetime_table table;
+    const bool has_columns =
+        lifetime_table_read_text("", start, end ? (size_t)(end - start) : length, &table, NULL) ==
+        0;
+    if (has_columns)
+        lifetime_table_free(&table);
+    return has_columns;
 }
 
 static int by_time(const void *left, const void *right)
@@ -119,45 +44,59 @@ static int by_time(const void *left, const void *right)
     return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
 }
 
-static int add_bounds(struct import *log, struct bounds *bounds, struct error *error)
+static unsigned sorted_bounds(const struct lifetime_table *table, struct bound *bounds)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct lifetime *b = &table->buffers[i];
+        if (b->lower == b->upper)
+            continue;
+        bounds[count++] = (struct bound){b->lower, i, true};
+        bounds[count++] = (struct bound){b->upper, i, false};
+    }
+    if (count)
+        qsort(bounds, count, sizeof *bounds, by_time);
+    return count;
+}
+
+static int add_buffers(struct import *log, const struct lifetime_table *table, struct error *error)
 {
     struct trace_info info = {.source = "minimalloc buffers: logical times", .time_unit_ns = 1};
     struct import_stream *stream;
     info.knows[TRACE_KNOWS_frees] = true;
     TRY(import_stream(log, "", &info, &stream, error));
-    if (bounds->count)
-        qsort(bounds->items, bounds->count, sizeof *bounds->items, by_time);
-    for (unsigned i = 0; i < bounds->count; i++) {
-        const struct bound *b = &bounds->items[i];
-        struct trace_event e = {.kind = b->begins ? TRACE_alloc : TRACE_free,
-                                .queue = trace_queue(import_writer(stream), "0"),
-                                .bytes = b->bytes,
-                                .alignment = b->begins ? b->alignment : 0};
-        if (b->begins)
-            import_alloc(stream, b->buffer, &e);
-        else
-            import_free(stream, b->buffer, &e);
+    struct bound *bounds = must_alloc((2 * table->count + 1) * sizeof *bounds);
+    const unsigned count = sorted_bounds(table, bounds);
+    const unsigned queue = count ? trace_queue(import_writer(stream), "0") : 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct lifetime *b = &table->buffers[bounds[i].buffer];
+        struct trace_event e = {.queue = queue, .bytes = (uint64_t)b->size};
+        if (bounds[i].begins) {
+            e.kind = TRACE_alloc;
+            e.alignment = b->alignment > 1 ? (uint64_t)b->alignment : 0;
+            import_alloc(stream, bounds[i].buffer, &e);
+        } else {
+            e.kind = TRACE_free;
+            import_free(stream, bounds[i].buffer, &e);
+        }
     }
+    free(bounds);
     return 0;
 }
 
 static int import_buffers(struct import *log, struct error *error)
 {
-    struct columns columns;
-    struct bounds bounds = {0};
-    char *line;
-    int more = import_line(log, &line, error);
-    if (more < 0)
-        return more;
-    read_columns(line, more ? strlen(line) : 0, &columns);
-    if (!is_complete(&columns))
-        return import_error(log, error, "expected the columns id,lower,upper,size");
-    int code = 0;
-    while (!code && (more = import_line(log, &line, error)) != 0)
-        code = more < 0 ? more : *line ? read_row(log, &columns, line, &bounds, error) : 0;
+    struct text text = {0};
+    struct lifetime_table table;
+    int code = import_rest(log, LOG_MOST, &text, error);
     if (!code)
-        code = add_bounds(log, &bounds, error);
-    free(bounds.items);
+        code = lifetime_table_read_text(import_path(log), text.data ? text.data : "", text.length,
+                                        &table, error);
+    text_free(&text);
+    if (code)
+        return code;
+    code = add_buffers(log, &table, error);
+    lifetime_table_free(&table);
     return code;
 }
 

@@ -1,5 +1,5 @@
 /* The offset planner: known optima, a brute force on small cases, both exact searches on their own,
- * limits, and the CSV reader. Every plan goes through pack_check. */
+ * and limits. Every plan goes through pack_check. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "merge/pack/pack_model.h"
-#include "merge/pack/pack_read.h"
 #include "tests/merge/pack/pack_check.h"
+#include "trace/lifetime_table.h"
 
 static const int64_t LONG_NS = INT64_C(60000000000);
 
@@ -675,33 +675,49 @@ static void shuffle(struct random *r, struct pack_buffer *buffers, size_t count)
     }
 }
 
+/* The buffers of a file; the caller frees them. */
+static struct pack_buffer *read_buffers(const char *path, size_t *count)
+{
+    struct lifetime_table table;
+    struct error error;
+    assert_int_equal(lifetime_table_read_file(path, &table, &error), 0);
+    *count = table.count;
+    struct pack_buffer *buffers = must_alloc(table.count * sizeof *buffers);
+    for (size_t i = 0; i < table.count; i++)
+        buffers[i] = (struct pack_buffer){.lower = table.buffers[i].lower,
+                                          .upper = table.buffers[i].upper,
+                                          .size = table.buffers[i].size,
+                                          .alignment = table.buffers[i].alignment};
+    lifetime_table_free(&table);
+    return buffers;
+}
+
 /* What a right capacity finds is found without one too, mostly in twice the time; where the machine was
  * busy with something else, in eight times. The order of the buffers decides what searches meet first. */
 static void check_no_capacity(const char *path, int64_t capacity)
 {
     enum { SHUFFLES = 24, MISSES = 4 };
     const int64_t least_ns = 40000000;
-    struct pack_table table;
-    struct error error;
     struct random r = {21};
     unsigned misses = 0;
-    assert_int_equal(pack_read_file(path, &table, &error), 0);
+    size_t count;
+    struct pack_buffer *buffers = read_buffers(path, &count);
     for (unsigned i = 0; i < SHUFFLES; i++) {
-        struct pack_result with = solve(table.buffers, table.count, LONG_NS, capacity);
+        struct pack_result with = solve(buffers, count, LONG_NS, capacity);
         int64_t height = INT64_MAX;
         for (int64_t times = 2; times <= 8 && height > capacity; times *= 4) {
             struct pack_result without =
-                solve(table.buffers, table.count, times * pack_max(with.elapsed_ns, least_ns), 0);
+                solve(buffers, count, times * pack_max(with.elapsed_ns, least_ns), 0);
             height = without.height;
             pack_result_free(&without);
         }
         misses += height > capacity;
         pack_result_free(&with);
-        shuffle(&r, table.buffers, table.count);
+        shuffle(&r, buffers, count);
     }
     if (misses > MISSES)
         fail_msg("%s: %u of %u plans above %lld", path, misses, SHUFFLES, (long long)capacity);
-    pack_table_free(&table);
+    free(buffers);
 }
 
 static void test_no_capacity(void **state)
@@ -721,20 +737,19 @@ static void test_public(void **state)
     static const char *const names[] = {"I", "J", "K"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[64];
-        struct pack_table table;
-        struct error error;
+        size_t count;
         snprintf(path, sizeof path, "tests/merge/pack/minimalloc_%s.csv", names[i]);
-        assert_int_equal(pack_read_file(path, &table, &error), 0);
+        struct pack_buffer *buffers = read_buffers(path, &count);
         /* What a second does on a machine of its own takes longer on a busy one. */
         int64_t height = INT64_MAX;
         for (int64_t ns = LONG_NS / 60; ns <= LONG_NS && height > 1 << 20; ns *= 4) {
-            struct pack_result result = solve(table.buffers, table.count, ns, 0);
+            struct pack_result result = solve(buffers, count, ns, 0);
             height = result.height;
             pack_result_free(&result);
         }
         if (height > 1 << 20)
             fail_msg("%s: %lld bytes", names[i], (long long)height);
-        pack_table_free(&table);
+        free(buffers);
     }
 }
 
@@ -891,140 +906,6 @@ static void test_judge(void **state)
     assert_true(valid > 100 && overlapping > 100 && misplaced > 100);
 }
 
-/* --- CSV --- */
-
-static const struct {
-    const char *text, *expected;
-} csv_errors[] = {
-    {"", "x.csv:1: the file is empty"},
-    {"\n\r\n\n", "x.csv:3: the file is empty"},
-    {"id,lower,upper\n", "x.csv:1: there is no column 'size'; expected id,lower,upper,size"},
-    {"lower,upper,size\n", "x.csv:1: there is no column 'id'"},
-    {"id,lower,upper,size,size\n", "x.csv:1: there are two columns 'size'"},
-    {"id,lower,upper,size\n0,0,2,4\n1,5,4,4\n", "x.csv:3: upper is 4, before lower, 5"},
-    {"id,lower,upper,size\n0,0,2,-4\n", "x.csv:2: size is -4; expected 0 or more"},
-    {"id,lower,upper,size\n0,0,2,9223372036854775808\n",
-     "x.csv:2: size is '9223372036854775808'; expected a whole number of 64 bits"},
-    {"id,lower,upper,size\n0,0,2,92233720368547758070\n",
-     "x.csv:2: size is '92233720368547758070'"},
-    {"id,lower,upper,size\n0,0,2,9223372036854775807\n",
-     "x.csv:2: sizes and alignments up to here"},
-    {"id,lower,upper,size\n\n0,0,2,2000000000000000000\n1,0,2,2000000000000000000\n",
-     "x.csv:4: sizes and alignments up to here"},
-    {"id,lower,upper,size\n0,zero,2,4\n", "x.csv:2: lower is 'zero'; expected a whole number"},
-    {"id,lower,upper,size\n0,0,2.5,4\n", "x.csv:2: upper is '2.5'; expected a whole number"},
-    {"id,lower,upper,size\n0,0,,4\n", "x.csv:2: upper is ''; expected a whole number"},
-    {"id,lower,upper,size\n0,-,2,4\n", "x.csv:2: lower is '-'; expected a whole number"},
-    {"id,lower,upper,size\n0,0,2, 4\n", "x.csv:2: size is ' 4'; expected a whole number"},
-    {"id,lower,upper,size\n0,0,2\n", "x.csv:2: there are 3 cells; expected 4"},
-    {"id,lower,upper,size\n0,0,2,4,5\n", "x.csv:2: there are 5 cells; expected 4"},
-    {"id,lower,upper,size\nb,0,2,4\na,0,2,4\na,0,2,4\nb,0,2,4\n",
-     "x.csv:4: the id 'a' is repeated"},
-    {"id,lower,upper,size,alignment\n0,0,2,4,0\n", "x.csv:2: alignment is 0; expected 1 or more"},
-    {"id,lower,upper,size\n\"0,0,2,4\n", "x.csv:2: a quote has no end"},
-    {"id,lower,upper,size\n\"0\"1,0,2,4\n", "x.csv:2: something follows a quoted cell"},
-};
-
-static void test_csv_errors(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof csv_errors / sizeof *csv_errors; i++) {
-        struct pack_table table;
-        struct error error = {0};
-        const char *text = csv_errors[i].text;
-        assert_int_equal(pack_read_text("x.csv", text, strlen(text), &table, &error), ERR_PARSE);
-        if (strncmp(error.text, csv_errors[i].expected, strlen(csv_errors[i].expected)) != 0)
-            fail_msg("'%s', expected '%s'", error.text, csv_errors[i].expected);
-    }
-    struct pack_table table;
-    struct error error = {0};
-    assert_int_equal(pack_read_file("/there/is/none.csv", &table, &error), ERR_IO);
-    assert_non_null(strstr(error.text, "/there/is/none.csv: "));
-}
-
-static char *written(const struct pack_table *table, const int64_t *offset)
-{
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    assert_non_null(out);
-    pack_write(table, offset, out);
-    assert_int_equal(fclose(out), 0);
-    return text;
-}
-
-static const char good_csv[] = "size,id,upper,note,offset,lower,alignment\r\n"
-                               "100,\"a, \"\"b\"\"\",3,large,7,-2,256\r\n"
-                               "\r\n"
-                               "50,c,4,,7,1,1";
-
-static void test_csv(void **state)
-{
-    (void)state;
-    struct pack_table table;
-    struct error error = {0};
-    assert_int_equal(pack_read_text("x", good_csv, strlen(good_csv), &table, &error), 0);
-    assert_int_equal(table.count, 2);
-    assert_int_equal(table.buffers[0].lower, -2);
-    assert_int_equal(table.buffers[0].upper, 3);
-    assert_int_equal(table.buffers[0].size, 100);
-    assert_int_equal(table.buffers[0].alignment, 256);
-    assert_int_equal(table.buffers[1].alignment, 1);
-    struct pack_result result = solve(table.buffers, table.count, LONG_NS, 0);
-    assert_int_equal(result.height, 150);
-    char *text = written(&table, result.offset);
-    assert_string_equal(text, "size,id,upper,note,lower,alignment,offset\n"
-                              "100,\"a, \"\"b\"\"\",3,large,-2,256,0\n"
-                              "50,c,4,,1,1,100\n");
-    free(text);
-    pack_result_free(&result);
-    pack_table_free(&table);
-}
-
-/* Whatever is done to a file, the reader ends with a message that has a line, or with buffers that
- * can be planned. */
-static void test_csv_mutations(void **state)
-{
-    (void)state;
-    static const char bytes[] = "0123456789-,\"\n\r xad\0";
-    struct random r = {15};
-    unsigned accepted = 0, refused = 0;
-    for (unsigned i = 0; i < 5000; i++) {
-        char text[sizeof good_csv];
-        size_t length = sizeof good_csv - 1;
-        memcpy(text, good_csv, length);
-        for (uint64_t n = 1 + random_below(&r, 3); n > 0; n--) {
-            const size_t at = random_below(&r, length);
-            if (random_below(&r, 3)) {
-                text[at] = bytes[random_below(&r, sizeof bytes - 1)];
-            } else { /* leave some out */
-                const size_t end = at + random_below(&r, length - at) % 9;
-                memmove(text + at, text + end, length - end);
-                length -= end - at;
-            }
-        }
-        char *exact = must_alloc(length + 1); /* so that reading beyond the end is seen */
-        memcpy(exact, text, length);
-        struct pack_table table;
-        struct error error = {0};
-        if (pack_read_text("x.csv", exact, length, &table, &error)) {
-            assert_int_equal(strncmp(error.text, "x.csv:", 6), 0);
-            refused++;
-        } else {
-            struct pack_result result = solve(table.buffers, table.count, LONG_NS, 0);
-            char *again = written(&table, result.offset);
-            assert_int_not_equal(again[0], 0);
-            free(again);
-            pack_result_free(&result);
-            pack_table_free(&table);
-            accepted++;
-        }
-        free(exact);
-    }
-    assert_true(accepted > 500);
-    assert_true(refused > 500);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1049,9 +930,6 @@ int main(void)
         cmocka_unit_test(test_wrong_buffers),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_csv_errors),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_mutations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

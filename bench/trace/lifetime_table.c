@@ -1,4 +1,4 @@
-#include "merge/pack/pack_read.h"
+#include "trace/lifetime_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ struct cell {
     size_t length;
 };
 
-struct pack_row {
+struct lifetime_row {
     unsigned line;
     struct cell *cells;
 };
@@ -33,7 +33,7 @@ struct reader {
     struct cell rest; /* the text that is not read yet */
     unsigned line;    /* the line of the row that was read last */
     int at[COLUMN_COUNT];
-    struct pack_table *table;
+    struct lifetime_table *table;
     struct error *error;
 };
 
@@ -123,7 +123,7 @@ static int read_header(struct reader *r)
         r->line += !r->line;
         return FAIL(r, "the file is empty; expected the columns id,lower,upper,size[,alignment]");
     }
-    struct pack_table *table = r->table;
+    struct lifetime_table *table = r->table;
     size_t most = 1;
     for (size_t i = 0; i < line.length; i++)
         most += line.text[i] == ',';
@@ -161,7 +161,7 @@ static bool parse_number(struct cell cell, int64_t *value)
     return cell.length > negative;
 }
 
-static int read_number(struct reader *r, const struct pack_row *row, enum column column,
+static int read_number(struct reader *r, const struct lifetime_row *row, enum column column,
                        int64_t *value)
 {
     const struct cell cell = row->cells[r->at[column]];
@@ -171,7 +171,7 @@ static int read_number(struct reader *r, const struct pack_row *row, enum column
     return 0;
 }
 
-static int read_buffer(struct reader *r, const struct pack_row *row, struct pack_buffer *b)
+static int read_buffer(struct reader *r, const struct lifetime_row *row, struct lifetime *b)
 {
     TRY(read_number(r, row, COLUMN_LOWER, &b->lower));
     TRY(read_number(r, row, COLUMN_UPPER, &b->upper));
@@ -192,7 +192,7 @@ static int read_buffer(struct reader *r, const struct pack_row *row, struct pack
 
 static int read_rows(struct reader *r)
 {
-    struct pack_table *table = r->table;
+    struct lifetime_table *table = r->table;
     struct cell line;
     size_t most = 1, cells;
     int64_t sum = 0;
@@ -203,8 +203,8 @@ static int read_rows(struct reader *r)
     if (r->at[COLUMN_OFFSET] != ABSENT)
         table->offset = arena_alloc(&table->arena, most * sizeof *table->offset);
     for (; next_line(r, &line); table->count++) {
-        struct pack_row *row = &table->rows[table->count];
-        struct pack_buffer *buffer = &table->buffers[table->count];
+        struct lifetime_row *row = &table->rows[table->count];
+        struct lifetime *buffer = &table->buffers[table->count];
         row->line = r->line;
         row->cells = arena_alloc(&table->arena, table->column_count * sizeof *row->cells);
         TRY(split_cells(r, line, row->cells, table->column_count, &cells));
@@ -214,10 +214,10 @@ static int read_rows(struct reader *r)
         TRY(read_buffer(r, row, buffer));
         if (table->offset)
             TRY(read_number(r, row, COLUMN_OFFSET, &table->offset[table->count]));
-        if (buffer->size > PACK_HEIGHT_MOST - sum ||
-            buffer->alignment > PACK_HEIGHT_MOST - sum - buffer->size)
+        if (buffer->size > LIFETIMES_SUM_MOST - sum ||
+            buffer->alignment > LIFETIMES_SUM_MOST - sum - buffer->size)
             return FAIL(r, "sizes and alignments up to here add up to more than %lld",
-                        (long long)PACK_HEIGHT_MOST);
+                        (long long)LIFETIMES_SUM_MOST);
         sum += buffer->size + buffer->alignment;
     }
     return 0;
@@ -237,7 +237,7 @@ static int by_id(const void *left, const void *right)
 
 static int check_ids(struct reader *r)
 {
-    const struct pack_table *table = r->table;
+    const struct lifetime_table *table = r->table;
     struct id *ids = must_alloc((table->count + 1) * sizeof *ids);
     for (size_t i = 0; i < table->count; i++)
         ids[i] = (struct id){table->rows[i].cells[r->at[COLUMN_ID]], table->rows[i].line};
@@ -256,10 +256,10 @@ static int check_ids(struct reader *r)
     return code;
 }
 
-int pack_read_text(const char *path, const char *text, size_t length, struct pack_table *table,
-                   struct error *error)
+int lifetime_table_read_text(const char *path, const char *text, size_t length,
+                             struct lifetime_table *table, struct error *error)
 {
-    *table = (struct pack_table){0};
+    *table = (struct lifetime_table){0};
     struct reader r = {.path = path, .table = table, .error = error};
     r.rest = (struct cell){arena_copy(&table->arena, text, length), length};
     int code = read_header(&r);
@@ -268,21 +268,21 @@ int pack_read_text(const char *path, const char *text, size_t length, struct pac
     if (!code)
         code = check_ids(&r);
     if (code)
-        pack_table_free(table);
+        lifetime_table_free(table);
     return code;
 }
 
-int pack_read_file(const char *path, struct pack_table *table, struct error *error)
+int lifetime_table_read_file(const char *path, struct lifetime_table *table, struct error *error)
 {
     struct text text = {0};
     int code = text_read_file(&text, path, error);
     if (!code)
-        code = pack_read_text(path, text.data, text.length, table, error);
+        code = lifetime_table_read_text(path, text.data, text.length, table, error);
     text_free(&text);
     return code;
 }
 
-void pack_table_id(const struct pack_table *table, size_t buffer, struct text *id)
+void lifetime_table_id(const struct lifetime_table *table, size_t buffer, struct text *id)
 {
     const struct cell cell = table->rows[buffer].cells[table->id_column];
     const bool quoted = cell.length && cell.text[0] == '"';
@@ -292,7 +292,7 @@ void pack_table_id(const struct pack_table *table, size_t buffer, struct text *i
     }
 }
 
-static void write_row(const struct pack_table *table, const struct pack_row *row, FILE *out)
+static void write_row(const struct lifetime_table *table, const struct lifetime_row *row, FILE *out)
 {
     for (size_t i = 0; i < table->column_count; i++)
         if (!cell_is(table->header->cells[i], column_names[COLUMN_OFFSET])) {
@@ -301,7 +301,7 @@ static void write_row(const struct pack_table *table, const struct pack_row *row
         }
 }
 
-void pack_write(const struct pack_table *table, const int64_t *offset, FILE *out)
+void lifetime_table_write(const struct lifetime_table *table, const int64_t *offset, FILE *out)
 {
     write_row(table, table->header, out);
     fprintf(out, "%s\n", column_names[COLUMN_OFFSET]);
@@ -311,8 +311,8 @@ void pack_write(const struct pack_table *table, const int64_t *offset, FILE *out
     }
 }
 
-void pack_table_free(struct pack_table *table)
+void lifetime_table_free(struct lifetime_table *table)
 {
     arena_free(&table->arena);
-    *table = (struct pack_table){0};
+    *table = (struct lifetime_table){0};
 }
