@@ -128,7 +128,7 @@ void pack_placer_close(struct pack_placer *placer);
 int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset);
 
 /* The squeaky wheel: one better order after another. */
-struct pack_squeaky; /* pack_orders.c */
+struct pack_squeaky; /* pack_squeaky.c */
 struct pack_squeaky *pack_squeaky_open(const struct pack_item *items, unsigned count);
 /* Tries the next order; returns the height of its plan, or INT64_MAX if that is not below `below`, or
  * the deadline came first. */
