@@ -97,7 +97,6 @@ static struct serve_driver driver_of(struct device *device)
                                   .read = read_memory,
                                   .leave = leave_guest};
     driver.source.alignment = ALIGNMENT_BYTES;
-    driver.source.heaps = NULL; /* kernels of gamut's own do not run in an application */
     return driver;
 }
 

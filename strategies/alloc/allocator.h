@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-enum { ALLOCATOR_API_VERSION = 3, ALLOCATOR_QUEUES_MAX = 32 };
+enum { ALLOCATOR_API_VERSION = 4, ALLOCATOR_QUEUES_MAX = 32 };
 
 /* Memory handed out: `size` bytes at `offset` of a memory of the source. */
 struct block {

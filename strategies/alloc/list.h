@@ -18,7 +18,6 @@
     X(caching)                                                                                     \
     X(stream)                                                                                      \
     X(vmm)                                                                                         \
-    X(device_heap)                                                                                 \
     X(planned)
 
 #define X(name) extern const struct allocator_ops allocator_##name;

@@ -9,7 +9,6 @@
  *
  *     source_pool.h        a pool of the driver's, whose allocations are commands of a queue
  *     source_vm.h          virtual memory: addresses, and memory that is mapped to them
- *     source_heap.h        heaps that the device itself runs
  *     source_sub_buffer.h  handles for parts of a memory (allocator.c makes them)
  *
  * A strategy that needs a feature opens it at its start. If the source lacks it, that call returns
@@ -43,14 +42,13 @@ struct source_ops {
 
 /* Counts of driver calls, nanoseconds in them, and bytes held from the driver. */
 struct source_counts {
-    uint64_t alloc_count, alloc_ns; /* memories, blocks of pools and heaps, chunks, heaps made */
+    uint64_t alloc_count, alloc_ns; /* memories, blocks of pools, chunks */
     uint64_t touch_count, touch_ns;
-    uint64_t free_count, free_ns; /* their releases, trims of a pool; a heap's free is no call */
+    uint64_t free_count, free_ns; /* their releases, trims of a pool */
     uint64_t map_count; /* ranges reserved, chunks mapped, ranges made accessible, sub-buffers made;
                          * their time is in alloc_ns */
     uint64_t unmap_count;   /* the opposites of the maps; their time is in free_ns */
-    uint64_t sync_count;    /* waits, to give memory back (time in free_ns) or to learn the place of
-                             * a heap's block (time in alloc_ns) */
+    uint64_t sync_count;    /* waits, to give memory back; their time is in free_ns */
     uint64_t refused_count; /* calls that returned ERR_OOM, and requests beyond the capacity */
     uint64_t reserved_bytes, peak_reserved_bytes;
 };
@@ -85,7 +83,6 @@ struct source {
     const struct driver_sub_buffer_ops *sub_buffers;
     const struct driver_pool_ops *pools;
     const struct driver_vm_ops *vm;
-    const struct source_heap_ops *heaps;
     void *context;           /* handed to all hooks */
     const char *name;        /* the device, for messages; NULL: "this source" */
     uint64_t alignment;      /* every memory begins at a multiple of this power of two */

@@ -13,7 +13,7 @@
 
 /* The version of the interface: of the structs, hooks and functions below. It grows when a caller, or a strategy of a caller's own, must
  * change or be compiled again. It does not grow with the version of gamut, and policies may change under one number. */
-#define GAMUT_STRATEGIES_API 3
+#define GAMUT_STRATEGIES_API 4
 
 /* C++ compilers take the system's headers as they are, outside of extern "C". */
 #include <stdarg.h>
@@ -31,7 +31,6 @@ extern "C" {
 
 #include "alloc/allocator.h"
 #include "alloc/registry.h"
-#include "alloc/source_heap.h"
 #include "alloc/source_pool.h"
 #include "alloc/source_sub_buffer.h"
 #include "alloc/source_vm.h"

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "alloc/source_heap.h"
 #include "base/arena.h"
 #include "base/driver_pool.h"
 #include "base/driver_vm.h"
@@ -354,62 +353,6 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     return 0;
 }
 
-/* ---- heaps ---- */
-
-static int heap_begin(void *context, uint64_t *kernels, struct error *error)
-{
-    (void)context, (void)error;
-    *kernels = 0;
-    return 0;
-}
-
-static void heap_end(void *context, uint64_t kernels)
-{
-    (void)context, (void)kernels;
-}
-
-static int heap_open(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
-                     const struct source_heap_options *options, uint64_t *heap,
-                     uint64_t *index_bytes, struct error *error)
-{
-    (void)kernels, (void)memory, (void)queue, (void)index_bytes, (void)error;
-    struct fake_queues *fake = context;
-    *heap = (uint64_t)(uintptr_t)fake_heap_open(&fake->heaps, options);
-    return 0;
-}
-
-static int heap_close(void *context, uint64_t heap, struct error *error)
-{
-    (void)error;
-    struct fake_queues *fake = context;
-    fake_heap_close(&fake->heaps, (struct fake_heap *)(uintptr_t)heap);
-    return 0;
-}
-
-static int heap_alloc(void *context, uint64_t heap, uint64_t bytes, uint64_t alignment,
-                      uint64_t *block, uint64_t *offset, struct error *error)
-{
-    (void)context;
-    if (fake_heap_alloc((struct fake_heap *)(uintptr_t)heap, bytes, alignment, block, offset))
-        return 0;
-    return error_set(error, ERR_OOM, "the fake heap has no room");
-}
-
-static int heap_free(void *context, uint64_t heap, uint64_t block, struct error *error)
-{
-    (void)error;
-    struct fake_queues *fake = context;
-    fake->misuse_count += !fake_heap_free((struct fake_heap *)(uintptr_t)heap, block);
-    return 0;
-}
-
-static int heap_check(void *context, uint64_t heap, uint64_t *broken, struct error *error)
-{
-    (void)context, (void)error;
-    *broken = fake_heap_check((const struct fake_heap *)(uintptr_t)heap);
-    return 0;
-}
-
 /* ---- the source ---- */
 
 size_t fake_queues_address(const struct fake_queues *fake, uint64_t memory, uint64_t offset)
@@ -438,13 +381,6 @@ void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_releas
                                             .map = vm_map,
                                             .access = vm_access,
                                             .unmap = vm_unmap};
-    static const struct source_heap_ops heap = {.begin = heap_begin,
-                                                .end = heap_end,
-                                                .open = heap_open,
-                                                .close = heap_close,
-                                                .alloc = heap_alloc,
-                                                .free = heap_free,
-                                                .check = heap_check};
     static const struct source_ops ops = {
         .alloc = fake_alloc, .free = fake_free, .sync = fake_sync};
     *fake = (struct fake_queues){.release = release};
@@ -454,7 +390,6 @@ void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_releas
     fake->source = (struct source){.ops = &ops,
                                    .pools = &pool,
                                    .vm = &vm,
-                                   .heaps = &heap,
                                    .context = fake,
                                    .alignment = FAKE_GRANULE_BYTES,
                                    .can_split = true};

@@ -20,7 +20,6 @@
 
 #include "alloc/source.h"
 #include "base/random.h"
-#include "tests/device_heap/fake_heap.h"
 
 enum { FAKE_QUEUE_COUNT = 3, FAKE_GRANULE_BYTES = 256, FAKE_PENDING_MOST = 64 };
 
@@ -58,8 +57,6 @@ struct fake_range {
 
 struct fake_queues {
     struct source source;
-    struct fake_heaps
-        heaps; /* carry commands out at once: offsets are the same as in queue order */
     enum fake_release release;
     struct fake_queue queues[FAKE_QUEUE_COUNT];
     struct fake_granule *granules;

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "alloc/registry.h"
-#include "alloc/source_heap.h"
 #include "base/arena.h"
 #include "base/driver_pool.h"
 #include "base/driver_sub_buffer.h"
@@ -460,81 +459,6 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     return end_of_free(fake, &fake->unmap_refusal, ++fake->unmap_calls, error);
 }
 
-/* ---- heaps ---- */
-
-static int heap_begin(void *context, uint64_t *kernels, struct error *error)
-{
-    (void)error;
-    struct fake_source *fake = context;
-    fake->heaps.begun++;
-    *kernels = 3;
-    return 0;
-}
-
-static void heap_end(void *context, uint64_t kernels)
-{
-    struct fake_source *fake = context;
-    fake->misuse_count += kernels != 3 || fake->heaps.begun-- == 0;
-}
-
-static int heap_open(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
-                     const struct source_heap_options *options, uint64_t *heap,
-                     uint64_t *index_bytes, struct error *error)
-{
-    (void)queue;
-    struct fake_source *fake = context;
-    const struct fake_memory *m = find(fake, FAKE_MEMORY, memory);
-    write_down(fake, 'h', options->arena_bytes);
-    int code = inject(fake, &fake->map_refusal, ++fake->map_calls, error);
-    if (code)
-        return code;
-    if (kernels != 3 || fake->heaps.begun == 0 || !m || m->bytes != options->arena_bytes)
-        return misused(fake, "make a heap in memory", memory, error);
-    *heap = (uint64_t)(uintptr_t)fake_heap_open(&fake->heaps, options);
-    *index_bytes = 0;
-    return 0;
-}
-
-static int heap_close(void *context, uint64_t heap, struct error *error)
-{
-    struct fake_source *fake = context;
-    text_add(&fake->log, "%sc", fake->log.length ? " " : "");
-    fake_heap_close(&fake->heaps, (struct fake_heap *)(uintptr_t)heap);
-    return end_of_free(fake, &fake->unmap_refusal, ++fake->unmap_calls, error);
-}
-
-static int heap_alloc(void *context, uint64_t heap, uint64_t bytes, uint64_t alignment,
-                      uint64_t *block, uint64_t *offset, struct error *error)
-{
-    struct fake_source *fake = context;
-    write_down(fake, 'g', bytes);
-    int code = inject(fake, &fake->sync_refusal, ++fake->sync_calls, error);
-    if (code)
-        return code;
-    if (!fake_heap_alloc((struct fake_heap *)(uintptr_t)heap, bytes, alignment, block, offset)) {
-        text_add(&fake->log, "!");
-        return error_set(error, ERR_OOM, "the fake heap has no %llu bytes left",
-                         (unsigned long long)bytes);
-    }
-    text_add(&fake->log, "@%llu", (unsigned long long)*offset);
-    return 0;
-}
-
-static int heap_free(void *context, uint64_t heap, uint64_t block, struct error *error)
-{
-    struct fake_source *fake = context;
-    text_add(&fake->log, "%sf", fake->log.length ? " " : "");
-    fake->misuse_count += !fake_heap_free((struct fake_heap *)(uintptr_t)heap, block);
-    return end_of_free(fake, &fake->unmap_refusal, ++fake->unmap_calls, error);
-}
-
-static int heap_check(void *context, uint64_t heap, uint64_t *broken, struct error *error)
-{
-    (void)context, (void)error;
-    *broken = fake_heap_check((const struct fake_heap *)(uintptr_t)heap);
-    return 0;
-}
-
 /* ---- the source ---- */
 
 static const struct driver_pool_ops fake_pool = {
@@ -558,16 +482,6 @@ static const struct driver_vm_ops fake_vm = {
     .unmap = vm_unmap,
 };
 
-static const struct source_heap_ops fake_heap = {
-    .begin = heap_begin,
-    .end = heap_end,
-    .open = heap_open,
-    .close = heap_close,
-    .alloc = heap_alloc,
-    .free = heap_free,
-    .check = heap_check,
-};
-
 static const struct source_ops fake_ops = {
     .alloc = fake_alloc, .touch = fake_touch, .free = fake_free, .sync = fake_sync};
 
@@ -579,7 +493,6 @@ void fake_source_open(struct fake_source *fake, uint64_t alignment, bool can_spl
                                    .sub_buffers = &fake_sub_buffers,
                                    .pools = &fake_pool,
                                    .vm = &fake_vm,
-                                   .heaps = &fake_heap,
                                    .context = fake,
                                    .alignment = alignment,
                                    .can_split = can_split};
@@ -589,8 +502,6 @@ void fake_source_close(struct fake_source *fake)
 {
     for (size_t i = 0; i < fake->live_count; i++)
         free(fake->live[i].pages);
-    while (fake->heaps.first)
-        fake_heap_close(&fake->heaps, fake->heaps.first);
     free(fake->live);
     text_free(&fake->log);
 }

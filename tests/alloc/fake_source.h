@@ -13,7 +13,6 @@
 
 #include "alloc/allocator.h"
 #include "base/text.h"
-#include "tests/device_heap/fake_heap.h"
 
 /* Sizes of the fake's virtual memory: of a page, and of all of it. */
 enum { FAKE_PAGE_BYTES = 1024, FAKE_DEVICE_BYTES = 1 << 20 };
@@ -66,13 +65,11 @@ struct fake_source {
     uint64_t peak_bytes; /* peak of the pool */
     uint64_t threshold_bytes;
     bool pool_is_open;
-    struct fake_heaps heaps;
     unsigned misuse_count; /* frees of memory that is not live or has another size, and the like */
     /* "+100 -100 ?200 *100": granted, given back, refused, made resident; "w" waited;
      * "o64/110": a pool opened (its threshold, -1 for all, and options), "t" trimmed;
      * "r4096 x4096": addresses reserved, given back; "m0 a0+2048 u0": mapped, made accessible,
-     * unmapped, at an offset; "h4096 c": a heap of this many bytes made, closed; "g100@0 f":
-     * bytes granted by it at an offset, freed; "p64+100 q100": a sub-buffer made at an offset, and its end. */
+     * unmapped, at an offset; "p64+100 q100": a sub-buffer made at an offset, and its end. */
     struct text log;
 };
 

@@ -409,7 +409,7 @@ static void test_check_sees_damage(void **state)
 {
     (void)state;
     static const char *const specs[] = {"null",     "raw",  "pool",    "tagged", "tagged:policy=v4",
-                                        "bufalloc", "tlsf", "caching", "vmm",    "device_heap"};
+                                        "bufalloc", "tlsf", "caching", "vmm"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct fake_source fake;
         fake_source_open(&fake, 64, true);
@@ -529,8 +529,6 @@ static void test_what_a_source_must_have_besides(void **state)
         {"raw:handle=sub_buffer",
          "strategy raw could not start: this source has no sub-buffers: only "
          "single OpenCL devices have them"},
-        {"device_heap", "strategy device_heap could not start: this source has no heap on the "
-                        "device"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct allocator_ops *ops;
@@ -541,7 +539,6 @@ static void test_what_a_source_must_have_besides(void **state)
         fake.source.sub_buffers = NULL;
         fake.source.pools = NULL;
         fake.source.vm = NULL;
-        fake.source.heaps = NULL;
         struct allocator allocator;
         struct error error = {0};
         assert_int_equal(allocator_parse(cases[i].spec, &ops, &options, &error), 0);

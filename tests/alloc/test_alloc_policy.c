@@ -406,35 +406,6 @@ static const struct policy_case vmm_cases[] = {
      "a=A:2097152@0 b=B:2097153!", "r2097152 +2097152 m0 a0+2097152"},
 };
 
-/* 1024 words, the first block from word 5 on, elements of 16 words. */
-#define HEAP "device_heap:arena=4KiB"
-static const struct policy_case device_heap_cases[] = {
-    {"an arena, a heap in it, a command a block", HEAP, "a=A:100/128@64#1 b=B:64@256#1",
-     "+4096 h4096 g128@64 g64@256"},
-    {"published padding: an element more", HEAP ":padding=seed",
-     "a=A:64 b=B:64 c=C:64 d=D:64 e=E:64", "+4096 h4096 g64@64 g64@192 g64@320 g64@448 g64@640"},
-    {"a free is a command; what is free is one block again", HEAP,
-     "a=A:1000 b=B:1000@1152 -a -b c=C:2000@64", "+4096 h4096 g1024@64 g1024@1152 f f g2048@64"},
-    {"above half an arena: one of its own size", HEAP, "a=A:2048@64#1 b=B:2049/2112@64#2",
-     "+4096 h4096 g2048@64 +2240 h2240 g2112@64"},
-    {"the newest arena first, then the others", HEAP,
-     "a=A:2048#1 b=B:2048#2 c=C:1024@2176#2 -a d=D:1024@64#1",
-     "+4096 h4096 g2048@64 +4096 h4096 g2048@64 g1024@2176 f g1024@64"},
-    {"a block is gone and its neighbours are not: the device says no", HEAP,
-     "a=A:1024 b=B:1024 c=C:1024 d=D:640 -a -c e=E:1984#2",
-     "+4096 h4096 g1024@64 g1024@1152 g1024@2240 g640@3328 f f g1984! +4096 h4096 g1984@64"},
-    {"no more blocks than were said", HEAP ":blocks=2", "a=A:64#1 b=B:64#1 c=C:64#2",
-     "+4096 h4096 g64@64 g64@192 +4096 h4096 g64@64"},
-    {"refused: half the size, and half of that", HEAP, "<1500 a=A:64@64",
-     "?4096 ?2048 +1024 h1024 g64@64"},
-    {"refused: empty arenas go, then once more", HEAP, "<5000 a=A:2048 -a b=B:4096",
-     "+4096 h4096 g2048@64 f ?4224 c -4096 +4224 h4224 g4096@64"},
-    {"refused with nothing to release: no second try", HEAP, "<5000 a=A:64 b=B:4096!",
-     "+4096 h4096 g64@64 ?4224"},
-    {"trim gives empty arenas back", HEAP, "a=A:2048#1 b=B:2048#2 -a t",
-     "+4096 h4096 g2048@64 +4096 h4096 g2048@64 f c -4096"},
-};
-
 /* The plan: A 1000 at 0 for good; then, again and again, B 1000 at 1024 until the next request, B 2000
  * at 1024 for two, C 512 left out, C 600 at 1024. A step begins at the first B. */
 #define PLANNED "planned:trace=" GAMUT_ROOT "/tests/alloc/small.plan:else=raw"
@@ -595,7 +566,6 @@ POLICY_TEST(tlsf_cases)
 POLICY_TEST(caching_cases)
 POLICY_TEST(stream_cases)
 POLICY_TEST(vmm_cases)
-POLICY_TEST(device_heap_cases)
 POLICY_TEST(planned_cases)
 
 /* The bin of a size, worked out bit by bit: the leading one, `bits` more, and ones. */
@@ -696,8 +666,7 @@ int main(void)
         cmocka_unit_test(test_tlsf_cases),           cmocka_unit_test(test_caching_cases),
         cmocka_unit_test(test_stream_cases),         cmocka_unit_test(test_vmm_cases),
         cmocka_unit_test(test_tlsf_small_capacity),  cmocka_unit_test(test_pool_sizes),
-        cmocka_unit_test(test_bufalloc_1023_chunks), cmocka_unit_test(test_device_heap_cases),
-        cmocka_unit_test(test_planned_cases),
+        cmocka_unit_test(test_bufalloc_1023_chunks), cmocka_unit_test(test_planned_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,8 +354,6 @@ static void impossible_requests_are_refused(void **state)
         "caching:divisions=2:max_split=4611686018427387904",
         "vmm:small=4611686018427387904:small_chunk=512MiB",
         "vmm:small=0:large_chunk=512MiB",
-        "device_heap:arena=8GiB:policy=larger:padding=seed",
-        "device_heap:arena=8GiB:learn=mirror",
     };
     size_t count;
     const struct allocator_ops *const *list = allocator_list(&count);

@@ -38,7 +38,6 @@ cat >"$dir/main.c" <<'END'
 #include <string.h>
 
 #include "alloc/allocator.h"
-#include "alloc/source_heap.h"
 #include "alloc/source_pool.h"
 #include "alloc/source_vm.h"
 
@@ -127,57 +126,10 @@ static int vm_map(void *c, uint64_t range, uint64_t offset, uint64_t chunk, uint
     return vm_piece(c, range, offset, bytes, e);
 }
 
-/* A heap that only grows. */
-static uint64_t heap_end_offset;
-static int heap_begin(void *c, uint64_t *kernels, struct error *e)
-{
-    (void)c, (void)e;
-    *kernels = 1;
-    return 0;
-}
-static void heap_end(void *c, uint64_t kernels)
-{
-    (void)c, (void)kernels;
-}
-static int heap_open(void *c, uint64_t kernels, uint64_t memory, unsigned q,
-                     const struct source_heap_options *o, uint64_t *heap, uint64_t *index,
-                     struct error *e)
-{
-    (void)c, (void)kernels, (void)memory, (void)q, (void)o, (void)e;
-    *heap = 1, *index = 0;
-    return 0;
-}
-static int heap_close(void *c, uint64_t heap, struct error *e)
-{
-    (void)c, (void)heap, (void)e;
-    return 0;
-}
-static int heap_alloc(void *c, uint64_t heap, uint64_t bytes, uint64_t alignment, uint64_t *block,
-                      uint64_t *offset, struct error *e)
-{
-    (void)c, (void)heap, (void)alignment, (void)e;
-    *block = *offset = heap_end_offset;
-    heap_end_offset += (bytes + 4095) / 4096 * 4096;
-    return 0;
-}
-static int heap_free(void *c, uint64_t heap, uint64_t block, struct error *e)
-{
-    (void)c, (void)heap, (void)block, (void)e;
-    return 0;
-}
-static int heap_check(void *c, uint64_t heap, uint64_t *broken, struct error *e)
-{
-    (void)c, (void)heap, (void)e;
-    *broken = 0;
-    return 0;
-}
-
 static const struct driver_pool_ops pool = {pool_open, pool_close,    pool_alloc, pool_free,
                                             pool_trim, pool_reserved, pool_close};
 static const struct driver_vm_ops vm = {vm_info,    plain_alloc, plain_free, plain_alloc,
                                         plain_free, vm_map,      vm_piece,   vm_piece};
-static const struct source_heap_ops heap = {heap_begin, heap_end,  heap_open, heap_close,
-                                            heap_alloc, heap_free, heap_check};
 static const struct source_ops ops = {.alloc = plain_alloc, .free = plain_free, .sync = plain_sync};
 
 static uint64_t value_of(const struct option_spec *o)
@@ -207,7 +159,6 @@ int main(void)
     struct source source = {.ops = &ops,
                             .pools = &pool,
                             .vm = &vm,
-                            .heaps = &heap,
                             .alignment = 256,
                             .can_split = true};
     struct block block[3];

@@ -113,7 +113,7 @@ grep -q '^unet,"*caching:conf={expandable_segments:True,max_split_size_mb:64}' o
 [ "$(grep -c '^gnn,' out)" -eq 1 ] || fail "fit: the recorded allocator of gnn is caching, and comes twice"
 "$gamut" trace import "$traces/rmm/small.csv" -o rmm.trace 2>err
 expect 2 "does not say which allocator was recorded: name a strategy" fit rmm.trace -s recorded
-expect 77 "heap" fit gnn.trace -s device_heap
+expect 77 "device memory" fit gnn.trace -s pool:kind=pinned
 expect 2 "did you mean pool?" fit gnn.trace -s pol
 expect 2 "No such file" fit nosuch.trace
 
@@ -161,7 +161,7 @@ has '"application": "pytorch"'
 [ "$(grep -c '"leave": false' out)" -eq 3 ] || fail "no advice for both and for each"
 expect 0 "" advise gnn.trace --mem-limit 1GiB
 has "^gnn: no setting helps"
-expect 2 "cannot be replayed" advise gnn.trace --current device_heap
+expect 2 "cannot be replayed" advise gnn.trace --current pool:kind=pinned
 expect 2 "did you mean pytorch?" advise gnn.trace --for pytorc
 expect 2 "No such file" advise nosuch.trace
 

@@ -18,14 +18,14 @@ expect 2 "nosuch/page.html" view gnn.trace -o nosuch/page.html
 head -c 9000 gnn.trace >cut.trace
 expect 2 "this is no log of a kind that gamut knows" view "$traces/README.md"
 [ ! -e gnn.html ] || fail "a mistake: a page was written"
-expect 2 "no strategy serves the trace" view gnn.trace -s device_heap
+expect 2 "no strategy serves the trace" view gnn.trace -s pool:kind=pinned
 
 # ---- a page
 expect 0 "2120 blocks; 1.76 GiB requested at event [0-9]*, the peak; wrote gnn.html" view gnn.trace
 [ "$(cat out)" = gnn.html ] || fail "stdout is not the page's name"
 expect 2 "gnn.html exists: use --force to replace it" view gnn.trace
-expect 0 "device_heap is not in the page: " view gnn.trace -s caching,device_heap --force
-grep -q '<b>device_heap</b> is not in the page: ' gnn.html || fail "the page does not say what it lacks"
+expect 0 "pool:kind=pinned is not in the page: " view gnn.trace -s caching,pool:kind=pinned --force
+grep -q '<b>pool:kind=pinned</b> is not in the page: ' gnn.html || fail "the page does not say what it lacks"
 expect 0 "wrote part.html" view gnn.trace --from 1000 --to 1100 -s pool -o part.html
 expect 2 "the trace has no events" view cut.trace -o cut.html
 # A log is read as gamut trace import reads it; nothing of it is left.

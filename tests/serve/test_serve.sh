@@ -51,7 +51,7 @@ grep -q "there is no strategy 'cachin' (did you mean caching?)" out && grep -q '
     fail "begin: $(cat out)"
 GAMUT_SERVE=poool expect_fault "GAMUT_SERVE is 'poool': there is no strategy" "$app" order
 GAMUT_SERVE=planned expect_fault "planned needs a trace" "$app" order
-for s in "77 device_heap" "2 caching:max_split=1MiB"; do
+for s in "77 pool:kind=pinned" "2 caching:max_split=1MiB"; do
     GAMUT_SERVE=${s#* } "$app" order >out 2>err
     [ $? -eq "${s%% *}" ] && grep -q "^gamut: serving: GAMUT_SERVE is '${s#* }': strategy .* could not start: " err || fail "$s: $(cat err)"
 done

@@ -113,7 +113,7 @@ expect 77 "nothing was served" -s pool -- true
 expect 3 "" -s pool -- sh -c 'exit 3'
 # What cannot serve is said before the application begins.
 for s in "2 max_split.is.1048576 caching:max_split=1MiB" "77 has.no.virtual.memory vmm" "77 has.no.stream-ordered.pool stream" \
-    "77 has.no.heap.on.the.device device_heap" "77 has.one.kind.of.memory pool:kind=pinned"; do
+    "77 has.one.kind.of.memory pool:kind=pinned"; do
     read -r code pattern strategy <<<"$s"
     expect "$code" "^gamut: strategy ${strategy%%:*} could not start: .*$pattern" -s "$strategy" -- echo begun
     [ -s out ] && fail "the application has begun under $strategy"

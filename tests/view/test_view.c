@@ -340,7 +340,7 @@ static void test_page(void **state)
 
 static void test_hostile_names(void **state)
 {
-    static const char *const strategies[] = {"pool", "device_heap"};
+    static const char *const strategies[] = {"pool", "raw:kind=pinned"};
     static struct made made;
     const char *path = trace_path("hostile.trace");
     struct view_report report;
@@ -366,7 +366,7 @@ static void test_hostile_names(void **state)
 /* The first strategy does not serve the trace: the page is that of the others. */
 static void test_first_fails(void **state)
 {
-    static const char *const strategies[] = {"device_heap", "pool"};
+    static const char *const strategies[] = {"raw:kind=pinned", "pool"};
     static struct made made;
     const char *path = trace_path("first.trace");
     struct view_report report;

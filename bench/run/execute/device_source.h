@@ -5,8 +5,8 @@
 #include "alloc/source.h"
 #include "device/device.h"
 
-/* A source with fresh counts over an open device. It passes the device's optional tables on; its
- * heaps are those of strategies/device_heap. capacity_bytes 0 leaves the limit to the driver. */
+/* A source with fresh counts over an open device. It passes the device's optional tables on.
+ * capacity_bytes 0 leaves the limit to the driver. */
 struct source device_source(struct device *device, uint64_t capacity_bytes);
 
 #endif

@@ -54,7 +54,6 @@ int private_pool_open(struct private_pool *pool, const struct allocator_ops *str
     source->sub_buffers = NULL;
     source->pools = NULL;
     source->vm = NULL;
-    source->heaps = NULL;
     const struct allocator_ops *apart = strategy->apart ? strategy->apart(options, &values) : NULL;
     if (!apart)
         values = *options;

@@ -201,42 +201,6 @@ static void test_vmm_and_stream_on_the_host(void **state)
     device->ops->close(device);
 }
 
-/* A heap on the device answers right, host or driver, and its launches and waits are counted: an
- * arena and its heap in the cold run, then a launch for each block, and a wait unless it is
- * mirrored. */
-static void check_device_heap(const char *api, const char *spec, bool waits)
-{
-    struct device *device = open_first(api);
-    struct catalogue c;
-    struct error error;
-    if (!device)
-        return;
-    assert_int_equal(catalogue_open(&c, &error), 0);
-    struct measure *m = measure_open(device);
-    struct case_round r = measure_stencil(m, &c, spec);
-    if (r.status != CASE_ok)
-        fail_msg("%s: %s: %s", api, spec, r.reason);
-    assert_int_equal(r.warm.driver_alloc_count, r.warm.alloc_count);
-    assert_int_equal(r.warm.driver_sync_count, waits ? r.warm.alloc_count : 0);
-    assert_int_equal(r.warm.driver_free_count, 0);
-    assert_true(r.cold.peak_reserved_bytes > 1 << 20); /* the books are in it */
-    case_round_free(&r);
-    measure_close(m);
-    catalogue_close(&c);
-    device->ops->close(device);
-}
-
-static void test_heap_on_the_device(void **state)
-{
-    (void)state;
-    static const char *const specs[] = {"device_heap:arena=1MiB",
-                                        "device_heap:arena=1MiB:learn=mirror"};
-    for (int mirror = 0; mirror < 2; mirror++) {
-        check_device_heap("host", specs[mirror], !mirror);
-        check_device_heap("opencl", specs[mirror], !mirror);
-    }
-}
-
 /* What the two forms of the stencil must count, in grids P of 64 x 80 x 4 bytes. */
 static void test_stencil_counts(void **state)
 {
@@ -406,7 +370,6 @@ int main(void)
         cmocka_unit_test(test_programs_opencl_variants),
         cmocka_unit_test(test_stencil_counts),
         cmocka_unit_test(test_vmm_and_stream_on_the_host),
-        cmocka_unit_test(test_heap_on_the_device),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_unwritten_memory_is_wrong),
         cmocka_unit_test(test_out_of_memory),

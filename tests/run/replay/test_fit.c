@@ -162,9 +162,9 @@ static void a_strategy_that_cannot_start_is_skipped(void **state)
 {
     (void)state;
     import_good("moved", moved);
-    const struct fit fit = fit_of(trace_path("moved.trace"), "device_heap");
+    const struct fit fit = fit_of(trace_path("moved.trace"), "pool:kind=pinned");
     assert_int_equal(fit.status, CASE_skipped);
-    assert_non_null(strstr(fit.reason, "heap"));
+    assert_non_null(strstr(fit.reason, "device memory"));
 }
 
 /* Both ends hold for every strategy on a real trace, whose searches take two to 25 replays. */

@@ -334,8 +334,8 @@ static void check_latency(const struct case_round *r)
 static void test_cases_agree_with_their_counters(void **state)
 {
     (void)state;
-    static const char *const strategies[] = {"pool",    "bufalloc", "raw",    "tagged",     "tlsf",
-                                             "caching", "vmm",      "stream", "device_heap"};
+    static const char *const strategies[] = {"pool", "bufalloc", "raw", "tagged",
+                                             "tlsf", "caching",  "vmm", "stream"};
     enum { FOR_ALL = 2 }; /* the first two for all programs, the others for some */
     static const char *const merges[] = {"none", "best"};
     struct device *device;

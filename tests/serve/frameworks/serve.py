@@ -59,7 +59,7 @@ def cupy():
 
 
 def wrong():
-    for strategy, framework in [("vmmm", "torch"), ("vmm:chunk=", "torch"), ("device_heap", "torch"), (None, "tensorflow")]:
+    for strategy, framework in [("vmmm", "torch"), ("vmm:chunk=", "torch"), ("pool:kind=pinned", "torch"), (None, "tensorflow")]:
         try:
             gamut.serve(strategy, framework)
             raise AssertionError(strategy)
