@@ -105,6 +105,15 @@ static bool run_batch(struct churn *c)
     return c->heap.index[HEAP_FAILED] == 0;
 }
 
+static uint32_t count_broken(const struct churn *c)
+{
+    uint32_t report[REPORT_WORDS], broken = 0;
+    host_heap_check(&c->heap, 0, c->heap.slot_count, report);
+    for (unsigned i = 0; i < REPORT_INVARIANTS; i++)
+        broken += report[i];
+    return broken;
+}
+
 struct heap_churn_result heap_churn_run(const struct heap_churn *settings)
 {
     struct churn c;
@@ -123,6 +132,7 @@ struct heap_churn_result heap_churn_run(const struct heap_churn *settings)
         .ns_per_op = (double)c.ns / (double)c.ops,
         .visits_per_op = (double)c.heap.index[HEAP_VISITS] / (double)c.ops,
         .live_blocks = c.heap.index[HEAP_LIVE_BLOCKS],
+        .broken = count_broken(&c),
     };
     churn_close(&c);
     return result;

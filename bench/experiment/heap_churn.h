@@ -31,6 +31,7 @@ struct heap_churn_result {
     double ns_per_op;     /* time of an allocation or a free, at all loads before that */
     double visits_per_op; /* entries of the index that an operation looks at */
     uint32_t live_blocks; /* live blocks at the first failure */
+    uint32_t broken;      /* broken invariants of the heap at the end; 0 in a sound one */
 };
 
 /* Fills half of the arena; then frees random blocks and allocates others, and raises the load by

@@ -82,6 +82,10 @@ static int utilisation_measure(void *state, const struct experiment_row *row,
     for (uint64_t i = 0; i < seeds; i++) {
         churn.seed = random_split(settings->seed, i);
         struct heap_churn_result r = heap_churn_run(&churn);
+        if (r.broken)
+            return error_set(error, ERR_INTERNAL,
+                             "%u invariants of the heap are broken with seed %llu", r.broken,
+                             (unsigned long long)churn.seed);
         filled += r.utilisation;
         least = r.utilisation < least ? r.utilisation : least;
         live += r.live_blocks;

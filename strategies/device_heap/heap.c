@@ -52,7 +52,7 @@ struct device_heap {
     uint32_t *pinned_words; /* the host's address of `pinned`; NULL: there is no pinned memory */
     uint32_t ring_count;    /* commands put into the ring since the last wait */
     uint8_t *taken;         /* by slot */
-    uint64_t launches, waits;
+    uint64_t launches;
     unsigned arena_count;
     struct heap_arena arenas[];
 };
@@ -105,7 +105,7 @@ static int take_ring(struct device_heap *h, struct error *error)
     return 0;
 }
 
-static int take_memories(struct device_heap *h, uint64_t arena, struct error *error)
+static int take_memories(struct device_heap *h, struct error *error)
 {
     int code = take_memory(h, &h->slots, (uint64_t)h->slot_count * SLOT_BYTES, error);
     if (!code)
@@ -113,14 +113,64 @@ static int take_memories(struct device_heap *h, uint64_t arena, struct error *er
     if (!code)
         code = take_ring(h, error);
     for (unsigned i = 0; i < h->arena_count && !code; i++) {
-        if (arena)
-            h->arenas[i].words.handle = arena; /* bytes stay 0: the caller frees it */
-        else
-            code = take_memory(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
+        code = take_memory(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
         if (!code)
             code = take_memory(h, &h->arenas[i].index, heap_index_words(h->policy, h->capacity) * 4,
                                error);
     }
+    return code;
+}
+
+/* ---- launches ---- */
+
+/* The arguments of a launch, in the order of its kernel's parameters. */
+enum { ARGUMENTS_MAX = 40 };
+struct heap_arguments {
+    enum launch_arg_kind kinds[ARGUMENTS_MAX];
+    union launch_value values[ARGUMENTS_MAX];
+    size_t count;
+};
+static void add_memory(struct heap_arguments *a, uint64_t memory)
+{
+    a->kinds[a->count] = ARG_MEMORY;
+    a->values[a->count++].memory = memory;
+}
+
+static void add_word(struct heap_arguments *a, uint32_t word)
+{
+    a->kinds[a->count] = ARG_U32;
+    a->values[a->count++].u32 = word;
+}
+
+/* Adds index, arena and slots. */
+static void add_memories(struct heap_arguments *a, const struct device_heap *h,
+                         const struct heap_arena *arena)
+{
+    add_memory(a, arena->index.handle);
+    add_memory(a, arena->words.handle);
+    add_memory(a, h->slots.handle);
+}
+
+/* Adds the arguments that every kernel has for heap_begin, in its order. */
+static void add_sizes(struct heap_arguments *a, const struct device_heap *h)
+{
+    add_word(a, h->words);
+    add_word(a, h->capacity);
+    add_word(a, h->slot_count);
+    add_word(a, h->policy);
+    add_word(a, h->padding);
+}
+
+/* Launches one work-item. */
+static int launch(struct device_heap *h, enum heap_kernel kernel, const struct heap_arguments *a,
+                  struct error *error)
+{
+    const struct launch shape = {.extent = {1, 1, 1}, .rank = 1, .group_items = 1};
+    h->launches++;
+    int code = h->ops->launch(h->device, h->kernels->program, kernel, &shape, a->count, a->kinds,
+                              a->values, error);
+    if (code)
+        error_prefix(error, "device heap: %s: ", heap_kernel_names[kernel]);
     return code;
 }
 
@@ -175,8 +225,6 @@ static int plan_arenas(const struct device_info *info, const struct device_heap_
         most = info->max_alloc_bytes;
     if (o->arena_most_bytes && o->arena_most_bytes < most)
         most = o->arena_most_bytes;
-    if (o->arena) /* the caller has allocated it in one piece */
-        most = o->arena_bytes < words_most * 4 ? o->arena_bytes : 0;
     if (o->arena_bytes == 0 || o->arena_bytes % 4 || most < 4 || o->slots == 0)
         return error_set(error, ERR_USAGE,
                          "device heap: an arena of %llu bytes (%llu at most in one piece) with %u "
@@ -185,7 +233,7 @@ static int plan_arenas(const struct device_info *info, const struct device_heap_
     p->arenas = o->arena_bytes / most + (o->arena_bytes % most != 0);
     p->words = (o->arena_bytes / 4 + p->arenas - 1) / p->arenas;
     p->slots_each = ((uint64_t)o->slots + p->arenas - 1) / p->arenas;
-    p->capacity = o->index_capacity ? o->index_capacity : p->slots_each + 1;
+    p->capacity = p->slots_each + 1;
     if (p->slots_each * p->arenas >= HEAP_SLOTS_MAX || p->capacity > HEAP_SLOTS_MAX)
         return error_set(
             error, ERR_USAGE,
@@ -193,6 +241,34 @@ static int plan_arenas(const struct device_info *info, const struct device_heap_
             o->slots, (unsigned long long)p->arenas, (unsigned long long)p->capacity,
             HEAP_SLOTS_MAX - 1);
     return 0;
+}
+
+/* Makes all slots spare. */
+static void free_all_slots(struct device_heap *h)
+{
+    for (unsigned i = 0; i < h->arena_count; i++) {
+        struct heap_arena *a = &h->arenas[i];
+        a->spare_count = h->slots_each;
+        for (uint32_t s = 0; s < h->slots_each; s++) /* the lowest comes first */
+            a->spare_slots[s] = a->first_slot + h->slots_each - 1 - s;
+    }
+}
+
+/* Clears all slots, and enqueues the command that makes each arena one free block. */
+static int start(struct device_heap *h, struct error *error)
+{
+    free_all_slots(h);
+    int code = h->ops->fill(h->device, h->slots.handle, 0, 0, h->slots.bytes, error);
+    for (unsigned i = 0; i < h->arena_count && !code; i++) {
+        const struct heap_arena *arena = &h->arenas[i];
+        struct heap_arguments a = {0};
+        add_memories(&a, h, arena);
+        add_sizes(&a, h);
+        code = h->ops->fill(h->device, arena->index.handle, 0, 0, arena->index.bytes, error);
+        if (!code)
+            code = launch(h, HEAP_KERNEL_INIT, &a, error);
+    }
+    return code;
 }
 
 int device_heap_open(struct device *device, const struct device_heap_options *options,
@@ -221,11 +297,11 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
         h->arenas[i].batch_capacity = BATCH_COMMANDS;
         h->arenas[i].batch = must_alloc(BATCH_COMMANDS * COMMAND_BYTES);
     }
-    int code = take_memories(h, options->arena, error);
+    int code = take_memories(h, error);
     if (!code && h->own_kernels)
         code = device_heap_kernels_build(device, &h->kernels, error);
     if (!code)
-        code = device_heap_reset(h, error);
+        code = start(h, error);
     if (code)
         device_heap_close(h);
     else
@@ -255,90 +331,6 @@ void device_heap_close(struct device_heap *h)
         device_heap_kernels_free(h->kernels);
     free(h->taken);
     free(h);
-}
-
-/* ---- launches ---- */
-
-/* The arguments of a launch, in the order of its kernel's parameters. */
-enum { ARGUMENTS_MAX = 40 };
-struct heap_arguments {
-    enum launch_arg_kind kinds[ARGUMENTS_MAX];
-    union launch_value values[ARGUMENTS_MAX];
-    size_t count;
-};
-static void add_memory(struct heap_arguments *a, uint64_t memory)
-{
-    a->kinds[a->count] = ARG_MEMORY;
-    a->values[a->count++].memory = memory;
-}
-
-static void add_word(struct heap_arguments *a, uint32_t word)
-{
-    a->kinds[a->count] = ARG_U32;
-    a->values[a->count++].u32 = word;
-}
-
-/* Adds index, arena and slots. */
-static void add_memories(struct heap_arguments *a, const struct device_heap *h,
-                         const struct heap_arena *arena)
-{
-    add_memory(a, arena->index.handle);
-    add_memory(a, arena->words.handle);
-    add_memory(a, h->slots.handle);
-}
-
-/* Adds the arguments that every kernel has for heap_begin, in its order. */
-static void add_sizes(struct heap_arguments *a, const struct device_heap *h)
-{
-    add_word(a, h->words);
-    add_word(a, h->capacity);
-    add_word(a, h->slot_count);
-    add_word(a, h->policy);
-    add_word(a, h->padding);
-}
-
-/* Launches one group of `items` work-items. */
-static int launch(struct device_heap *h, enum heap_kernel kernel, unsigned items,
-                  const struct heap_arguments *a, struct error *error)
-{
-    const struct launch shape = {.extent = {1, 1, 1}, .rank = 1, .group_items = items};
-    h->launches++;
-    int code = h->ops->launch(h->device, h->kernels->program, kernel, &shape, a->count, a->kinds,
-                              a->values, error);
-    if (code)
-        error_prefix(error, "device heap: %s: ", heap_kernel_names[kernel]);
-    return code;
-}
-
-/* ---- a new start ---- */
-
-/* Makes all slots spare and all batches empty. */
-static void free_all_slots(struct device_heap *h)
-{
-    memset(h->taken, 0, h->slot_count);
-    for (unsigned i = 0; i < h->arena_count; i++) {
-        struct heap_arena *a = &h->arenas[i];
-        a->batch_count = 0;
-        a->spare_count = h->slots_each;
-        for (uint32_t s = 0; s < h->slots_each; s++) /* the lowest comes first */
-            a->spare_slots[s] = a->first_slot + h->slots_each - 1 - s;
-    }
-}
-
-int device_heap_reset(struct device_heap *h, struct error *error)
-{
-    free_all_slots(h);
-    int code = h->ops->fill(h->device, h->slots.handle, 0, 0, h->slots.bytes, error);
-    for (unsigned i = 0; i < h->arena_count && !code; i++) {
-        const struct heap_arena *arena = &h->arenas[i];
-        struct heap_arguments a = {0};
-        add_memories(&a, h, arena);
-        add_sizes(&a, h);
-        code = h->ops->fill(h->device, arena->index.handle, 0, 0, arena->index.bytes, error);
-        if (!code)
-            code = launch(h, HEAP_KERNEL_INIT, 1, &a, error);
-    }
-    return code;
 }
 
 uint64_t device_heap_slots(const struct device_heap *h)
@@ -429,7 +421,6 @@ static int ring_room(struct device_heap *h, uint32_t *room, struct error *error)
     int code = 0;
     if (h->ring_count == h->ring_commands) {
         code = h->pinned_words ? h->ops->sync(h->device, error) : 0;
-        h->waits += h->pinned_words != NULL;
         h->ring_count = 0;
     }
     *room = h->ring_commands - h->ring_count;
@@ -467,7 +458,7 @@ static int submit_few(struct device_heap *h, const struct heap_arena *arena, uin
     add_batch(&a, h, arena, counts, counts_words, arena->batch_count);
     for (uint32_t i = 0; i < HEAP_FEW * COMMAND_WORDS; i++)
         add_word(&a, i < arena->batch_count * COMMAND_WORDS ? arena->batch[i] : 0);
-    return launch(h, HEAP_KERNEL_FEW, 1, &a, error);
+    return launch(h, HEAP_KERNEL_FEW, &a, error);
 }
 
 static int submit_some(struct device_heap *h, const struct heap_arena *arena,
@@ -480,7 +471,7 @@ static int submit_some(struct device_heap *h, const struct heap_arena *arena,
     add_word(&a, h->ring_count);
     int code = send_commands(h, commands, count, error);
     if (!code)
-        code = launch(h, HEAP_KERNEL_OPS, 1, &a, error);
+        code = launch(h, HEAP_KERNEL_OPS, &a, error);
     h->ring_count += count;
     return code;
 }
@@ -518,23 +509,6 @@ int device_heap_submit(struct device_heap *h, uint64_t counts, uint32_t counts_w
 }
 
 /* ---- looking after it ---- */
-
-int device_heap_compact(struct device_heap *h, struct error *error)
-{
-    const struct device_info *info = device_info(h->device);
-    unsigned items = info->language == KERNEL_HOST_C                        ? 1
-                     : info->max_group_items && info->max_group_items < 256 ? info->max_group_items
-                                                                            : 256;
-    int code = 0;
-    for (unsigned i = 0; i < h->arena_count && !code; i++) {
-        struct heap_arguments a = {0};
-        add_memories(&a, h, &h->arenas[i]);
-        add_sizes(&a, h);
-        add_word(&a, items);
-        code = launch(h, HEAP_KERNEL_COMPACT, items, &a, error);
-    }
-    return code;
-}
 
 /* Reads device memory. All submitted commands are done afterwards, so the ring is free. */
 static int read_words(struct device_heap *h, uint32_t *words, uint64_t memory, uint64_t offset,
@@ -581,7 +555,7 @@ int device_heap_check(struct device_heap *h, uint64_t report[REPORT_WORDS], uint
         add_sizes(&a, h);
         add_word(&a, arena->first_slot);
         add_word(&a, arena->first_slot + h->slots_each);
-        code = launch(h, HEAP_KERNEL_CHECK, 1, &a, error);
+        code = launch(h, HEAP_KERNEL_CHECK, &a, error);
         if (!code)
             code = read_words(h, words, h->report.handle, 0, sizeof words, error);
         for (unsigned w = 0; w < REPORT_WORDS && !code; w++)
@@ -620,11 +594,6 @@ uint64_t device_heap_held_bytes(const struct device_heap *h)
 uint64_t device_heap_launches(const struct device_heap *h)
 {
     return h->launches;
-}
-
-uint64_t device_heap_waits(const struct device_heap *h)
-{
-    return h->waits;
 }
 
 unsigned device_heap_arena_count(const struct device_heap *h)

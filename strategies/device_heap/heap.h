@@ -29,7 +29,7 @@
  * - the rest of a block that is cut stays in the block if it could not hold a word of payload;
  * - an allocated block's tag names its slot instead of being 0: a stale or forged slot is noticed;
  * - a slot also has count and stride, and a free clears it: consumers know how much was granted,
- *   double frees are noticed, and blocks can be moved;
+ *   and double frees are noticed;
  * - a free that joins neighbours changes an entry instead of removing all and adding one;
  * - errors set bits of a status word, which stay set (heap_layout.h). A refused command changes
  *   nothing else. Whatever commands, counts, slots and arena contain, the kernels write only to
@@ -51,11 +51,8 @@ struct device_heap_options {
     /* The most bytes of one arena; a larger heap has several arenas of one size. 0: the largest
      * memory of the device, at most what 32-bit words address. */
     uint64_t arena_most_bytes;
-    uint32_t slots;          /* most live blocks of all arenas, empty ones included */
-    uint32_t index_capacity; /* most free blocks of an arena; 0: enough for all slots */
-    uint32_t ring_commands;  /* see device_heap_submit; 0: DEVICE_HEAP_RING_COMMANDS */
-    /* A memory of arena_bytes that the caller owns; 0: the heap allocates its arenas. */
-    uint64_t arena;
+    uint32_t slots;                      /* most live blocks of all arenas, empty ones included */
+    uint32_t ring_commands;              /* see device_heap_submit; 0: DEVICE_HEAP_RING_COMMANDS */
     struct device_heap_kernels *kernels; /* must outlive the heap; NULL: the heap builds its own */
 };
 
@@ -76,10 +73,6 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
 /* Frees all memories; the device waits for commands that still use them. NULL: nothing. */
 void device_heap_close(struct device_heap *heap);
 
-/* Enqueues a command that frees all blocks, clears all slots, and sets counters and status to 0.
- * Commands not yet submitted are dropped. */
-int device_heap_reset(struct device_heap *heap, struct error *error);
-
 /* ---- a batch of commands ---- */
 
 /* Adds a command to the batch. The block's elements are `stride` words each (1 and up), and the
@@ -98,7 +91,7 @@ int device_heap_free(struct device_heap *heap, uint32_t slot, struct error *erro
  * `counts` is device memory of counts_words 32-bit words, or 0 if no command reads a count there.
  * The call waits in one case only. A batch of more than HEAP_FEW commands goes through a ring of
  * pinned memory. When the ring is full, the host waits for the earlier batches, because a device
- * reports no progress (device_heap_waits). */
+ * reports no progress. */
 int device_heap_submit(struct device_heap *heap, uint64_t counts, uint32_t counts_words,
                        struct error *error);
 enum { DEVICE_HEAP_RING_COMMANDS = 1 << 18 };
@@ -119,10 +112,6 @@ struct device_heap_parts {
 struct device_heap_parts device_heap_parts(const struct device_heap *heap, unsigned arena);
 
 /* ---- looking after it ---- */
-
-/* Enqueues a command that slides all blocks to the left, so that all free words are one block, and
- * updates the address buffer: kernels that find blocks by their slots do not notice. */
-int device_heap_compact(struct device_heap *heap, struct error *error);
 
 /* The next three calls wait for the queue. */
 
@@ -149,8 +138,6 @@ const char *device_heap_status_text(char *text, uint32_t status);
 uint64_t device_heap_held_bytes(const struct device_heap *heap);
 /* Kernel launches since the heap was opened. */
 uint64_t device_heap_launches(const struct device_heap *heap);
-/* Waits in device_heap_submit since the heap was opened. */
-uint64_t device_heap_waits(const struct device_heap *heap);
 /* The number of arenas, at least 1. */
 unsigned device_heap_arena_count(const struct device_heap *heap);
 

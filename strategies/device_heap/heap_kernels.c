@@ -11,8 +11,6 @@ typedef uint64_t u64;
 #define FN static inline
 #define GAMUT_GLOBAL
 #define GAMUT_KERNEL(items) static
-#define GAMUT_ITEM          0u
-#define GAMUT_BARRIER       ((void)0)
 
 #include "device_heap/index.kernel"
 
@@ -64,17 +62,11 @@ static void run_check(const union launch_value *a, int64_t begin, int64_t end)
                    a[5].u32, a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32);
 }
 
-static void run_compact(const union launch_value *a, int64_t begin, int64_t end)
-{
-    if (begin < end)
-        heap_compact(words_of(a[0]), words_of(a[1]), words_of(a[2]), a[3].u32, a[4].u32, a[5].u32,
-                     a[6].u32, a[7].u32, a[8].u32);
-}
-
 const char *const heap_kernel_names[HEAP_KERNELS] = {
-    [HEAP_KERNEL_INIT] = "heap_init",       [HEAP_KERNEL_OPS] = "heap_ops",
-    [HEAP_KERNEL_FEW] = "heap_few",         [HEAP_KERNEL_CHECK] = "heap_check",
-    [HEAP_KERNEL_COMPACT] = "heap_compact",
+    [HEAP_KERNEL_INIT] = "heap_init",
+    [HEAP_KERNEL_OPS] = "heap_ops",
+    [HEAP_KERNEL_FEW] = "heap_few",
+    [HEAP_KERNEL_CHECK] = "heap_check",
 };
 
 const struct host_kernel heap_host_kernels[HEAP_KERNELS] = {
@@ -82,7 +74,6 @@ const struct host_kernel heap_host_kernels[HEAP_KERNELS] = {
     [HEAP_KERNEL_OPS] = {"heap_ops", run_ops},
     [HEAP_KERNEL_FEW] = {"heap_few", run_few},
     [HEAP_KERNEL_CHECK] = {"heap_check", run_check},
-    [HEAP_KERNEL_COMPACT] = {"heap_compact", run_compact},
 };
 
 /* ---- for a mirror ---- */
@@ -120,10 +111,4 @@ void host_heap_check(const struct host_heap *h, uint32_t first_slot, uint32_t en
 {
     heap_check(h->index, h->arena, h->slots, report, h->words, h->capacity, h->slot_count,
                h->policy, h->padding, first_slot, end_slot);
-}
-
-void host_heap_compact(const struct host_heap *h)
-{
-    heap_compact(h->index, h->arena, h->slots, h->words, h->capacity, h->slot_count, h->policy,
-                 h->padding, 1);
 }

@@ -12,7 +12,6 @@ enum heap_kernel {
     HEAP_KERNEL_OPS,
     HEAP_KERNEL_FEW,
     HEAP_KERNEL_CHECK,
-    HEAP_KERNEL_COMPACT,
     HEAP_KERNELS
 };
 extern const char *const heap_kernel_names[HEAP_KERNELS];
@@ -39,7 +38,7 @@ void host_heap_open(struct host_heap *heap);
 /* Frees index, arena and slots. */
 void host_heap_close(struct host_heap *heap);
 
-/* The four that follow are the kernels as functions. */
+/* The three that follow are the kernels as functions. */
 /* Makes an empty heap; `index` and `slots` hold zeros before. */
 void host_heap_init(const struct host_heap *heap);
 /* Carries out the commands, COMMAND_WORDS words each. `counts` may be NULL if counts_words is 0. */
@@ -49,7 +48,5 @@ void host_heap_ops(const struct host_heap *heap, const uint32_t *commands, uint3
  * that holds a block must hold one of this arena. */
 void host_heap_check(const struct host_heap *heap, uint32_t first_slot, uint32_t end_slot,
                      uint32_t report[REPORT_WORDS]);
-/* Slides all blocks to the left and updates the slots. */
-void host_heap_compact(const struct host_heap *heap);
 
 #endif

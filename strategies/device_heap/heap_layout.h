@@ -29,7 +29,7 @@ enum device_heap_padding {
     DEVICE_HEAP_TIGHT /* count * stride, and the words that align the block where it lies */
 };
 
-/* The status word. Bits stay set until the heap is reset. */
+/* The status word. Bits stay set. */
 enum device_heap_status {
     DEVICE_HEAP_OUT_OF_MEMORY = 1, /* no free block was large enough */
     DEVICE_HEAP_BAD_ARGUMENT = 2,  /* no such slot, command or count; a stride of 0; too many

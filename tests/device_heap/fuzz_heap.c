@@ -46,8 +46,6 @@ static int run(uint64_t seed, enum device_heap_policy policy, enum device_heap_p
         c = heap_stream_next(&stream);
         good = c.is_free ? oracle_free(&o, c.slot) : oracle_alloc(&o, c.slot, c.count, c.stride);
         good = good && oracle_walk(&o);
-        if (good && step % 211 == 210)
-            good = oracle_compact(&o);
     }
     while (good && heap_stream_drain(&stream, &c))
         good = oracle_free(&o, c.slot) && oracle_walk(&o);

@@ -266,34 +266,6 @@ bool oracle_free(struct heap_oracle *o, uint32_t slot)
     return same_counters(o);
 }
 
-/* Data must be where the slot now says, and nothing be left between blocks. */
-bool oracle_compact(struct heap_oracle *o)
-{
-    const struct host_heap *h = &o->heap;
-    host_heap_compact(h);
-    for (uint32_t i = 3; i + 3 < h->words; i++)
-        o->owner[i] = 0;
-    o->live_words = 0;
-    for (uint32_t slot = 0; slot < h->slot_count; slot++) {
-        struct oracle_slot *s = &o->slots[slot];
-        if (!s->block)
-            continue;
-        s->block = h->slots[(size_t)slot * SLOT_WORDS + SLOT_BLOCK];
-        uint32_t size = h->arena[s->block - 1];
-        if (!size_is_right(o, s, h->slots[(size_t)slot * SLOT_WORDS + SLOT_INDEX], size) ||
-            !own(o, slot, s->block, size))
-            return false;
-        o->live_words += size;
-    }
-    uint32_t at = 0, length = next_run(o, &at);
-    at += length;
-    if (next_run(o, &at) != 0)
-        return wrong(o, "free words in two places after compaction");
-    if (o->live_words > o->peak_live_words)
-        o->peak_live_words = o->live_words;
-    return oracle_walk(o);
-}
-
 /* ---- the invariants ---- */
 
 static bool entry_is(const struct heap_oracle *o, uint32_t p, uint32_t block, uint32_t size)

@@ -36,7 +36,6 @@ void oracle_close(struct heap_oracle *o);
  * and `message` says what. */
 bool oracle_alloc(struct heap_oracle *o, uint32_t slot, uint32_t count, uint32_t stride);
 bool oracle_free(struct heap_oracle *o, uint32_t slot);
-bool oracle_compact(struct heap_oracle *o);
 
 /* Checks the invariants I1 to I9 in full. */
 bool oracle_walk(struct heap_oracle *o);
