@@ -9,8 +9,7 @@
 #include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "cli/recording.h"
-#include "cli/traces.h"
+#include "cli/session.h"
 #include "run/replay/advise.h"
 #include "run/replay/cases.h"
 
@@ -313,55 +312,35 @@ static void show_step(void *context, uint64_t replays, const char *doing)
     status_line_show(context, "%s, %s", text_count(count, (double)replays, "replay"), doing);
 }
 
-struct session {
-    const struct command_line *line;
-    struct traces traces;
-    struct atlas atlas;
+struct advice_session {
+    struct session common;
     struct advise_options options;
-    struct recording recording; /* without a file, if none was asked for */
-    struct work work;
-    struct status_line status;
     size_t printed;
-    bool interrupted;
 };
 
 /* An item is the advice for a trace, or that for all. */
 static int make_work(struct session *s, struct error *error)
 {
     const size_t count = s->traces.count;
-    uint64_t all_events = 0;
-    s->work = (struct work){.items = must_alloc((count + 1) * sizeof *s->work.items),
-                            .count = count + (count > 1)};
-    for (size_t i = 0; i < s->work.count; i++) {
-        struct text description = {0};
+    session_divide(s, count + (count > 1));
+    for (size_t i = 0; i < count; i++) {
         char name[64];
-        uint64_t events = all_events;
-        text_add(&description, "advice for all");
-        if (i < count) {
-            TRY(replay_trace_name(s->traces.paths[i], name, error));
-            if (flag_text(s->line, "shard"))
-                TRY(trace_events(s->traces.paths[i], &events, error));
-            all_events += events;
-            description.length = 0;
-            text_add(&description, "advice: %s", name);
-        }
-        shard_id(description.data, s->work.items[i].id);
-        s->work.items[i].unit = s->work.items[i].id;
-        s->work.items[i].cost = events;
-        text_free(&description);
+        TRY(replay_trace_name(s->traces.paths[i], name, error));
+        TRY(session_item(s, i, arena_printf(&s->traces.arena, "advice: %s", name), NULL, i, error));
     }
-    return 0;
+    return count > 1 ? session_item(s, count, "advice for all", NULL, EVERY_TRACE, error) : 0;
 }
 
 /* Finds the wanted advice, prints it, and puts it into the result. */
-static int find(struct session *s, const bool *wanted, struct error *error)
+static int find(struct advice_session *a, const bool *wanted, struct error *error)
 {
+    struct session *s = &a->common;
     const enum advise_format format = (enum advise_format)flag_number(s->line, "format");
     json_t *all = json_object_get(s->recording.result.root, "advice");
     struct advise advise = {0};
-    s->options.wanted = wanted;
+    a->options.wanted = wanted;
     status_line_open(&s->status, stderr);
-    int code = advise_traces(s->traces.paths, s->traces.count, &s->options, &advise,
+    int code = advise_traces(s->traces.paths, s->traces.count, &a->options, &advise,
                              &s->interrupted, error);
     status_line_clear(&s->status);
     if (!code && !s->interrupted) {
@@ -369,7 +348,7 @@ static int find(struct session *s, const bool *wanted, struct error *error)
             if (advise.advices[i].is_wanted)
                 tree_append(all, advice_to_json(&advise, &advise.advices[i], s->work.items[i].id));
         if (format != ADVISE_JSON)
-            print_text(&advise, format, &s->printed);
+            print_text(&advise, format, &a->printed);
     }
     advise_free(&advise);
     return code;
@@ -377,77 +356,56 @@ static int find(struct session *s, const bool *wanted, struct error *error)
 
 /* The advice of a shard is found piece by piece: each is in the file when it is known. Together, pieces
  * share replays. */
-static int find_own(struct session *s, struct error *error)
+static int find_own(struct advice_session *a, struct error *error)
 {
+    struct session *s = &a->common;
     bool *wanted = must_alloc(s->work.count + 1);
     int code = 0;
     if (!flag_text(s->line, "shard"))
-        code = find(s, s->work.own, error);
+        code = find(a, s->work.own, error);
     else
         for (size_t i = 0; i < s->work.count && !code && !s->interrupted; i++) {
             if (!s->work.own[i])
                 continue;
             wanted[i] = true;
-            code = find(s, wanted, error);
+            code = find(a, wanted, error);
             wanted[i] = false;
             recording_save_now_and_then(&s->recording);
         }
     free(wanted);
-    const int saved =
-        recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
-    return code ? code : saved;
+    return session_finish(s, code, error);
 }
 
-static int run(struct session *s, struct error *error)
+static int run(struct advice_session *a, const struct command_line *line, struct error *error)
 {
     static const char *const applications[] = {"auto", "pytorch", "rmm", "pyopencl", "gamut"};
-    s->options = (struct advise_options){.application = applications[flag_number(s->line, "for")],
-                                         .current = flag_text(s->line, "current"),
-                                         .free_at = flag_number(s->line, "free-at") ? FREE_AT_LET_GO
-                                                                                    : FREE_AT_DONE,
-                                         .capacity_bytes = flag_number(s->line, "mem-limit"),
-                                         .jobs = (unsigned)flag_number(s->line, "jobs"),
+    struct session *s = &a->common;
+    TRY(session_open(s, line, error));
+    a->options = (struct advise_options){.application = applications[flag_number(line, "for")],
+                                         .current = flag_text(line, "current"),
+                                         .free_at = s->free_at,
+                                         .capacity_bytes = s->capacity_bytes,
+                                         .atlas = s->atlas,
+                                         .jobs = s->jobs,
                                          .step = show_step,
                                          .context = &s->status};
-    if (flag_text(s->line, "atlas")) {
-        TRY(recorded_atlas(flag_text(s->line, "atlas"), &s->atlas, error));
-        s->options.atlas = &s->atlas;
-    }
-    TRY(traces_named(s->line, &s->traces, error));
     TRY(make_work(s, error));
-    TRY(recording_open_dry(&s->recording, s->line, s->options.capacity_bytes, s->options.atlas,
-                           error));
-    TRY(recording_start(&s->recording, s->line, &s->work, error));
-    if (!json_object_get(s->recording.result.root, "advice"))
-        tree_put(s->recording.result.root, "advice", tree_array());
-    return find_own(s, error);
-}
-
-static void print_json(const struct session *s)
-{
-    json_t *root = tree_object();
-    tree_put(root, "advice", tree_share(s->recording.result.root, "advice"));
-    json_dumpf(root, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(root);
+    TRY(session_start(s, "advice", error));
+    return find_own(a, error);
 }
 
 static int advise_command(const struct command_line *line)
 {
-    struct session s = {.line = line};
+    struct advice_session a = {0};
     struct error error = {0};
     int exit_code = EXIT_OK;
-    if (run(&s, &error))
-        exit_code = report_error(&error);
-    else if (s.interrupted)
+    if (run(&a, line, &error))
+        exit_code = session_error(&a.common, &error);
+    else if (a.common.interrupted)
         exit_code = EXIT_INTERRUPTED;
     else if (flag_number(line, "format") == ADVISE_JSON)
-        print_json(&s);
-    recording_free(&s.recording);
-    free(s.work.items);
-    free(s.work.own);
-    atlas_free(&s.atlas);
-    traces_free(&s.traces);
+        session_print_json(&a.common, "advice");
+    session_close(&a.common);
     return exit_code;
 }
 

@@ -9,8 +9,7 @@
 #include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "cli/recording.h"
-#include "cli/traces.h"
+#include "cli/session.h"
 #include "record/table/text_grid.h"
 #include "run/replay/cases.h"
 #include "run/replay/fit.h"
@@ -39,7 +38,7 @@ struct fitted_trace {
 
 /* One strategy on one trace. */
 struct fitting {
-    struct session *session;
+    struct fit_session *session;
     size_t index, trace;
     const char *strategy;
     bool is_own, has_ended;
@@ -48,18 +47,11 @@ struct fitting {
     json_t *json; /* as in a file, when it and the plan of its trace have ended; or NULL */
 };
 
-struct session {
-    const struct command_line *line;
-    struct traces named;
-    struct trace_strategies strategies;
-    enum replay_free_at free_at;
-    size_t trace_count, fit_count;
+struct fit_session {
+    struct session common;
+    size_t fit_count;
     struct fitted_trace *traces;
-    struct fitting *fits;       /* by trace, then by strategy */
-    struct recording recording; /* without a file, if none was asked for */
-    struct work work;
-    struct status_line status;
-    bool interrupted;
+    struct fitting *fits; /* by trace, then by strategy */
 };
 
 /* ---- a fit as JSON ---- */
@@ -97,7 +89,7 @@ static json_t *fit_to_json(const struct fitting *f)
     const struct fit *fit = &f->fit;
     const bool ok = fit->status == CASE_ok;
     json_t *json = tree_object();
-    tree_put(json, "id", tree_text(f->session->work.items[f->index].id));
+    tree_put(json, "id", tree_text(f->session->common.work.items[f->index].id));
     tree_put(json, "trace", tree_text(trace->name));
     tree_put(json, "strategy", tree_text(f->strategy));
     tree_put(json, "status", tree_text(case_status_name(fit->status)));
@@ -128,9 +120,9 @@ static json_t *fit_to_json(const struct fitting *f)
 static void show_step(void *context, unsigned replays, uint64_t refused, uint64_t served)
 {
     const struct fitting *f = context;
-    struct session *s = f->session;
+    struct fit_session *s = f->session;
     char low[32], high[32];
-    status_line_show(&s->status, "fit %zu/%zu, %s of %s, replay %u: between %s and %s",
+    status_line_show(&s->common.status, "fit %zu/%zu, %s of %s, replay %u: between %s and %s",
                      f->index + 1, s->fit_count, f->strategy, s->traces[f->trace].name, replays,
                      text_bytes(low, refused), text_bytes(high, served));
 }
@@ -138,7 +130,7 @@ static void show_step(void *context, unsigned replays, uint64_t refused, uint64_
 static int read_trace(void *context, size_t index, const volatile sig_atomic_t *stop,
                       struct error *error)
 {
-    const struct session *s = context;
+    const struct fit_session *s = context;
     struct fitted_trace *trace = &s->traces[index];
     struct trace_reader *reader;
     (void)stop;
@@ -152,10 +144,10 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
 
 static int fit_one(struct fitting *f, const volatile sig_atomic_t *stop, struct error *error)
 {
-    const struct session *s = f->session;
+    const struct fit_session *s = f->session;
     const struct fitted_trace *trace = &s->traces[f->trace];
     const struct fit_options options = {.strategy = f->strategy,
-                                        .free_at = s->free_at,
+                                        .free_at = s->common.free_at,
                                         .lower_bound_bytes = trace->lifetimes.peak_bytes,
                                         .stop = stop,
                                         .step = show_step,
@@ -170,19 +162,19 @@ static int fit_one(struct fitting *f, const volatile sig_atomic_t *stop, struct 
 /* First the plans, which may take longest, and then the fits. */
 static int work(void *context, size_t index, const volatile sig_atomic_t *stop, struct error *error)
 {
-    struct session *s = context;
-    if (index >= s->trace_count) {
-        struct fitting *f = &s->fits[index - s->trace_count];
+    struct fit_session *s = context;
+    if (index >= s->common.traces.count) {
+        struct fitting *f = &s->fits[index - s->common.traces.count];
         return f->is_own ? fit_one(f, stop, error) : 0;
     }
     struct fitted_trace *trace = &s->traces[index];
     if (trace->is_needed)
-        lifetimes_optimum(&trace->lifetimes, (int64_t)flag_number(s->line, "time-limit"),
+        lifetimes_optimum(&trace->lifetimes, (int64_t)flag_number(s->common.line, "time-limit"),
                           &trace->optimum);
     return 0;
 }
 
-static void put_fits(struct session *s)
+static void put_fits(struct fit_session *s)
 {
     json_t *fits = tree_array();
     for (size_t i = 0; i < s->fit_count; i++) {
@@ -192,36 +184,36 @@ static void put_fits(struct session *s)
         if (f->json)
             tree_append(fits, json_incref(f->json));
     }
-    tree_put(s->recording.result.root, "fits", fits);
+    tree_put(s->common.recording.result.root, "fits", fits);
 }
 
 static void ended(void *context, size_t index)
 {
-    struct session *s = context;
-    if (index < s->trace_count)
+    struct fit_session *s = context;
+    if (index < s->common.traces.count)
         s->traces[index].is_planned = true;
     else
-        s->fits[index - s->trace_count].has_ended = true;
+        s->fits[index - s->common.traces.count].has_ended = true;
     put_fits(s);
-    recording_save_now_and_then(&s->recording);
+    recording_save_now_and_then(&s->common.recording);
 }
 
-static int fit_all(struct session *s, struct error *error)
+static int fit_all(struct fit_session *s, struct error *error)
 {
-    const unsigned jobs = (unsigned)flag_number(s->line, "jobs");
+    const unsigned jobs = s->common.jobs;
     const struct parallel reading = {
-        .count = s->trace_count, .jobs = jobs, .context = s, .work = read_trace};
-    const struct parallel fitting = {.count = s->trace_count + s->fit_count,
+        .count = s->common.traces.count, .jobs = jobs, .context = s, .work = read_trace};
+    const struct parallel fitting = {.count = s->common.traces.count + s->fit_count,
                                      .jobs = jobs,
                                      .context = s,
                                      .work = work,
                                      .done = ended};
-    TRY(parallel_run(&reading, &s->interrupted, error));
-    if (s->interrupted)
+    TRY(parallel_run(&reading, &s->common.interrupted, error));
+    if (s->common.interrupted)
         return 0;
-    status_line_open(&s->status, stderr);
-    int code = parallel_run(&fitting, &s->interrupted, error);
-    status_line_clear(&s->status);
+    status_line_open(&s->common.status, stderr);
+    int code = parallel_run(&fitting, &s->common.interrupted, error);
+    status_line_clear(&s->common.status);
     return code;
 }
 
@@ -285,7 +277,7 @@ static void add_fit(struct text_grid *grid, const struct fitting *f)
         explain(grid, fit);
 }
 
-static void print_table(const struct session *s, enum table_format format)
+static void print_table(const struct fit_session *s, enum table_format format)
 {
     struct text_grid grid = text_grid_of("trace^3|strategy|>least capacity|>of optimum|>no "
                                          "limit|>regret|>replays^4|~refused below it");
@@ -303,60 +295,45 @@ static void print_table(const struct session *s, enum table_format format)
     text_grid_free(&grid);
 }
 
-static void print_json(const struct session *s)
-{
-    json_t *root = tree_object();
-    tree_put(root, "fits", tree_share(s->recording.result.root, "fits"));
-    json_dumpf(root, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(root);
-}
-
 /* ---- the command ---- */
 
 /* An item is a fit. Those of a trace stay together: they share its optimum. */
-static int make_work(struct session *s, struct error *error)
+static int make_work(struct fit_session *s, struct error *error)
 {
-    uint64_t events = 0;
-    s->work = (struct work){.items = must_alloc((s->fit_count + 1) * sizeof *s->work.items),
-                            .count = s->fit_count};
+    session_divide(&s->common, s->fit_count);
     for (size_t i = 0; i < s->fit_count; i++) {
-        const struct fitted_trace *trace = &s->traces[s->fits[i].trace];
-        struct text description = {0};
-        if (flag_text(s->line, "shard") && (i == 0 || s->fits[i - 1].trace != s->fits[i].trace))
-            TRY(trace_events(trace->path, &events, error));
-        text_add(&description, "fit %s %s", trace->name, s->fits[i].strategy);
-        shard_id(description.data, s->work.items[i].id);
-        s->work.items[i].unit = trace->name;
-        s->work.items[i].cost = events;
-        text_free(&description);
+        const struct fitting *f = &s->fits[i];
+        const char *name = s->traces[f->trace].name;
+        const char *sentence =
+            arena_printf(&s->common.traces.arena, "fit %s %s", name, f->strategy);
+        TRY(session_item(&s->common, i, sentence, name, f->trace, error));
     }
     return 0;
 }
 
 /* Takes the fits that an earlier try has made. */
-static void take_earlier(struct session *s)
+static void take_earlier(struct fit_session *s)
 {
-    json_t *all = json_object_get(s->recording.result.root, "fits"), *by_id = tree_object(), *one;
+    json_t *all = json_object_get(s->common.recording.result.root, "fits"), *by_id = tree_object();
+    json_t *one;
     size_t k;
     json_array_foreach(all, k, one)
     {
         tree_put(by_id, tree_get_text(one, "id"), json_incref(one));
     }
     for (size_t i = 0; i < s->fit_count; i++)
-        s->fits[i].json = json_incref(json_object_get(by_id, s->work.items[i].id));
+        s->fits[i].json = json_incref(json_object_get(by_id, s->common.work.items[i].id));
     json_decref(by_id);
 }
 
-static int start(struct session *s, struct error *error)
+static int start(struct fit_session *s, struct error *error)
 {
     TRY(make_work(s, error));
-    TRY(recording_open_dry(&s->recording, s->line, 0, NULL, error));
-    TRY(recording_start(&s->recording, s->line, &s->work, error));
+    TRY(session_start(&s->common, "fits", error));
     take_earlier(s);
     for (size_t i = 0; i < s->fit_count; i++) {
         struct fitting *f = &s->fits[i];
-        f->is_own = s->work.own[i];
+        f->is_own = s->common.work.own[i];
         f->is_first = f->is_own && !s->traces[f->trace].is_needed;
         s->traces[f->trace].is_needed |= f->is_own;
     }
@@ -364,34 +341,38 @@ static int start(struct session *s, struct error *error)
     return 0;
 }
 
-static int prepare(struct session *s, struct error *error)
+static int make_fits(struct fit_session *s, struct error *error)
 {
-    const struct command_line *line = s->line;
-    const char *list = flag_text(line, "strategy");
-    s->free_at = flag_number(line, "free-at") ? FREE_AT_LET_GO : FREE_AT_DONE;
-    TRY(trace_strategies_named(list ? list : "all", &s->strategies, error));
-    TRY(traces_named(line, &s->named, error));
-    const size_t most = s->strategies.selection.strategies.count + s->strategies.recorded;
-    s->traces = must_alloc(s->named.count * sizeof *s->traces);
-    s->fits = must_alloc(s->named.count * most * sizeof *s->fits);
-    for (; s->trace_count < s->named.count; s->trace_count++) {
-        struct fitted_trace *trace = &s->traces[s->trace_count];
+    struct session *c = &s->common;
+    const size_t most = c->strategies.selection.strategies.count + c->strategies.recorded;
+    s->traces = must_alloc(c->traces.count * sizeof *s->traces);
+    s->fits = must_alloc(c->traces.count * most * sizeof *s->fits);
+    for (size_t t = 0; t < c->traces.count; t++) {
+        struct fitted_trace *trace = &s->traces[t];
         struct names strategies;
-        trace->path = s->named.paths[s->trace_count];
+        trace->path = c->traces.paths[t];
         TRY(replay_trace_name(trace->path, trace->name, error));
-        TRY(trace_strategies_of(&s->strategies, &s->named, s->trace_count, &strategies, error));
+        TRY(trace_strategies_of(&c->strategies, &c->traces, t, &strategies, error));
         for (size_t i = 0; i < strategies.count; i++, s->fit_count++)
-            s->fits[s->fit_count] = (struct fitting){.session = s,
-                                                     .index = s->fit_count,
-                                                     .trace = s->trace_count,
-                                                     .strategy = strategies.items[i]};
+            s->fits[s->fit_count] = (struct fitting){
+                .session = s, .index = s->fit_count, .trace = t, .strategy = strategies.items[i]};
     }
-    return start(s, error);
+    return 0;
 }
 
-static int finish(const struct session *s)
+static int run(struct fit_session *s, const struct command_line *line, struct error *error)
 {
-    const uint64_t format = flag_number(s->line, "format");
+    TRY(session_open(&s->common, line, error));
+    TRY(make_fits(s, error));
+    TRY(start(s, error));
+    const int code = fit_all(s, error);
+    put_fits(s);
+    return session_finish(&s->common, code, error);
+}
+
+static int print_fits(const struct fit_session *s)
+{
+    const uint64_t format = flag_number(s->common.line, "format");
     size_t ok = 0, failed = 0;
     const char *why = NULL;
     for (size_t i = 0; i < s->fit_count; i++) {
@@ -407,7 +388,7 @@ static int finish(const struct session *s)
         return EXIT_NOTHING_RAN;
     }
     if (format == TABLE_JSON)
-        print_json(s);
+        session_print_json(&s->common, "fits");
     else
         print_table(s, (enum table_format)format);
     return failed ? EXIT_CASE_FAILED : EXIT_OK;
@@ -415,29 +396,18 @@ static int finish(const struct session *s)
 
 static int fit_command(const struct command_line *line)
 {
-    struct session s = {.line = line};
+    struct fit_session s = {0};
     struct error error = {0};
-    int code = prepare(&s, &error);
-    if (!code)
-        code = fit_all(&s, &error);
-    if (s.work.own) {
-        put_fits(&s);
-        const int saved =
-            recording_finish(&s.recording, s.interrupted, code != 0, code ? NULL : &error);
-        code = code ? code : saved;
-    }
-    int exit_code = code ? report_error(&error) : s.interrupted ? EXIT_INTERRUPTED : finish(&s);
+    const int exit_code = run(&s, line, &error)  ? session_error(&s.common, &error)
+                          : s.common.interrupted ? EXIT_INTERRUPTED
+                                                 : print_fits(&s);
     for (size_t i = 0; i < s.fit_count; i++)
         json_decref(s.fits[i].json);
-    recording_free(&s.recording);
-    free(s.work.items);
-    free(s.work.own);
-    for (size_t i = 0; i < s.trace_count; i++)
+    for (size_t i = 0; s.traces && i < s.common.traces.count; i++)
         lifetimes_free(&s.traces[i].lifetimes);
-    select_free(&s.strategies.selection);
-    traces_free(&s.named);
     free(s.traces);
     free(s.fits);
+    session_close(&s.common);
     return exit_code;
 }
 

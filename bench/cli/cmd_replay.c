@@ -1,3 +1,4 @@
+/* gamut replay: replays traces under allocators, without a device or on one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "cli/recording.h"
-#include "cli/traces.h"
+#include "cli/session.h"
 #include "record/table/table.h"
 #include "run/replay/cases.h"
 #include "run/rounds/replays.h"
@@ -35,7 +35,6 @@ static const struct flag flags[] = {
     FLAG_FREE_AT("done|let-go|both"),
     FLAG_MEM_LIMIT,
     FLAG_ATLAS,
-    {"own-time", 0, FLAG_SWITCH, .help = "time the allocator's own work too; needs --atlas"},
     {"check", 0, FLAG_SWITCH,
      .help = "check the allocator's invariants and every block's place; slow"},
     {"timeline", 0, FLAG_CHOICE, .value = "X", .fallback = "events", .choices = "events|times|off",
@@ -48,50 +47,44 @@ static const struct flag flags[] = {
     FLAGS_END,
 };
 
-struct session {
-    const struct command_line *line;
-    struct traces traces;
-    struct trace_strategies strategies;
+struct replay_session {
+    struct session common;
     struct replay_cases all;
     struct replay_case *cases;
     struct case_round *rounds; /* by case */
     bool *ended;
     size_t ended_count;
-    struct status_line status;
-    struct atlas atlas;
-    struct recording recording;
     struct text notes; /* of the replays on devices: lines that were printed */
-    bool on_device, interrupted;
-    unsigned first_round; /* on a device: what an earlier try of the shard has made */
-    int unsaved;          /* the code of the error, if the result could not be written */
+    bool on_device;
+    int unsaved; /* the code of the error, if the result could not be written */
 };
 
 /* ---- cases ---- */
 
-static void add_case(struct session *s, const char *path, const char *name, const char *release,
-                     const char *strategy, const char *device)
+static void add_case(struct replay_session *s, const char *path, const char *name,
+                     const char *release, const char *strategy, const char *device)
 {
     struct replay_case *one = &s->cases[s->all.count++];
     one->path = path;
     snprintf(one->key.workload, sizeof one->key.workload, "%s", name);
     snprintf(one->key.dataset, sizeof one->key.dataset, "%s",
-             flag_number(s->line, "no-gaps") ? REPLAY_NO_GAPS : REPLAY_DATASET);
+             flag_number(s->common.line, "no-gaps") ? REPLAY_NO_GAPS : REPLAY_DATASET);
     snprintf(one->key.merge, sizeof one->key.merge, "none");
     snprintf(one->key.release, sizeof one->key.release, "%s", release);
     snprintf(one->key.strategy, sizeof one->key.strategy, "%s", strategy);
     snprintf(one->key.device, sizeof one->key.device, "%s", device);
 }
 
-static void add_cases(struct session *s, const char *path, const struct names *strategies,
+static void add_cases(struct replay_session *s, const char *path, const struct names *strategies,
                       const char *name, const char *release)
 {
     for (size_t i = 0; i < strategies->count; i++) {
         if (!s->on_device)
             add_case(s, path, name, release, strategies->items[i], REPLAY_DEVICE);
-        for (size_t d = 0; s->on_device && d < s->recording.device_count; d++)
-            if (s->recording.devices[d].selected)
+        for (size_t d = 0; s->on_device && d < s->common.recording.device_count; d++)
+            if (s->common.recording.devices[d].selected)
                 add_case(s, path, name, release, strategies->items[i],
-                         s->recording.devices[d].info.id);
+                         s->common.recording.devices[d].info.id);
     }
 }
 
@@ -111,112 +104,81 @@ static int check_names(const struct traces *traces, struct error *error)
     return 0;
 }
 
-static int make_cases(struct session *s, struct error *error)
+static int make_cases(struct replay_session *s, struct error *error)
 {
-    const struct command_line *line = s->line;
+    const struct command_line *line = s->common.line;
     const uint64_t when = s->on_device && !flag_is_given(line, "free-at")
                               ? CHOICE_LET_GO
                               : flag_number(line, "free-at");
-    const size_t devices = s->on_device ? s->recording.device_count : 1;
-    const size_t most = 2 * devices * s->traces.count *
-                        (s->strategies.selection.strategies.count + s->strategies.recorded);
+    const size_t devices = s->on_device ? s->common.recording.device_count : 1;
+    const size_t most =
+        2 * devices * s->common.traces.count *
+        (s->common.strategies.selection.strategies.count + s->common.strategies.recorded);
     s->cases = must_alloc(most * sizeof *s->cases);
-    for (size_t i = 0; i < s->traces.count; i++) {
+    for (size_t i = 0; i < s->common.traces.count; i++) {
         char name[64];
         struct names strategies;
-        TRY(replay_trace_name(s->traces.paths[i], name, error));
-        TRY(trace_strategies_of(&s->strategies, &s->traces, i, &strategies, error));
+        TRY(replay_trace_name(s->common.traces.paths[i], name, error));
+        TRY(trace_strategies_of(&s->common.strategies, &s->common.traces, i, &strategies, error));
         if (when != CHOICE_LET_GO)
-            add_cases(s, s->traces.paths[i], &strategies, name, "done");
+            add_cases(s, s->common.traces.paths[i], &strategies, name, "done");
         if (when != CHOICE_DONE)
-            add_cases(s, s->traces.paths[i], &strategies, name, "let-go");
+            add_cases(s, s->common.traces.paths[i], &strategies, name, "let-go");
     }
     s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
     s->ended = must_alloc(s->all.count * sizeof *s->ended);
     s->all.cases = s->cases;
     static const enum replay_steps steps[] = {STEPS_EVENTS, STEPS_TIMES, STEPS_NONE};
     s->all.steps = steps[flag_number(line, "timeline")];
-    s->all.jobs = (unsigned)flag_number(line, "jobs");
     s->all.check = flag_number(line, "check") != 0;
     return 0;
 }
 
 /* ---- shards ---- */
 
-/* Without a device a case is an item: it has no times that another case is compared with. It costs as
- * many steps as its trace has events. On a device all cases of a trace are compared. */
-static int make_work(struct session *s, struct work *work, struct error *error)
+/* The trace that a case replays. */
+static size_t trace_of(const struct session *s, const struct replay_case *one)
 {
-    uint64_t events = 0;
-    *work = (struct work){.items = must_alloc((s->all.count + 1) * sizeof *work->items),
-                          .count = s->all.count};
+    size_t i = 0;
+    while (s->traces.paths[i] != one->path)
+        i++;
+    return i;
+}
+
+/* Without a device a case is an item: it has no times that another case is compared with. On a device
+ * all cases of a trace are compared. */
+static int make_work(struct replay_session *s, struct error *error)
+{
+    session_divide(&s->common, s->all.count);
     for (size_t i = 0; i < s->all.count; i++) {
-        struct shard_item *item = &work->items[i];
         const struct replay_case *one = &s->cases[i];
-        if (flag_text(s->line, "shard") && (i == 0 || one->path != s->cases[i - 1].path))
-            TRY(trace_events(one->path, &events, error));
-        case_id(&one->key, item->id);
-        item->unit = s->on_device ? one->key.workload : item->id;
-        item->cost = events;
+        const char *unit = s->on_device ? one->key.workload : NULL;
+        TRY(session_item(&s->common, i, "", unit, trace_of(&s->common, one), error));
+        case_id(&one->key, s->common.work.items[i].id);
     }
     return 0;
 }
 
-/* Begins the file, and keeps the cases that are to be replayed. */
-static int start(struct session *s, struct error *error)
+/* Keeps the cases that are to be replayed. */
+static void keep_own(struct replay_session *s)
 {
-    struct work work;
     size_t kept = 0;
-    int code = make_work(s, &work, error);
-    if (!code)
-        code = recording_start(&s->recording, s->line, &work, error);
-    for (size_t i = 0; !code && i < work.count; i++)
-        if (work.own[i])
+    for (size_t i = 0; i < s->all.count; i++)
+        if (s->common.work.own[i])
             s->cases[kept++] = s->cases[i];
-    s->all.count = code ? s->all.count : kept;
-    s->first_round = work.first_round;
-    free(work.items);
-    free(work.own);
-    return code;
-}
-
-/* Reads what the command line names, before a device is looked for. */
-static int read_names(struct session *s, struct error *error)
-{
-    const struct command_line *line = s->line;
-    const char *list = flag_text(line, "strategy");
-    TRY(traces_named(line, &s->traces, error));
-    if (flag_text(line, "suite"))
-        TRY(traces_of_suite(flag_text(line, "suite"), &s->traces, error));
-    if (!s->traces.count)
-        return error_set(error, ERR_USAGE,
-                         "replay needs TRACE... or --suite; see gamut replay --help");
-    TRY(check_names(&s->traces, error));
-    return trace_strategies_named(list ? list : "all", &s->strategies, error);
+    s->all.count = kept;
 }
 
 /* Flags that mean nothing on a device, or without one. */
-static int check_flags(const struct session *s, struct error *error)
+static int check_flags(const struct command_line *line, bool on_device, struct error *error)
 {
-    const char *others =
-        s->on_device ? "atlas,own-time,timeline,jobs,check" : "no-gaps,rounds";
+    const char *others = on_device ? "atlas,timeline,jobs,check" : "no-gaps,rounds";
     char name[32];
     while (text_next_item(&others, name, sizeof name))
-        if (flag_is_typed(s->line, name))
-            return error_set(error, ERR_USAGE,
-                             s->on_device ? "--%s is for replays without --device"
-                                          : "--%s needs --device",
-                             name);
-    return 0;
-}
-
-static int read_atlas(struct session *s, struct error *error)
-{
-    const char *path = flag_text(s->line, "atlas");
-    if (!path)
-        return s->all.own_time ? error_set(error, ERR_USAGE, "--own-time needs --atlas") : 0;
-    TRY(recorded_atlas(path, &s->atlas, error));
-    s->all.atlas = &s->atlas;
+        if (flag_is_typed(line, name))
+            return error_set(
+                error, ERR_USAGE,
+                on_device ? "--%s is for replays without --device" : "--%s needs --device", name);
     return 0;
 }
 
@@ -224,14 +186,14 @@ static int read_atlas(struct session *s, struct error *error)
 
 static void live_working(void *context, const struct items_state *state, size_t index)
 {
-    struct session *s = context;
-    status_line_show(&s->status, "replaying %zu/%zu: %s of %s on %s", state->done + 1,
+    struct replay_session *s = context;
+    status_line_show(&s->common.status, "replaying %zu/%zu: %s of %s on %s", state->done + 1,
                      state->done + state->left, s->cases[index].key.strategy,
                      s->cases[index].key.workload, s->cases[index].key.device);
 }
 
 /* Each difference between a replay and its trace is told once. */
-static void tell_notes(struct session *s, const struct case_key *key, const char *notes)
+static void tell_notes(struct replay_session *s, const struct case_key *key, const char *notes)
 {
     for (size_t length; notes && *notes; notes += length + (notes[length] != 0)) {
         length = strcspn(notes, "\n");
@@ -241,7 +203,7 @@ static void tell_notes(struct session *s, const struct case_key *key, const char
         if (s->notes.data && strstr(s->notes.data, line))
             continue;
         text_add(&s->notes, "%s", line);
-        status_line_clear(&s->status);
+        status_line_clear(&s->common.status);
         fputs(line, stderr);
     }
 }
@@ -249,40 +211,37 @@ static void tell_notes(struct session *s, const struct case_key *key, const char
 static void live_ended(void *context, const struct items_state *state, size_t index,
                        const struct case_round *round, const char *notes)
 {
-    struct session *s = context;
+    struct replay_session *s = context;
     (void)state;
     tell_notes(s, &s->cases[index].key, notes);
-    result_add_round(&s->recording.result, round);
+    result_add_round(&s->common.recording.result, round);
 }
 
 static int live_round_ended(void *context, const struct items_state *state, struct error *error)
 {
-    struct session *s = context;
-    status_line_clear(&s->status);
-    result_set_session(&s->recording.result, state->round + 1);
-    return recording_save(&s->recording, error);
+    struct replay_session *s = context;
+    status_line_clear(&s->common.status);
+    result_set_session(&s->common.recording.result, state->round + 1);
+    return recording_save(&s->common.recording, error);
 }
 
-static int replay_on_devices(struct session *s, struct error *error)
+static int replay_on_devices(struct replay_session *s, struct error *error)
 {
     static const uint64_t least_ns = 100000000;
     const struct replays_options options = {
-        .rounds = (unsigned)flag_number(s->line, "rounds") - s->first_round,
-        .first_round = s->first_round,
-        .timeout_ns = flag_number(s->line, "timeout"),
-        .seed = flag_number(s->line, "seed"),
+        .rounds = (unsigned)flag_number(s->common.line, "rounds") - s->common.work.first_round,
+        .first_round = s->common.work.first_round,
+        .timeout_ns = flag_number(s->common.line, "timeout"),
+        .seed = flag_number(s->common.line, "seed"),
         .live = {
             .capacity_bytes = s->all.capacity_bytes, .least_ns = least_ns, .most_samples = 50}};
     const struct replays_watcher watcher = {s, live_working, live_ended, live_round_ended};
-    status_line_open(&s->status, stderr);
-    int code = replays_run(s->cases, s->all.count, &options, &watcher, &s->interrupted, error);
-    status_line_clear(&s->status);
-    s->unsaved = recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
-    return code;
+    return replays_run(s->cases, s->all.count, &options, &watcher, &s->common.interrupted, error);
 }
 
 /* Are the strategy and the device the trace's own? A recording of calls to a driver has raw. */
-static bool is_recorded(const struct session *s, const char *path, const struct case_key *key)
+static bool is_recorded(const struct replay_session *s, const char *path,
+                        const struct case_key *key)
 {
     struct trace_reader *reader;
     struct error error;
@@ -290,18 +249,19 @@ static bool is_recorded(const struct session *s, const char *path, const struct 
         return false;
     const struct trace_info *info = trace_reader_info(reader);
     bool is = false;
-    for (size_t d = 0; d < s->recording.device_count; d++)
-        is |= strcmp(s->recording.devices[d].info.id, key->device) == 0 &&
-              strcmp(s->recording.devices[d].info.name, info->device) == 0 &&
+    for (size_t d = 0; d < s->common.recording.device_count; d++)
+        is |= strcmp(s->common.recording.devices[d].info.id, key->device) == 0 &&
+              strcmp(s->common.recording.devices[d].info.name, info->device) == 0 &&
               strcmp(info->allocator, key->strategy) == 0;
     trace_close(reader);
     return is;
 }
 
-/* The time under the recorded allocator on the recorded device is compared with the recorded one; another is a prediction. */
-static void compare_times(const struct session *s)
+/* Compares the time of each replay with the recorded one. It repeats the recorded time under the
+ * recorded allocator on the recorded device, and is a prediction elsewhere. */
+static void compare_times(const struct replay_session *s)
 {
-    const json_t *cases = json_object_get(s->recording.result.root, "cases"), *one;
+    const json_t *cases = json_object_get(s->common.recording.result.root, "cases"), *one;
     for (size_t i = 0; i < s->all.count; i++) {
         const struct replay_case *c = &s->cases[i];
         struct case_key key;
@@ -331,26 +291,17 @@ static void compare_times(const struct session *s)
 
 static void ended(void *context, size_t index, const struct case_round *round)
 {
-    struct session *s = context;
+    struct replay_session *s = context;
     s->rounds[index] = *round;
     s->ended[index] = true;
-    result_add_round(&s->recording.result, round);
-    recording_save_now_and_then(&s->recording);
-    status_line_show(&s->status, "replayed %zu/%zu: %s of %s", ++s->ended_count, s->all.count,
-                     s->cases[index].key.strategy, s->cases[index].key.workload);
+    result_add_round(&s->common.recording.result, round);
+    recording_save_now_and_then(&s->common.recording);
+    status_line_show(&s->common.status, "replayed %zu/%zu: %s of %s", ++s->ended_count,
+                     s->all.count, s->cases[index].key.strategy, s->cases[index].key.workload);
 }
 
-static int replay_all(struct session *s, struct error *error)
-{
-    status_line_open(&s->status, stderr);
-    int code = replay_cases(&s->all, ended, s, &s->interrupted, error);
-    status_line_clear(&s->status);
-    s->unsaved = recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
-    return code;
-}
-
-/* What a plan of the trace itself holds is out of reach for a program, which does not know its future. */
-static void name_oracles(const struct session *s)
+/* A plan of the trace itself knows the future, which a program does not. */
+static void name_oracles(const struct replay_session *s)
 {
     for (size_t i = 0; i < s->all.count; i++) {
         const struct allocator_ops *ops;
@@ -359,70 +310,73 @@ static void name_oracles(const struct session *s)
         if (s->ended[i] && !strategy_parse(s->cases[i].key.strategy, &ops, &options, &error) &&
             ops == &allocator_planned && planned_digest(&options) == s->rounds[i].program_digest)
             fprintf(stderr, "gamut: %s is an oracle: its plan was made of %s itself\n",
-                    s->cases[i].key.strategy, s->cases[i].path);
+                    s->cases[i].key.strategy, s->cases[i].key.workload);
     }
 }
 
-static int report_result(struct session *s, struct error *error)
+static int report_result(struct replay_session *s, struct error *error)
 {
-    json_t *root = s->recording.result.root;
+    json_t *root = s->common.recording.result.root;
     if (s->unsaved)
         report_error(error);
     result_summarise(root);
-    int code = table_print(root, (enum table_format)flag_number(s->line, "format"), stdout, error);
+    int code =
+        table_print(root, (enum table_format)flag_number(s->common.line, "format"), stdout, error);
     name_oracles(s);
     if (s->on_device)
         compare_times(s);
-    int exit_code = report_cases(root, &s->recording.file, !s->unsaved, s->interrupted);
+    int exit_code =
+        report_cases(root, &s->common.recording.file, !s->unsaved, s->common.interrupted);
     return code ? report_error(error) : exit_code;
 }
 
-static int prepare(struct session *s, struct error *error)
-{
-    TRY(make_cases(s, error));
-    TRY(recording_open_dry(&s->recording, s->line, s->all.capacity_bytes, s->all.atlas, error));
-    return start(s, error);
-}
-
 /* The cases have the names of the devices that are found. */
-static int prepare_on_devices(struct session *s, struct error *error)
+static int start(struct replay_session *s, struct error *error)
 {
-    TRY(recording_open(&s->recording, s->line, error));
+    struct session *c = &s->common;
+    if (s->on_device)
+        TRY(recording_open(&c->recording, c->line, error));
     TRY(make_cases(s, error));
-    return start(s, error);
+    TRY(make_work(s, error));
+    if (s->on_device)
+        TRY(recording_start(&c->recording, c->line, &c->work, error));
+    else
+        TRY(session_start(c, NULL, error));
+    keep_own(s);
+    return 0;
 }
 
-static int run_session(struct session *s)
+static int run(struct replay_session *s, const struct command_line *line, struct error *error)
 {
-    struct error error = {0};
-    s->all.own_time = flag_number(s->line, "own-time") != 0;
-    s->all.capacity_bytes = flag_number(s->line, "mem-limit");
-    int code = check_flags(s, &error);
-    if (!code)
-        code = read_names(s, &error);
-    if (!code)
-        code = read_atlas(s, &error);
-    if (!code)
-        code = s->on_device ? prepare_on_devices(s, &error) : prepare(s, &error);
-    if (!code)
-        code = s->on_device ? replay_on_devices(s, &error) : replay_all(s, &error);
-    return code ? report_error(&error) : report_result(s, &error);
+    s->on_device = flag_is_typed(line, "device");
+    TRY(check_flags(line, s->on_device, error));
+    TRY(session_open(&s->common, line, error));
+    TRY(check_names(&s->common.traces, error));
+    s->all.atlas = s->common.atlas;
+    s->all.jobs = s->common.jobs;
+    s->all.capacity_bytes = s->common.capacity_bytes;
+    TRY(start(s, error));
+    status_line_open(&s->common.status, stderr);
+    const int code = s->on_device ? replay_on_devices(s, error)
+                                  : replay_cases(&s->all, ended, s, &s->common.interrupted, error);
+    status_line_clear(&s->common.status);
+    s->unsaved = session_finish(&s->common, code, error);
+    return code;
 }
 
 static int replay_command(const struct command_line *line)
 {
-    struct session s = {.line = line, .on_device = flag_is_typed(line, "device")};
-    int exit_code = run_session(&s);
-    recording_free(&s.recording);
-    select_free(&s.strategies.selection);
-    traces_free(&s.traces);
-    atlas_free(&s.atlas);
+    struct replay_session s = {0};
+    struct error error = {0};
+    const int exit_code =
+        run(&s, line, &error) ? session_error(&s.common, &error) : report_result(&s, &error);
     text_free(&s.notes);
     for (size_t i = 0; i < s.all.count; i++)
         case_round_free(&s.rounds[i]);
     free(s.cases);
     free(s.rounds);
     free(s.ended);
+    session_close(&s.common);
     return exit_code;
 }
 

@@ -1,3 +1,4 @@
+/* gamut trace: makes traces of logs, and looks at, checks, cuts, compares and exports them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -313,15 +314,6 @@ static int plan(const struct command_line *line, struct trace_reader *reader, st
     return code;
 }
 
-/* The log's name without folder and ending, in this folder. */
-static void default_out(const char *log, struct text *out)
-{
-    const char *slash = strrchr(log, '/');
-    const char *name = slash ? slash + 1 : log;
-    text_add_bytes(out, name, strcspn(name + (*name == '.'), ".") + (*name == '.'));
-    text_add(out, "%s", TRACE_SUFFIX);
-}
-
 static void say_imported(const struct import_report *report)
 {
     for (unsigned i = 0; i < report->trace_count; i++) {
@@ -342,8 +334,10 @@ static int import(const struct command_line *line, struct error *error)
     struct text out = {0};
     struct import_report report;
     const char *log = line->positional[1], *given = flag_text(line, "out");
-    if (!given)
-        default_out(log, &out);
+    if (!given) {
+        traces_name_of_log(log, &out);
+        text_add(&out, "%s", TRACE_SUFFIX);
+    }
     int code = import_log(log, flag_text(line, "log"), given ? given : out.data,
                           flag_number(line, "force"), &report, error);
     say_imported(&report);
@@ -352,11 +346,11 @@ static int import(const struct command_line *line, struct error *error)
     return code;
 }
 
-static int diff(const struct command_line *line, struct trace_reader *left, uint64_t *differences,
-                struct error *error)
+static int diff(const struct command_line *line, struct trace_reader *left, const char *other,
+                uint64_t *differences, struct error *error)
 {
     struct trace_reader *right;
-    TRY(trace_open(line->positional[2], &right, error));
+    TRY(trace_open(other, &right, error));
     const enum trace_view view = flag_number(line, "actions") ? TRACE_VIEW_ACTIONS : TRACE_VIEW_ALL;
     int code = trace_diff(left, right, view, (unsigned)flag_number(line, "lines"), stdout,
                           differences, error);
@@ -479,8 +473,8 @@ static void print_waits(const char *path, const struct waits *w, uint64_t most)
     terminal_page_close(&page);
 }
 
-static int waits_of(const struct command_line *line, const char *path, json_t *all,
-                    struct error *error)
+static int waits_of(const struct command_line *line, const char *path, const char *given,
+                    json_t *all, struct error *error)
 {
     const uint64_t most = flag_number(line, "lines");
     struct trace_reader *reader;
@@ -489,25 +483,25 @@ static int waits_of(const struct command_line *line, const char *path, json_t *a
     const int code = waits_read(reader, flag_text(line, "strategy"), &waits, error);
     if (!code && all) {
         json_t *json = waits_to_json(&waits, most);
-        tree_put(json, "trace", tree_text(path));
+        tree_put(json, "trace", tree_text(given));
         tree_append(all, json);
     } else if (!code) {
-        print_waits(path, &waits, most);
+        print_waits(given, &waits, most);
     }
     waits_free(&waits);
     trace_close(reader);
     return code;
 }
 
-static int waits(const struct command_line *line, struct error *error)
+static int waits(const struct command_line *line, const struct traces *traces, struct error *error)
 {
     const bool as_json = flag_number(line, "format") == FORMAT_JSON;
     json_t *all = as_json ? tree_array() : NULL;
     int code = 0;
-    for (size_t i = 1; !code && i < line->positional_count; i++) {
-        if (i > 1 && !as_json)
+    for (unsigned i = 0; !code && i < traces->count; i++) {
+        if (i && !as_json)
             putchar('\n');
-        code = waits_of(line, line->positional[i], all, error);
+        code = waits_of(line, traces->paths[i], line->positional[i + 1], all, error);
     }
     if (all && !code) {
         json_dumpf(all, stdout, JSON_INDENT(1));
@@ -538,28 +532,40 @@ static const char *action_name(void *context, size_t i)
     return i < ACTIONS ? actions[i].name : NULL;
 }
 
-static int run_action(const struct command_line *line, uint64_t *differences, struct error *error)
+static int find_action(const struct command_line *line, const struct action **action,
+                       struct error *error)
 {
-    const struct action *action = NULL;
-    for (size_t i = 0; i < ACTIONS; i++)
-        if (strcmp(actions[i].name, line->positional[0]) == 0)
-            action = &actions[i];
-    if (!action)
+    const size_t files = line->positional_count - 1;
+    size_t i = 0;
+    while (i < ACTIONS && strcmp(actions[i].name, line->positional[0]) != 0)
+        i++;
+    if (i == ACTIONS)
         return text_unknown(error, line->positional[0], action_name, NULL,
                             "trace: there is no action");
-    if (action->files == ANY_FILES && line->positional_count > 1)
-        return waits(line, error);
-    if (action->files == ANY_FILES)
-        return error_set(error, ERR_USAGE, "trace %s: expected a file", action->name);
-    if (line->positional_count != action->files + 1)
-        return error_set(error, ERR_USAGE, "trace %s: expected %zu file%s, found %zu", action->name,
-                         action->files, action->files > 1 ? "s" : "", line->positional_count - 1);
+    *action = &actions[i];
+    if (actions[i].files == ANY_FILES && !files)
+        return error_set(error, ERR_USAGE, "trace %s: expected a file", actions[i].name);
+    if (actions[i].files != ANY_FILES && actions[i].files != files)
+        return error_set(error, ERR_USAGE, "trace %s: expected %zu file%s, found %zu",
+                         actions[i].name, actions[i].files, actions[i].files > 1 ? "s" : "", files);
+    return 0;
+}
+
+static int run_action(const struct command_line *line, struct traces *traces, uint64_t *differences,
+                      struct error *error)
+{
+    const struct action *action = NULL;
+    struct trace_reader *reader;
+    TRY(find_action(line, &action, error));
     if (strcmp(action->name, "import") == 0)
         return import(line, error);
-    struct trace_reader *reader;
-    TRY(trace_open(line->positional[1], &reader, error));
-    int code =
-        action->run ? action->run(line, reader, error) : diff(line, reader, differences, error);
+    for (size_t i = 1; i < line->positional_count; i++)
+        TRY(traces_add_one(traces, line->positional[i], error));
+    if (action->files == ANY_FILES)
+        return waits(line, traces, error);
+    TRY(trace_open(traces->paths[0], &reader, error));
+    const int code = action->run ? action->run(line, reader, error)
+                                 : diff(line, reader, traces->paths[1], differences, error);
     trace_close(reader);
     return code;
 }
@@ -567,10 +573,12 @@ static int run_action(const struct command_line *line, uint64_t *differences, st
 static int trace_command(const struct command_line *line)
 {
     struct error error = {0};
+    struct traces traces = {0};
     uint64_t differences = 0;
-    if (run_action(line, &differences, &error))
-        return report_error(&error);
-    return differences ? EXIT_REGRESSION : EXIT_OK;
+    const int code = run_action(line, &traces, &differences, &error);
+    traces_name_logs(&traces, &error);
+    traces_free(&traces);
+    return code ? report_error(&error) : differences ? EXIT_REGRESSION : EXIT_OK;
 }
 
 const struct command command_trace = {

@@ -1,3 +1,4 @@
+/* Finds the traces and strategies that a command line names, and makes traces of logs. */
 #include "cli/traces.h"
 
 #include <dirent.h>
@@ -5,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
 
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "record/facts/case.h"
+#include "trace/import.h"
 #include "trace/trace.h"
 
 static void add(struct traces *traces, const char *path)
@@ -39,6 +43,99 @@ static int add_folder(struct traces *traces, const char *folder, struct error *e
                              TRACE_SUFFIX);
 }
 
+/* ---- logs of other tools ---- */
+
+/* A file that cannot be read counts as a trace: the error of opening it names it. */
+static bool file_is_trace(const char *path)
+{
+    static const char magic[] = "gamuttrc";
+    char head[sizeof magic] = "";
+    gzFile file = gzopen(path, "rb");
+    const bool is_read = file && gzread(file, head, sizeof magic - 1) >= 0;
+    if (file)
+        gzclose(file);
+    return !is_read || strcmp(head, magic) == 0;
+}
+
+static void keep_made(struct traces *traces, const char *path, const char *log)
+{
+    traces->made = arena_grow(&traces->arena, traces->made, traces->made_count,
+                              &traces->made_capacity, sizeof *traces->made);
+    traces->made[traces->made_count++] = (struct made_trace){path, log};
+}
+
+static void add_made(struct traces *traces, const char *path, const char *log)
+{
+    keep_made(traces, path, log);
+    add(traces, path);
+}
+
+/* Each temporary trace has a folder of its own: two may have the same name. */
+static int make_folder(struct traces *traces, const char **folder, struct error *error)
+{
+    const char *temporary = getenv("TMPDIR");
+    char *made = arena_printf(&traces->arena, "%s/gamut.XXXXXX",
+                              temporary && *temporary ? temporary : "/tmp");
+    if (!mkdtemp(made))
+        return error_set(error, ERR_IO, "%s: %s", made, strerror(errno));
+    keep_made(traces, made, NULL);
+    *folder = made;
+    return 0;
+}
+
+int traces_make(struct traces *traces, const char *name, const char **path, struct error *error)
+{
+    const char *folder;
+    TRY(make_folder(traces, &folder, error));
+    *path = arena_printf(&traces->arena, "%s/%s" TRACE_SUFFIX, folder, name);
+    add_made(traces, *path, name);
+    return 0;
+}
+
+void traces_name_of_log(const char *log, struct text *name)
+{
+    const char *slash = strrchr(log, '/');
+    const char *base = slash ? slash + 1 : log;
+    text_add_bytes(name, base, strcspn(base + (*base == '.'), ".") + (*base == '.'));
+}
+
+static int add_log(struct traces *traces, const char *log, struct error *error)
+{
+    struct import_report report;
+    struct text name = {0};
+    const char *folder;
+    TRY(make_folder(traces, &folder, error));
+    traces_name_of_log(log, &name);
+    const char *out = arena_printf(&traces->arena, "%s/%s" TRACE_SUFFIX, folder, name.data);
+    const int code = import_log(log, NULL, out, false, &report, error);
+    for (unsigned i = 0; i < report.trace_count; i++)
+        add_made(traces, arena_printf(&traces->arena, "%s", report.traces[i].path), log);
+    import_report_free(&report);
+    text_free(&name);
+    return code;
+}
+
+int traces_add(struct traces *traces, const char *path, struct error *error)
+{
+    if (!file_is_trace(path))
+        return add_log(traces, path, error);
+    add(traces, path);
+    return 0;
+}
+
+int traces_add_one(struct traces *traces, const char *path, struct error *error)
+{
+    const unsigned before = traces->count;
+    TRY(traces_add(traces, path, error));
+    if (traces->count - before == 1)
+        return 0;
+    return error_set(
+        error, ERR_USAGE,
+        "%s: the log has %u devices: gamut trace import makes a trace of each, and one "
+        "of them can be named here",
+        path, traces->count - before);
+}
+
 int traces_named(const struct command_line *line, struct traces *traces, struct error *error)
 {
     *traces = (struct traces){0};
@@ -47,7 +144,7 @@ int traces_named(const struct command_line *line, struct traces *traces, struct 
         if (stat(line->positional[i], &status) == 0 && S_ISDIR(status.st_mode))
             TRY(add_folder(traces, line->positional[i], error));
         else
-            add(traces, line->positional[i]);
+            TRY(traces_add(traces, line->positional[i], error));
     }
     return 0;
 }
@@ -100,8 +197,23 @@ void traces_suites(struct traces *suites)
     text_free(&folder);
 }
 
+void traces_name_logs(const struct traces *traces, struct error *error)
+{
+    for (unsigned i = 0; i < traces->made_count; i++) {
+        const struct made_trace *made = &traces->made[i];
+        const char *at = made->log ? strstr(error->text, made->path) : NULL;
+        if (!at)
+            continue;
+        struct error named = *error;
+        error_set(error, named.code, "%.*s%s%s", (int)(at - error->text), named.text, made->log,
+                  named.text + (at - error->text) + strlen(made->path));
+    }
+}
+
 void traces_free(struct traces *traces)
 {
+    while (traces->made_count)
+        remove(traces->made[--traces->made_count].path);
     arena_free(&traces->arena);
     *traces = (struct traces){0};
 }

@@ -1,4 +1,5 @@
-/* The traces that a command line names, files and folders of them, and their strategies. */
+/* The traces that a command line names, and their strategies. A name is that of a trace, of a log that
+ * gamut trace import reads, or of a folder of traces. */
 #ifndef GAMUT_CLI_TRACES_H
 #define GAMUT_CLI_TRACES_H
 
@@ -9,15 +10,26 @@
 struct traces {
     unsigned count, capacity;
     const char **paths; /* in the order of the command line; those of a folder by name */
-    struct arena arena; /* owns them */
+    unsigned made_count, made_capacity;
+    struct made_trace {
+        const char *path, *log; /* log NULL: the folder of those that follow */
+    } * made;                   /* temporary files and folders */
+    struct arena arena;         /* owns all of it */
 };
 
+/* Adds a trace, or the traces of a log: one for each of its devices. ERR_IO, ERR_PARSE: it is neither.
+ * The caller calls traces_free in any case. */
+int traces_add(struct traces *traces, const char *path, struct error *error);
+/* Adds what must be one trace. ERR_USAGE: the log has several devices. */
+int traces_add_one(struct traces *traces, const char *path, struct error *error);
+/* Adds a temporary trace that the caller is to write: *path is its place. ERR_IO. */
+int traces_make(struct traces *traces, const char *name, const char **path, struct error *error);
 /* Makes the list of the positional arguments. A folder stands for all files in it whose names end
- * in ".trace". ERR_USAGE if it has none; ERR_IO. The caller calls traces_free in any case. */
+ * in ".trace". ERR_USAGE if it has none. The caller calls traces_free in any case. */
 int traces_named(const struct command_line *line, struct traces *traces, struct error *error);
 
-/* Adds the traces of a suite, those in suites/NAME, behind the others. ERR_USAGE if there is no such suite. The
- * caller calls traces_free in any case. */
+/* Adds the traces of a suite, those in suites/NAME, after the others. ERR_USAGE if there is no such
+ * suite. The caller calls traces_free in any case. */
 int traces_of_suite(const char *name, struct traces *traces, struct error *error);
 /* Whether a suite consists of traces. */
 bool traces_is_suite(const char *name);
@@ -43,6 +55,11 @@ int trace_events(const char *path, uint64_t *events, struct error *error);
 
 /* Prints what happened and is not in a trace. */
 void traces_say_unseen(const struct trace_info *info, FILE *out);
+/* Adds the name of the trace of a log: that of the log without folder and endings. */
+void traces_name_of_log(const char *log, struct text *name);
+/* Puts the name of the log in place of that of the temporary trace that a message has. */
+void traces_name_logs(const struct traces *traces, struct error *error);
+/* Removes the temporary traces. */
 void traces_free(struct traces *traces);
 
 #endif

@@ -72,10 +72,7 @@ static int read_head(struct trace_reader *r, struct error *error)
     unsigned char head[TRACE_MAGIC_BYTES + 8], sum[4];
     size_t n = fread(head, 1, sizeof head, r->in);
     if (n < TRACE_MAGIC_BYTES || memcmp(head, TRACE_MAGIC, TRACE_MAGIC_BYTES) != 0)
-        return head_error(r,
-                          "is no trace of gamut: `gamut trace import` makes one of another "
-                          "tool's log",
-                          error);
+        return head_error(r, "is no trace of gamut", error);
     if (n < sizeof head)
         return head_error(r, "the trace ends in its head: it was cut off", error);
     const uint32_t version = get_u32(head + TRACE_MAGIC_BYTES);

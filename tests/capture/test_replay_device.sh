@@ -40,7 +40,7 @@ cat out err | grep -q 'block b[0-9]*, event [0-9]*' || fail "the refused request
 # Flags that mean nothing with, or without, a device.
 "$gamut" replay app.trace --no-gaps --no-save >/dev/null 2>err && fail "--no-gaps without a device"
 grep -q -- '--no-gaps needs --device' err || fail "--no-gaps: $(cat err)"
-"$gamut" replay app.trace -D host --own-time --no-save >/dev/null 2>err && fail "--own-time on a device"
-grep -q -- '--own-time is for replays without --device' err || fail "--own-time: $(cat err)"
+"$gamut" replay app.trace -D host --check --no-save >/dev/null 2>err && fail "--check on a device"
+grep -q -- '--check is for replays without --device' err || fail "--check: $(cat err)"
 
 [ $failures -eq 0 ]

@@ -10,7 +10,7 @@ expect 0 "wrote gnn.trace: 6340 events, 2120 blocks" trace import "$traces/pytor
 expect 2 "gnn.trace is there already: --force replaces it" trace import "$traces/pytorch/gnn.trace.csv.gz" -o gnn.trace
 expect 2 "did you mean import?" trace imprt gnn.trace
 expect 2 "expected 2 files, found 1" trace diff gnn.trace
-expect 2 "is no trace of gamut" trace info "$traces/README.md"
+expect 2 "this is no log of a kind that gamut knows" trace info "$traces/README.md"
 expect 2 "this is no log of a kind that gamut knows" trace import "$traces/README.md"
 expect 0 "" trace info gnn.trace
 has "^blocks  *2120"
@@ -68,7 +68,6 @@ expect 3 "1 oom" replay gnn.trace -s caching --mem-limit 1GiB --no-save
 has "OOM  *block b[0-9]*, event [0-9]*: "
 expect 0 "2 ok" replay gnn.trace -s pool --free-at both --check --no-save
 expect 2 "No such file" replay nosuch.trace --no-save
-expect 2 "needs --atlas" replay gnn.trace --own-time --no-save
 # The recorded allocator, by the settings of the snapshot, and PyTorch's words.
 expect 0 "wrote unet.trace" trace import "$traces/pytorch/settings/unet.9.pickle.gz" -o unet.trace
 expect 0 "2 ok" replay unet.trace -s 'recorded,caching:conf={max_split_size_mb:64,max_non_split_rounding_mb:32}' --no-save
@@ -164,6 +163,30 @@ has "^gnn: no setting helps"
 expect 2 "cannot be replayed" advise gnn.trace --current pool:kind=pinned
 expect 2 "did you mean pytorch?" advise gnn.trace --for pytorc
 expect 2 "No such file" advise nosuch.trace
+
+# ---- every command takes a log as it takes the trace that import makes of it, and leaves no file behind
+log=$traces/pytorch/gnn.trace.csv.gz
+"$gamut" trace show "$folder/opencv.trace" >opencv.txt
+mkdir temporary
+export TMPDIR=$dir/temporary
+for words in advise "fit -s vmm --format csv" "replay -s vmm,recorded --no-save" "trace info" "trace check" "trace show" \
+    "trace export" "trace cut --last 100 --force -o cut.trace" "trace plan --force -o log.plan"; do
+    # shellcheck disable=SC2086 # words
+    "$gamut" $words gnn.trace >of-trace 2>err-of-trace
+    # shellcheck disable=SC2086
+    "$gamut" $words "$log" >out 2>err || fail "gamut $words takes no log"
+    cmp -s out of-trace || fail "gamut $words: a log has another answer than its trace"
+    cmp -s err err-of-trace || fail "gamut $words: another message for a log"
+done
+expect 0 "" trace diff gnn.trace "$log"
+expect 0 "" trace waits opencv.txt
+has '^opencv.txt: of 898 ms the host waited'
+expect 2 "^gamut: $log: the trace does not know the commands" trace waits "$log"
+expect 0 "" advise "$traces/pytorch/small.snapshot-4.pickle"
+has "^small-cuda1: "
+expect 2 "the log has 2 devices: gamut trace import makes a trace of each" trace info "$traces/pytorch/small.snapshot-4.pickle"
+[ -z "$(ls temporary)" ] || fail "files are left in TMPDIR: $(ls temporary)"
+unset TMPDIR
 
 # ---- a folder is all traces in it
 mkdir folder none

@@ -1,8 +1,7 @@
-#include <errno.h>
+/* gamut view: makes one page of a trace, a log or the cases of a result file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "alloc/registry.h"
@@ -16,7 +15,6 @@
 #include "record/result/result.h"
 #include "record/result/result_file.h"
 #include "run/replay/cases.h"
-#include "trace/import.h"
 #include "view/view.h"
 
 static const struct flag flags[] = {
@@ -39,68 +37,22 @@ static const struct flag flags[] = {
     FLAGS_END,
 };
 
-/* What is viewed: a trace, or the trace that was made of a log or of cases. */
+/* A page shows a trace, or the trace that was made of a log or of cases. */
 struct subject {
-    const char *path;
-    char name[128];   /* for the heading */
-    char folder[128]; /* of the trace that was made; "": there is none */
-    char made[160];
+    struct traces traces;      /* one */
+    char name[128];            /* for the heading */
     struct viewed_cases cases; /* root NULL: none */
 };
 
-/* The first bytes of a file, unpacked; "" where it cannot be read. */
-static void read_head(const char *path, char head[512])
+static bool is_result(const char *path)
 {
+    char head[512];
     gzFile file = gzopen(path, "rb");
-    const int length = file ? gzread(file, head, 511) : 0;
+    const int length = file ? gzread(file, head, sizeof head - 1) : 0;
     head[length > 0 ? length : 0] = 0;
     if (file)
         gzclose(file);
-}
-
-/* A file that is not there is one: the error of opening it names it. */
-static bool is_trace(const char *path, const char *head)
-{
-    return access(path, R_OK) != 0 || strncmp(head, "gamuttrc", 8) == 0;
-}
-
-static bool is_result(const char *head)
-{
     return strstr(head, "\"" RESULT_SCHEMA_NAME "\"") != NULL;
-}
-
-/* Makes the folder for a trace that close_subject removes. */
-static int make_folder(struct subject *s, struct error *error)
-{
-    const char *temporary = getenv("TMPDIR");
-    snprintf(s->folder, sizeof s->folder, "%.100s/gamut-view.XXXXXX",
-             temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(s->folder)) {
-        const int code = error_set(error, ERR_IO, "%s: %s", s->folder, strerror(errno));
-        s->folder[0] = 0;
-        return code;
-    }
-    snprintf(s->made, sizeof s->made, "%s/made" TRACE_SUFFIX, s->folder);
-    return 0;
-}
-
-static int import_subject(struct subject *s, struct error *error)
-{
-    struct import_report report;
-    struct error why = {0};
-    TRY(make_folder(s, error));
-    int code = import_log(s->path, NULL, s->made, false, &report, &why);
-    if (code)
-        error_set(error, code, "%s; view takes a trace, a log or a result file", why.text);
-    if (!code && report.trace_count != 1)
-        code = error_set(error, ERR_USAGE,
-                         "%s: the log has %u devices: gamut trace import makes a trace of each",
-                         s->path, report.trace_count);
-    for (unsigned i = 0; i < report.trace_count; i++)
-        if (strcmp(report.traces[i].path, s->made) != 0)
-            unlink(report.traces[i].path);
-    import_report_free(&report);
-    return code;
 }
 
 /* The flags that choose cases; of the environment they are meant for runs. */
@@ -118,8 +70,9 @@ static int make_cases(struct subject *s, const struct command_line *line, struct
                                        .devices = patterns(line, "device"),
                                        .id_count = line->positional_count - 1,
                                        .ids = line->positional + 1};
-    TRY(make_folder(s, error));
-    TRY(view_cases(s->path, &choice, s->made, &s->cases, error));
+    const char *made;
+    TRY(traces_make(&s->traces, "cases", &made, error));
+    TRY(view_cases(line->positional[0], &choice, made, &s->cases, error));
     snprintf(s->name, sizeof s->name, "%s", s->cases.name);
     return 0;
 }
@@ -136,36 +89,17 @@ static int check_flags(const struct command_line *line, const char *path, struct
     return 0;
 }
 
-static int open_subject(struct subject *s, const struct command_line *line,
-                        const struct traces *traces, struct error *error)
+static int open_subject(struct subject *s, const struct command_line *line, struct error *error)
 {
-    char head[512];
-    s->path = traces->paths[0];
-    read_head(s->path, head);
-    if (is_result(head)) {
-        TRY(make_cases(s, line, error));
-    } else {
-        TRY(check_flags(line, s->path, error));
-        if (traces->count != 1)
-            return error_set(error, ERR_USAGE, "view makes a page of one trace; these are %u",
-                             traces->count);
-        TRY(replay_trace_name(s->path, s->name, error));
-        if (is_trace(s->path, head))
-            return 0;
-        s->name[strcspn(s->name + 1, ".") + 1] = 0; /* logs have endings of their own */
-        TRY(import_subject(s, error));
-    }
-    s->path = s->made;
-    return 0;
-}
-
-static void close_subject(struct subject *s)
-{
-    viewed_cases_free(&s->cases);
-    if (!*s->folder)
-        return;
-    unlink(s->made);
-    rmdir(s->folder);
+    const char *path = line->positional[0];
+    if (is_result(path))
+        return make_cases(s, line, error);
+    TRY(check_flags(line, path, error));
+    if (line->positional_count != 1)
+        return error_set(error, ERR_USAGE, "view makes a page of one trace; these are %zu",
+                         line->positional_count);
+    TRY(traces_add_one(&s->traces, path, error));
+    return replay_trace_name(s->traces.paths[0], s->name, error);
 }
 
 static int write_page(const struct command_line *line, const struct subject *subject,
@@ -187,7 +121,7 @@ static int write_page(const struct command_line *line, const struct subject *sub
     size_t length = 0;
     for (size_t i = 0; i < strategies->count; i++)
         measured[i] = viewed_cases_reserved(&subject->cases, strategies->items[i]);
-    int code = trace_open(subject->path, &reader, error);
+    int code = trace_open(subject->traces.paths[0], &reader, error);
     if (!code) {
         FILE *out = open_memstream(&bytes, &length);
         code = view_write(reader, &options, out, report, error);
@@ -225,21 +159,21 @@ static void name_page(char path[160], const char *name)
 }
 
 static int view_subject(const struct command_line *line, struct subject *subject,
-                        struct traces *traces, struct trace_strategies *strategies,
-                        struct error *error)
+                        struct trace_strategies *strategies, struct error *error)
 {
+    const char *list = flag_text(line, "strategy");
     struct names names;
     struct view_report report = {0};
     char path[160];
-    TRY(open_subject(subject, line, traces, error));
-    traces->paths[0] = subject->path;
-    if (subject->cases.root && !flag_text(line, "strategy"))
+    TRY(trace_strategies_named(list ? list : "caching,vmm,tlsf", strategies, error));
+    TRY(open_subject(subject, line, error));
+    if (subject->cases.root && !list)
         names = subject->cases.strategies;
     else
-        TRY(trace_strategies_of(strategies, traces, 0, &names, error));
+        TRY(trace_strategies_of(strategies, &subject->traces, 0, &names, error));
     name_page(path, subject->name);
     const char *out = flag_text(line, "out") ? flag_text(line, "out") : path;
-    TRY(result_file_check(out, flag_number(line, "force"), error));
+    TRY(result_file_check(out, flag_is_on(line, "force"), error));
     const int code = write_page(line, subject, &names, out, &report, error);
     if (!code)
         say_written(&names, &report, out);
@@ -247,26 +181,16 @@ static int view_subject(const struct command_line *line, struct subject *subject
     return code;
 }
 
-static int view_one(const struct command_line *line, struct traces *traces,
-                    struct trace_strategies *strategies, struct error *error)
-{
-    const char *list = flag_text(line, "strategy");
-    struct subject subject = {0};
-    TRY(traces_named(line, traces, error));
-    TRY(trace_strategies_named(list ? list : "caching,vmm,tlsf", strategies, error));
-    const int code = view_subject(line, &subject, traces, strategies, error);
-    close_subject(&subject);
-    return code;
-}
-
 static int view_command(const struct command_line *line)
 {
     struct error error = {0};
-    struct traces traces = {0};
+    struct subject subject = {0};
     struct trace_strategies strategies = {0};
-    const int code = view_one(line, &traces, &strategies, &error);
+    const int code = view_subject(line, &subject, &strategies, &error);
+    traces_name_logs(&subject.traces, &error);
+    viewed_cases_free(&subject.cases);
+    traces_free(&subject.traces);
     select_free(&strategies.selection);
-    traces_free(&traces);
     return code ? report_error(&error) : EXIT_OK;
 }
 

@@ -55,7 +55,7 @@ int shard_check_alike(const json_t *theirs, const json_t *ours, struct error *er
 
 /* Adds a text that is the same for results of the same machine: its id, and the devices that were
  * used with their drivers. Nothing for results that are the same on every machine: replays without
- * a device and without --own-time, fits and advice. */
+ * a device, fits and advice. */
 void shard_machine(const json_t *root, struct text *machine);
 
 /* Whether an option of a run (run.options) changes nothing about what is measured: it says where

@@ -40,7 +40,6 @@ static int open_case(const struct replay_cases *all, const struct replay_case *o
         .options = values,
         .device = replay_device(all->capacity_bytes, all->atlas),
         .free_at = strcmp(one->key.release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE,
-        .own_time = all->own_time,
         .check = all->check};
     TRY(strategy_parse(one->key.strategy, &options->strategy, values, error));
     return trace_open(one->path, reader, error);

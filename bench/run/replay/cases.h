@@ -26,7 +26,7 @@ struct replay_cases {
     unsigned jobs;             /* replays at once, each in a thread; 0: one for each processor */
     uint64_t capacity_bytes;   /* of the dry device; 0: no limit */
     const struct atlas *atlas; /* prices, or NULL */
-    bool own_time, check;
+    bool check;
     enum replay_steps steps; /* of the record of memory */
 };
 

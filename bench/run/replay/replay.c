@@ -538,7 +538,7 @@ static void take_times(struct replay *r)
         snprintf(m->why_not, sizeof m->why_not, "%.255s", why.text);
         return;
     }
-    m->allocator_ns = r->options->own_time ? (uint64_t)(r->player.allocator_ns + 0.5) : UNKNOWN_NS;
+    m->allocator_ns = UNKNOWN_NS;
     /* The gaps of a log hold the calls of the recorded allocator, and no log of blocks alone says
      * when the device worked. */
     const struct trace_totals *t = trace_reader_totals(r->reader);
@@ -592,8 +592,7 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                        .outcome = outcome,
                        .error = error,
                        .live = options->live,
-                       .player = {.dry = options->live ? NULL : dry_open(&device),
-                                  .own_time = options->own_time && !options->live},
+                       .player = {.dry = options->live ? NULL : dry_open(&device)},
                        .alignment =
                            !options->live && info->alignment_bytes ? info->alignment_bytes : 1,
                        .free_at_done = replay_frees_at_done(reader, options->free_at),

@@ -1,0 +1,111 @@
+/* Opens and closes the sessions of commands that replay traces. */
+#include "cli/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/tree.h"
+
+static uint64_t number_of(const struct command_line *line, const char *name)
+{
+    return flag_exists(line, name) ? flag_number(line, name) : 0;
+}
+
+static const char *text_of(const struct command_line *line, const char *name)
+{
+    return flag_exists(line, name) ? flag_text(line, name) : NULL;
+}
+
+int session_open(struct session *s, const struct command_line *line, struct error *error)
+{
+    const char *suite = text_of(line, "suite"), *atlas = text_of(line, "atlas");
+    s->line = line;
+    s->capacity_bytes = number_of(line, "mem-limit");
+    s->jobs = (unsigned)number_of(line, "jobs");
+    s->free_at = number_of(line, "free-at") ? FREE_AT_LET_GO : FREE_AT_DONE;
+    if (flag_exists(line, "strategy")) {
+        const char *list = flag_text(line, "strategy");
+        TRY(trace_strategies_named(list ? list : "all", &s->strategies, error));
+    }
+    TRY(traces_named(line, &s->traces, error));
+    if (suite)
+        TRY(traces_of_suite(suite, &s->traces, error));
+    if (!s->traces.count)
+        return error_set(error, ERR_USAGE, "%s needs TRACE... or --suite; see gamut %s --help",
+                         line->command->name, line->command->name);
+    if (atlas) {
+        TRY(recorded_atlas(atlas, &s->atlas_read, error));
+        s->atlas = &s->atlas_read;
+    }
+    return 0;
+}
+
+void session_divide(struct session *s, size_t count)
+{
+    s->work.items = must_alloc((count + 1) * sizeof *s->work.items);
+    s->work.count = count;
+}
+
+/* Without --shard no item needs a cost. */
+static int count_events(const struct session *s, size_t trace, uint64_t *events,
+                        struct error *error)
+{
+    const size_t first = trace == EVERY_TRACE ? 0 : trace;
+    const size_t last = trace == EVERY_TRACE ? s->traces.count : trace + 1;
+    for (size_t i = first; text_of(s->line, "shard") && i < last; i++) {
+        uint64_t count;
+        TRY(trace_events(s->traces.paths[i], &count, error));
+        *events += count;
+    }
+    return 0;
+}
+
+int session_item(struct session *s, size_t index, const char *sentence, const char *unit,
+                 size_t trace, struct error *error)
+{
+    struct shard_item *item = &s->work.items[index];
+    shard_id(sentence, item->id);
+    item->unit = unit ? unit : item->id;
+    return count_events(s, trace, &item->cost, error);
+}
+
+int session_start(struct session *s, const char *list, struct error *error)
+{
+    TRY(recording_open_dry(&s->recording, s->line, s->capacity_bytes, s->atlas, error));
+    TRY(recording_start(&s->recording, s->line, &s->work, error));
+    if (list && !json_object_get(s->recording.result.root, list))
+        tree_put(s->recording.result.root, list, tree_array());
+    return 0;
+}
+
+int session_finish(struct session *s, int code, struct error *error)
+{
+    const int saved =
+        recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
+    return code ? code : saved;
+}
+
+void session_print_json(const struct session *s, const char *list)
+{
+    json_t *root = tree_object();
+    tree_put(root, list, tree_share(s->recording.result.root, list));
+    json_dumpf(root, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(root);
+}
+
+int session_error(const struct session *s, struct error *error)
+{
+    traces_name_logs(&s->traces, error);
+    return report_error(error);
+}
+
+void session_close(struct session *s)
+{
+    recording_free(&s->recording);
+    free(s->work.items);
+    free(s->work.own);
+    select_free(&s->strategies.selection);
+    atlas_free(&s->atlas_read);
+    traces_free(&s->traces);
+}
