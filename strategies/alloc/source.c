@@ -96,19 +96,6 @@ int source_free(struct source *s, uint64_t memory, uint64_t bytes)
     return release_memory(s, memory, bytes, &s->error);
 }
 
-int source_hold(struct source *s, uint64_t bytes)
-{
-    int code = source_check_capacity(s, bytes);
-    if (!code)
-        count_reserved(s, bytes);
-    return code;
-}
-
-void source_unhold(struct source *s, uint64_t bytes)
-{
-    count_given_back(s, bytes);
-}
-
 static const char *name_of(const struct source *s)
 {
     return s->name ? s->name : "this source";

@@ -111,12 +111,6 @@ int source_alloc(struct source *source, uint64_t bytes, enum source_flags flags,
 /* Gives a memory back. It counts as given back even if the driver reports a failure. */
 int source_free(struct source *source, uint64_t memory, uint64_t bytes);
 
-/* Counts device memory that the caller took without this source as reserved. ERR_OOM if that is
- * beyond the capacity. */
-int source_hold(struct source *source, uint64_t bytes);
-/* Counts the release of memory that source_hold counted. */
-void source_unhold(struct source *source, uint64_t bytes);
-
 /* Sets the kind of all memories; called before the first source_alloc. ERR_UNSUPPORTED and the
  * reason where the source lacks the kind. Pools and virtual memory have MEMORY_DEVICE alone. */
 int source_use_kind(struct source *source, enum driver_memory kind);

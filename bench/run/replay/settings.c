@@ -91,11 +91,6 @@ const struct application *application_find(const char *name, const char *source)
     return NULL;
 }
 
-const char *application_name(size_t i)
-{
-    return i < APPLICATIONS ? applications[i].name : NULL;
-}
-
 /* Whether the strategy of `spec` has an option: "vmm" before ':' and its table. */
 static bool has_option(const char *spec, const char *option)
 {

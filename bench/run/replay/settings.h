@@ -44,8 +44,6 @@ struct allocator_setting {
 
 /* The application of this name; "auto": that of a trace with this source. NULL: there is none. */
 const struct application *application_find(const char *name, const char *source);
-/* The names, for messages and help: the i-th; NULL after the last. */
-const char *application_name(size_t i);
 /* The families of an application: the i-th, with all knobs at their defaults. False after the last.
  * Knobs whose option the strategy lacks are left out. */
 bool application_setting(const struct application *application, size_t i,

@@ -18,10 +18,6 @@ static const struct {
 #undef X
 };
 
-const char *wait_kind_name(enum wait_kind kind)
-{
-    return kinds[kind].name;
-}
 const char *wait_kind_title(enum wait_kind kind)
 {
     return kinds[kind].title;

@@ -47,7 +47,6 @@ enum wait_kind {
 #undef X
         WAIT_KINDS
 };
-const char *wait_kind_name(enum wait_kind kind);
 const char *wait_kind_title(enum wait_kind kind);
 bool wait_is_hidden(enum wait_kind kind);
 

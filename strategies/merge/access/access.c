@@ -538,20 +538,15 @@ bool access_in_place(const struct kernel_access *ka, const struct access_questio
     return true;
 }
 
-static const char *const check_texts[ACCESS_CHECKS][2] = {
-#define X(name, sentence) [ACCESS_CHECK_##name] = {#name, sentence},
+static const char *const check_sentences[ACCESS_CHECKS] = {
+#define X(name, sentence) [ACCESS_CHECK_##name] = sentence,
     ACCESS_CHECK_LIST(X)
 #undef X
 };
 
-const char *access_check_name(enum access_check check)
-{
-    return check_texts[check][0];
-}
-
 const char *access_check_sentence(enum access_check check)
 {
-    return check_texts[check][1];
+    return check_sentences[check];
 }
 
 /* ---- private arrays -------------------------------------------------------------------------- */

@@ -94,8 +94,8 @@ enum access_check {
 };
 #define ACCESS_WITHOUT(name) (1u << ACCESS_CHECK_##name)
 
-const char *access_check_name(enum access_check check);     /* "ORDER" */
-const char *access_check_sentence(enum access_check check); /* the sentence of the list */
+/* The sentence of the list. */
+const char *access_check_sentence(enum access_check check);
 
 struct access_question {
     int out; /* a result of the kernel */

@@ -115,7 +115,7 @@ static int answer(struct subject *s, unsigned row, unsigned switches, struct acc
 
 static const char *answer_name(int answer)
 {
-    return answer == YES ? "YES" : access_check_name((enum access_check)answer);
+    return answer == YES ? "YES" : access_check_sentence((enum access_check)answer);
 }
 
 static void test_in_place(void **state)
@@ -154,7 +154,7 @@ static void test_every_check_matters(void **state)
     close_subject(&s);
     for (int c = 0; c < ACCESS_CHECKS; c++)
         if (!decides[c] && c != ACCESS_CHECK_OUT) /* a mistake of the caller's, tested below */
-            fail_msg("no row depends on %s alone", access_check_name((enum access_check)c));
+            fail_msg("no row depends on %s alone", access_check_sentence((enum access_check)c));
 }
 
 /* The kernels are run: what is allowed gives the same answer in every order of the threads, and

@@ -231,7 +231,7 @@ static void test_random_in_place(void **state)
                   "left to one condition:",
                   allowed, KERNELS, harmful);
     for (unsigned c = 0; c < NEEDED; c++)
-        print_message(" %s %u", access_check_name(needed[c]), caught[c]);
+        print_message(" (%s) %u", access_check_sentence(needed[c]), caught[c]);
     print_message("\n");
     assert_true(allowed > KERNELS / 20);
     for (unsigned c = 0; c < NEEDED && !getenv("GAMUT_RANDOM_SEED"); c++)

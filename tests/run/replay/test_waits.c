@@ -40,7 +40,7 @@ static void is_sum(const struct waits *waits, enum wait_kind kind, struct expect
         sum->unknown != expected.unknown || sum->ns != expected.ns ||
         sum->longest_ns != expected.longest_ns)
         fail_msg("%s: %zu calls, %zu waited, %zu unknown, %zu ns, longest %zu",
-                 wait_kind_name(kind), (size_t)sum->calls, (size_t)sum->waited,
+                 wait_kind_title(kind), (size_t)sum->calls, (size_t)sum->waited,
                  (size_t)sum->unknown, (size_t)sum->ns, (size_t)sum->longest_ns);
 }
 
