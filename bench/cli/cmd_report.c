@@ -53,8 +53,9 @@ const struct command command_report = {
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes = "The report is a folder: the page index.html, charts/ with the charts and their\n"
-             "data, and data/ with copies of the result files. Send the whole folder. The\n"
-             "page needs no network, and can be read with scripts off. Its name goes to\n"
-             "stdout. Charts need gnuplot.\n",
+             "data, views/ with the pages that gamut view makes of the largest programs, and\n"
+             "data/ with copies of the result files. Send the whole folder. The page needs no\n"
+             "network, and can be read with scripts off. Its name goes to stdout. Charts need\n"
+             "gnuplot.\n",
     .run = report_command,
 };

@@ -539,7 +539,7 @@ static int select_from_flags(struct run *run, struct error *error)
                                            .smoke = flag_is_on(run->line, "smoke")};
     int code = catalogue_open(&run->catalogue, error);
     if (!code && run->like.root)
-        code = earlier_programs(run->like.root, &run->catalogue, &run->selection, error);
+        code = select_files_of_run(run->like.root, &run->catalogue, &run->selection, error);
     else if (!code && flag_text(run->line, "suite"))
         code = open_suite(run, error);
     else if (!code)

@@ -179,23 +179,3 @@ void run_noise_measured(struct result_draft *result)
     for (size_t i = 0; (noise = json_array_get(json_object_get(result->root, "noise"), i)); i++)
         tell_noise(noise, ", the difference between runs of one build", "");
 }
-
-/* ---- the programs ---------------------------------------------------------------------------- */
-
-int earlier_programs(const json_t *root, struct catalogue *catalogue, struct selection *selection,
-                     struct error *error)
-{
-    struct text files = {0};
-    const json_t *options = json_object_get(json_object_get(root, "run"), "options");
-    const char *list = tree_get_text(options, "workload");
-    while (*list) {
-        const size_t length = strcspn(list, ",");
-        if (length > 4 && strncmp(list + length - 4, ".mem", 4) == 0)
-            text_add(&files, "%s%.*s", files.length ? "," : "", (int)length, list);
-        list += length + (list[length] == ',');
-    }
-    const struct select_request request = {.workloads = files.data};
-    int code = select_names(&request, catalogue, selection, error);
-    text_free(&files);
-    return code;
-}

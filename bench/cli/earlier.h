@@ -1,5 +1,4 @@
-/* What a command knows from result files of earlier runs: atlases, which predict cases, the noise floor, and
- * program files. */
+/* What a command knows from result files of earlier runs: atlases, which predict cases, and the noise floor. */
 #ifndef GAMUT_CLI_EARLIER_H
 #define GAMUT_CLI_EARLIER_H
 
@@ -9,7 +8,6 @@
 #include "base/error.h"
 #include "record/result/result.h"
 #include "run/rounds/devices.h"
-#include "run/select/select.h"
 
 /* Two arrays, an element a device (empty: nothing can be predicted): the atlases, and where each is
  * from (result_set_atlases). The caller owns both. */
@@ -30,10 +28,5 @@ void run_noise_known(struct result_draft *result, const char *results);
 /* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
  * none. Failed cases do not fail here: the result reports them. */
 void run_noise_measured(struct result_draft *result);
-
-/* Puts the program files that the run of a result was given, and nothing else, into the catalogue and the
- * selection. Errors of select_names; the caller calls select_free in any case. */
-int earlier_programs(const json_t *root, struct catalogue *catalogue, struct selection *selection,
-                     struct error *error);
 
 #endif

@@ -1,7 +1,6 @@
 /* The charts: gnuplot draws them into the report's folder, and the page shows them as images. */
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +14,7 @@
 #include "report/sections.h"
 
 /* CASES_MOST: with more, marks are too small to see and gnuplot is slow. */
-enum { CASES_MOST = 2000, PROGRAMS_MOST = 3 };
+enum { CASES_MOST = 2000 };
 
 struct drawing {
     const struct page *page;
@@ -218,106 +217,6 @@ static void draw_device(struct drawing *drawing, const char *device)
     for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
         if (!chart->on_request && !is_table(drawing, chart))
             draw_all(drawing, chart, device);
-}
-
-/* ---- programs in detail ---------------------------------------------------------------------- */
-
-/* The bytes that a run of the case asked for, all requests added up. Where its timeline is thinned, or is
- * missing, at least the bytes of its peak. */
-static double bytes_asked_for(const json_t *one_case)
-{
-    const json_t *requested = json_object_get(
-        json_object_get(json_object_get(one_case, "memory"), "timeline"), "requested_bytes");
-    double sum = 0, before = 0;
-    for (size_t i = 0; i < json_array_size(requested); i++) {
-        const double now = json_number_value(json_array_get(requested, i));
-        sum += fmax(now - before, 0);
-        before = now;
-    }
-    return fmax(sum, case_peak(one_case, "peak_requested_bytes"));
-}
-
-/* The most of the subject's cases: what merging does not take away. */
-static double traffic_of(const struct chart_subject *of)
-{
-    const json_t *one_case;
-    double most = 0;
-    for (size_t i = 0; (one_case = case_next(of, &i));)
-        most = fmax(most, bytes_asked_for(one_case));
-    return most;
-}
-
-/* Draws all charts of one program, folded under its name. Returns whether there was any. */
-static bool draw_program(struct drawing *drawing, const struct chart_subject *of)
-{
-    FILE *out = drawing->out;
-    const struct chart *chart;
-    const size_t made_before = drawing->made;
-    char *figures = NULL, size[32];
-    size_t length;
-    drawing->out = open_memstream(&figures, &length);
-    for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
-        if (chart->on_request)
-            draw_subject(drawing, chart, of);
-    fclose(drawing->out);
-    drawing->out = out;
-    const bool is_any = drawing->made > made_before;
-    if (is_any) {
-        html_print(out, "<details><summary>%s %s on %s: asks for %s in a run</summary>\n",
-                   of->workload, of->dataset, of->device,
-                   text_bytes(size, (uint64_t)traffic_of(of)));
-        fwrite(figures, 1, length, out);
-        fputs("</details>\n", out);
-    }
-    free(figures);
-    return is_any;
-}
-
-/* Draws the programs of a device that ask for the most bytes, the largest first. Returns how many. */
-static size_t draw_programs(struct drawing *drawing, const char *device)
-{
-    struct chart_subject *subjects;
-    const size_t count =
-        chart_subjects(&chart_memory_timeline, drawing->file->root, device, &subjects);
-    double *traffic = must_alloc((count + 1) * sizeof *traffic);
-    size_t drawn = 0;
-    for (size_t i = 0; i < count; i++)
-        traffic[i] = traffic_of(&subjects[i]);
-    for (size_t tried = 0; tried < count && drawn < PROGRAMS_MOST && !drawing->no_gnuplot;
-         tried++) {
-        size_t largest = 0;
-        for (size_t i = 1; i < count; i++)
-            largest = traffic[i] > traffic[largest] ? i : largest;
-        drawn += draw_program(drawing, &subjects[largest]);
-        traffic[largest] = -1;
-    }
-    free(traffic);
-    free(subjects);
-    return drawn;
-}
-
-void section_details(const struct page *page, const struct page_file *file)
-{
-    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
-    char *programs = NULL;
-    size_t length, drawn = 0;
-    struct text folder = {0};
-    if (json_array_size(json_object_get(file->root, "cases")) > CASES_MOST)
-        return;
-    struct drawing drawing = begin_drawing(page, file, &folder);
-    drawing.out = open_memstream(&programs, &length);
-    for (size_t d = 0; d < json_array_size(devices); d++)
-        drawn += draw_programs(&drawing, tree_get_text(json_array_get(devices, d), "id"));
-    fclose(drawing.out);
-    if (drawn) {
-        page_section(page, file, "details", "Programs in detail",
-                     "On each device the programs that ask for the most bytes in a run. gamut plot "
-                     "--chart memory_timeline draws the others, and so for the other charts.");
-        fwrite(programs, 1, length, page->out);
-        fputs("</section>\n", page->out);
-    }
-    free(programs);
-    text_free(&folder);
 }
 
 /* ---- all devices ----------------------------------------------------------------------------- */

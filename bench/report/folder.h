@@ -14,7 +14,8 @@
 /* The folders that a report has in addition to index.html. X(name, what it holds) */
 #define REPORT_FOLDER_LIST(X)                                                                      \
     X(charts, "charts, their data and the scripts that draw them")                                 \
-    X(data, "the result files")
+    X(data, "the result files")                                                                    \
+    X(views, "pages of programs in detail")
 
 /* Makes a new, empty folder next to `out`, in which the report is made, and adds its path to *work.
  * Makes missing parents of `out`. ERR_USAGE unless `out` is missing, empty or a report, or `force`

@@ -4,6 +4,7 @@
  *   DIR/index.html   the page
  *   DIR/charts/      the charts that the page shows, their data and their scripts
  *   DIR/data/        copies of the result files
+ *   DIR/views/       pages of a few programs in detail, as gamut view makes them
  */
 #ifndef GAMUT_REPORT_REPORT_H
 #define GAMUT_REPORT_REPORT_H

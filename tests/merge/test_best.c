@@ -136,7 +136,8 @@ static void no_set_is_better_than_best(void **state)
         struct inputs scalars;
         struct readings readings;
         assert_int_equal(inputs_make_scalars(entry, dataset, &scalars, &error), 0);
-        if (readings_find(entry, dataset, &scalars.arguments, 42, &readings, &lacking, &error))
+        if (readings_find(entry, dataset, &scalars.arguments, 42, true, &readings, &lacking,
+                          &error))
             fail_msg("%s: %s", entry->name, error.text);
         better += compare_rows(entry, &readings.arguments, RELEASE_LAST_USE) +
                   compare_rows(entry, &readings.arguments, RELEASE_SCOPE);

@@ -54,7 +54,8 @@ static void compare(struct measure *m, const struct entry *entry, const struct d
     if (round.status != CASE_ok)
         fail_msg("%s: %s", what, round.reason);
     assert_int_equal(inputs_make_scalars(entry, dataset, &scalars, &error), 0);
-    if (readings_find(entry, dataset, &scalars.arguments, once.seed, &readings, &lacking, &error))
+    if (readings_find(entry, dataset, &scalars.arguments, once.seed, true, &readings, &lacking,
+                      &error))
         fail_msg("%s: %s", what, error.text);
     assert_int_equal(merging_run(entry->fun, set, &readings.arguments, policy, 0, &merged, &error),
                      0);

@@ -96,11 +96,11 @@ seen.dispatchEvent(new page.Event('pointerleave'));
 expect('hidden once more', tip.hidden, true);
 const bar = all('.values path').find(e => e.getBBox().width > 100), middle = (bar.scrollIntoView({block: 'center'}), bar.getBoundingClientRect());
 expect('a bar is seen along all of it', page.document.elementFromPoint(middle.x + middle.width / 2, middle.y) === bar, true);
+expect('pages of programs', all('a', section('details')).map(e => e.getAttribute('href')), ['views/f1-1.html', 'views/f1-3.html', 'views/f1-4.html', 'views/f1-6.html']);
 all('figure').forEach(figure => { if (!figure.querySelector('.values path')) wrong('no values: ' + figure.textContent.slice(0, 60)); });
 
 // Charts become larger, and as they were.
-section('details').querySelector('details').open = true;
-const image = section('details').querySelector('img'), buttons = all('button', section('details').querySelector('.zoom'));
+const image = section('charts').querySelector('img'), buttons = all('button', section('charts').querySelector('.zoom'));
 const width = () => Math.round(image.getBoundingClientRect().width), first = width();
 const press = name => buttons.find(e => e.textContent === name).click();
 press('+'); press('+');

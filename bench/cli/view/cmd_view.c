@@ -11,10 +11,10 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/traces.h"
-#include "cli/view/cases.h"
 #include "record/result/result.h"
 #include "record/result/result_file.h"
 #include "run/replay/cases.h"
+#include "view/cases.h"
 #include "view/view.h"
 
 static const struct flag flags[] = {
@@ -39,9 +39,10 @@ static const struct flag flags[] = {
 
 /* A page shows a trace, or the trace that was made of a log or of cases. */
 struct subject {
-    struct traces traces;      /* one */
-    char name[128];            /* for the heading */
-    struct viewed_cases cases; /* root NULL: none */
+    struct traces traces; /* one */
+    char name[128];       /* for the heading */
+    json_t *root;         /* of a result file; NULL: it is none */
+    struct viewed_cases cases;
 };
 
 static bool is_result(const char *path)
@@ -69,10 +70,13 @@ static int make_cases(struct subject *s, const struct command_line *line, struct
                                        .releases = patterns(line, "release"),
                                        .devices = patterns(line, "device"),
                                        .id_count = line->positional_count - 1,
-                                       .ids = line->positional + 1};
-    const char *made;
+                                       .ids = line->positional + 1,
+                                       .may_run = true,
+                                       .notes = stderr};
+    const char *path = line->positional[0], *made;
     TRY(traces_make(&s->traces, "cases", &made, error));
-    TRY(view_cases(line->positional[0], &choice, made, &s->cases, error));
+    TRY(result_load(path, &s->root, error));
+    TRY(view_cases(s->root, path, &choice, made, &s->cases, error));
     snprintf(s->name, sizeof s->name, "%s", s->cases.name);
     return 0;
 }
@@ -167,7 +171,7 @@ static int view_subject(const struct command_line *line, struct subject *subject
     char path[160];
     TRY(trace_strategies_named(list ? list : "caching,vmm,tlsf", strategies, error));
     TRY(open_subject(subject, line, error));
-    if (subject->cases.root && !list)
+    if (subject->root && !list)
         names = subject->cases.strategies;
     else
         TRY(trace_strategies_of(strategies, &subject->traces, 0, &names, error));
@@ -189,6 +193,7 @@ static int view_command(const struct command_line *line)
     const int code = view_subject(line, &subject, &strategies, &error);
     traces_name_logs(&subject.traces, &error);
     viewed_cases_free(&subject.cases);
+    json_decref(subject.root);
     traces_free(&subject.traces);
     select_free(&strategies.selection);
     return code ? report_error(&error) : EXIT_OK;
@@ -204,9 +209,9 @@ const struct command command_view = {
     .notes =
         "FILE is a trace, a log that gamut trace import reads (a snapshot of PyTorch and others),\n"
         "or a result file. Of a result file the page shows one program; ids of cases or the\n"
-        "flags choose it, and each of its cases is an allocator to be shown. A file keeps the\n"
-        "192 largest blocks of a case: to have them all, the program is run again without a\n"
-        "device, and must ask for what the case did. Cases of gamut replay are traces.\n"
+        "flags choose it, and each of its cases is an allocator to be shown. The program is run\n"
+        "again without a device, and must ask for what the case did. Cases of gamut replay are\n"
+        "traces: view takes the trace itself.\n"
         "\n"
         "The page is one file without a network: blocks as stacked bands over the events, the\n"
         "bytes that each allocator reserves, and where it puts the blocks. Zoom with the wheel,\n"

@@ -92,10 +92,16 @@ int program_trace(const struct program_run *run, struct trace_info *info, const 
     struct readings readings;
     struct error lacking = {0};
     TRY(inputs_make_scalars(run->entry, run->dataset, &scalars, error));
-    int code = readings_find(run->entry, run->dataset, &scalars.arguments, run->seed, &readings,
-                             &lacking, error);
+    int code = readings_find(run->entry, run->dataset, &scalars.arguments, run->seed, run->may_run,
+                             &readings, &lacking, error);
     if (!code) {
-        code = readings.from == READINGS_unknown
+        const bool must_run = run->entry->builtin && !run->may_run;
+        code = readings.from == READINGS_unknown && must_run
+                   ? error_set(error, ERR_UNSUPPORTED,
+                               "%s has to be run for it, because its memory depends on values that "
+                               "it computes",
+                               run->entry->name)
+               : readings.from == READINGS_unknown
                    ? error_set(error, ERR_UNSUPPORTED, "%s", lacking.text)
                    : run_merged(run, &readings.arguments, info, path, counts, error);
         readings_free(&readings);

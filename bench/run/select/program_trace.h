@@ -17,6 +17,7 @@ struct program_run {
     const char *merge; /* a merge set, as in a case's key */
     enum release_policy policy;
     uint64_t seed; /* of the inputs */
+    bool may_run;  /* on the host, if its memory depends on values that it computes */
     /* As the device of the run aligns its memories (struct device_info); blocks are aligned as the executor does it.
      * 0: that of most drivers. */
     uint64_t alignment_bytes;

@@ -163,8 +163,8 @@ static void take_arrays(struct readings *readings, const struct arguments *scala
 }
 
 int readings_find(const struct entry *entry, const struct dataset *dataset,
-                  const struct arguments *scalars, uint64_t seed, struct readings *readings,
-                  struct error *lacking, struct error *error)
+                  const struct arguments *scalars, uint64_t seed, bool may_run,
+                  struct readings *readings, struct error *lacking, struct error *error)
 {
     *readings = (struct readings){.arguments = *scalars, .from = READINGS_given};
     if (lacks_nothing(entry, scalars, lacking))
@@ -178,7 +178,7 @@ int readings_find(const struct entry *entry, const struct dataset *dataset,
     if (lacks_nothing(entry, &readings->arguments, lacking))
         return 0;
     readings->from = READINGS_unknown;
-    int code = entry->builtin ? run_on_host(entry, readings, error) : 0;
+    int code = entry->builtin && may_run ? run_on_host(entry, readings, error) : 0;
     if (code)
         readings_free(readings);
     return code;

@@ -6,6 +6,7 @@
 #include "alloc/registry.h"
 #include "run/plan/plan.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "merge/merge.h"
 #include "run/select/device_group.h"
 #include "run/select/inputs.h"
@@ -360,6 +361,24 @@ int select_names(const struct select_request *request, struct catalogue *catalog
         for (unsigned d = 0; d < s->entries[i]->program->dataset_count; d++)
             add_name(s, &all, s->entries[i]->program->datasets[d].name);
     return match_list(s, "dataset", s->datasets, &all, &chosen, error);
+}
+
+int select_files_of_run(const json_t *root, struct catalogue *catalogue,
+                        struct selection *selection, struct error *error)
+{
+    struct text files = {0};
+    const json_t *options = json_object_get(json_object_get(root, "run"), "options");
+    const char *list = tree_get_text(options, "workload");
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        if (length > 4 && strncmp(list + length - 4, ".mem", 4) == 0)
+            text_add(&files, "%s%.*s", files.length ? "," : "", (int)length, list);
+        list += length + (list[length] == ',');
+    }
+    const struct select_request request = {.workloads = files.data};
+    int code = select_names(&request, catalogue, selection, error);
+    text_free(&files);
+    return code;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */

@@ -100,7 +100,8 @@ static void check_case(struct measure *measure, const struct catalogue *catalogu
                                     .merge = merge,
                                     .policy = strcmp(release, "scope") == 0 ? RELEASE_SCOPE
                                                                             : RELEASE_LAST_USE,
-                                    .seed = options.seed};
+                                    .seed = options.seed,
+                                    .may_run = true};
     struct trace_info info = {.source = "gamut"};
     struct dry_run counts;
     struct error error;

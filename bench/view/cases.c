@@ -1,4 +1,4 @@
-#include "cli/view/cases.h"
+#include "view/cases.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,11 +7,10 @@
 
 #include "base/terminal.h"
 #include "base/tree.h"
-#include "cli/earlier.h"
-#include "record/facts/address_map.h"
 #include "record/result/case_tree.h"
 #include "run/replay/cases.h"
 #include "run/select/program_trace.h"
+#include "run/select/select.h"
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -38,8 +37,7 @@ static bool is_chosen(const struct case_choice *choice, const json_t *one_case)
            has_id(choice, tree_get_text(one_case, "id"));
 }
 
-/* The flags that choose the program of a case: "-w srad -d small -m none --release last-use -D host". */
-static const char *flags_of(struct arena *arena, const json_t *one_case)
+const char *viewed_case_flags(struct arena *arena, const json_t *one_case)
 {
     return arena_printf(arena, "-w %s -d %s -m %s --release %s -D %s", member(one_case, "workload"),
                         member(one_case, "dataset"), member(one_case, "merge"),
@@ -55,7 +53,7 @@ static size_t list_programs(struct arena *arena, const json_t *cases, struct tex
     json_t *seen = tree_object();
     json_array_foreach((json_t *)cases, i, one_case)
     {
-        const char *flags = flags_of(arena, one_case);
+        const char *flags = viewed_case_flags(arena, one_case);
         if (json_object_get(seen, flags))
             continue;
         tree_put(seen, flags, json_true());
@@ -99,7 +97,8 @@ static int choose(const json_t *root, const char *path, const struct case_choice
 }
 
 /* Takes the strategies of the cases that are ok. */
-static int take_strategies(json_t *chosen, struct viewed_cases *cases, struct error *error)
+static int take_strategies(json_t *chosen, FILE *notes, struct viewed_cases *cases,
+                           struct error *error)
 {
     const size_t count = json_array_size(chosen);
     const json_t *one_case;
@@ -110,8 +109,8 @@ static int take_strategies(json_t *chosen, struct viewed_cases *cases, struct er
         const char *strategy = member(one_case, "strategy");
         if (case_is_ok(one_case))
             cases->strategies.items[cases->strategies.count++] = strategy;
-        else
-            terminal_print(stderr, "gamut: %s is left out: in the file it is %s: %s\n", strategy,
+        else if (notes)
+            terminal_print(notes, "gamut: %s is left out: in the file it is %s: %s\n", strategy,
                            tree_get_text(one_case, "status"), tree_get_text(one_case, "reason"));
     }
     return cases->strategies.count
@@ -145,15 +144,6 @@ static int refuse(const json_t *one_case, struct error *error)
     return 0;
 }
 
-/* What the file says that the page cannot be made of. */
-static const char *charts_of(struct arena *arena, const char *path, const json_t *one_case)
-{
-    return arena_printf(arena,
-                        "what the file keeps of it is drawn by gamut plot %s -w %s -c "
-                        "memory_timeline,address_map",
-                        path, member(one_case, "workload"));
-}
-
 /* Finds the program, and checks by its digest that it is that of the case. */
 static int find_program(const json_t *root, const json_t *one_case, struct catalogue *catalogue,
                         struct selection *selection, struct program_run *run, struct error *error)
@@ -164,7 +154,7 @@ static int find_program(const json_t *root, const json_t *one_case, struct catal
     TRY(catalogue_open(catalogue, error));
     run->entry = select_entry(catalogue, workload);
     if (!run->entry) {
-        TRY(earlier_programs(root, catalogue, selection, error));
+        TRY(select_files_of_run(root, catalogue, selection, error));
         TRY(select_workload(catalogue, workload, &run->entry, error));
     }
     run->dataset = select_dataset(run->entry, dataset);
@@ -200,7 +190,7 @@ static int check_counts(const json_t *one_case, const struct dry_run *counts, st
     return 0;
 }
 
-static int run_again(const json_t *root, const json_t *one_case, const char *trace,
+static int run_again(const json_t *root, const json_t *one_case, bool may_run, const char *trace,
                      struct error *error)
 {
     const json_t *device = case_device(root, member(one_case, "device"));
@@ -210,6 +200,7 @@ static int run_again(const json_t *root, const json_t *one_case, const char *tra
         .policy =
             strcmp(member(one_case, "release"), "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE,
         .seed = (uint64_t)json_integer_value(json_object_get(json_object_get(root, "run"), "seed")),
+        .may_run = may_run,
         .alignment_bytes = alignment > 0 ? (uint64_t)alignment : 0};
     struct trace_info info = {.source = "A program run without a device"};
     struct catalogue catalogue = {0};
@@ -237,41 +228,29 @@ static const char *about(struct arena *arena, const char *path, const json_t *ro
     return arena_printf(
         arena,
         "The program is that of the cases %s %s in %s, with the merge set %s and the release "
-        "policy %s, which were measured on %s%s%s%s. A result file keeps the %d largest blocks of "
-        "a case at most. This page has all blocks: the program was run again without a device, "
+        "policy %s, which were measured on %s%s%s%s. The program was run again without a device, "
         "and it made as many requests, with as many bytes at the peak, as in the file. Addresses "
         "and reserved bytes are what each allocator does with these requests on a device like an "
         "NVIDIA GPU, without commands and without a limit. “Measured” is what the file says that "
         "the allocator reserved at most.",
         member(one_case, "workload"), member(one_case, "dataset"), slash ? slash + 1 : path,
         member(one_case, "merge"), member(one_case, "release"), id, *name ? " (" : "", name,
-        *name ? ")" : "", MAP_BLOCKS);
+        *name ? ")" : "");
 }
 
-int view_cases(const char *path, const struct case_choice *choice, const char *trace,
-               struct viewed_cases *cases, struct error *error)
+int view_cases(const json_t *root, const char *path, const struct case_choice *choice,
+               const char *trace, struct viewed_cases *cases, struct error *error)
 {
-    json_t *chosen = NULL;
-    struct error why = {0};
     *cases = (struct viewed_cases){0};
-    TRY(result_load(path, &cases->root, error));
-    int code = choose(cases->root, path, choice, &cases->arena, &chosen, error);
-    if (!code)
-        code = refuse(json_array_get(chosen, 0), error);
-    if (!code)
-        code = take_strategies(chosen, cases, error);
-    const json_t *one_case = code ? NULL : first_ok(chosen);
-    if (!code && (code = run_again(cases->root, one_case, trace, &why)))
-        error_set(error, code, "%s; %s", why.text, charts_of(&cases->arena, path, one_case));
-    if (!code) {
-        cases->name = arena_printf(&cases->arena, "%s %s", member(one_case, "workload"),
-                                   member(one_case, "dataset"));
-        cases->about = about(&cases->arena, path, cases->root, one_case);
-        cases->chosen = chosen;
-    } else {
-        json_decref(chosen);
-    }
-    return code;
+    TRY(choose(root, path, choice, &cases->arena, &cases->chosen, error));
+    TRY(refuse(json_array_get(cases->chosen, 0), error));
+    TRY(take_strategies(cases->chosen, choice->notes, cases, error));
+    const json_t *one_case = first_ok(cases->chosen);
+    TRY(run_again(root, one_case, choice->may_run, trace, error));
+    cases->name = arena_printf(&cases->arena, "%s %s", member(one_case, "workload"),
+                               member(one_case, "dataset"));
+    cases->about = about(&cases->arena, path, root, one_case);
+    return 0;
 }
 
 uint64_t viewed_cases_reserved(const struct viewed_cases *cases, const char *strategy)
@@ -291,7 +270,6 @@ uint64_t viewed_cases_reserved(const struct viewed_cases *cases, const char *str
 void viewed_cases_free(struct viewed_cases *cases)
 {
     json_decref(cases->chosen);
-    json_decref(cases->root);
     arena_free(&cases->arena);
     *cases = (struct viewed_cases){0};
 }
