@@ -111,7 +111,7 @@ static void test_broken_ops(void **state)
     assert_string_equal(error.text, "strategy broken lacks the required hook 'trim'");
     assert_int_equal(allocator_open(&allocator, &old, &options, &fake.source, &error),
                      ERR_INTERNAL);
-    assert_non_null(strstr(error.text, "strategy old was written for version 2"));
+    assert_non_null(strstr(error.text, "strategy old was written for version "));
     assert_int_equal(allocator_open(&allocator, &unsafe, &options, &fake.source, &error),
                      ERR_INTERNAL);
     assert_string_equal(error.text, "strategy raw may hand memory to a queue while another still "
