@@ -54,6 +54,8 @@ CFLAGS   += -std=c11 $(OPT) $(PLACES) -Wall -Wextra -Wpedantic -Wshadow -Wstrict
 # Kernels are generated C: products and sums must not be contracted, and nothing needs errno or traps.
 KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) $(PLACES) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
 KERNEL_OPT ?= -O3
+# Tests have kernels of their own, which compile in a tenth of the time and compute the same.
+TEST_KERNEL_OPT ?= -O1 -DGAMUT_NO_CLONES
 LDLIBS   += $(JANSSON) $(ZLIB) $(ZSTD) -lm -ldl -lpthread
 
 ifeq ($(WITH_CUDA),yes)
@@ -83,7 +85,11 @@ KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
 
 LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(filter-out bench/capture/% bench/serve/%,$(sort $(shell find bench strategies workloads -name '*.c'))))
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
+# Kernels of embedded programs, and those of tests: shell tests run gamut-test. In other flavours both are the same.
+KERNELS := $(BUILD)/libkernels.a
+TEST_KERNELS := $(BUILD)/$(if $(filter release,$(FLAVOUR)),tests/)libkernels.a
+TESTED := $(BUILD)/gamut$(if $(filter release,$(FLAVOUR)),-test)
 EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(sort $(wildcard bench/program/*.c bench/base/*.c))))
 # A test stands in the room of tests/ that has the name of the room it tests.
 TEST_FILES := $(filter-out tests/capture/apps/% tests/serve/apps/%,$(sort $(shell find tests -name '*.c')))
@@ -93,8 +99,13 @@ TEST_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter test_%,$(notdir $(f))),$
 BENCH_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter bench_%,$(notdir $(f))),$(f)))
 FUZZ_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter fuzz_%,$(notdir $(f))),$(f)))
 TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
+# These are binaries of their own: some are linked in another way, and of some a run starts itself again as a worker.
+OWN_TESTS := $(addprefix $(BUILD)/tests/,alloc/test_alloc_steps device/test_lost_device experiment/test_experiment_rounds \
+             run/execute/test_no_malloc run/replay/test_pytorch run/rounds/test_measure run/rounds/test_rounds)
+ROOM_TESTS := $(filter-out $(OWN_TESTS),$(TESTS))
+TEST_ROOMS := $(sort $(foreach t,$(ROOM_TESTS:$(BUILD)/tests/%=%),$(firstword $(subst /, ,$(t)))))
 BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
-TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
+TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/room.c $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
 
 # The strategies for other runtimes, with what they need of bench/base: one object, in which the names of the interface alone are seen.
 STRATEGY_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard strategies/library/*.c strategies/alloc/*.c strategies/alloc/*/*.c)) \
@@ -135,8 +146,10 @@ endif
 .PHONY: FORCE all setup setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist test-release install uninstall clean help
 all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build gamut (build/gamut)
 
-$(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
+$(BUILD)/gamut $(BUILD)/gamut-test: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/gamut: $(KERNELS)
+$(BUILD)/gamut-test: $(TEST_KERNELS)
 
 # Applications are not sanitized, and have no OpenMP: neither are these.
 $(BUILD)/bench/capture/%.o $(BUILD)/libgamut_record_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS))
@@ -180,8 +193,14 @@ $(BUILD)/libgamut.a: $(LIB_OBJECTS) $(BUILD)/sources
 	@rm -f $@
 	$(Q)$(AR) qcsD $@ $(LIB_OBJECTS)
 
+$(BUILD)/libkernels.a: $(WORKLOADS:%=$(BUILD)/embedded/%.o)
+$(BUILD)/tests/libkernels.a: $(WORKLOADS:%=$(BUILD)/tests/embedded/%.o)
+$(BUILD)/libkernels.a $(BUILD)/tests/libkernels.a: $(BUILD)/sources
+	@rm -f $@
+	$(Q)$(AR) qcsD $@ $(filter %.o,$^)
+
 # Objects are made again when the flags are others.
-FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(KERNEL_CFLAGS)
+FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(KERNEL_CFLAGS) $(TEST_KERNEL_OPT)
 $(BUILD)/flags: FORCE
 	$(call stamp,$(FLAGS))
 
@@ -220,12 +239,39 @@ endef
 $(foreach t,$(KERNEL_TEXTS),$(eval $(call kernel_text,$(t))))
 $(BUILD)/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags
 	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
+$(BUILD)/tests/embedded/%.o: KERNEL_OPT = $(TEST_KERNEL_OPT)
+$(BUILD)/tests/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/tests/%.o: CPPFLAGS += -DGAMUT_ROOT='"$(CURDIR)"'
+TEST_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS) -lcmocka
+# A room's tests are one binary, build/tests/ROOM/tests, in which each file's main has the file's name. Each test is a link to the binary,
+# which runs the file by whose name it is called.
+define room
+$(BUILD)/tests/$(1)/names: FORCE
+	$$(call stamp,$(notdir $(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS))))
+$(BUILD)/tests/$(1)/tests.o: tests/room.c $(BUILD)/tests/$(1)/names $(BUILD)/flags
+	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) -DTESTS='$(patsubst %,TEST(%),$(notdir $(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS))))' -c -o $$@ $$<
+$(BUILD)/tests/$(1)/tests: $(BUILD)/tests/$(1)/tests.o $(patsubst %,%.o,$(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS))) $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
+	$$(Q)$$(TEST_LINK)
+$(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS)): $(BUILD)/tests/$(1)/tests
+	@mkdir -p $$(@D)
+	@ln -sfr $$< $$@
+endef
+$(foreach r,$(TEST_ROOMS),$(eval $(call room,$(r))))
+$(ROOM_TESTS:%=%.o): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	@$(OBJCOPY) --redefine-sym main=$(*F) $@
+
+# Other programs of tests/ are linked one by one: what they measure has gamut's own kernels.
+$(BENCHES): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a $(KERNELS)
+	$(Q)$(TEST_LINK)
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
+	$(Q)$(TEST_LINK)
 # This test counts what the measured code allocates.
 $(BUILD)/tests/run/execute/test_no_malloc: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 # This test counts the steps that the strategies take: each part of a function without a branch calls the test.
 STEP_OBJECTS := $(patsubst %.c,$(BUILD)/steps/%.o,$(wildcard strategies/alloc/*.c strategies/alloc/*/*.c))
@@ -233,8 +279,8 @@ $(STEP_OBJECTS): CFLAGS += -fsanitize-coverage=trace-pc
 $(BUILD)/steps/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
-$(BUILD)/tests/alloc/test_alloc_steps: $(BUILD)/tests/alloc/test_alloc_steps.o $(STEP_OBJECTS) $(TEST_HELPERS) $(BUILD)/libgamut.a
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+$(BUILD)/tests/alloc/test_alloc_steps: $(BUILD)/tests/alloc/test_alloc_steps.o $(STEP_OBJECTS) $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
+	$(Q)$(TEST_LINK)
 
 # This test has a source that loses memory.
 $(BUILD)/tests/run/rounds/test_measure: LDFLAGS += -Wl,--wrap=source_free
@@ -281,7 +327,7 @@ $(BUILD)/tests/serve/apps/app_linked: tests/serve/apps/app_preload.c $(FAKE_CUDA
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -DLINKED -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/../../capture/apps/fake' -ldl -lpthread
 
-tests: $(TESTS) $(TEST_APPS) ## build all tests
+tests: $(TESTED) $(TESTS) $(TEST_APPS) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build all tests
 
 # Builds of tests take every processor, unless make was told how many. make itself keeps the order of its targets: setup comes before test.
 ON_ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -289,8 +335,8 @@ ON_ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 # Pages and scripts are tried with the release build alone: what their commands run is what tests/cli runs.
 NOT_TRIED := $(if $(filter release,$(FLAVOUR)),,tests/docs/% tests/scripts/%)
 test: ## run all tests
-	$(Q)$(MAKE) --no-print-directory $(ON_ALL_CPUS) all tests
-	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(filter-out $(NOT_TRIED),$(sort $(shell find tests -name 'test_*.sh')))
+	$(Q)$(MAKE) --no-print-directory $(ON_ALL_CPUS) tests
+	@BUILD=$(BUILD) GAMUT=$(TESTED) scripts/run_tests $(filter-out $(NOT_TRIED),$(sort $(shell find tests -name 'test_*.sh'))) $(TESTS)
 
 test-fleet: all ## divide a list into SHARDS (1000) on a Slurm of its own, see setup-fleet
 	@BUILD=$(BUILD) tests/fleet/check_slurm.sh
@@ -338,6 +384,7 @@ test-release: all ## unpack what dist packs elsewhere, without git: it builds th
 	@BUILD=$(abspath $(BUILD)) tests/scripts/check_release.sh
 
 # The binary contains programs, kernels and suites, and prints the manual and the completions.
+GAMUT := $(BUILD)/gamut
 SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
@@ -352,11 +399,11 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDES = $(DESTDIR)$(PREFIX)/include/gamut-strategies
 INSTALLED += $(DESTDIR)$(LIBDIR)/libgamut_strategies.a $(DESTDIR)$(LIBDIR)/pkgconfig/gamut-strategies.pc
 
-install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## install gamut, its libraries, manual and completions below PREFIX (/usr/local)
-	$(Q)$(BUILD)/gamut man > $(BUILD)/gamut.1
-	$(Q)$(BUILD)/gamut completion bash > $(BUILD)/gamut.bash
-	$(Q)$(BUILD)/gamut completion zsh > $(BUILD)/gamut.zsh
-	$(Q)install -D -m 755 $(BUILD)/gamut $(word 1,$(INSTALLED))
+install: $(GAMUT) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## install gamut, its libraries, manual and completions below PREFIX (/usr/local)
+	$(Q)$(GAMUT) man > $(BUILD)/gamut.1
+	$(Q)$(GAMUT) completion bash > $(BUILD)/gamut.bash
+	$(Q)$(GAMUT) completion zsh > $(BUILD)/gamut.zsh
+	$(Q)install -D -m 755 $(GAMUT) $(word 1,$(INSTALLED))
 	$(Q)install -D -m 644 $(BUILD)/gamut.1 $(word 2,$(INSTALLED))
 	$(Q)install -D -m 644 $(BUILD)/gamut.bash $(word 3,$(INSTALLED))
 	$(Q)install -D -m 644 $(BUILD)/gamut.zsh $(word 4,$(INSTALLED))

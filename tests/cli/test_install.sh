@@ -16,7 +16,7 @@ fail() {
 
 # -o: what is installed is what the other tests run, even if the tree has changed meanwhile.
 make_here() {
-    make -s -C "$here" -o "$build/gamut" $libraries_made BUILD="$build" PREFIX=/opt/it DESTDIR="$dir/dest" "$@" >"$dir/log" 2>&1 ||
+    make -s -C "$here" -o "$gamut" $libraries_made BUILD="$build" GAMUT="$gamut" PREFIX=/opt/it DESTDIR="$dir/dest" "$@" >"$dir/log" 2>&1 ||
         { cat "$dir/log" >&2; fail "make $*"; }
 }
 build=$(dirname "$gamut")
@@ -90,12 +90,12 @@ lifted() {
 sanitizers=
 ! nm "$library" | grep -q __asan_init || sanitizers=-fsanitize=address,undefined
 flags_first="-x c -std=gnu11"
-lifted "${CC:-cc}"
+lifted ${CC:-cc}
 flags_first="-x c++ -std=c++17"
 ! command -v "${CXX:-c++}" >/dev/null || lifted "${CXX:-c++}"
 # A header of another version does not link, and no name of gamut's own rooms is seen.
 # shellcheck disable=SC2086
-! sed "s/^#include.*/#include <gamut_strategies.h>/" lifted.c | "${CC:-cc}" -x c -D"gamut_strategies_archive_$api=gamut_strategies_archive_0" - $sanitizers -o other -x none $flags 2>/dev/null ||
+! sed "s/^#include.*/#include <gamut_strategies.h>/" lifted.c | ${CC:-cc} -x c -D"gamut_strategies_archive_$api=gamut_strategies_archive_0" - $sanitizers -o other -x none $flags 2>/dev/null ||
     fail "an archive of another version links"
 others=$(nm -g --defined-only "$library" | awk 'NF == 3 && $3 !~ /^(allocator|source|error|clock|gamut_strategies)_|^(__odr_asan|DW\.)/ { print $3 }')
 [ -z "$others" ] || fail "libgamut_strategies.a shows $(echo "$others" | head -3)"

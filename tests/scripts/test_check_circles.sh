@@ -19,7 +19,7 @@ file() {
         for used in "$@"; do echo "$used();"; done
         echo "}"
     } >"bench/$path.c"
-    "${CC:-cc}" -c "bench/$path.c" -o "build/bench/$path.o" || exit 1
+    ${CC:-cc} -c "bench/$path.c" -o "build/bench/$path.o" || exit 1
 }
 # try CODE PATTERN: what the check says of the files so far
 try() {

@@ -8,6 +8,7 @@ build=$root/${BUILD:-build}
 [ -e "$build/libgamut_alloc.so" ] && [ -e "$build/tests/capture/apps/fake/libcuda.so.1" ] || { echo "skipped: built without CUDA"; exit 0; }
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || { echo "skipped: there is no python3 of 3.9 or later"; exit 0; }
 case ${BUILD:-build} in *sanitize* | *thread*) echo "skipped: Python is not sanitized"; exit 0 ;; esac
+gamut=${GAMUT:-$build/gamut}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -15,7 +16,7 @@ failures=0
 fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
 for variable in $(env | sed -n 's/^\(GAMUT[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
 export FAKE_CUDA_WORKS=1 LD_LIBRARY_PATH=$build/tests/capture/apps/fake PYTHONDONTWRITEBYTECODE=1
-export GAMUT_LIBRARY=$build/libgamut_alloc.so GAMUT=$build/gamut GAMUT_PROGRAMS=$here/rounds PYTHONPATH=$here/frameworks
+export GAMUT_LIBRARY=$build/libgamut_alloc.so GAMUT=$gamut GAMUT_PROGRAMS=$here/rounds PYTHONPATH=$here/frameworks
 
 export GAMUT_CUPTI=$build/tests/capture/apps/fake/libcuda.so.1 GAMUT_ATLAS=$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' "$root/docs/driver-costs.md")
 
