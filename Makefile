@@ -115,10 +115,11 @@ STRATEGY_API      = $(shell sed -n 's/^.define GAMUT_STRATEGIES_API //p' strateg
 STRATEGY_HEADERS  = $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM -x c strategies/library/gamut_strategies.h))
 
 # What serves an application is a shared object too, which has all that it needs of gamut inside: the core, and the doors of an API.
-SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/cuda% bench/serve/preload% bench/serve/opencl%,$(sort $(wildcard bench/serve/*.c))))
+OPENCL_LAYER := $(BUILD)/bench/capture/opencl_entries.o $(BUILD)/bench/capture/opencl_loader.o
+SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/cuda% bench/serve/preload% bench/serve/serve_opencl%,$(sort $(wildcard bench/serve/*.c))))
 SERVE_CUDA := $(BUILD)/bench/serve/doors.o $(BUILD)/bench/serve/cuda_servers.o
 SERVE_PRELOAD := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard bench/serve/preload*.c))) $(BUILD)/bench/serve/cuda_servers.o
-SERVE_OPENCL := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard bench/serve/opencl*.c))) $(BUILD)/bench/capture/layer_opencl.o $(BUILD)/bench/capture/front_opencl.o
+SERVE_OPENCL := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard bench/serve/serve_opencl*.c))) $(OPENCL_LAYER)
 ifeq ($(WITH_CUDA),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_alloc.so
 TEST_APPS += $(BUILD)/tests/serve/apps/app_serve
@@ -130,7 +131,7 @@ endif
 endif
 
 # What stands inside a recorded application: shared objects of their own, without the libraries that gamut is linked to.
-CAPTURE_OPENCL := recorder record_opencl layer_opencl front_opencl
+CAPTURE_OPENCL := recorder record_opencl opencl_entries opencl_loader
 CAPTURE_CUDA := recorder cupti_cuda nvtx
 WITH_CUPTI ?= $(call have_header,cupti.h,-I$(CUDA_PATH)/include)
 ifeq ($(WITH_CUPTI),yes)
@@ -153,7 +154,7 @@ $(BUILD)/gamut-test: $(TEST_KERNELS)
 
 # Applications are not sanitized, and have no OpenMP: neither are these.
 $(BUILD)/bench/capture/%.o $(BUILD)/libgamut_record_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS))
-$(BUILD)/bench/capture/%_opencl.o $(BUILD)/bench/serve/opencl_%.o: CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300 -DCL_USE_DEPRECATED_OPENCL_1_2_APIS
+$(BUILD)/bench/capture/record_opencl.o $(SERVE_OPENCL): CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300 -DCL_USE_DEPRECATED_OPENCL_1_2_APIS
 $(BUILD)/libgamut_record_opencl.so: $(CAPTURE_OPENCL:%=$(BUILD)/bench/capture/%.o)
 $(BUILD)/libgamut_record_cuda.so: $(CAPTURE_CUDA:%=$(BUILD)/bench/capture/%.o)
 $(BUILD)/libgamut_record_%.so:

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* How a library gets between an application of OpenCL and its drivers (bench/capture/layer_opencl.h). */
+/* How a library gets between an application of OpenCL and its drivers (bench/capture/opencl_layer.h). */
 #define APPLICATION_VIA "auto|layer|icd|preload"
 enum application_via {
     APPLICATION_VIA_AUTO, /* as a layer; in front where the loader knows no layers */

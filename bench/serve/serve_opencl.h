@@ -1,4 +1,4 @@
-/* Serving an application of OpenCL: what its layer (opencl_entries.c) knows of contexts, queues, memory objects and kernels.
+/* Serving an application of OpenCL: what its layer (serve_opencl.c) knows of contexts, queues, memory objects and kernels.
  *
  * A buffer is a sub-buffer of a memory that a strategy has asked for; the application gets the driver's own handle of it. So commands
  * pass through, and the layer has to know two things: how many references the application holds, and which queue uses which
@@ -14,12 +14,12 @@
  *
  * Locks: that of a server (server.h), then opencl_lock. Driver calls that may wait are made under neither.
  */
-#ifndef GAMUT_SERVE_OPENCL_H
-#define GAMUT_SERVE_OPENCL_H
+#ifndef GAMUT_SERVE_SERVE_OPENCL_H
+#define GAMUT_SERVE_SERVE_OPENCL_H
 
 #include <pthread.h>
 
-#include "capture/layer_opencl.h"
+#include "capture/opencl_layer.h"
 #include "device/device.h"
 #include "serve/block_table.h"
 #include "serve/process.h"
@@ -107,16 +107,16 @@ enum passed {
         PASSED_COUNT
 };
 
-extern pthread_mutex_t opencl_lock;
+extern pthread_mutex_t opencl_lock; /* of all that is declared here */
 
 void opencl_passed(enum passed what);
 
-/* ---- opencl_state.c; the caller has the lock, unless it is said otherwise ---- */
+/* ---- serve_opencl_state.c; the caller has the lock, unless it is said otherwise ---- */
 
 /* Those of a handle. A context or a queue that is not known yet gets to be, with one reference. */
 struct context *opencl_context(cl_context handle);
 struct queue *opencl_queue(cl_command_queue handle);
-struct object *opencl_object(cl_mem handle); /* NULL: not served */
+struct object *opencl_object(const void *handle); /* NULL: not served */
 
 void opencl_add_context(cl_context handle);
 /* `properties` as the queue was given. */
@@ -137,17 +137,17 @@ struct queue *opencl_guess(struct context *context, const struct site *site);
 
 /* Without the lock. */
 void opencl_drop_context(struct context *context);
-void opencl_add_kernel(cl_kernel kernel);
-void opencl_clone_kernel(cl_kernel kernel, cl_kernel source);
+void opencl_add_kernel(cl_kernel kernel, const char *name);
+void opencl_clone_kernel(cl_kernel kernel, cl_kernel source, uint64_t begin);
 void opencl_retain_kernel(cl_kernel kernel);
 void opencl_release_kernel(cl_kernel kernel);
 /* `value` may be the handle of a block. */
-void opencl_set_argument(cl_kernel kernel, cl_uint index, cl_mem value);
+void opencl_set_argument(cl_kernel kernel, cl_uint index, const void *value);
 /* A command that comes to the queue uses these objects, or the arguments of the kernel. CL_SUCCESS or CL_OUT_OF_RESOURCES. */
-cl_int opencl_use(cl_command_queue queue, const cl_mem *objects, unsigned count);
+cl_int opencl_use(cl_command_queue queue, const void *const *objects, unsigned count);
 cl_int opencl_use_arguments(cl_command_queue queue, cl_kernel kernel);
 
-/* ---- opencl_driver.c; without the lock ---- */
+/* ---- serve_opencl_driver.c; without the lock ---- */
 
 /* Describes a context that has one device. */
 void opencl_describe_context(struct context *context);

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "device/opencl_api.h"
-#include "serve/opencl.h"
+#include "serve/serve_opencl.h"
 
 enum {
     /* What a replay without a device takes (bench/run/replay/replay.c). */
@@ -11,6 +11,7 @@ enum {
     GAP_BYTES = 4096, /* between the addresses of two memories */
 };
 
+pthread_mutex_t opencl_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t joined_count;
 
 uint64_t opencl_joined_count(void)

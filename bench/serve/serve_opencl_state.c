@@ -1,4 +1,4 @@
-#include "serve/opencl.h"
+#include "serve/serve_opencl.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,12 +9,10 @@ struct kernel {
     struct block_entry entry;
     uint64_t references;
     unsigned count;
-    cl_mem *arguments; /* NULL: no block */
+    const void **arguments; /* NULL: no block */
 };
 
 enum { TRUST_MOST = 3, BITS = 64, USES_AT_ONCE = 64 };
-
-pthread_mutex_t opencl_lock = PTHREAD_MUTEX_INITIALIZER; /* of all that stands here */
 
 static struct block_table contexts, queues, objects, kernels, sites;
 static struct context *all_contexts;
@@ -232,7 +230,7 @@ static void learn(struct site *site, struct queue *queue)
 
 /* ---- objects ---- */
 
-struct object *opencl_object(cl_mem handle)
+struct object *opencl_object(const void *handle)
 {
     return (struct object *)block_table_find(&objects, HANDLE(handle));
 }
@@ -268,14 +266,15 @@ static struct kernel *add_kernel(cl_kernel handle)
     return k;
 }
 
-void opencl_add_kernel(cl_kernel handle)
+void opencl_add_kernel(cl_kernel handle, const char *name)
 {
+    (void)name;
     pthread_mutex_lock(&opencl_lock);
     add_kernel(handle);
     pthread_mutex_unlock(&opencl_lock);
 }
 
-static void put_argument(struct kernel *k, unsigned index, cl_mem value)
+static void put_argument(struct kernel *k, unsigned index, const void *value)
 {
     if (index >= k->count && value)
         k->arguments = must_reach(k->arguments, index, &k->count, sizeof *k->arguments);
@@ -283,8 +282,9 @@ static void put_argument(struct kernel *k, unsigned index, cl_mem value)
         k->arguments[index] = value;
 }
 
-void opencl_clone_kernel(cl_kernel handle, cl_kernel source)
+void opencl_clone_kernel(cl_kernel handle, cl_kernel source, uint64_t begin)
 {
+    (void)begin;
     pthread_mutex_lock(&opencl_lock);
     struct kernel *k = add_kernel(handle);
     const struct kernel *s = find_kernel(source);
@@ -314,7 +314,7 @@ void opencl_release_kernel(cl_kernel handle)
     pthread_mutex_unlock(&opencl_lock);
 }
 
-void opencl_set_argument(cl_kernel handle, cl_uint index, cl_mem value)
+void opencl_set_argument(cl_kernel handle, cl_uint index, const void *value)
 {
     pthread_mutex_lock(&opencl_lock);
     struct kernel *k = find_kernel(handle);
@@ -348,7 +348,7 @@ static bool has_to_wait(struct object *block, struct queue *queue)
     return queue->number >= BITS || !(block->used >> queue->number & 1);
 }
 
-static void look_at(cl_mem handle, struct queue *queue, struct uses *uses)
+static void look_at(const void *handle, struct queue *queue, struct uses *uses)
 {
     struct object *object = handle ? opencl_object(handle) : NULL;
     if (!object)
@@ -391,7 +391,7 @@ static struct queue *queue_of_command(cl_command_queue handle)
     return last.queue && last.queue->context->queue_count > 1 ? last.queue : NULL;
 }
 
-static cl_int use_all(struct queue *queue, const cl_mem *list, unsigned count)
+static cl_int use_all(struct queue *queue, const void *const *list, unsigned count)
 {
     struct uses uses = {0};
     cl_int status = CL_SUCCESS;
@@ -404,7 +404,7 @@ static cl_int use_all(struct queue *queue, const cl_mem *list, unsigned count)
     return uses.count && status == CL_SUCCESS ? wait_for_owners(queue, &uses) : status;
 }
 
-cl_int opencl_use(cl_command_queue handle, const cl_mem *list, unsigned count)
+cl_int opencl_use(cl_command_queue handle, const void *const *list, unsigned count)
 {
     struct queue *queue = queue_of_command(handle);
     if (!queue)
