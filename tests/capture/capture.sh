@@ -29,7 +29,7 @@ record_replay() {
     local folder
     folder=$(mktemp -d "$dir/again.XXXXXX")
     "$gamut" record -o "$folder/again.trace" -- "$gamut" replay "$1" -D opencl -s raw --no-gaps --rounds 1 --no-save >"$folder/out" 2>&1 &&
-        "$gamut" trace cut -f --phase "replay 1" -o "$2" "$folder"/again-*.trace 2>>"$folder/out" || { fail "the record of a replay of $1: $(cat "$folder/out")"; return 1; }
+        "$gamut" trace cut --force --phase "replay 1" -o "$2" "$folder"/again-*.trace 2>>"$folder/out" || { fail "the record of a replay of $1: $(cat "$folder/out")"; return 1; }
     rm -r "$folder"
 }
 

@@ -90,7 +90,7 @@ grep -qE '^leave.trace: of .* the host waited at least .* and at least .* hidden
 "$gamut" replay leave.trace -D host -s raw --rounds 1 --no-save >/dev/null 2>err || fail "leave: replay -D: $(cat err)"
 grep -q "^gamut: leave on host: $((lost - 1)) kernels: the record does not say how long they took" err || fail "leave: replay -D does not say it: $(cat err)"
 # None at all: the trace does not know them.
-"$gamut" record -f --via cuda --times -o leave.trace -- "$app" leave 100 >/dev/null 2>err || fail "leave: $(cat err)"
+"$gamut" record --force --via cuda --times -o leave.trace -- "$app" leave 100 >/dev/null 2>err || fail "leave: $(cat err)"
 loses 101
 "$gamut" trace info leave.trace | grep '^known:' | grep -E 'device_times|ends' && fail "leave: the trace knows times that it has not"
 

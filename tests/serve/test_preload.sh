@@ -125,7 +125,7 @@ grep -q "^gamut: serving: GAMUT_SERVE is 'poool': there is no strategy" err || f
 
 # ---- by the command
 for app in app_preload app_linked; do
-    "$gamut" serve -s caching --via cuda-preload -o served.json -f -- "$apps/$app" order >out 2>err || fail "gamut serve of $app ends with $?: $(cat err)"
+    "$gamut" serve -s caching --via cuda-preload -o served.json --force -- "$apps/$app" order >out 2>err || fail "gamut serve of $app ends with $?: $(cat err)"
     grep -q '^gamut: cuda:0 served 100 requests under caching: 99 hits' err || fail "gamut serve of $app: $(cat err)"
     [ "$(jq .cases[0].counters.cold.hit_count served.json)" = 99 ] || fail "gamut serve of $app: the result file"
 done

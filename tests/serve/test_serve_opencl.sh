@@ -70,15 +70,15 @@ after a release 0" ] || [ "$(cat out)" = "8 blocks, then -4
 after a release 0" ] || fail "out of memory: $(cat out)"
 
 # ---- memory of contexts that are gone is given back
-"$gamut" serve -s caching -o served.json -f -- "$blocks" contexts >out 2>err
+"$gamut" serve -s caching -o served.json --force -- "$blocks" contexts >out 2>err
 [ "$(jq '[.cases[].counters.cold.driver_alloc_count - .cases[].counters.cold.driver_free_count] | max' served.json)" -le 0 ] || fail "contexts keep their memory"
 
 # ---- a record of the program, played without a device, has the counters of the served run
-"$gamut" record -f -o churn.trace -- "$blocks" churn >/dev/null 2>err || fail "record: $(cat err)"
+"$gamut" record --force -o churn.trace -- "$blocks" churn >/dev/null 2>err || fail "record: $(cat err)"
 # The device's alignment, which each block has that is served, is known to the replay.
 "$gamut" trace show churn.trace | grep -q "\"alignment_bytes\":$("$blocks" alignment)[,}]" || fail "the recording has another alignment than $("$blocks" alignment)"
 for s in $strategies tlsf:parent=1MiB; do
-    "$gamut" serve -f -s "$s" --name churn -o served.json -- "$blocks" churn >out 2>err || fail "churn under $s ends with $?: $(cat err)"
+    "$gamut" serve --force -s "$s" --name churn -o served.json -- "$blocks" churn >out 2>err || fail "churn under $s ends with $?: $(cat err)"
     "$gamut" replay churn.trace -s "$s" --free-at let-go --force -o predicted.json >/dev/null 2>err || fail "replay: $(cat err)"
     for file in predicted served; do
         jq -c '.cases[0].counters.cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,
@@ -91,7 +91,7 @@ done
 
 # ---- the process that began first has the name of --out
 for i in 1 2 3; do
-    "$gamut" serve -f -s pool -o several.json -- sh -c '"$1" churn; for i in 1 2 3; do "$1" passed; "$1" facts; done' sh "$blocks" >out 2>err || fail "several processes: $(cat err)"
+    "$gamut" serve --force -s pool -o several.json -- sh -c '"$1" churn; for i in 1 2 3; do "$1" passed; "$1" facts; done' sh "$blocks" >out 2>err || fail "several processes: $(cat err)"
     [ "$(jq '.cases[0].counters.cold.alloc_count' several.json)" = 10000 ] || fail "the first of several processes has another name: $(cat err)"
 done
 [ "$(find . -name 'several-*.json' | wc -l)" -ge 3 ] || fail "several processes: $(ls)"

@@ -27,7 +27,7 @@ check() {
     "$@" >"$dir/plain" 2>"$dir/err" </dev/null || { echo "skipped: $name does not run here: $(tail -n 1 "$dir/err")"; return; }
     checked=$((checked + 1))
     for run in 1 2; do
-        "$gamut" record -f -o "$dir/$name.$run.trace" -- "$@" >"$dir/recorded" 2>"$dir/err" </dev/null || fail "record ends with $?"
+        "$gamut" record --force -o "$dir/$name.$run.trace" -- "$@" >"$dir/recorded" 2>"$dir/err" </dev/null || fail "record ends with $?"
         cmp -s "$dir/plain" "$dir/recorded" || fail "the answer is $(tail -n 1 "$dir/recorded") instead of $(tail -n 1 "$dir/plain")"
         grep -q "by $via" "$dir/err" || fail "it was not recorded by $via: $(grep '^gamut:' "$dir/err")"
         grep "not in the trace" "$dir/err" && fail "calls are missing"
