@@ -135,22 +135,5 @@ printf 'id,lower,upper,size,alignment,offset\na,0,2,10,8,4\n' >given.csv
 expect 3 "'a' is at 4; expected a multiple of 8" plan --lifetimes given.csv
 printf 'id,lower,upper,size,offset\na,0,2,10,\n' >given.csv
 expect 2 "given.csv:2: offset is ''; expected a whole number" plan --lifetimes given.csv
-{
-    echo program,dataset,variant,before_bytes,after_bytes,bound_before_bytes,bound_after_bytes,fun,fun_dataset,fun_values
-    echo sums,1k,gpu,32000,16000,,,series,smoke,n=1000
-    echo other,1k,gpu,1,1,,,,,
-} >published.csv
-expect 0 "" plan --published published.csv
-has "32,000 .* 16,000 .* equal"
-has "no program of ours: other 1k gpu"
-expect 0 "" plan --published published.csv --format csv
-has "^sums,1k,gpu,series,smoke,n=1000,32000,16000,,,32000,16000,24000,16000,24000,16000,optimal"
-has "^other,1k,gpu,,,,1,1,,,,"
-expect 0 "" plan --published published.csv --format json
-has '"ours_best_bytes": 16000'
-expect 2 "No such file" plan --published missing.csv
-expect 2 "--published and --merge exclude each other" plan --published published.csv -m all
-expect 2 "--published and a program exclude each other" plan --published published.csv series
-expect 2 "csv is for --published" plan twice.mem -m all --format csv
 
 summary

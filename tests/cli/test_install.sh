@@ -27,7 +27,7 @@ share=$dir/dest/opt/it/share
 cmp -s "$gamut" "$installed" || fail "the binary is another one"
 [ -s "$dir/dest/opt/it/lib/gamut/python/gamut.py" ] || fail "no lib/gamut/python/gamut.py"
 for file in man/man1/gamut.1 bash-completion/completions/gamut zsh/site-functions/_gamut gamut/plots/rows.gp \
-    doc/gamut/LICENSE doc/gamut/README.md gamut/workloads/thesis/appendix_b.csv; do
+    doc/gamut/LICENSE doc/gamut/README.md; do
     [ -s "$share/$file" ] || fail "no share/$file"
 done
 [ "$(cd "$share/gamut/plots" && ls)" = "$(cd "$here/plots" && ls ./*.gp | sed 's|.*/||')" ] ||
@@ -62,9 +62,6 @@ for api in opencl cuda; do
     "$installed" record -o no.trace -- sh -c 'readlink -f "$OPENCL_LAYERS" "$CUDA_INJECTION64_PATH"' >out 2>/dev/null
     grep -q "^$(readlink -f "$dir/dest/opt/it/lib/gamut/$library")\$" out || fail "record does not use lib/gamut/$library: $(cat out)"
 done
-
-# The files that the manual names are there.
-"$installed" plan --published "$share/gamut/workloads/thesis/appendix_b.csv" >out 2>err || { cat err >&2; fail "plan --published"; }
 
 # The library of strategies: the program of its page, as C and as C++, finds it by pkg-config and links with nothing else.
 library=$dir/dest/opt/it/lib/libgamut_strategies.a

@@ -8,7 +8,6 @@
 #include "cli/flag_groups.h"
 #include "cli/plan/lifetimes.h"
 #include "cli/plan/plan_output.h"
-#include "cli/plan/published.h"
 #include "cli/plan/plan_values.h"
 #include "base/tree.h"
 #include "run/select/catalogue.h"
@@ -16,6 +15,7 @@
 #include "run/select/select.h"
 
 enum plan_level { LEVEL_SOURCE, LEVEL_IR, LEVEL_BOTH };
+enum plan_format { PLAN_AS_TABLE, PLAN_AS_JSON };
 
 static const struct flag flags[] = {
     {"merge", 'm', FLAG_LIST,
@@ -31,16 +31,14 @@ static const struct flag flags[] = {
     {"release", 0, FLAG_CHOICE, .value = "POLICY", .fallback = "last-use",
      .choices = "last-use|scope",
      .help = "when runs free memory: the sets best and extended choose for it"},
-    {"format", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "table", .choices = "table|json|csv",
-     .help = "what is printed on stdout; csv only with --published"},
+    {"format", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "table", .choices = "table|json",
+     .help = "what is printed on stdout"},
     {"time-limit", 0, FLAG_TIME, .fallback = "1s", .least = 1,
      .help = "how long the search for the least memory may take"},
     {"lifetimes", 0, FLAG_TEXT, .value = "FILE.csv",
      .help = "instead of a program: print offsets for the buffers of this file"},
     {"capacity", 0, FLAG_BYTES,
      .help = "with --lifetimes: stop at the first plan that fits into this size"},
-    {"published", 0, FLAG_TEXT, .value = "FILE.csv",
-     .help = "instead of a program: print published peaks and those of gamut's programs"},
     FLAGS_END,
 };
 
@@ -261,19 +259,8 @@ static int report_all(const struct command_line *line, const struct choice *choi
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int check_published(const struct command_line *line, struct error *error)
-{
-    if (line->positional_count)
-        return error_set(error, ERR_USAGE, "--published and a program exclude each other");
-    return flags_exclude(line, "published", "merge,dataset,print,why,lifetimes,capacity", error);
-}
-
 static int check_usage(const struct command_line *line, struct error *error)
 {
-    if (flag_text(line, "published"))
-        return check_published(line, error);
-    if (flag_number(line, "format") == PLAN_AS_CSV)
-        return error_set(error, ERR_USAGE, "--format csv is for --published");
     if (flag_text(line, "lifetimes"))
         return line->positional_count || flag_text(line, "merge")
                    ? error_set(error, ERR_USAGE, "--lifetimes and a program exclude each other")
@@ -324,12 +311,6 @@ static int plan_command(const struct command_line *line)
         return report_error(&error);
     if (flag_text(line, "lifetimes"))
         return run_lifetimes(line);
-    if (flag_text(line, "published")) {
-        code = plan_published(flag_text(line, "published"),
-                              (enum plan_format)flag_number(line, "format"),
-                              (int64_t)flag_number(line, "time-limit"), &error);
-        return code ? report_error(&error) : EXIT_OK;
-    }
     struct catalogue catalogue = {0};
     struct choice choice;
     code = find_program(&catalogue, line->positional[0], &choice, &error);
@@ -385,17 +366,6 @@ const struct command command_plan = {
              "--format json: {lifetimes: {file, buffer_count, height_bytes,\n"
              "  lower_bound_bytes, gap, optimal, method, node_count, planning_ns,\n"
              "  capacity_bytes, offsets: [{id, offset_bytes}], given: {valid, reason,\n"
-             "  height_bytes, over_bound, over_plan}}}. gap and over_* are ratios less 1.\n"
-             "\n"
-             "--published FILE.csv prints bytes for each row of a table of published peaks,\n"
-             "such as workloads/thesis/appendix_b.csv. \"ours before\" and \"after\" are the\n"
-             "peaks of gamut's program under inplace and coalesce+reuse, with blocks freed\n"
-             "at the end of their scope. \"as written\", \"merged\" (coalesce+reuse), \"plan\"\n"
-             "and \"best\" free blocks at their last use. A bound is the peak that the\n"
-             "published program would reach if it freed every block at its last use and\n"
-             "packed the rest. \"before is\" and \"after is\" say whether ours needs fewer,\n"
-             "equal or more bytes than published; \"best is\" compares with the least\n"
-             "published number. optimal: no packing of these lifetimes is smaller.\n"
-             "--format json: {published: [{…}]}, with the columns of --format csv as keys.\n",
+             "  height_bytes, over_bound, over_plan}}}. gap and over_* are ratios less 1.\n",
     .run = plan_command,
 };
