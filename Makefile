@@ -297,6 +297,7 @@ setup-fleet: ## install Slurm and munge for test-fleet (Debian, Ubuntu)
 
 setup: ## install what is missing (Debian, Ubuntu); without root, print the command
 	@scripts/setup
+	@BUILD=$(BUILD) scripts/setup_otava
 
 $(BUILD)/tests/capture/apps/%_opencl: tests/capture/apps/%_opencl.c
 	@mkdir -p $(@D)

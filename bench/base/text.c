@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -159,6 +160,12 @@ bool text_to_u64(const char *text, uint64_t *value)
     errno = 0;
     *value = strtoull(text, &end, 10);
     return !*end && errno == 0;
+}
+
+double text_to_seconds(const char *date)
+{
+    struct tm parts = {0};
+    return strptime(date, "%Y-%m-%dT%H:%M:%S", &parts) ? (double)timegm(&parts) : NAN;
 }
 
 char *text_ns(char out[32], double ns)

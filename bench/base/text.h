@@ -40,6 +40,8 @@ bool text_to_bytes(const char *text, uint64_t *bytes);
 bool text_to_ns(const char *text, uint64_t *ns);
 /* "123" -> 123. False if it is not a decimal integer and nothing else. */
 bool text_to_u64(const char *text, uint64_t *value);
+/* "2026-11-25T08:30:00Z" -> seconds since 1970; NaN if it is no such text. */
+double text_to_seconds(const char *date);
 
 /* Writes a size for people: "1.50 MiB". Returns `out`. */
 char *text_bytes(char out[32], uint64_t bytes);

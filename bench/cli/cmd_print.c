@@ -45,30 +45,52 @@ static int print_result(const json_t *root, enum table_format format, struct err
     return table_print(root, format, stdout, error);
 }
 
+/* Loads and summarises all files or none. */
+static int load_files(const struct command_line *line, json_t **roots, struct error *error)
+{
+    int code = 0;
+    for (size_t i = 0; i < line->positional_count && code == 0; i++) {
+        code = result_load(line->positional[i], &roots[i], error);
+        if (code == 0)
+            result_summarise(roots[i]);
+    }
+    return code;
+}
+
 static int print_command(const struct command_line *line)
 {
+    const enum table_format format = (enum table_format)flag_number(line, "format");
+    const size_t count = line->positional_count;
+    json_t *roots[POSITIONALS_MAX] = {NULL};
     struct error error = {0};
-    json_t *root;
-    int code = result_load(line->positional[0], &root, &error);
-    if (code)
-        return report_error(&error);
-    result_summarise(root);
-    code = print_result(root, (enum table_format)flag_number(line, "format"), &error);
-    json_decref(root);
+    int code = 0;
+    if (count > 1 && format != TABLE_OTAVA)
+        code = error_set(&error, ERR_USAGE,
+                         "print takes one file; only --format otava makes a history of %zu", count);
+    if (!code)
+        code = load_files(line, roots, &error);
+    if (!code)
+        code = format == TABLE_OTAVA
+                   ? table_print_history((const json_t *const *)roots, count, stdout, &error)
+                   : print_result(roots[0], format, &error);
+    for (size_t i = 0; i < count; i++)
+        json_decref(roots[i]);
     return code ? report_error(&error) : EXIT_OK;
 }
 
 const struct command command_print = {
     .name = "print",
     .summary = "print a result file as run did, or in a format that dashboards read",
-    .arguments = "FILE",
+    .arguments = "FILE | --format otava FILE...",
     .least_positionals = 1,
-    .most_positionals = 1,
+    .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes = "csv has a line a case and metric, jsonl a JSON object a case. gbench is Google\n"
              "Benchmark's JSON: a repetition a round, for its compare.py; gamut measures no\n"
              "time of the processor, so cpu_time repeats real_time. bmf is Bencher's metric\n"
-             "format: bencher run --adapter json --file. Cases that are not ok have no number\n"
-             "in any of them. gamut run prints the same formats.\n",
+             "format: bencher run --adapter json --file. otava is what Apache Otava reads as a\n"
+             "test of type json: give it the results in their order, and it finds those in\n"
+             "which a number changed. Cases that are not ok have no number in any of them.\n"
+             "gamut run prints the same formats.\n",
     .run = print_command,
 };

@@ -73,6 +73,8 @@ const struct example examples[] = {
     {"print", "gamut print base.json", "the table that run printed"},
     {"print", "gamut print base.json --format bmf", "for bencher run --adapter json"},
     {"print", "gamut print base.json --format gbench", "for Google Benchmark's compare.py"},
+    {"print", "gamut print --format otava base.json new.json",
+     "for Apache Otava, results in their order"},
 
     {"compare", "gamut compare base.json new.json", "what became slower, larger or wrong"},
     {"compare", "gamut compare base.json --by strategy=raw", "strategies within one run"},

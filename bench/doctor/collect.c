@@ -99,13 +99,6 @@ void doctor_keep_usable_gpus(struct doctor_facts *facts)
         facts->gpu_count = usable;
 }
 
-static double days_since(const char *moment, time_t now)
-{
-    struct tm date = {0};
-    const char *end = strptime(moment, "%Y-%m-%dT%H:%M:%S", &date);
-    return end ? difftime(now, timegm(&date)) / 86400 : NAN;
-}
-
 void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now)
 {
     const json_t *entry;
@@ -117,8 +110,10 @@ void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t n
             struct doctor_device *device = &facts->devices[d];
             if (strcmp(device->device.id, tree_get_text(entry, "device")) != 0)
                 continue;
-            device->noise = (struct doctor_noise){
-                .known = true, .floor = floor, .age_days = days_since(moment, now)};
+            device->noise =
+                (struct doctor_noise){.known = true,
+                                      .floor = floor,
+                                      .age_days = ((double)now - text_to_seconds(moment)) / 86400};
             snprintf(device->noise.measured, sizeof device->noise.measured, "%.31s", moment);
         }
     }

@@ -22,7 +22,9 @@ lacks '"wall_ns":[0-9]'
 expect 2 "missing.json" print missing.json
 expect 2 "gbench|bmf" print p.json --format google
 expect 2 "print" print
-expect 2 "print" print p.json p-wrong.json
+expect 2 "print takes one file; only --format otava makes a history of 2" print p.json p-wrong.json
+expect 0 "" print p-wrong.json p.json p.json --format otava
+[ "$(jq length out)" = 2 ] || fail "a result without a number is in the history"
 expect 0 "2 ok" run -w right.mem -s raw,pool --rounds 2 --samples 2 --no-save --format bmf
 is_json out
 has '"latency": {'

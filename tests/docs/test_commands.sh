@@ -84,6 +84,8 @@ rewrite() {
 not_run() {
     case $1 in
     .ci/regress) [ -x "$root/.ci/regress" ] && echo "tests/cli/test_regress.sh runs it" ;;
+    *' --format otava nightly/'* | build/otava/bin/otava* | *' steps.json')
+        [ -x "$root/tests/docs/test_otava.sh" ] && echo "tests/docs/test_otava.sh runs it" ;;
     'git worktree add base '*) echo "the scratch folder is no repository" ;;
     *' man -l -') command -v man >/dev/null || echo "there is no man here" ;;
     esac

@@ -250,7 +250,7 @@ void export_google_benchmark(const json_t *root, FILE *out)
 /* ---- Bencher's metric format ---------------------------------------------------------------- */
 
 /* Few measures, because each is a plot and a threshold there. X(metric, measure) */
-#define BMF_LIST(X)                                                                                \
+#define MEASURE_LIST(X)                                                                            \
     X(wall_ns, "latency")                                                                          \
     X(device_ns, "device-ns")                                                                      \
     X(peak_requested_bytes, "peak-requested-bytes")                                                \
@@ -258,11 +258,23 @@ void export_google_benchmark(const json_t *root, FILE *out)
     X(driver_alloc_count, "driver-alloc-count")                                                    \
     X(driver_free_count, "driver-free-count")
 
+static const json_t *stats_of(const json_t *one_case, const char *metric)
+{
+    return json_object_get(json_object_get(one_case, "stats"), metric);
+}
+
+/* The median of a time, or a warm count; null if the case has none. The caller owns it. */
+static json_t *measure_of(const json_t *one_case, const char *metric)
+{
+    const json_t *stats = stats_of(one_case, metric);
+    return stats ? tree_share(stats, "median") : counter_of(one_case, "warm", metric);
+}
+
 static void put_measure(json_t *measures, const json_t *one_case, const char *metric,
                         const char *measure)
 {
-    const json_t *stats = json_object_get(json_object_get(one_case, "stats"), metric);
-    json_t *value = stats ? tree_share(stats, "median") : counter_of(one_case, "warm", metric);
+    const json_t *stats = stats_of(one_case, metric);
+    json_t *value = measure_of(one_case, metric);
     if (json_is_number(value)) {
         json_t *out = tree_pack("{s:O}", "value", value);
         if (json_is_number(json_object_get(stats, "ci_lo"))) {
@@ -284,7 +296,7 @@ void export_bmf(const json_t *root, FILE *out)
         json_t *measures = tree_object();
         if (case_is_ok(one_case)) {
 #define X(metric, measure) put_measure(measures, one_case, #metric, measure);
-            BMF_LIST(X)
+            MEASURE_LIST(X)
 #undef X
         }
         add_name(&name, one_case);
@@ -295,5 +307,77 @@ void export_bmf(const json_t *root, FILE *out)
     }
     json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS));
     fputc('\n', out);
+    json_decref(all);
+}
+
+/* ---- Otava's JSON ------------------------------------------------------------------------------ */
+
+/* Puts a number of a case into `values`, named after the case and the metric. */
+static void put_point(json_t *values, const json_t *one_case, const char *metric,
+                      const char *machine)
+{
+    json_t *value = measure_of(one_case, metric);
+    struct text name = {0};
+    add_name(&name, one_case);
+    text_add(&name, "/%s", metric);
+    if (stats_of(one_case, metric))
+        text_add(&name, "@%s", machine);
+    if (json_is_number(value))
+        tree_put(values, name.data, json_incref(value));
+    text_free(&name);
+    json_decref(value);
+}
+
+static json_t *points_of(const json_t *root)
+{
+    const json_t *host = json_object_get(json_object_get(root, "context"), "host");
+    const char *machine = tree_get_text(host, "machine_id");
+    json_t *values = tree_object(), *one_case;
+    size_t i;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        if (!case_is_ok(one_case))
+            continue;
+#define X(metric, measure) put_point(values, one_case, #metric, machine);
+        MEASURE_LIST(X)
+#undef X
+    }
+    return values;
+}
+
+/* What a point is of. A revision with changes is no commit, and is named as `git describe` does. */
+static json_t *run_of(const json_t *root, json_t *metrics)
+{
+    const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
+    const json_t *tool = json_object_get(context, "tool");
+    const bool is_dirty = json_is_true(json_object_get(tool, "git_dirty"));
+    const double started = text_to_seconds(tree_get_text(run, "started_at"));
+    return tree_pack("{s:o, s:{s:o, s:o}, s:o}", "timestamp",
+                     json_integer(isnan(started) ? 0 : (json_int_t)started), "attributes", "commit",
+                     json_sprintf("%s%s", tree_get_text(tool, "git_rev"), is_dirty ? "-dirty" : ""),
+                     "run", json_string(tree_get_text(run, "id")), "metrics", metrics);
+}
+
+void export_otava(const json_t *const *roots, size_t count, FILE *out)
+{
+    json_t *points = tree_array(), *names = tree_object(), *all = tree_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *values = points_of(roots[i]);
+        json_object_update_missing(names, values);
+        tree_append(points, values);
+    }
+    for (size_t i = 0; i < count; i++) {
+        json_t *values = json_array_get(points, i), *metrics = tree_array(), *unused;
+        const char *name;
+        json_object_foreach(names, name, unused) tree_append(
+            metrics, tree_pack("{s:s, s:o}", "name", name, "value", tree_share(values, name)));
+        if (json_object_size(values))
+            tree_append(all, run_of(roots[i], json_incref(metrics)));
+        json_decref(metrics);
+    }
+    json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
+    fputc('\n', out);
+    json_decref(points);
+    json_decref(names);
     json_decref(all);
 }

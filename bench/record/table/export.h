@@ -15,6 +15,13 @@
  *   BMF          Bencher's metric format: for each case its measures, each with a value and, where
  *                there is one, its interval. wall_ns is Bencher's own measure "latency", which is in
  *                nanoseconds. (bencher.dev/docs/reference/bencher-metric-format)
+ *   Otava        what the importer of the type "json" of Apache Otava 0.8.0 reads: an array with an
+ *                object for each result, in the order of the results. It has the time of the run, the
+ *                attributes "commit" and "run", and a list of metrics. A metric is named after its
+ *                case and its key in the JSON lines; a time also has the id of its machine,
+ *                "…/wall_ns@6827db66", because times of two machines are no series. The importer wants
+ *                every metric in every result: a result without it has null, which Otava fills with
+ *                the value before it. A result without any number is left out.
  */
 #ifndef GAMUT_RECORD_TABLE_EXPORT_H
 #define GAMUT_RECORD_TABLE_EXPORT_H
@@ -28,5 +35,7 @@ void export_lines(const json_t *root, FILE *out);
 void export_google_benchmark(const json_t *root, FILE *out);
 /* Prints it as BMF. */
 void export_bmf(const json_t *root, FILE *out);
+/* Prints summarised results as one history for Otava. */
+void export_otava(const json_t *const *roots, size_t count, FILE *out);
 
 #endif

@@ -297,6 +297,19 @@ static void csv_print(const json_t *root, FILE *out)
 
 /* ---- all formats ----------------------------------------------------------------------------- */
 
+static int check_written(FILE *out, struct error *error)
+{
+    if (fflush(out) != 0 || ferror(out))
+        return error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
+    return 0;
+}
+
+int table_print_history(const json_t *const *roots, size_t count, FILE *out, struct error *error)
+{
+    export_otava(roots, count, out);
+    return check_written(out, error);
+}
+
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error)
 {
     int code = 0;
@@ -320,10 +333,11 @@ int table_print(const json_t *root, enum table_format format, FILE *out, struct 
     case TABLE_BMF:
         export_bmf(root, out);
         break;
+    case TABLE_OTAVA:
+        export_otava(&root, 1, out);
+        break;
     case TABLE_FORMATS:
         return error_set(error, ERR_INTERNAL, "there is no such format");
     }
-    if (code == 0 && (fflush(out) != 0 || ferror(out)))
-        code = error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
-    return code;
+    return code ? code : check_written(out, error);
 }

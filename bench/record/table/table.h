@@ -18,18 +18,22 @@ enum table_format {
     TABLE_JSON_LINES, /* these and the next: record/table/export.h */
     TABLE_GOOGLE_BENCHMARK,
     TABLE_BMF,
+    TABLE_OTAVA,
     TABLE_FORMATS
 };
 /* The --format of a command that prints results. */
-#define TABLE_FORMAT_CHOICES "table|md|csv|json|jsonl|gbench|bmf"
+#define TABLE_FORMAT_CHOICES "table|md|csv|json|jsonl|gbench|bmf|otava"
 #define TABLE_FORMAT_HELP                                                                          \
-    "what is printed on stdout; gbench is the JSON of Google Benchmark, bmf that of Bencher"
+    "what is printed on stdout; gbench, bmf and otava are the JSON of Google Benchmark, Bencher, " \
+    "Otava"
 
 /* Prints a summarised result. A case that is not ok has its status in capitals in place of numbers.
  * A column with the same value in every row is left out, and the value is printed once. Only
  * TABLE_TEXT on a terminal has colour, unless NO_COLOR is set or TERM is "dumb". ERR_IO: writing
  * failed. */
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error);
+/* Prints summarised results, in their order, as one history for Otava. ERR_IO. */
+int table_print_history(const json_t *const *roots, size_t count, FILE *out, struct error *error);
 
 /* Prints a line that says how good the cost model was; nothing if no time was predicted. */
 void table_print_model(const json_t *root, FILE *out);

@@ -155,6 +155,64 @@ static void a_line_is_a_case(void **state)
     result_free(&result);
 }
 
+/* A metric of a result, or NULL. */
+static const json_t *metric_of(const json_t *result, const char *name)
+{
+    const json_t *metrics = json_object_get(result, "metrics"), *each;
+    for (size_t i = 0; (each = json_array_get(metrics, i)); i++)
+        if (strcmp(tree_get_text(each, "name"), name) == 0)
+            return each;
+    return NULL;
+}
+
+static void put_fact(json_t *root, const char *object, const char *member, json_t *value)
+{
+    json_t *context = json_object_get(root, "context");
+    tree_put(json_object_get(context, object), member, value);
+}
+
+/* Otava's importer refuses a history whose results have other metrics than one another. */
+static void a_history_has_every_metric_in_every_result(void **state)
+{
+    (void)state;
+    static const char count[] = "stencil/small/none/last-use/pool/host/peak_reserved_bytes";
+    static const char here[] = "stencil/small/none/last-use/pool/host/wall_ns@aaaaaaaa";
+    static const char there[] = "stencil/small/none/last-use/pool/host/wall_ns@bbbbbbbb";
+    struct result_draft first = record_fixture(6), empty = record_fixture(6),
+                        second = record_fixture(6);
+    char *text;
+    size_t length;
+    put_fact(first.root, "host", "machine_id", tree_text("aaaaaaaa"));
+    put_fact(second.root, "host", "machine_id", tree_text("bbbbbbbb"));
+    put_fact(first.root, "tool", "git_rev", tree_text("0123456789ab"));
+    put_fact(first.root, "tool", "git_dirty", json_false());
+    put_fact(second.root, "tool", "git_dirty", json_true());
+    tree_put(json_object_get(first.root, "run"), "started_at", tree_text("2026-01-02T00:00:01Z"));
+    json_array_clear(json_object_get(empty.root, "cases"));
+    FILE *out = open_memstream(&text, &length);
+    const json_t *const roots[] = {first.root, empty.root, second.root};
+    assert_int_equal(table_print_history(roots, 3, out, NULL), 0);
+    fclose(out);
+    json_t *history = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *a = json_array_get(history, 0), *b = json_array_get(history, 1);
+    assert_int_equal(json_array_size(history), 2);
+    assert_int_equal(json_array_size(json_object_get(a, "metrics")),
+                     json_array_size(json_object_get(b, "metrics")));
+    assert_int_equal(tree_get_number(a, "timestamp"), 1767312001);
+    assert_string_equal(tree_get_text(json_object_get(a, "attributes"), "commit"), "0123456789ab");
+    assert_non_null(strstr(tree_get_text(json_object_get(b, "attributes"), "commit"), "-dirty"));
+    assert_true(tree_get_number(metric_of(a, count), "value") ==
+                tree_get_number(metric_of(b, count), "value"));
+    assert_true(json_is_number(json_object_get(metric_of(a, here), "value")));
+    assert_true(json_is_null(json_object_get(metric_of(b, here), "value")));
+    assert_true(json_is_number(json_object_get(metric_of(b, there), "value")));
+    json_decref(history);
+    free(text);
+    result_free(&first);
+    result_free(&empty);
+    result_free(&second);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +220,7 @@ int main(void)
         cmocka_unit_test(a_few_rounds_have_no_interval),
         cmocka_unit_test(google_benchmark_has_a_repetition_a_round),
         cmocka_unit_test(a_line_is_a_case),
+        cmocka_unit_test(a_history_has_every_metric_in_every_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
