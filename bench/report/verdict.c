@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/chart/matrix.h"
-#include "record/compare/compare_grid.h"
+#include "record/compare/comparison_grid.h"
 #include "record/facts/case.h"
 #include "record/result/answer.h"
 #include "record/result/case_tree.h"

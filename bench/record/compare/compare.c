@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "record/facts/case.h"
-#include "record/compare/compare_internal.h"
+#include "record/compare/comparer.h"
 #include "record/compare/noise.h"
 #include "base/tree.h"
 #include "record/result/answer.h"

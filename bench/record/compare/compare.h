@@ -22,7 +22,7 @@
  * families exist each gets half of alpha, so an adjusted p is doubled. A large number of cases then
  * cannot hide what all of them show.
  *
- * Rows of experiments are compared as cases are (compare_rows.c says by which gates). They have no
+ * Rows of experiments are compared as cases are (rows.c says by which gates). They have no
  * rows over cases.
  *
  * D is the limit of the metric's gate, or the threshold for a metric without a gate. The noise floor
@@ -30,7 +30,7 @@
  * number of rounds can distinguish a change from a drift of the machine. Ratios are judged by their
  * logarithms, so 2 % more is as far as 1/1.02: swapping the two files mirrors every row.
  *
- * What the files differ in (compare_context.c has every fact and what it matters for) leaves out the
+ * What the files differ in (context_diff.c has every fact and what it matters for) leaves out the
  * times of a case, or drops the case; the rest is compared. Both make an outcome unsure: the
  * comparison does not say that what it left out is as good as before.
  *
@@ -46,7 +46,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "record/compare/compare_gate.h"
+#include "record/compare/gates.h"
 #include "record/table/table.h"
 
 #define COMPARE_SCHEMA "gamut.compare/1"

@@ -28,7 +28,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "base/tree.h"
-#include "record/compare/compare_internal.h"
+#include "record/compare/comparer.h"
 #include "record/compare/configuration.h"
 #include "record/compare/noise.h"
 #include "record/result/case_tree.h"

@@ -1,6 +1,6 @@
 /* Declarations that the files of this room share. Other rooms include compare.h. */
-#ifndef GAMUT_RECORD_COMPARE_COMPARE_INTERNAL_H
-#define GAMUT_RECORD_COMPARE_COMPARE_INTERNAL_H
+#ifndef GAMUT_RECORD_COMPARE_COMPARER_H
+#define GAMUT_RECORD_COMPARE_COMPARER_H
 
 #include "base/arena.h"
 #include "record/compare/compare.h"
@@ -41,7 +41,7 @@ struct compare_row {
     const char *reason; /* why it is unsure, owned by the arena; or NULL */
 };
 
-/* What a difference between two files matters for (compare_context.c has the table). */
+/* What a difference between two files matters for (context_diff.c has the table). */
 enum matters { MATTERS_NOTHING, MATTERS_TIMES, MATTERS_EVERYTHING };
 
 /* How far two cases can be compared, and the reason why not farther, owned by the arena. */
@@ -96,7 +96,7 @@ struct comparer {
     unsigned family[2]; /* number of gated tests: of single cases [0], of rows over cases [1] */
 };
 
-/* ---- compare_context.c ---------------------------------------------------------------------- */
+/* ---- context_diff.c ---------------------------------------------------------------------- */
 
 /* Appends what the files differ in to `differences`, and sets the scopes of machine and devices.
  * `base_index` has the base's cases by id. Returns whether the files have a case or a row of an
@@ -121,7 +121,7 @@ struct comparer comparer_of(const struct compare_options *options);
 /* Frees what a comparer owns. */
 void comparer_free(struct comparer *c);
 
-/* ---- compare_rows.c ------------------------------------------------------------------------- */
+/* ---- rows.c ------------------------------------------------------------------------- */
 
 /* Adds the rows of a case. `base` or `candidate` is NULL where a file lacks it. */
 void compare_case(struct comparer *c, const json_t *base, const json_t *candidate);
@@ -140,7 +140,7 @@ void compare_judge(struct comparer *c);
 /* The smallest alpha that Holm's method leaves for a gated test of the row's family. */
 double compare_least_alpha(const struct comparer *c, const struct compare_row *row);
 
-/* ---- compare_tree.c ------------------------------------------------------------------------- */
+/* ---- comparison_tree.c ------------------------------------------------------------------------- */
 
 /* Adds a sentence about the comparison as a whole. */
 void compare_note(struct comparer *c, const char *format, ...)

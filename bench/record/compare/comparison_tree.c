@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/compare/compare_internal.h"
+#include "record/compare/comparer.h"
 #include "record/facts/case.h"
 #include "base/tree.h"
 

@@ -1,4 +1,4 @@
-#include "record/compare/compare_gate.h"
+#include "record/compare/gates.h"
 
 #include <assert.h>
 #include <ctype.h>

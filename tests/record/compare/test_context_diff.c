@@ -306,5 +306,5 @@ int main(void)
         cmocka_unit_test(devices_are_compared_one_by_one),
         cmocka_unit_test(dropped_cases_are_named),
     };
-    return cmocka_run_group_tests_name("compare_context", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("context_diff", tests, NULL, NULL);
 }

@@ -10,8 +10,8 @@
  * A later gate replaces an earlier one of the same metric. A metric of which neither more nor less
  * is better has no gate: to name it is an error; a pattern skips it.
  */
-#ifndef GAMUT_RECORD_COMPARE_COMPARE_GATE_H
-#define GAMUT_RECORD_COMPARE_COMPARE_GATE_H
+#ifndef GAMUT_RECORD_COMPARE_GATES_H
+#define GAMUT_RECORD_COMPARE_GATES_H
 
 #include <jansson.h>
 #include <stdbool.h>

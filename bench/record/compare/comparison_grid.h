@@ -1,6 +1,6 @@
 /* The rows of a comparison as a grid of texts, for the terminal, Markdown and the report. */
-#ifndef GAMUT_RECORD_COMPARE_COMPARE_GRID_H
-#define GAMUT_RECORD_COMPARE_COMPARE_GRID_H
+#ifndef GAMUT_RECORD_COMPARE_COMPARISON_GRID_H
+#define GAMUT_RECORD_COMPARE_COMPARISON_GRID_H
 
 #include "record/compare/compare.h"
 #include "record/table/text_grid.h"

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "base/tree.h"
-#include "record/compare/compare_internal.h"
+#include "record/compare/comparer.h"
 #include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 
@@ -380,7 +380,7 @@ static void compare_experiment_options(const struct differ *d, const json_t *bas
     }
 }
 
-/* ---- for compare.c and compare_rows.c ---------------------------------------------------------- */
+/* ---- for compare.c and rows.c ---------------------------------------------------------- */
 
 static void find_scopes(const struct differ *d, const json_t *base, const json_t *candidate,
                         const json_t *base_index)

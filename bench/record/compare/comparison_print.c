@@ -1,5 +1,5 @@
 /* A comparison as text, Markdown and CSV. Everything is read from the tree. */
-#include "record/compare/compare_grid.h"
+#include "record/compare/comparison_grid.h"
 
 #include <errno.h>
 #include <math.h>

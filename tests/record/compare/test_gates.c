@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/base/golden.h"
-#include "record/compare/compare_gate.h"
+#include "record/compare/gates.h"
 #include "base/tree.h"
 
 static const struct gate *gate_of(const struct gates *gates, const char *name)
@@ -265,5 +265,5 @@ int main(void)
         cmocka_unit_test(any_text_ends_in_gates_or_in_a_message),
         cmocka_unit_test(any_file_ends_in_gates_or_in_a_message),
     };
-    return cmocka_run_group_tests_name("compare_gate", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("gates", tests, NULL, NULL);
 }
