@@ -1,49 +1,38 @@
+/* gamut compare: says what became slower, larger or wrong between result files. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "record/compare/compare.h"
 #include "record/compare/machines.h"
 #include "record/result/result.h"
 
-enum compare_flag {
-    COMPARE_BY,
-    COMPARE_GATE,
-    COMPARE_GATE_FILE,
-    COMPARE_METRIC,
-    COMPARE_THRESHOLD,
-    COMPARE_SHOW,
-    COMPARE_FORMAT,
-    COMPARE_STRICT,
-    COMPARE_FORCE,
-};
-
-/* clang-format off */
 static const struct flag flags[] = {
-    [COMPARE_BY] = {"by", 'b', FLAG_TEXT, "MEMBER=VALUE|machine", NULL, NULL, 0, 0,
-        "within one file: compare each case with the one that has this value instead (strategy=raw); "
-        "machine: which strategy wins on which machine or device of all files, and what a wrong choice costs"},
-    [COMPARE_GATE] = {"gate", 'g', FLAG_LIST, "METRIC:LIMIT", NULL, NULL, 0, 0,
-        "a metric that may not get worse by more than a limit"},
-    [COMPARE_GATE_FILE] = {"gate-file", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-        "a JSON file of gates; those of --gate come after them"},
-    [COMPARE_METRIC] = {"metric", 0, FLAG_LIST, "METRIC", NULL, NULL, 0, 0,
-        "compare only these and what --gate names [all; with --by wall_ns,peak_reserved_bytes]"},
-    [COMPARE_THRESHOLD] = {"threshold", 't', FLAG_TEXT, "PART", "2%", NULL, 0, 0,
-        "the largest change that does not matter, for times without a gate"},
-    [COMPARE_SHOW] = {"show", 0, FLAG_CHOICE, "WHAT", "changed", "all|changed|worst", 0, 0,
-        "which rows are printed"},
-    [COMPARE_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-        "how the comparison is printed"},
-    [COMPARE_STRICT] = {"strict", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-        "exit 5 where a gated metric is unsure, or something was dropped or left out"},
-    [COMPARE_FORCE] = {"force-compare", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-        "leave out and drop nothing, although device, driver, machine, program or data differ"},
-    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+    {"by", 'b', FLAG_TEXT, .value = "MEMBER=VALUE|machine",
+     .help = "within one file: compare each case with the one that has this value instead "
+             "(strategy=raw); machine: which strategy wins on which machine or device of all "
+             "files, and what a wrong choice costs"},
+    {"gate", 'g', FLAG_LIST, .value = "METRIC:LIMIT",
+     .help = "a metric that may not get worse by more than a limit"},
+    {"gate-file", 0, FLAG_TEXT, .help = "a JSON file of gates; those of --gate come after them"},
+    {"metric", 0, FLAG_LIST, .value = "METRIC",
+     .help =
+         "compare only these and what --gate names [all; with --by wall_ns,peak_reserved_bytes]"},
+    {"threshold", 't', FLAG_TEXT, .value = "PART", .fallback = "2%",
+     .help = "the largest change that does not matter, for times without a gate"},
+    {"show", 0, FLAG_CHOICE, .value = "WHAT", .fallback = "changed", .choices = "all|changed|worst",
+     .help = "which rows are printed"},
+    FLAG_FORMAT("table", "table|md|csv|json"),
+    {"strict", 0, FLAG_SWITCH,
+     .help = "exit 5 where a gated metric is unsure, or something was dropped or left out"},
+    {"force-compare", 0, FLAG_SWITCH,
+     .help =
+         "leave out and drop nothing, although device, driver, machine, program or data differ"},
+    FLAGS_END,
 };
-/* clang-format on */
 
 enum exit_code compare_exit_code(const json_t *comparison, bool strict)
 {
@@ -62,26 +51,17 @@ enum exit_code compare_exit_code(const json_t *comparison, bool strict)
     return EXIT_OK;
 }
 
-/* Takes the first of "a,b,c"; *list is the rest, or NULL after the last. */
-static const char *next_word(const char **list, char word[256])
-{
-    const size_t length = strcspn(*list, ",");
-    snprintf(word, 256, "%.*s", (int)length, *list);
-    *list = (*list)[length] ? *list + length + 1 : NULL;
-    return word;
-}
-
 static int add_gates(const struct command_line *line, struct gates *gates, struct error *error)
 {
-    const char *path = line->flag[COMPARE_GATE_FILE].text, *list = line->flag[COMPARE_GATE].text;
+    const char *path = flag_text(line, "gate-file"), *list = flag_text(line, "gate");
     if (path || list)
         *gates = (struct gates){0}; /* the user's gates replace the default ones */
-    int code = path ? gates_add_file(gates, path, error) : 0;
-    for (const char *rule = list; rule && code == 0;) {
-        char word[256];
-        code = gates_add(gates, next_word(&rule, word), error);
-    }
-    return code;
+    if (path)
+        TRY(gates_add_file(gates, path, error));
+    char rule[256];
+    while (list && text_next_item(&list, rule, sizeof rule))
+        TRY(gates_add(gates, rule, error));
+    return 0;
 }
 
 /* Leaves out all metrics but those of a comma list. Between strategies nearly every counter differs:
@@ -89,52 +69,51 @@ static int add_gates(const struct command_line *line, struct gates *gates, struc
 static int choose_metrics(const struct command_line *line, struct compare_options *options,
                           struct error *error)
 {
-    const char *list = line->flag[COMPARE_METRIC].text;
-    const bool has_own_gates = line->flag[COMPARE_GATE].text || line->flag[COMPARE_GATE_FILE].text;
+    const char *list = flag_text(line, "metric");
+    const bool has_own_gates = flag_text(line, "gate") || flag_text(line, "gate-file");
     bool chosen[GATES_MAX] = {false};
-    int code = 0;
-    if (!list && !line->flag[COMPARE_BY].text)
+    char metric[256];
+    if (!list && !flag_text(line, "by"))
         return 0;
-    for (list = list ? list : "wall_ns,peak_reserved_bytes"; list && code == 0;) {
-        char word[256];
-        code = gates_mark_metric(next_word(&list, word), chosen, error);
-    }
+    list = list ? list : "wall_ns,peak_reserved_bytes";
+    while (text_next_item(&list, metric, sizeof metric))
+        TRY(gates_mark_metric(metric, chosen, error));
     for (size_t i = 0; i < GATES_MAX; i++)
         options->leave_out[i] = !chosen[i] && !(has_own_gates && options->gates.gate[i].is_set);
-    return code;
+    return 0;
 }
 
 static int read_options(const struct command_line *line, struct compare_options *options,
                         struct error *error)
 {
-    const char *threshold = line->flag[COMPARE_THRESHOLD].text;
+    const char *threshold = flag_text(line, "threshold");
     if (!gate_parse_part(threshold, &options->threshold))
         return error_set(error, ERR_USAGE, "--threshold is '%s', expected a percentage such as 2%%",
                          threshold);
-    options->force = line->flag[COMPARE_FORCE].number;
-    options->keep_equal = line->flag[COMPARE_SHOW].number == COMPARE_SHOW_ALL;
+    options->force = flag_number(line, "force-compare");
+    options->keep_equal = flag_number(line, "show") == COMPARE_SHOW_ALL;
     /* Within a file a strategy that is worse than another is a regression only if the user sets a gate. */
-    if (!line->flag[COMPARE_BY].text)
+    if (!flag_text(line, "by"))
         options->gates = gates_default(options->threshold);
-    const int code = add_gates(line, &options->gates, error);
-    return code ? code : choose_metrics(line, options, error);
+    TRY(add_gates(line, &options->gates, error));
+    return choose_metrics(line, options, error);
 }
 
 static bool is_by_machine(const struct command_line *line)
 {
-    const char *by = line->flag[COMPARE_BY].text;
+    const char *by = flag_text(line, "by");
     return by && strcmp(by, "machine") == 0;
 }
 
 /* Between machines nothing is gated. */
 static int check_machines(const struct command_line *line, struct error *error)
 {
-    static const enum compare_flag judging[] = {COMPARE_GATE, COMPARE_GATE_FILE, COMPARE_METRIC,
-                                                COMPARE_STRICT, COMPARE_FORCE};
-    for (size_t i = 0; i < sizeof judging / sizeof *judging; i++)
-        if (line->flag[judging[i]].text || line->flag[judging[i]].number)
+    const char *judging = "gate,gate-file,metric,strict,force-compare";
+    char name[32];
+    while (text_next_item(&judging, name, sizeof name))
+        if (flag_is_given(line, name))
             return error_set(error, ERR_USAGE, "--by machine judges nothing: it takes no --%s",
-                             flags[judging[i]].name);
+                             name);
     return 0;
 }
 
@@ -143,10 +122,10 @@ static int check_files(const struct command_line *line, struct error *error)
     const size_t count = line->positional_count;
     if (is_by_machine(line))
         return check_machines(line, error);
-    if (line->flag[COMPARE_BY].text && count != 1)
+    if (flag_text(line, "by") && count != 1)
         return error_set(error, ERR_USAGE, "--by compares within one file, and there are %zu",
                          count);
-    if (!line->flag[COMPARE_BY].text && count < 2)
+    if (!flag_text(line, "by") && count < 2)
         return error_set(error, ERR_USAGE,
                          "compare needs BASE and NEW; within one file, --by strategy=raw");
     return 0;
@@ -170,8 +149,8 @@ static int compare_machines(const struct command_line *line, const struct compar
     json_t *tree = NULL;
     int code = machines_compare(files, line->positional_count, &tree, error);
     if (!code)
-        code = machines_print(tree, (enum table_format)line->flag[COMPARE_FORMAT].number,
-                              (enum compare_show)line->flag[COMPARE_SHOW].number, stdout, error);
+        code = machines_print(tree, (enum table_format)flag_number(line, "format"),
+                              (enum compare_show)flag_number(line, "show"), stdout, error);
     *exit_code = machines_have_any(tree) ? EXIT_OK : EXIT_INCOMPARABLE;
     json_decref(tree);
     return code;
@@ -181,7 +160,7 @@ static int compare_cases(const struct command_line *line, const struct compare_f
                          int *exit_code, struct error *error)
 {
     struct compare_options options = {0};
-    const char *by = line->flag[COMPARE_BY].text;
+    const char *by = flag_text(line, "by");
     json_t *comparison = NULL;
     int code = read_options(line, &options, error);
     if (!code)
@@ -189,10 +168,10 @@ static int compare_cases(const struct command_line *line, const struct compare_f
                   : compare_results(&files[0], files + 1, line->positional_count - 1, &options,
                                     &comparison, error);
     if (!code)
-        code = compare_print(comparison, (enum table_format)line->flag[COMPARE_FORMAT].number,
-                             (enum compare_show)line->flag[COMPARE_SHOW].number, stdout, error);
+        code = compare_print(comparison, (enum table_format)flag_number(line, "format"),
+                             (enum compare_show)flag_number(line, "show"), stdout, error);
     if (!code)
-        *exit_code = (int)compare_exit_code(comparison, line->flag[COMPARE_STRICT].number);
+        *exit_code = (int)compare_exit_code(comparison, flag_number(line, "strict"));
     json_decref(comparison);
     return code;
 }
