@@ -40,7 +40,7 @@ END
 
 fits 80 run --like a.json --no-save
 has 'left out for width: '
-has '^fastest on host: '
+has '^Fastest on host: '
 has "$escape\\[1m"
 fits 80 run --suite mine.json --no-save --smoke
 fits 80 compare a.json b.json --show all

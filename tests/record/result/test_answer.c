@@ -106,9 +106,9 @@ static void known_numbers(void **state)
         {"b", "none", "tagged", "host", ALL(4000), 100, CASE_ok},
     };
     EXPECT(given, 6, NULL,
-           "fastest on host: pool, 2.00 times as fast as raw [2.00, 2.00], memory 1.20 times the "
-           "bound; within 2 %: vmm; least memory: tagged, raw, 1.00 times the bound (2 cases, 6 "
-           "rounds)\n");
+           "Fastest on host: pool, 2.00× raw [2.00, 2.00]; vmm is within 2 %.\n"
+           "Least memory: tagged and raw, 1.00× the lower bound; pool, the fastest, holds 1.20×.\n"
+           "2 cases, 6 rounds.\n");
 }
 
 /* The first is what ratios are over: the second place has the figure. */
@@ -120,8 +120,9 @@ static void raw_is_fastest(void **state)
         {"a", "none", "raw", "host", ALL(1000), 100, CASE_ok},
     };
     EXPECT(given, 6, NULL,
-           "fastest on host: raw, memory 1.00 times the bound; next: pool, 0.50 times as fast "
-           "[0.50, 0.50]; all hold the same memory (1 case, 6 rounds)\n");
+           "Fastest on host: raw; next is pool, 0.50× [0.50, 0.50].\n"
+           "All hold the same memory, 1.00× the lower bound.\n"
+           "1 case, 6 rounds.\n");
 }
 
 /* caching is faster in three rounds of six and slower in three, by a tenth. */
@@ -134,9 +135,10 @@ static void intervals_that_overlap(void **state)
         {"a", "none", "caching", "host", {900, 900, 900, 1100, 1110, 1110}, 120, CASE_ok},
     };
     EXPECT(given, 6, NULL,
-           "fastest on host: caching, 4.04 times as fast as raw [3.60, 4.44], memory 1.20 times "
-           "the bound; not told apart by these 6 rounds (differences up to 12 %): pool; least "
-           "memory: raw, 1.00 times the bound (1 case, 6 rounds)\n");
+           "Fastest on host: caching, 4.04× raw [3.60, 4.44]; pool cannot be told apart from it "
+           "(differences up to 12 %).\n"
+           "Least memory: raw, 1.00× the lower bound; caching, the fastest, holds 1.20×.\n"
+           "1 case, 6 rounds.\n");
 }
 
 /* Times that drift from round to round tell strategies apart if they drift alike. */
@@ -148,8 +150,9 @@ static void rounds_are_paired(void **state)
         {"a", "none", "pool", "host", {900, 1800, 2700, 3600, 4500, 5400}, 100, CASE_ok},
     };
     EXPECT(given, 6, NULL,
-           "fastest on host: pool, 1.11 times as fast as raw [1.11, 1.11], memory 1.00 times the "
-           "bound; all hold the same memory (1 case, 6 rounds)\n");
+           "Fastest on host: pool, 1.11× raw [1.11, 1.11].\n"
+           "All hold the same memory, 1.00× the lower bound.\n"
+           "1 case, 6 rounds.\n");
 }
 
 /* pool's wrong answer takes 1 us. `b` counts for none then, and a strategy that is never right is in
@@ -168,8 +171,9 @@ static void a_wrong_answer_has_no_time(void **state)
     EXPECT(given, 6, NULL,
            "not ranked on host: tlsf (wrong)\n"
            "left out of the means on host: b small (wrong under pool)\n"
-           "fastest on host: pool, 4.00 times as fast as raw [4.00, 4.00], memory 1.20 times the "
-           "bound; least memory: raw, 1.00 times the bound (1 of 2 cases, 6 rounds)\n");
+           "Fastest on host: pool, 4.00× raw [4.00, 4.00].\n"
+           "Least memory: raw, 1.00× the lower bound; pool, the fastest, holds 1.20×.\n"
+           "1 of 2 cases, 6 rounds.\n");
 }
 
 /* A strategy that ran one program of three does not take the other two from all others. */
@@ -189,8 +193,9 @@ static void a_strategy_that_lacks_most(void **state)
     };
     EXPECT(given, 6, NULL,
            "not ranked on host: tlsf (ok in 1 of 3 cases)\n"
-           "fastest on host: pool, 4.00 times as fast as raw [4.00, 4.00], memory 1.20 times the "
-           "bound; least memory: raw, 1.00 times the bound (3 cases, 6 rounds)\n");
+           "Fastest on host: pool, 4.00× raw [4.00, 4.00].\n"
+           "Least memory: raw, 1.00× the lower bound; pool, the fastest, holds 1.20×.\n"
+           "3 cases, 6 rounds.\n");
 }
 
 static void one_round_has_no_interval(void **state)
@@ -202,9 +207,9 @@ static void one_round_has_no_interval(void **state)
         {"a", "none", "vmm", "host", ALL(1001), 120, CASE_ok},
     };
     EXPECT(given, 1, NULL,
-           "fastest on host: pool, 4.00 times as fast as raw, memory 1.20 times the bound; least "
-           "memory: raw, 1.00 times the bound (1 case, 1 round: no interval, so the order is not "
-           "established)\n");
+           "Fastest on host: pool, 4.00× raw.\n"
+           "Least memory: raw, 1.00× the lower bound; pool, the fastest, holds 1.20×.\n"
+           "1 case, 1 round: too few for intervals, so the order may be chance.\n");
 }
 
 /* Without raw ratios are over the fastest, which differs between the devices. */
@@ -223,11 +228,13 @@ static void several_devices_without_raw(void **state)
         {"a", "none", "raw", "opencl:0", ALL(2000), 110, CASE_ok},
     };
     EXPECT(given, 6, NULL,
-           "fastest on cuda:0: tlsf, memory 1.10 times the bound; next: pool, 0.67 times as fast "
-           "[0.67, 0.67]; least memory: tlsf, 1.10 times the bound (1 case, 6 rounds)\n"
+           "Fastest on cuda:0: tlsf; next is pool, 0.67× [0.67, 0.67].\n"
+           "Least memory: tlsf, 1.10× the lower bound.\n"
+           "1 case, 6 rounds.\n"
            "not on host: stream\n"
-           "fastest on host: pool, memory 1.20 times the bound; next: tlsf, 0.50 times as fast "
-           "[0.50, 0.50]; least memory: tlsf, 1.10 times the bound (2 cases, 6 rounds)\n");
+           "Fastest on host: pool; next is tlsf, 0.50× [0.50, 0.50].\n"
+           "Least memory: tlsf, 1.10× the lower bound; pool, the fastest, holds 1.20×.\n"
+           "2 cases, 6 rounds.\n");
     struct result_draft result = result_of(given, sizeof given / sizeof *given, 6, NULL);
     const json_t *answer = json_object_get(result.root, "answer");
     const json_t *cases = json_object_get(result.root, "cases"), *each;
@@ -255,29 +262,30 @@ static const struct given merged[] = {
 static void merging_is_compared_with_none(void **state)
 {
     (void)state;
-    EXPECT(merged, 6, NULL,
-           "merging on host under pool, over none: best 1.25 times as fast [1.25, 1.25] with 0.50 "
-           "times the memory\n"
-           "fastest on host: pool (best), 5.00 times as fast as raw (none) [5.00, 5.00], memory "
-           "1.10 times the bound; least memory: raw (best), 1.00 times the bound (1 case, 6 "
-           "rounds)\n");
+    EXPECT(
+        merged, 6, NULL,
+        "Merging on host under pool, over none: best 1.25× [1.25, 1.25] with 0.50× the memory.\n"
+        "Fastest on host: pool (best), 5.00× raw (none) [5.00, 5.00].\n"
+        "Least memory: raw (best), 1.00× the lower bound; pool (best), the fastest, holds 1.10×.\n"
+        "1 case, 6 rounds.\n");
 }
 
 static void a_named_baseline(void **state)
 {
     (void)state;
-    EXPECT(merged, 6, "raw,best",
-           "merging on host under pool, over none: best 1.25 times as fast [1.25, 1.25] with 0.50 "
-           "times the memory\n"
-           "fastest on host: pool (best), 2.50 times as fast as raw (best) [2.50, 2.50], memory "
-           "1.10 times the bound; least memory: raw (best), 1.00 times the bound (1 case, 6 "
-           "rounds)\n");
+    EXPECT(
+        merged, 6, "raw,best",
+        "Merging on host under pool, over none: best 1.25× [1.25, 1.25] with 0.50× the memory.\n"
+        "Fastest on host: pool (best), 2.50× raw (best) [2.50, 2.50].\n"
+        "Least memory: raw (best), 1.00× the lower bound; pool (best), the fastest, holds 1.10×.\n"
+        "1 case, 6 rounds.\n");
     /* Of a merge set: each strategy without merging. */
-    EXPECT(merged, 6, "none",
-           "merging on host under pool, over none: best 1.25 times as fast [1.25, 1.25] with 0.50 "
-           "times the memory\n"
-           "fastest on host: pool (best), 1.25 times as fast as none [1.25, 1.25], memory 1.10 "
-           "times the bound; least memory: raw (best), 1.00 times the bound (1 case, 6 rounds)\n");
+    EXPECT(
+        merged, 6, "none",
+        "Merging on host under pool, over none: best 1.25× [1.25, 1.25] with 0.50× the memory.\n"
+        "Fastest on host: pool (best), 1.25× none [1.25, 1.25].\n"
+        "Least memory: raw (best), 1.00× the lower bound; pool (best), the fastest, holds 1.10×.\n"
+        "1 case, 6 rounds.\n");
 }
 
 /* A round that one case lacks counts for none: its time would have no partner. */
@@ -289,9 +297,9 @@ static void only_common_rounds_count(void **state)
         {"a", "none", "pool", "host", {1000, 1000, 0, 1000, 1000, 1000}, 100, CASE_skipped},
     };
     EXPECT(given, 6, NULL,
-           "fastest on host: pool, 4.00 times as fast as raw, memory 1.00 times the bound; all "
-           "hold the same memory (1 case, 5 rounds: no interval, so the order is not "
-           "established)\n");
+           "Fastest on host: pool, 4.00× raw.\n"
+           "All hold the same memory, 1.00× the lower bound.\n"
+           "1 case, 5 rounds: too few for intervals, so the order may be chance.\n");
 }
 
 static void nothing_to_rank(void **state)
@@ -358,16 +366,16 @@ static void counted_and_not_timed(void **state)
         {"a", "none", "bufalloc", "dry", {9}, 240, CASE_ok},
     };
     EXPECT(given, 1, NULL,
-           "least memory on dry: tagged, 1.00 times the bound with 3000 driver calls; fewer driver "
-           "calls: vmm (1.05 times, 200), tlsf (1.20 times, 50); fewest driver calls: bufalloc "
-           "(2.40 times, 9) (1 case)\n");
+           "Least memory on dry: tagged, 1.00× the lower bound with 3000 driver calls.\n"
+           "Fewer driver calls: vmm (200, 1.05×), tlsf (50, 1.20×); fewest: bufalloc (9, 2.40×).\n"
+           "1 case.\n");
     const struct given best[] = {
         {"a", "none", "pool", "dry", {4}, 100, CASE_ok},
         {"a", "none", "vmm", "dry", {200}, 105, CASE_ok},
     };
     EXPECT(best, 1, NULL,
-           "least memory on dry: pool, 1.00 times the bound with the fewest, 4 driver calls (1 "
-           "case)\n");
+           "Least memory on dry: pool, 1.00× the lower bound with the fewest, 4 driver calls.\n"
+           "1 case.\n");
 }
 
 int main(void)
