@@ -1,3 +1,4 @@
+/* gamut advise: says which allocator settings an application should have. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,32 +55,35 @@ static char *words_of(const struct allocator_setting *setting, struct text *word
     return words->data;
 }
 
-static double percent(uint64_t part, uint64_t whole)
+/* "1.84 GiB instead of 4.44 GiB (58.5 % less)" */
+static void add_memory(struct text *out, uint64_t now_bytes, uint64_t then_bytes)
 {
-    return whole ? 100 * (double)part / (double)whole : 0;
+    char now[32], then[32];
+    text_add(out, "%s instead of %s", text_bytes(then, then_bytes), text_bytes(now, now_bytes));
+    if (then_bytes < now_bytes)
+        text_add(out, " (%.1f %% less)",
+                 100 * (double)(now_bytes - then_bytes) / (double)now_bytes);
 }
 
-/* "2.60 GiB of 4.44 GiB (58.6 %)", or how much more. */
-static void add_saving(struct text *out, uint64_t now_bytes, uint64_t then_bytes)
-{
-    char part[32], now[32];
-    const bool less = then_bytes <= now_bytes;
-    const uint64_t change = less ? now_bytes - then_bytes : then_bytes - now_bytes;
-    text_add(out, "%s%s of %s reserved (%.1f %%)", less ? "" : "nothing: it adds ",
-             text_bytes(part, change), text_bytes(now, now_bytes), percent(change, now_bytes));
-}
-
-static void add_costs(struct text *out, const struct measure *now, const struct measure *then)
+static void add_calls(struct text *out, const struct measure *now, const struct measure *then)
 {
     char before[32], after[32];
-    text_add(out, "%s%" PRIu64 " driver calls instead of %" PRIu64,
-             then->call_count <= now->call_count ? "nothing: " : "", then->call_count,
-             now->call_count);
+    text_add(out, "%" PRIu64 " instead of %" PRIu64, then->call_count, now->call_count);
     if (now->driver_ns != UNKNOWN_NS && then->driver_ns != UNKNOWN_NS)
         text_add(out, ", which take %s instead of %s", text_ns(after, (double)then->driver_ns),
                  text_ns(before, (double)now->driver_ns));
     else
         text_add(out, "; their time is unknown without --atlas");
+}
+
+/* What one gains by the advice. */
+static const char *gain_of(const struct measure *now, const struct measure *then, bool is_refused)
+{
+    const bool holds_less = then->reserved_bytes < now->reserved_bytes;
+    return is_refused                                         ? "every request within the limit"
+           : holds_less && then->call_count < now->call_count ? "less memory and fewer driver calls"
+           : holds_less                                       ? "less memory"
+                                                              : "fewer driver calls";
 }
 
 static void add_certainty(struct text *out, const struct advised_trace *trace)
@@ -131,7 +135,7 @@ static void print_search(const struct page *page, const struct advise *advise,
 {
     const struct advised_trace *trace = &advise->traces[advice->first];
     struct text compared = {0}, spec = {0}, other = {0};
-    char bytes[32];
+    char bytes[32], calls[48];
     text_add(&compared, "%s, and %zu settings of %s in replays of all %" PRIu64 " requests",
              trace->current, advice->tried_count, application_title(advise->application),
              trace->request_count);
@@ -141,8 +145,9 @@ static void print_search(const struct page *page, const struct advise *advise,
     if (!advice->other.is_known)
         return;
     setting_spec(&advice->other.setting, &spec);
-    text_add(&other, "%s of gamut would hold %s with %" PRIu64 " driver calls", spec.data,
-             text_bytes(bytes, advice->other.on[0].reserved_bytes), advice->other.on[0].call_count);
+    text_add(&other, "%s of gamut would hold %s with %s", spec.data,
+             text_bytes(bytes, advice->other.on[0].reserved_bytes),
+             text_count(calls, (double)advice->other.on[0].call_count, "driver call"));
     text_free(&spec);
     line(page, "elsewhere", &other);
 }
@@ -165,32 +170,33 @@ static void print_one(const struct page *page, const struct advise *advise,
                       const struct advice *advice)
 {
     const struct advised_trace *trace = &advise->traces[advice->first];
-    struct text saves = {0}, costs = {0}, sure = {0};
+    const struct measure *now = &trace->now, *then = &advice->best.on[0];
+    struct text gain = {0}, memory = {0}, calls = {0}, sure = {0};
     char bytes[32];
     print_head(page, advice, trace->name);
     if (advice->leave) {
-        text_add(&saves, "nothing: %s are reserved%s", text_bytes(bytes, trace->now.reserved_bytes),
+        text_add(&memory, "%s%s", text_bytes(bytes, now->reserved_bytes),
                  trace->is_refused ? " without the limit, which refuses a request" : "");
-        text_add(&costs, "nothing: there are %" PRIu64 " driver calls", trace->now.call_count);
+        text_add(&calls, "%" PRIu64, now->call_count);
     } else {
-        add_saving(&saves, trace->now.reserved_bytes, advice->best.on[0].reserved_bytes);
-        if (trace->is_refused)
-            text_add(&saves, ": the limit refuses a request of the current setting");
-        add_costs(&costs, &trace->now, &advice->best.on[0]);
+        text_add(&gain, "%s", gain_of(now, then, trace->is_refused));
+        line(page, "for", &gain);
+        add_memory(&memory, now->reserved_bytes, then->reserved_bytes);
+        add_calls(&calls, now, then);
     }
-    line(page, "saves", &saves);
+    line(page, "memory", &memory);
+    line(page, "calls", &calls);
     print_fits(page, trace, advice);
-    line(page, "costs", &costs);
     print_search(page, advise, advice);
     add_certainty(&sure, trace);
     line(page, "sure", &sure);
     if (advice->leave)
         return;
-    const struct fit *now = &advice->current_fit, *then = &advice->best.fit;
-    if (now->status == CASE_ok && then->status == CASE_ok &&
-        then->capacity_bytes > now->capacity_bytes + now->capacity_bytes / 100) {
+    const struct fit *fit = &advice->current_fit, *advised = &advice->best.fit;
+    if (fit->status == CASE_ok && advised->status == CASE_ok &&
+        advised->capacity_bytes > fit->capacity_bytes + fit->capacity_bytes / 100) {
         text_add(&sure, "where memory is short, it needs %s more than the current setting",
-                 text_bytes(bytes, then->capacity_bytes - now->capacity_bytes));
+                 text_bytes(bytes, advised->capacity_bytes - fit->capacity_bytes));
         line(page, "but", &sure);
     }
     if (advice->best.setting.family.note) {
@@ -199,7 +205,7 @@ static void print_one(const struct page *page, const struct advise *advise,
     }
 }
 
-/* What serves all traces: a line for each of them. */
+/* The setting for all traces has a line for each of them. */
 static void print_all(const struct page *page, const struct advise *advise,
                       const struct advice *advice)
 {
@@ -208,12 +214,14 @@ static void print_all(const struct page *page, const struct advise *advise,
     print_head(page, advice, name);
     for (size_t i = 0; i < advice->count && !advice->leave; i++) {
         const struct advised_trace *trace = &advise->traces[advice->first + i];
+        const struct measure *then = &advice->best.on[i];
         struct text sentence = {0};
-        text_add(&sentence, "%s saves ", trace->name);
-        add_saving(&sentence, trace->now.reserved_bytes, advice->best.on[i].reserved_bytes);
-        text_add(&sentence, ", with %" PRIu64 " driver calls instead of %" PRIu64,
-                 advice->best.on[i].call_count, trace->now.call_count);
-        line(page, i ? "" : "saves", &sentence);
+        char calls[48];
+        text_add(&sentence, "%s: ", trace->name);
+        add_memory(&sentence, trace->now.reserved_bytes, then->reserved_bytes);
+        text_add(&sentence, ", %s instead of %" PRIu64,
+                 text_count(calls, (double)then->call_count, "driver call"), trace->now.call_count);
+        line(page, i ? "" : "memory", &sentence);
     }
     struct text compared = {0};
     text_add(&compared, "%zu settings of %s, each by the trace on which it does worst",
@@ -411,7 +419,7 @@ static int advise_command(const struct command_line *line)
 
 const struct command command_advise = {
     .name = "advise",
-    .summary = "which allocator settings would hold less memory, in the application's words",
+    .summary = "suggest allocator settings that need less memory, as the application spells them",
     .arguments = "TRACE...",
     .least_positionals = 1,
     .most_positionals = POSITIONALS_ANY,
