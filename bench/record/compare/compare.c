@@ -15,7 +15,8 @@
 
 /* ---- the files --------------------------------------------------------------------------------- */
 
-json_t *compare_index(const json_t *root)
+/* The cases of a result by their ids, borrowed. The caller owns the index. */
+static json_t *index_of(const json_t *root)
 {
     json_t *index = tree_object(), *one_case;
     size_t i;
@@ -72,29 +73,6 @@ static int check_options(const struct compare_options *options, struct error *er
     return 0;
 }
 
-struct comparer comparer_of(const struct compare_options *options)
-{
-    struct comparer c = {.options = options,
-                         .file_count = 1,
-                         .configuration_keys = tree_array(),
-                         .notes = tree_array(),
-                         .nothing = COMPARE_ok};
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; i < count; i++)
-        c.leaves_out_counters |= options->leave_out[i] && list[i].kind == KIND_EXACT;
-    return c;
-}
-
-void comparer_free(struct comparer *c)
-{
-    rank_table_free(&c->table);
-    arena_free(&c->arena);
-    json_decref(c->configuration_keys);
-    json_decref(c->notes);
-    free(c->rows);
-}
-
 /* What it means that no case of a candidate could be compared; COMPARE_ok where its rows tell. */
 static enum compare_outcome nothing_compared(const struct comparer *c, const char **because)
 {
@@ -133,7 +111,7 @@ static void settle_file(struct comparer *c, const char *name)
 static void compare_files(struct comparer *c, const json_t *base, const json_t *base_index,
                           const json_t *candidate)
 {
-    json_t *candidate_index = compare_index(candidate), *one_case;
+    json_t *candidate_index = index_of(candidate), *one_case;
     size_t i;
     json_array_foreach(json_object_get(candidate, "cases"), i, one_case)
         compare_case(c, json_object_get(base_index, tree_get_text(one_case, "id")), one_case);
@@ -159,7 +137,7 @@ int compare_results(const struct compare_file *base, const struct compare_file *
     for (size_t i = 0; i < candidate_count; i++) {
         json_t *predictions = predictions_for(base->root, candidate[i].root);
         const json_t *root = predictions ? predictions : base->root;
-        json_t *index = compare_index(root);
+        json_t *index = index_of(root);
         c.file = i;
         c.now = (struct tally){0};
         if (predictions)
@@ -260,7 +238,7 @@ int compare_within(const struct compare_file *file, const char *by,
     struct comparer c = comparer_of(options);
     c.by = member->name;
     c.by_value = value;
-    json_t *index = compare_index(file->root), *one_case;
+    json_t *index = index_of(file->root), *one_case;
     size_t i, base_count = 0;
     json_array_foreach(json_object_get(file->root, "cases"), i, one_case)
     {

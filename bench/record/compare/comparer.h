@@ -1,4 +1,4 @@
-/* Declarations that the files of this room share. Other rooms include compare.h. */
+/* The state of a comparison, and what the files that fill it offer to one another. Other rooms include compare.h. */
 #ifndef GAMUT_RECORD_COMPARE_COMPARER_H
 #define GAMUT_RECORD_COMPARE_COMPARER_H
 
@@ -14,7 +14,6 @@ enum verdict {
 #undef X
         VERDICTS
 };
-extern const char *const verdict_names[VERDICTS];
 
 /* How one metric of one case, of all cases of a configuration, or of a row of an experiment changed.
  * `verdict` and `effect` describe the change itself; `is_regression` depends on the gate too. */
@@ -96,32 +95,29 @@ struct comparer {
     unsigned family[2]; /* number of gated tests: of single cases [0], of rows over cases [1] */
 };
 
-/* ---- context_diff.c ---------------------------------------------------------------------- */
+/* ---- comparer.c ----------------------------------------------------------------------------- */
+
+/* A comparer of one candidate; free it with comparer_free. */
+struct comparer comparer_of(const struct compare_options *options);
+void comparer_free(struct comparer *c);
+/* Adds a sentence about the comparison as a whole. */
+void compare_note(struct comparer *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- context_diff.c, which uses comparer.c ---------------------------------------------------- */
 
 /* Appends what the files differ in to `differences`, and sets the scopes of machine and devices.
  * `base_index` has the base's cases by id. Returns whether the files have a case or a row of an
  * experiment in common. */
 bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
                      const json_t *base_index, json_t *differences);
-/* Sets the scopes alone. */
-void compare_scopes(struct comparer *c, const json_t *base, const json_t *candidate,
-                    const json_t *base_index);
 /* How far two cases can be compared; either may be NULL. */
 struct scope compare_case_scope(struct comparer *c, const json_t *base, const json_t *candidate);
 /* The same for all rows of two experiments; `base` may be NULL. */
 struct scope compare_experiment_scope(struct comparer *c, const json_t *base,
                                       const json_t *candidate);
 
-/* ---- compare.c ------------------------------------------------------------------------------ */
-
-/* The cases of a result by their ids, borrowed. The caller owns the index. */
-json_t *compare_index(const json_t *root);
-/* A comparer of one candidate; free it with comparer_free. */
-struct comparer comparer_of(const struct compare_options *options);
-/* Frees what a comparer owns. */
-void comparer_free(struct comparer *c);
-
-/* ---- rows.c ------------------------------------------------------------------------- */
+/* ---- rows.c, which uses context_diff.c ---------------------------------------------------------- */
 
 /* Adds the rows of a case. `base` or `candidate` is NULL where a file lacks it. */
 void compare_case(struct comparer *c, const json_t *base, const json_t *candidate);
@@ -129,22 +125,16 @@ void compare_case(struct comparer *c, const json_t *base, const json_t *candidat
 void compare_configurations(struct comparer *c);
 /* Adds the rows of all experiments of two results. */
 void compare_experiments(struct comparer *c, const json_t *base, const json_t *candidate);
-/* The number of rows that the experiments of a result have. */
-size_t compare_experiment_rows(const json_t *root);
-/* The number of rows of experiments that both results have. */
-size_t compare_experiment_pairs(const json_t *base, const json_t *candidate);
-/* Puts into `out`, a row of a comparison as JSON, the names that identify the row of the experiment. */
-void compare_put_experiment(json_t *out, const json_t *experiment, const json_t *row);
+
+/* ---- verdicts.c ------------------------------------------------------------------------------- */
+
+extern const char *const verdict_names[VERDICTS];
 /* Gives every row with samples its verdict. All rows must have been added. */
 void compare_judge(struct comparer *c);
 /* The smallest alpha that Holm's method leaves for a gated test of the row's family. */
 double compare_least_alpha(const struct comparer *c, const struct compare_row *row);
 
-/* ---- comparison_tree.c ------------------------------------------------------------------------- */
-
-/* Adds a sentence about the comparison as a whole. */
-void compare_note(struct comparer *c, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* ---- comparison_tree.c, which uses comparer.c and verdicts.c ------------------------------------ */
 
 /* The comparison as JSON (results/README.md, "Comparisons"). `differences` is an array of what the
  * files differ in. The caller owns the result. */

@@ -1,13 +1,15 @@
 /* A comparison as JSON. */
+#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "record/compare/comparer.h"
 #include "record/facts/case.h"
-#include "base/tree.h"
+#include "record/result/experiment_result.h"
 
 static const char *const outcome_names[] = {
 #define X(name, help) #name,
@@ -99,6 +101,23 @@ static void put_metric(json_t *out, const struct compare_row *row)
     }
 }
 
+/* Puts the names that identify the row of an experiment. */
+static void put_experiment(json_t *out, const json_t *experiment, const json_t *row)
+{
+    char id[13];
+    struct text words = {0}, all = {0};
+    experiment_row_words(experiment, row, &words);
+    text_add(&all, "%s\n%s\n%s", tree_get_text(experiment, "name"),
+             tree_get_text(experiment, "device"), words.data);
+    snprintf(id, sizeof id, "%012" PRIx64, digest_bytes(0, all.data, all.length) >> 16);
+    tree_put(out, "id", tree_text(id));
+    tree_put(out, "experiment", tree_share(experiment, "name"));
+    tree_put(out, "row", tree_text(words.data));
+    tree_put(out, "device", tree_share(experiment, "device"));
+    text_free(&words);
+    text_free(&all);
+}
+
 static json_t *row_to_json(const struct compare_row *row)
 {
     static const char *const effects[] = {
@@ -112,7 +131,7 @@ static json_t *row_to_json(const struct compare_row *row)
     json_t *out = tree_object();
     tree_put(out, "file", tree_count(row->file));
     if (row->experiment)
-        compare_put_experiment(out, row->experiment, row->one_case);
+        put_experiment(out, row->experiment, row->one_case);
     else
         tree_put(out, "id", tree_share(row->one_case, "id"));
     for (size_t i = 0; i < sizeof key_members / sizeof *key_members && !row->experiment; i++)
@@ -153,8 +172,8 @@ static json_t *describe_file(const struct compare_file *file)
                   tree_share(run, "status"), "rounds", tree_share(run, "rounds"), "git_rev",
                   tree_share(tool, "git_rev"), "git_dirty", tree_share(tool, "git_dirty"), "cases",
                   tree_count(json_array_size(json_object_get(file->root, "cases"))));
-    if (compare_experiment_rows(file->root))
-        tree_put(out, "experiment_rows", tree_count(compare_experiment_rows(file->root)));
+    if (experiment_row_count(file->root))
+        tree_put(out, "experiment_rows", tree_count(experiment_row_count(file->root)));
     return out;
 }
 
@@ -189,16 +208,6 @@ static json_t *count_verdicts(const struct comparer *c, bool gated)
         tree_put(out, verdict_names[v], tree_count(count));
     }
     return out;
-}
-
-void compare_note(struct comparer *c, const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    tree_append(c->notes, tree_text(text));
 }
 
 static void add_notes(struct comparer *c, enum compare_outcome outcome)

@@ -312,6 +312,24 @@ static void compare_counts(const struct differ *d, const char *subject, size_t b
     json_decref(b);
 }
 
+/* Whether both have a row of an experiment. */
+static bool has_common_row(const json_t *base_root, const json_t *candidate)
+{
+    size_t i, j;
+    json_t *experiment, *row;
+    json_array_foreach(json_object_get(candidate, "experiments"), i, experiment)
+    {
+        const json_t *before = experiment_find(base_root, tree_get_text(experiment, "name"),
+                                               tree_get_text(experiment, "device"));
+        json_array_foreach(json_object_get(experiment, "rows"), j, row)
+        {
+            if (experiment_row(before, json_object_get(row, "key")))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Returns whether the files have a case or a row of an experiment in common. */
 static bool compare_cases(const struct differ *d, const json_t *base_root, const json_t *candidate,
                           const json_t *base_index)
@@ -332,14 +350,14 @@ static bool compare_cases(const struct differ *d, const json_t *base_root, const
                        MATTERS_EVERYTHING);
         json_decref(number);
     }
-    if (common || compare_experiment_pairs(base_root, candidate))
+    if (common || has_common_row(base_root, candidate))
         return true;
     const size_t cases = json_array_size(json_object_get(candidate, "cases"));
     if (json_object_size(base_index) || cases)
         compare_counts(d, "no case in common: cases", json_object_size(base_index), cases);
     else
         compare_counts(d, "no row of an experiment in common: rows",
-                       compare_experiment_rows(base_root), compare_experiment_rows(candidate));
+                       experiment_row_count(base_root), experiment_row_count(candidate));
     return false;
 }
 
@@ -380,36 +398,23 @@ static void compare_experiment_options(const struct differ *d, const json_t *bas
     }
 }
 
-/* ---- for compare.c and rows.c ---------------------------------------------------------- */
-
-static void find_scopes(const struct differ *d, const json_t *base, const json_t *candidate,
-                        const json_t *base_index)
-{
-    const json_t *a = json_object_get(base, "context"), *b = json_object_get(candidate, "context");
-    compare_devices(d, base, candidate, base_index);
-    d->c->everywhere = compare_hosts(d, json_object_get(a, "host"), json_object_get(b, "host"));
-    const struct scope tool =
-        compare_facts(d, "tool", OF_TOOL, json_object_get(a, "tool"), json_object_get(b, "tool"));
-    widen(&d->c->everywhere, tool.matters, tool.reason);
-    compare_limits(d, base, candidate);
-}
+/* ---- what comparer.h declares ---------------------------------------------------------- */
 
 bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
                      const json_t *base_index, json_t *differences)
 {
+    const json_t *a = json_object_get(base, "context"), *b = json_object_get(candidate, "context");
     const struct differ d = {c, differences};
-    find_scopes(&d, base, candidate, base_index);
+    compare_devices(&d, base, candidate, base_index);
+    c->everywhere = compare_hosts(&d, json_object_get(a, "host"), json_object_get(b, "host"));
+    const struct scope tool =
+        compare_facts(&d, "tool", OF_TOOL, json_object_get(a, "tool"), json_object_get(b, "tool"));
+    widen(&c->everywhere, tool.matters, tool.reason);
+    compare_limits(&d, base, candidate);
     const bool have_common = compare_cases(&d, base, candidate, base_index);
     compare_experiment_options(&d, base, candidate);
-    compare_env(&d, json_object_get(json_object_get(base, "context"), "env"),
-                json_object_get(json_object_get(candidate, "context"), "env"));
+    compare_env(&d, json_object_get(a, "env"), json_object_get(b, "env"));
     return have_common;
-}
-
-void compare_scopes(struct comparer *c, const json_t *base, const json_t *candidate,
-                    const json_t *base_index)
-{
-    find_scopes(&(struct differ){c, NULL}, base, candidate, base_index);
 }
 
 static struct scope device_scope(const struct comparer *c, const char *device)

@@ -40,6 +40,27 @@ json_t *experiment_find(const json_t *root, const char *name, const char *device
     return NULL;
 }
 
+json_t *experiment_row(const json_t *experiment, const json_t *key)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(experiment, "rows"), i, row)
+    {
+        if (json_equal(json_object_get(row, "key"), key))
+            return row;
+    }
+    return NULL;
+}
+
+size_t experiment_row_count(const json_t *root)
+{
+    size_t i, count = 0;
+    json_t *experiment;
+    json_array_foreach(json_object_get(root, "experiments"), i, experiment) count +=
+        json_array_size(json_object_get(experiment, "rows"));
+    return count;
+}
+
 int experiment_missing(const char *name, const char *device, const char *more, struct error *error)
 {
     return error_set(error, ERR_NOT_FOUND,
@@ -51,18 +72,14 @@ int experiment_missing(const char *name, const char *device, const char *more, s
 
 json_t *experiment_expect_row(json_t *experiment, const json_t *key)
 {
-    json_t *rows = json_object_get(experiment, "rows"), *row;
-    size_t i;
-    json_array_foreach(rows, i, row)
-    {
-        if (json_equal(json_object_get(row, "key"), key))
-            return row;
-    }
+    json_t *row = experiment_row(experiment, key);
+    if (row)
+        return row;
     row = tree_pack("{s:o, s:s, s:s, s:n, s:[], s:{}, s:[]}", "key", json_deep_copy(key), "status",
                     case_status_name(CASE_skipped), "reason",
                     "not measured: the run ended before its turn", "digest", "warnings", "stats",
                     "rounds");
-    tree_append(rows, row);
+    tree_append(json_object_get(experiment, "rows"), row);
     return row;
 }
 

@@ -30,6 +30,12 @@ json_t *experiment_tree(const char *name, const char *device, const json_t *opti
 /* The experiment with this name on a device in a result; NULL if there is none. */
 json_t *experiment_find(const json_t *root, const char *name, const char *device);
 
+/* The row of an experiment with this key, borrowed; NULL if there is none, or no experiment. */
+json_t *experiment_row(const json_t *experiment, const json_t *key);
+
+/* The number of rows of all experiments of a result. */
+size_t experiment_row_count(const json_t *root);
+
 /* Sets ERR_NOT_FOUND and names the command that makes the missing experiment; `more` follows the
  * name in that command: "" or " -D host". */
 int experiment_missing(const char *name, const char *device, const char *more, struct error *error);
