@@ -258,15 +258,13 @@ static int list_suites(json_t *root, struct error *error)
 static int list_charts(json_t *root, struct error *error)
 {
     static const char *const of[] = {[CHART_OF_DEVICE] = "device",
-                                     [CHART_OF_STRATEGY] = "strategy",
-                                     [CHART_OF_WORKLOAD] = "workload"};
+                                     [CHART_OF_STRATEGY] = "strategy"};
     json_t *list = add_list(root, "charts");
     const struct chart *chart;
     (void)error;
     for (size_t i = 0; (chart = chart_at(i)); i++) {
         json_t *item = add_item(list, chart->name, chart->help);
         tree_put(item, "one_per", tree_text(of[chart->scope]));
-        tree_put(item, "on_request", json_boolean(chart->on_request));
     }
     return 0;
 }
@@ -358,13 +356,11 @@ static void add_origins(struct text_grid *list, const json_t *origins)
 static void print_item(struct text_grid *list, const char *indent, const json_t *item)
 {
     const char *origin = tree_get_text(item, "origin"), *scope = tree_get_text(item, "one_per");
-    const bool on_request = json_is_true(json_object_get(item, "on_request"));
     text_grid_add_row(list);
     text_grid_add(list, "%s%s", indent, tree_get_text(item, "name"));
     text_grid_add(list, "%s%s", *scope ? "one per " : tree_get_text(item, "kind"), scope);
     text_grid_add(list, "%s", tree_get_text(item, "better"));
-    text_grid_add(list, "%s%s", tree_get_text(item, "summary"),
-                  on_request ? "; only if named" : "");
+    text_grid_add(list, "%s", tree_get_text(item, "summary"));
     if (*origin) {
         struct text from = {0};
         text_add(&from, "from: %s", origin);

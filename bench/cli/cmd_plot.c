@@ -18,7 +18,7 @@
 
 static const struct flag flags[] = {
     {"chart", 'c', FLAG_LIST,
-     .help = "the charts, or all [those of a device or a strategy that FILE has data for]"},
+     .help = "the charts [all that FILE has data for]"},
     FLAG_ONLY_WORKLOADS,
     FLAG_ONLY_STRATEGIES,
     {"term", 't', FLAG_LIST, .fallback = "svg,png",
@@ -120,16 +120,14 @@ static void draw_file(struct plot *plot)
     }
 }
 
-/* The charts of the flag: those drawn by default, all, or those that it names. */
+/* The charts that the flag names; without it all. */
 static int choose_charts(const char *list, struct plot *plot, struct error *error)
 {
-    const bool all = list && strcmp(list, "all") == 0;
     const struct chart *chart;
     size_t count = 0;
-    plot->by_name = list && !all;
+    plot->by_name = list != NULL;
     for (size_t c = 0; !plot->by_name && (chart = chart_at(c)); c++)
-        if (all || !chart->on_request)
-            plot->charts[count++] = chart;
+        plot->charts[count++] = chart;
     char name[64];
     while (plot->by_name && text_next_item(&list, name, sizeof name)) {
         if (chart_find(name, &chart, error))

@@ -149,8 +149,6 @@ static void add_title(const struct chart *chart, const struct chart_subject *of,
     text_add(out, "%c%s; %s", toupper((unsigned char)chart->help[0]), chart->help + 1, of->device);
     if (of->strategy)
         text_add(out, ", %s", of->strategy);
-    if (of->workload)
-        text_add(out, ", %s %s", of->workload, of->dataset);
 }
 
 static void draw_subject(struct drawing *drawing, const struct chart *chart,
@@ -215,7 +213,7 @@ static void draw_device(struct drawing *drawing, const char *device)
 {
     const struct chart *chart;
     for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
-        if (!chart->on_request && !is_table(drawing, chart))
+        if (!is_table(drawing, chart))
             draw_all(drawing, chart, device);
 }
 

@@ -51,12 +51,8 @@ static void add_subject(const struct chart *chart, struct chart_subject subject,
     for (size_t i = 0; i < *count; i++)
         if (case_is_of(key, &(*list)[i]))
             return;
-    if (chart->scope == CHART_OF_STRATEGY) {
+    if (chart->scope == CHART_OF_STRATEGY)
         subject.strategy = tree_get_text(key, "strategy");
-    } else if (chart->scope == CHART_OF_WORKLOAD) {
-        subject.workload = tree_get_text(key, "workload");
-        subject.dataset = tree_get_text(key, "dataset");
-    }
     *list = must_realloc(*list, (*count + 1) * sizeof **list);
     (*list)[(*count)++] = subject;
 }
@@ -82,16 +78,12 @@ size_t chart_subjects(const struct chart *chart, const json_t *root, const char 
 
 /* ---- names of files ---- */
 
-enum { WORDS = 4 };
+enum { WORDS = 2 };
 
 static void words_of(const struct chart_subject *of, const char *words[WORDS])
 {
     words[0] = of->device;
-    words[1] = of->workload;
-    words[2] = of->dataset;
-    words[3] = of->strategy;
-    for (size_t i = 0; i < WORDS; i++)
-        words[i] = words[i] ? words[i] : "";
+    words[1] = of->strategy ? of->strategy : "";
 }
 
 /* Adds the chart's name and the words that are not empty. Other characters than letters, digits,
@@ -130,8 +122,8 @@ static bool is_shared(const struct chart *chart, const struct chart_subject *of,
     return shared;
 }
 
-/* Adds a file name without its ending: "speedup-cuda-0", "merging-host-pool",
- * "latency-host-canny-medium". Subjects that would share a name have a digest of their words in it
+/* Adds a file name without its ending: "speedup-cuda-0", "merging-host-pool".
+ * Subjects that would share a name have a digest of their words in it
  * too. */
 static void add_file_name(const struct chart *chart, const struct chart_subject *of,
                           struct text *out)

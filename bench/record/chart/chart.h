@@ -13,23 +13,20 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* The scope of one picture of a chart: a device, or a strategy or a dataset of a workload on a
- * device. */
-enum chart_scope { CHART_OF_DEVICE, CHART_OF_STRATEGY, CHART_OF_WORKLOAD };
+/* The scope of one picture of a chart: a device, or a strategy on a device. */
+enum chart_scope { CHART_OF_DEVICE, CHART_OF_STRATEGY };
 
 /* The subject of one picture. Everything is borrowed from the result. */
 struct chart_subject {
-    const json_t *root;             /* the result */
-    const char *device;             /* a case key's `device` */
-    const char *strategy;           /* for CHART_OF_STRATEGY, else NULL */
-    const char *workload, *dataset; /* for CHART_OF_WORKLOAD, else NULL */
+    const json_t *root;   /* the result */
+    const char *device;   /* a case key's `device` */
+    const char *strategy; /* for CHART_OF_STRATEGY, else NULL */
 };
 
 struct chart {
     const char *name; /* also the name of its script, and the beginning of its files' names */
     const char *help; /* one line, the title of the chart in lists and reports */
     enum chart_scope scope;
-    bool on_request; /* drawn only if named with --chart: it has too many pictures */
     /* Writes the data, and adds the variables that the script reads (gnuplot.h); the script puts
      * the variable `note` after the caption. ERR_NOT_FOUND if the result has nothing to show:
      * the message says what it lacks. ERR_USAGE if one picture cannot show everything: the message
@@ -58,11 +55,7 @@ struct chart {
     X(overflow)                                                                                    \
     X(heap_ops)                                                                                    \
     X(heap_utilisation)                                                                            \
-    X(capacity)                                                                                    \
-    X(memory_timeline)                                                                             \
-    X(fragmentation)                                                                               \
-    X(address_map)                                                                                 \
-    X(latency)
+    X(capacity)
 
 #define X(name) extern const struct chart chart_##name;
 CHART_LIST(X)

@@ -136,16 +136,20 @@ static bool is_as_written(const json_t *one_case)
     return case_is_unmerged(one_case) && strcmp(release, "last-use") == 0;
 }
 
+static bool is_same(const json_t *key, const json_t *other, const char *member)
+{
+    return strcmp(tree_get_text(key, member),
+                  tree_get_text(json_object_get(other, "key"), member)) == 0;
+}
+
 static void peak_reduction_numbers(const struct matrix *m, const json_t *cell,
                                    struct row_numbers *numbers)
 {
     const json_t *key = json_object_get(cell, "key"), *other;
-    const struct chart_subject same = {.root = m->of->root,
-                                       .device = m->of->device,
-                                       .workload = tree_get_text(key, "workload"),
-                                       .dataset = tree_get_text(key, "dataset")};
     double unmerged = NAN, bound = NAN;
-    for (size_t i = 0; (other = case_next(&same, &i));) {
+    for (size_t i = 0; (other = case_next(m->of, &i));) {
+        if (!is_same(key, other, "workload") || !is_same(key, other, "dataset"))
+            continue;
         if (is_as_written(other) && case_peak(other, requested) > 0)
             unmerged = case_peak(other, requested);
         bound = fmin(bound, case_peak(other, "live_lower_bound_bytes"));

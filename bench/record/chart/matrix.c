@@ -57,9 +57,7 @@ bool case_is_baseline(const json_t *one_case)
 bool case_is_of(const json_t *key, const struct chart_subject *of)
 {
     return is_text(key, "device", of->device) &&
-           (!of->strategy || is_text(key, "strategy", of->strategy)) &&
-           (!of->workload || is_text(key, "workload", of->workload)) &&
-           (!of->dataset || is_text(key, "dataset", of->dataset));
+           (!of->strategy || is_text(key, "strategy", of->strategy));
 }
 
 const json_t *case_next(const struct chart_subject *of, size_t *i)

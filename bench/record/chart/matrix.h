@@ -30,7 +30,7 @@ bool case_is_unmerged(const json_t *one_case);
 /* Is the case the baseline of its own speed-up over raw? */
 bool case_is_baseline(const json_t *one_case);
 /* Does the key, of a case or of an element of `summary`, belong to the subject: to its device, and
- * to its strategy, workload and dataset where they are set? */
+ * to its strategy where it is set? */
 bool case_is_of(const json_t *key, const struct chart_subject *of);
 /* The next case of the subject, from index *i on; NULL after the last. Sets *i to the index after
  * it: a loop starts with 0. */

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "base/tree.h"
-#include "tests/merge/memory_fixture.h"
 #include "tests/record/result/experiment_fixture.h"
 #include "tests/record/result/record_fixture.h"
 
@@ -85,7 +84,6 @@ struct result_draft chart_fixture(void)
     }
     result_set_atlas(&result, &atlas);
     atlas_free(&atlas);
-    memory_fixture_add(&result);
     experiment_fixture_add(&result, "host");
     tree_put(result.root, "fits", fits());
     return result;

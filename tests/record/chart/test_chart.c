@@ -104,7 +104,6 @@ static size_t subject_count(enum chart_scope scope, const json_t *root)
     for (size_t i = 0; i < count; i++) {
         assert_non_null(subjects[i].device);
         assert_true((subjects[i].strategy != NULL) == (scope == CHART_OF_STRATEGY));
-        assert_true((subjects[i].workload != NULL) == (scope == CHART_OF_WORKLOAD));
     }
     free(subjects);
     const size_t of_host = chart_subjects(&chart, root, "host", &subjects);
@@ -121,7 +120,6 @@ static void subjects_of_each_scope(void **state)
     (void)state;
     assert_int_equal(subject_count(CHART_OF_DEVICE, result.root), 2);
     assert_int_equal(subject_count(CHART_OF_STRATEGY, result.root), 4 + 1);
-    assert_int_equal(subject_count(CHART_OF_WORKLOAD, result.root), 2 + 1);
     result_free(&result);
 }
 
@@ -297,12 +295,11 @@ static void names_with_quotes(void **state)
 }
 
 /* The name that the files of a picture have. */
-static char *file_name(const struct result_draft *result, const char *workload, const char *dataset)
+static char *file_name(const struct result_draft *result, const char *strategy)
 {
-    char *text = printed("latency", &(struct chart_subject){.root = result->root,
-                                                            .device = "host",
-                                                            .workload = workload,
-                                                            .dataset = dataset});
+    char *text = printed(
+        "merging",
+        &(struct chart_subject){.root = result->root, .device = "host", .strategy = strategy});
     char *name = strdup(strstr(text, "out = '") + strlen("out = '"));
     *strchr(name, '\'') = 0;
     free(text);
@@ -312,23 +309,25 @@ static char *file_name(const struct result_draft *result, const char *workload, 
 /* Names of files have letters, digits, '.', '_' and '-' alone. Each picture has its own. */
 static void names_of_files(void **state)
 {
-    static const char *const datasets[] = {"small", "a b", "a-b", "a\"b", "../..`'\n$(é"};
-    enum { DATASETS = sizeof datasets / sizeof *datasets };
+    static const char *const strategies[] = {"pool", "a b", "a-b", "a\"b", "../..`'\n$(é"};
+    enum { STRATEGIES = sizeof strategies / sizeof *strategies };
     struct result_draft result = chart_fixture();
-    json_t *cases = json_object_get(result.root, "cases"), *found = NULL;
-    char *names[DATASETS];
+    json_t *cases = json_object_get(result.root, "cases");
+    const size_t count = json_array_size(cases);
+    char *names[STRATEGIES];
     (void)state;
-    for (size_t i = 0; !found; i++)
-        if (json_object_get(json_array_get(cases, i), "memory"))
-            found = json_array_get(cases, i);
-    tree_put(json_object_get(found, "key"), "workload", tree_text("x"));
-    for (size_t i = 0; i < DATASETS; i++) {
-        json_t *another = json_deep_copy(found);
-        tree_put(json_object_get(another, "key"), "dataset", tree_text(datasets[i]));
-        tree_append(cases, another);
+    for (size_t c = 0; c < count; c++) {
+        json_t *one = json_array_get(cases, c);
+        const bool is_pool =
+            strcmp(tree_get_text(json_object_get(one, "key"), "strategy"), strategies[0]) == 0;
+        for (size_t i = 1; is_pool && i < STRATEGIES; i++) {
+            json_t *another = json_deep_copy(one);
+            tree_put(json_object_get(another, "key"), "strategy", tree_text(strategies[i]));
+            tree_append(cases, another);
+        }
     }
-    for (size_t i = 0; i < DATASETS; i++) {
-        names[i] = file_name(&result, "x", datasets[i]);
+    for (size_t i = 0; i < STRATEGIES; i++) {
+        names[i] = file_name(&result, strategies[i]);
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(names[i], names[j]);
         const char *other = names[i];
@@ -336,9 +335,9 @@ static void names_of_files(void **state)
             other++;
         assert_string_equal(other, "");
     }
-    assert_string_equal(names[0], "latency-host-x-small");
-    assert_string_equal(names[4], "latency-host-x-..-..-------");
-    for (size_t i = 0; i < DATASETS; i++)
+    assert_string_equal(names[0], "merging-host-pool");
+    assert_string_equal(names[4], "merging-host-..-..-------");
+    for (size_t i = 0; i < STRATEGIES; i++)
         free(names[i]);
     result_free(&result);
 }
@@ -472,8 +471,7 @@ static void check_pictures(const char *folder)
         assert_int_equal(text_read_file(&svg, path, NULL), 0);
         if (!strstr(svg.data, SVG_VALUES) != has_numbers)
             fail_msg("%s has %s values", path, has_numbers ? "the same numbers as" : "no");
-        const bool has_bars = strstr(path, "/time-") || strstr(path, "/memory_timeline") ||
-                              strstr(path, "/fragmentation") || strstr(path, "/address_map");
+        const bool has_bars = strstr(path, "/time-");
         for (const char *at = svg.data; (at = strstr(at, "\n<path d=\"M")); at++) {
             int from, y, to;
             assert_int_equal(sscanf(at, "\n<path d=\"M%d %dH%d", &from, &y, &to), 3);
