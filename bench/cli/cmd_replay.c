@@ -37,8 +37,6 @@ static const struct flag flags[] = {
     FLAG_ATLAS,
     {"check", 0, FLAG_SWITCH,
      .help = "check the allocator's invariants and every block's place; slow"},
-    {"timeline", 0, FLAG_CHOICE, .value = "X", .fallback = "events", .choices = "events|times|off",
-     .help = "record memory over the events of the trace, or over its times; off is faster"},
     FLAG_JOBS,
     FLAG_SEED("shuffles cases that run on a device; without one the order is fixed"),
     FLAG_SHARD,
@@ -128,8 +126,6 @@ static int make_cases(struct replay_session *s, struct error *error)
     s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
     s->ended = must_alloc(s->all.count * sizeof *s->ended);
     s->all.cases = s->cases;
-    static const enum replay_steps steps[] = {STEPS_EVENTS, STEPS_TIMES, STEPS_NONE};
-    s->all.steps = steps[flag_number(line, "timeline")];
     s->all.check = flag_number(line, "check") != 0;
     return 0;
 }
@@ -172,7 +168,7 @@ static void keep_own(struct replay_session *s)
 /* Flags that mean nothing on a device, or without one. */
 static int check_flags(const struct command_line *line, bool on_device, struct error *error)
 {
-    const char *others = on_device ? "atlas,timeline,jobs,check" : "no-gaps,rounds";
+    const char *others = on_device ? "atlas,jobs,check" : "no-gaps,rounds";
     char name[32];
     while (text_next_item(&others, name, sizeof name))
         if (flag_is_typed(line, name))

@@ -77,9 +77,6 @@ static const struct flag flags[] = {
     {"baseline", 0, FLAG_TEXT, .value = "NAMES",
      .help = "what ratios are over: a strategy, a merge set or both (pool,best) [raw; without raw "
              "the fastest]"},
-    {"timeline", 0, FLAG_CHOICE, .value = "MODE", .fallback = "on", .choices = "on|off",
-     .help = "record memory over time, in 2 to 33 extra runs of each case in the first round; off "
-             "with --smoke"},
     FLAG_FORMAT_OF_CASES,
     FLAGS_RESULT_FILE,
     {"no-samples", 0, FLAG_SWITCH,
@@ -94,13 +91,6 @@ static uint64_t number_or(const struct command_line *line, const char *name, uin
 {
     const struct flag_value *value = flag_of(line, name);
     return flag_is_on(line, "smoke") && !value->given ? smoke : value->number;
-}
-
-/* The first choice of the flag is "on". */
-static bool wants_timeline(const struct command_line *line)
-{
-    const struct flag_value *value = flag_of(line, "timeline");
-    return value->number == 0 && (value->given || !flag_is_on(line, "smoke"));
 }
 
 /* Fills in what is measured and how; first_round is 0. ERR_USAGE where numbers contradict each
@@ -124,8 +114,7 @@ static int run_flags_options(const struct command_line *line, struct rounds_opti
                     .most_samples = (unsigned)(most < least ? least : most),
                     .least_ns = number_or(line, "min-time", 0),
                     .seed = flag_number(line, "seed"),
-                    .capacity_bytes = flag_number(line, "mem-limit"),
-                    .log_memory = wants_timeline(line)},
+                    .capacity_bytes = flag_number(line, "mem-limit")},
     };
     return flag_text(line, "out") && !flag_text(line, "shard")
                ? result_file_check(flag_text(line, "out"), flag_is_on(line, "force"), error)
@@ -165,7 +154,6 @@ static json_t *run_flags_record(const struct command_line *line,
     if (number_or(line, "min-time", 0) == 0)
         tree_put(record, "min-time", tree_text("0"));
     tree_put(record, "samples", tree_count(options->measure.least_samples));
-    tree_put(record, "timeline", tree_text(options->measure.log_memory ? "on" : "off"));
     tree_put(record, "max-samples", tree_count(options->measure.most_samples));
     return record;
 }

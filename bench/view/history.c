@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/slab.h"
 #include "base/treap.h"
-#include "record/facts/address_places.h"
+#include "view/address_places.h"
 
 enum { PHASES_DEEP = 256 };
 

@@ -9,7 +9,7 @@
 #ifndef GAMUT_VIEW_HISTORY_H
 #define GAMUT_VIEW_HISTORY_H
 
-#include "record/facts/address_cover.h"
+#include "view/address_cover.h"
 #include "run/replay/replay.h"
 #include "view/summary.h"
 
@@ -31,7 +31,7 @@ struct view_phase {
 
 #define VIEW_NOWHERE UINT64_MAX
 
-/* Where a strategy put a block. Addresses are on one axis (record/facts/address_places.h). */
+/* Where a strategy put a block. Addresses are on one axis (view/address_places.h). */
 struct view_place {
     uint64_t address, granted; /* VIEW_NOWHERE: no address is known */
 };

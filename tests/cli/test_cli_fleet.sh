@@ -101,7 +101,7 @@ while :; do
         }
     }' >long.csv
     expect 0 'wrote\|long.trace' trace import long.csv -o long.trace --force
-    set -- long.trace -j 1 --check --timeline off -s 'pool:leading_bits=0|1|2|3|4|5,tagged:policy=v*,raw,caching,tlsf'
+    set -- long.trace -j 1 --check -s 'pool:leading_bits=0|1|2|3|4|5,tagged:policy=v*,raw,caching,tlsf'
     start=$(date +%s%N)
     expect 0 'wrote k-one.json' replay "$@" -o k-one.json --force
     took_ms=$((1 + ($(date +%s%N) - start) / 1000000))

@@ -9,7 +9,7 @@ echo '{"schema": ' >half.json
 # ---- a run again, and more rounds
 quick="--smoke --progress never"
 # shellcheck disable=SC2086
-expect 0 "4 ok" run -w right.mem,canny -d smoke -s raw,pool --rounds 2 --seed 7 $quick --timeline on --out first.json
+expect 0 "4 ok" run -w right.mem,canny -d smoke -s raw,pool --rounds 2 --seed 7 $quick --out first.json
 expect 0 "4 ok" run --like first.json --out again.json
 ids() { sed -n 's/^{"id":"\([0-9a-f]*\)".*/\1/p' "$1"; }
 [ "$(ids first.json)" = "$(ids again.json)" ] || fail "--like: other cases"
@@ -70,7 +70,7 @@ expect 0 "" compare packed.json.gz packed.json.gz --gate exact:0
 expect 0 "" plot packed.json.gz --chart time --term svg
 has "^packed/time"
 expect 0 "" report packed.json.gz --against packed.json.gz --out packed-page
-head -c 5000 packed.json.gz >cut.json.gz
+head -c 2000 packed.json.gz >cut.json.gz
 expect 2 "cut.json.gz: the compressed file ends too early" compare cut.json.gz packed.json.gz
 cmp -s packed.json.gz packed-page/data/packed.json.gz || fail "report: the copy of a compressed file differs"
 expect 2 "add and --out exclude each other" run --add again.json --out other.json

@@ -117,20 +117,9 @@ expect 77 "device memory" fit gnn.trace -s pool:kind=pinned
 expect 2 "did you mean pool?" fit gnn.trace -s pol
 expect 2 "No such file" fit nosuch.trace
 
-# ---- the memory of a replay: over events or times, or not at all; large traces stay small in the file
-expect 0 "1 ok" replay gnn.trace -s caching --timeline off -o off.json
-grep -q '"cover":' off.json && fail "--timeline off records memory"
-expect 0 "2 ok" replay gnn.trace -s raw,caching --timeline times -o times.json
+# ---- the file and charts of replays
 is_valid result r.json
-grep -Eq '"step_unit": ?"ns"' times.json || fail "the steps of times.json are no nanoseconds"
-grep -Eq '"step_unit": ?"event"' r.json || fail "the steps of r.json are no events"
-[ "$(wc -c <r.json)" -lt 200000 ] || fail "r.json has $(wc -c <r.json) bytes for 3 cases"
-expect 0 "" plot r.json -c memory_timeline,fragmentation,address_map --term dumb
-has "held and in no block, at most (share of the peak held): gnn"
-has "address map of gnn recorded (x: events of the trace; y: GiB)"
-has "##"
-expect 0 "" plot times.json -c fragmentation --term dumb
-has "x: milliseconds"
+[ "$(wc -c <r.json)" -lt 30000 ] || fail "r.json has $(wc -c <r.json) bytes for 3 cases"
 expect 0 "" plot r.json -c held --term dumb
 has "memory held from the driver at most, over the lower bound, on dry"
 has "2.53× 4.44 GiB"

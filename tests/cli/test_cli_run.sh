@@ -25,20 +25,8 @@ has "over best"
 has "none .*+33.3 %"
 GAMUT_ROUNDS=2 expect 0 "1 round," run -w right.mem -s raw --no-save --smoke --rounds 1
 GAMUT_ROUNDS=few expect 2 "GAMUT_ROUNDS is 'few'" run --no-save
-# What the memory does is looked at once, in the first round; not in smoke runs, and not where told so.
 # Runs that are not --smoke first measure how fast the device copies, for seconds: few tests need them.
 GAMUT_ROUNDS=2 expect 0 "2 rounds" run -w right.mem -s raw --samples 1 --min-time 0 --no-save --format json
-has '"memory":{"timer_ns"'
-has '"timeline": *"on"'
-[ "$(grep -o '"latency":' out | wc -l)" -eq 1 ] || fail "the memory of one case was looked at more than once"
-expect 0 "1 ok" run -w right.mem -s raw --rounds 1 --samples 1 --min-time 0 --no-save --format json --timeline off
-lacks '"memory":'
-has '"timeline": *"off"'
-expect 0 "1 ok" run --smoke -w right.mem -s raw --no-save --format json
-lacks '"memory":'
-expect 0 "1 ok" run --smoke -w right.mem -s raw --no-save --format json --timeline on
-has '"memory":'
-expect 2 "expected one of on|off" run -w right.mem --timeline no --no-save
 expect 0 "" plot a.json --out charts
 expect 2 "report needs --out" report a.json
 expect 2 "missing.json" report missing.json --out page

@@ -36,7 +36,7 @@ grep -q "caching" gnn.html || fail "the recorded allocator is missing"
 
 # ---- a case
 # The blocks are had again without a device, with a result that kept none of them.
-"$gamut" run --smoke -D host -w stencil,lud -s raw,caching,pool -m none,best --timeline off -o cases.json >/dev/null 2>&1
+"$gamut" run --smoke -D host -w stencil,lud -s raw,caching,pool -m none,best -o cases.json >/dev/null 2>&1
 case_of() { tr -d '\n' <cases.json | grep -o '"id": *"[0-9a-f]*", *"key": *{[^}]*}' | grep "\"$1\"" | grep "\"$2\"" | grep "\"$3\"" | cut -d'"' -f4; }
 expect 2 "these are cases of 4 programs, and a page shows one; choose it by an id or by flags:" view cases.json
 expect 2 "  -w lud -d smoke -m none --release last-use -D host" view cases.json
@@ -83,7 +83,7 @@ expect 0 "2 blocks; 32 B requested" view mine.json
 mv my.mem gone.mem
 expect 2 "my.mem: No such file" view mine.json -o gone.html
 # What a page cannot show.
-"$gamut" replay gnn.trace -s vmm --timeline off -o replay.json >/dev/null 2>&1
+"$gamut" replay gnn.trace -s vmm -o replay.json >/dev/null 2>&1
 expect 2 "the cases are replays of the trace gnn, and a page is made of the trace itself: gamut view gnn.trace -s vmm" view replay.json
 "$gamut" run --smoke -D host -w stencil -s raw,pool --mem-limit 1KiB -o oom.json >/dev/null 2>&1
 expect 2 "raw is left out: in the file it is skipped" view oom.json

@@ -103,7 +103,7 @@ expect 2 "no windows yet" env OUT="$PWD/nothing" "$here/scripts/trial" judge
 # ---- a trial of two windows in which nothing was slowed: no alarms, and nothing found where there should be something
 for window in 1 2; do
     "$here/scripts/in_turns" trial/windows/$window 2 a="$GAMUT" b="$GAMUT" c="$GAMUT" d="$GAMUT" \
-        --smoke -D host -w fft,crypt,canny -s raw,pool --timeline off --progress never
+        --smoke -D host -w fft,crypt,canny -s raw,pool --progress never
     gzip trial/windows/$window/*.json
     echo 1.5 >trial/windows/$window/load
 done

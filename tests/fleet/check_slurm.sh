@@ -53,7 +53,7 @@ awk 'BEGIN {
     }
 }' >long.csv
 "$gamut" trace import long.csv -o traces/long.trace >/dev/null 2>&1 || fail "the long trace"
-list=(replay traces -s "$(cat "$here/settings")" --free-at both --check --timeline off)
+list=(replay traces -s "$(cat "$here/settings")" --free-at both --check)
 "$gamut" "${list[@]}" -j 2 -o one.json >/dev/null 2>one.log || { echo "FAILED: one process: $(tail -n 1 one.log)"; exit 1; }
 
 # ---- the array ----

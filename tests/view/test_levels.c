@@ -1,4 +1,4 @@
-/* Levels of detail against the exact timeline: sums at each moment, the peak at each level, and each block
+/* Levels of detail against the exact bytes: sums at each moment, the peak at each level, and each block
  * in one chunk. */
 #include <setjmp.h>
 #include <stdarg.h>

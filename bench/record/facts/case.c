@@ -52,9 +52,8 @@ void case_round_free(struct case_round *round)
 {
     free(round->samples);
     json_decref(round->spaces);
-    json_decref(round->memory);
     round->samples = NULL;
-    round->spaces = round->memory = NULL;
+    round->spaces = NULL;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -203,8 +202,6 @@ json_t *case_round_to_json(const struct case_round *round)
     tree_put(json, "model", model);
     if (round->spaces)
         tree_put(json, "spaces", json_incref(round->spaces));
-    if (round->memory)
-        tree_put(json, "memory", json_incref(round->memory));
     return json;
 }
 
@@ -266,7 +263,6 @@ int case_round_from_json(const json_t *json, struct case_round *round, struct er
     if (!code)
         code = read_samples(json, round, error);
     round->spaces = json_incref(json_object_get(json, "spaces"));
-    round->memory = json_incref(json_object_get(json, "memory"));
     if (code) {
         error_prefix(error, "a case round: ");
         case_round_free(round);

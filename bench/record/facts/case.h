@@ -99,8 +99,6 @@ struct case_round {
     /* {"cold": {"device": {counter: value}, "pinned": …}, "warm": …}: the counters of each memory
      * space. NULL if the program has device memory alone. Owned. */
     json_t *spaces;
-    /* Blocks and calls, from run/rounds/memory_log.h; NULL if they were not recorded. Owned. */
-    json_t *memory;
 };
 
 /* Frees what a round owns. */
@@ -125,8 +123,7 @@ void case_id(const struct case_key *key, char out[13]);
  *    "cold": {counter: value}, "warm": {counter: value},
  *    "cold_sample": {metric: value}, "samples": {metric: [values in the order of measurement]},
  *    "model": {name of MODEL_LIST: value, "why_not"} or null,
- *    "spaces": {…}                        (only if there are several)
- *    "memory": {…}}                       (only if the memory was logged; run/rounds/memory_log.h)
+ *    "spaces": {…}}                       (only if there are several)
  *
  * Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles for
  * numbers would lose bits of an integer.

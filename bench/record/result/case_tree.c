@@ -298,7 +298,6 @@ void case_drop_times(json_t *one)
         if (json_object_get(one, of_case[m]))
             tree_put(one, of_case[m], json_null());
     tree_put(one, "stats", tree_object());
-    json_object_del(one, "memory");
 }
 
 /* The number of skipped rounds; *first receives the first of them. */

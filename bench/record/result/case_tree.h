@@ -69,7 +69,7 @@ struct statistics case_ratio(const json_t *over, const json_t *under);
 json_t *case_metric_stats(const json_t *rounds, const char *metric);
 /* Adds rounds, median, ci_lo, ci_hi and ci_level to an object. */
 void case_put_interval(json_t *out, const struct statistics *s);
-/* Removes every time of a case or row: statistics, `memory`, and the samples of all rounds. */
+/* Removes every time of a case or row: statistics, and the samples of all rounds. */
 void case_drop_times(json_t *one);
 /* The first of the worst rounds; NULL if there are no rounds. Skipped rounds count only if all are
  * skipped. */

@@ -295,11 +295,9 @@ void result_add_round(struct result_draft *result, const struct case_round *roun
         tree_put(json, "cold_sample", json_null());
         tree_put(json, "samples", json_null());
     }
-    if (round->memory && !json_object_get(one_case, "memory"))
-        tree_put(one_case, "memory", tree_share(json, "memory"));
     /* These members belong to the case, not to the round. */
-    static const char *const once[] = {"key",    "cold",           "warm",          "traffic_bytes",
-                                       "spaces", "program_digest", "inputs_digest", "memory"};
+    static const char *const once[] = {"key",    "cold",           "warm",         "traffic_bytes",
+                                       "spaces", "program_digest", "inputs_digest"};
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
         json_object_del(json, once[i]);
     tree_append(json_object_get(one_case, "rounds"), json);
@@ -409,7 +407,6 @@ json_t *result_without_rounds(json_t *root)
     json_array_foreach(json_object_get(copy, "cases"), i, one_case)
     {
         json_array_clear(json_object_get(one_case, "rounds"));
-        json_object_del(one_case, "memory"); /* it has times too */
     }
     return copy;
 }

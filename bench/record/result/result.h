@@ -55,7 +55,7 @@ int result_continue(struct result_draft *result, json_t *root, unsigned rounds,
  * sessions have added to it meanwhile. This session's rounds that it lacks get the numbers after
  * those that it has. ERR_USAGE if it is the file of another run; then `result` is as before. */
 int result_rejoin(struct result_draft *result, json_t *root, struct error *error);
-/* A copy with every case's status and counters, but without rounds, statistics and `memory`. The
+/* A copy with every case's status and counters, but without rounds and statistics. The
  * caller owns it. */
 json_t *result_without_rounds(json_t *root);
 /* ERR_USAGE where two builds (context.tool) differ says in what: "it" is theirs, "this one" ours. */

@@ -243,8 +243,6 @@ static int run_steps(struct executor *e, const struct scope *scope)
     int code = 0;
     for (const struct step *s = scope->first; s && !code; s = s->next) {
         code = run_step(e, s);
-        if (!code && run_log_has_listener(e->trace))
-            array_log_statement(e, s->stm);
         if (!code)
             code = last_use_all(e, &s->released);
     }
@@ -382,8 +380,6 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     int code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
                                      value->array.data, value->array.count * bytes, e->error);
     run_log_transfer(e->trace, TRACE_write, a->memory, 0, value->array.count * bytes);
-    if (run_log_has_listener(e->trace))
-        array_log_one(e, param, true);
     return code;
 }
 
@@ -418,8 +414,6 @@ int executor_run(struct executor *e, struct error *error)
     int code = last_use_all(e, &e->root->unused);
     if (!code)
         code = run_steps(e, e->root);
-    if (!code)
-        array_log_results(e);
     run_log_end_run(e->trace);
     return code;
 }

@@ -166,13 +166,4 @@ enum kernel_variant launch_variant(const struct executor *e, const struct launch
                                    const int64_t *extents, const struct launched_array *arrays,
                                    unsigned count);
 
-/* ---- array_log.c: passes the uses of arrays to the listener of a trace ---- */
-
-/* Called after a statement: reports the arrays that it has used and filled. */
-void array_log_statement(struct executor *e, const struct stm *stm);
-/* Reports a use of the array `name`; `fresh`: it was filled with new contents. */
-void array_log_one(struct executor *e, int name, bool fresh);
-/* Called at the end of a run: reports its results as used. */
-void array_log_results(struct executor *e);
-
 #endif

@@ -77,12 +77,11 @@ static struct trace_event *end_call(struct run_log *t, enum trace_kind kind)
     return event;
 }
 
-static void tell_listener(struct run_log *t, const struct trace_event *event,
-                          const struct block *block)
+static void tell_listener(struct run_log *t, const struct trace_event *event)
 {
     if (!event || !t->listener)
         return;
-    t->listener->event(t->listener->context, event, block);
+    t->listener->event(t->listener->context, event);
     t->ended_ns = clock_ns();
 }
 
@@ -114,7 +113,7 @@ void run_log_alloc(struct run_log *t, unsigned block, const struct block *got,
     event->name = (unsigned)(event == &t->unkept ? t->event_capacity : t->event_count - 1);
     t->names[event->name] = request->tag;
     t->memory_of[block] = got ? block_memory(got) : 0;
-    tell_listener(t, event, got);
+    tell_listener(t, event);
 }
 
 void run_log_free(struct run_log *t, unsigned block)
@@ -123,7 +122,7 @@ void run_log_free(struct run_log *t, unsigned block)
     if (!event)
         return;
     event->slot = block;
-    tell_listener(t, event, NULL);
+    tell_listener(t, event);
     t->memory_of[block] = 0;
 }
 
@@ -138,7 +137,7 @@ void run_log_launch(struct run_log *t, unsigned kernel, unsigned array_count,
     for (unsigned i = 0; i < array_count; i++)
         add_use(t, event, arrays[i].state->memory);
     t->ended_ns = clock_ns();
-    tell_listener(t, event, NULL);
+    tell_listener(t, event);
 }
 
 void run_log_transfer(struct run_log *t, enum trace_kind kind, uint64_t to, uint64_t from,
@@ -152,16 +151,7 @@ void run_log_transfer(struct run_log *t, enum trace_kind kind, uint64_t to, uint
     add_use(t, event, to);
     add_use(t, event, from);
     t->ended_ns = clock_ns();
-    tell_listener(t, event, NULL);
-}
-
-void run_log_array(struct run_log *t, unsigned block, const char *name, uint64_t first,
-                   uint64_t bytes, bool fresh)
-{
-    if (!run_log_has_listener(t))
-        return;
-    t->listener->array(t->listener->context, block, name, first, bytes, fresh);
-    t->ended_ns = clock_ns();
+    tell_listener(t, event);
 }
 
 void run_log_begin_run(struct run_log *t)
@@ -170,7 +160,7 @@ void run_log_begin_run(struct run_log *t)
         return;
     t->run_begin = t->event_count;
     t->part = LOG_RUN;
-    t->ended_ns = t->run_started_ns = clock_ns();
+    t->ended_ns = clock_ns();
 }
 
 void run_log_end_run(struct run_log *t)

@@ -30,13 +30,7 @@ struct block; /* alloc/allocator.h */
 /* Called after each event. No event's times include the listener's own. */
 struct run_log_listener {
     void *context;
-    /* `block`: the block that an alloc got; NULL if it failed, and for all other kinds. */
-    void (*event)(void *context, const struct trace_event *event, const struct block *block);
-    /* The event before used the `bytes` from `first` on in a block, as the array `name`; if
-     * `fresh`, it filled them with new contents. A statement may move nothing, because source and
-     * destination are the same bytes; the event before is then that of an earlier statement. */
-    void (*array)(void *context, unsigned block, const char *name, uint64_t first, uint64_t bytes,
-                  bool fresh);
+    void (*event)(void *context, const struct trace_event *event);
 };
 
 /* The part of a run: inputs are written before it, and the remaining blocks are freed after it. */
@@ -52,7 +46,6 @@ struct run_log {
     unsigned block_capacity;
     size_t run_begin, run_end; /* the events of LOG_RUN, which are timed */
     enum run_log_part part;
-    uint64_t run_started_ns;                 /* on the host's clock */
     const struct run_log_listener *listener; /* NULL: there is none */
     struct trace_event unkept;               /* the last event for which there was no room */
     struct device *profiled; /* its profile hooks time the commands; NULL: they are not timed */
@@ -88,19 +81,10 @@ void run_log_launch(struct run_log *trace, unsigned kernel, unsigned array_count
 /* Records a copy, read or write of `bytes`. `to` and `from` are memories; 0: a side on the host. */
 void run_log_transfer(struct run_log *trace, enum trace_kind kind, uint64_t to, uint64_t from,
                       uint64_t bytes);
-/* Called after the event that used or filled the bytes; see run_log_listener. */
-void run_log_array(struct run_log *trace, unsigned block, const char *name, uint64_t first,
-                   uint64_t bytes, bool fresh);
 /* The timed part LOG_RUN begins here. */
 void run_log_begin_run(struct run_log *trace);
 /* It ends here. */
 void run_log_end_run(struct run_log *trace);
-
-/* Is there a trace, and does it have a listener? */
-static inline bool run_log_has_listener(const struct run_log *trace)
-{
-    return trace && trace->listener;
-}
 
 /* Had the trace room for all events and uses? */
 static inline bool run_log_fits(const struct run_log *trace)

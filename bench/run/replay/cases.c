@@ -47,17 +47,14 @@ static int open_case(const struct replay_cases *all, const struct replay_case *o
 
 static int replay_one(const struct replay_cases *all, const struct replay_case *one,
                       const volatile sig_atomic_t *stop, struct replay_outcome *outcome,
-                      json_t **memory, struct error *error)
+                      struct error *error)
 {
     struct option_values values;
     struct replay_options options;
     struct trace_reader *reader;
     TRY(open_case(all, one, &values, &options, &reader, error));
     options.stop = stop;
-    struct replay_memory *record = replay_memory_open(reader, all->steps);
-    int code = replay_trace(reader, &options, replay_memory_listener(record), outcome, error);
-    *memory = code ? NULL : replay_memory_to_json(record);
-    replay_memory_close(record);
+    const int code = replay_trace(reader, &options, NULL, outcome, error);
     trace_close(reader);
     return code;
 }
@@ -83,13 +80,11 @@ static int play(void *context, size_t index, const volatile sig_atomic_t *stop, 
     struct case_round *round = &crew->rounds[index];
     struct replay_outcome outcome = {.status = CASE_skipped};
     struct error why = {0};
-    json_t *memory = NULL;
-    int code = replay_one(crew->all, one, stop, &outcome, &memory, &why);
+    int code = replay_one(crew->all, one, stop, &outcome, &why);
     *round = (struct case_round){.key = one->key,
                                  .slot = (unsigned)index,
                                  .check = CHECK_BLOCKS,
-                                 .model = outcome.model,
-                                 .memory = memory};
+                                 .model = outcome.model};
     fill_round(round, code, &why, &outcome);
     if (code == ERR_IO || code == ERR_PARSE || code == ERR_USAGE)
         return error_set(error, code, "%s", why.text);

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "record/facts/case.h"
 #include "run/replay/replay.h"
-#include "run/replay/replay_memory.h"
 
 /* The key's members that are not the trace's or the strategy's. */
 #define REPLAY_DATASET "recorded"
@@ -27,7 +26,6 @@ struct replay_cases {
     uint64_t capacity_bytes;   /* of the dry device; 0: no limit */
     const struct atlas *atlas; /* prices, or NULL */
     bool check;
-    enum replay_steps steps; /* of the record of memory */
 };
 
 /* The name of a trace in a key: that of its file without folder and ending. ERR_USAGE if it is too

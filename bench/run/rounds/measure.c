@@ -7,9 +7,7 @@
  *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
  *      which is the first timed sample; then samples until there are enough. The answers of the
  *      cold, the warm and the last run must be right.
- *   3. If asked for, runs whose memory is recorded: one on a fresh allocator, then warm ones until
- *      there are enough times of calls.
- *   4. Afterwards the source must have everything back.
+ *   3. Afterwards the source must have everything back.
  */
 #include "run/rounds/measure.h"
 
@@ -27,7 +25,6 @@
 #include "run/select/device_group.h"
 #include "run/select/inputs.h"
 #include "run/rounds/case_cache.h"
-#include "run/rounds/memory_log.h"
 #include "run/predict/predict.h"
 #include "run/execute/spaces.h"
 
@@ -274,38 +271,6 @@ static int measure_runs(struct session *s, const struct measure_options *o)
     return close_allocators(s, code);
 }
 
-/* ---- runs whose memory is recorded ----------------------------------------------------------- */
-
-/* Warm recorded runs end at the first of these limits: their number, or their time together. */
-enum { LOGGED_RUNS_MAX = 32 };
-static const uint64_t logged_enough_ns = 20000000;
-
-static int logged_run(struct session *s, struct memory_log *log, uint64_t *wall_ns)
-{
-    struct sample sample;
-    struct exact_counts counts;
-    memory_log_begin_run(log);
-    int code = run_once(s, false, &sample, &counts);
-    if (!code)
-        *wall_ns += sample.wall_ns;
-    executor_end(s->executor);
-    return code;
-}
-
-static int log_memory(struct session *s, const struct measure_options *o)
-{
-    uint64_t cold_ns = 0, warm_ns = 0;
-    TRY(open_allocators(s, o->capacity_bytes));
-    struct memory_log *log = memory_log_open(s->executor, &s->spaces);
-    int code = logged_run(s, log, &cold_ns);
-    for (unsigned i = 0; i < LOGGED_RUNS_MAX && warm_ns < logged_enough_ns && !code; i++)
-        code = logged_run(s, log, &warm_ns);
-    if (!code)
-        s->round->memory = memory_log_to_json(log);
-    memory_log_close(log);
-    return close_allocators(s, code);
-}
-
 /* ---- the case -------------------------------------------------------------------------------- */
 
 /* Chooses the fun that runs, the entry's own or a merged one, and its kernels. */
@@ -349,8 +314,6 @@ static int measure_session(struct session *s, const struct measure_options *o)
                              &s->executor, &s->error);
     if (!code)
         code = measure_runs(s, o);
-    if (!code && o->log_memory)
-        code = log_memory(s, o);
     if (!code && s->m->predictor) {
         const struct prediction_request request = {&round->key,      s->fun,
                                                    s->executor,      &s->inputs->inputs.arguments,
@@ -366,9 +329,8 @@ static int measure_session(struct session *s, const struct measure_options *o)
 static void forget_numbers(struct case_round *round)
 {
     round->sample_count = 0;
-    json_decref(round->memory);
     json_decref(round->spaces);
-    round->memory = round->spaces = NULL;
+    round->spaces = NULL;
 }
 
 int measure_case(struct measure *m, const struct entry *entry, const struct dataset *dataset,

@@ -16,7 +16,6 @@ struct measure_options {
     uint64_t capacity_bytes; /* limit of the source; 0: the driver decides */
     size_t known_digest_count;
     const uint64_t *known_digests; /* digests of right answers for this workload and dataset */
-    bool log_memory; /* also record memory in extra runs (memory_log.h), in round->memory */
 };
 /* X(name) for each of these options that is a plain number. */
 #define MEASURE_NUMBER_LIST(X)                                                                     \

@@ -109,7 +109,6 @@ static json_t *job_of_rest(void *context, const struct items_state *state)
 #define X(name) tree_put(job, #name, tree_count(o->name));
     MEASURE_NUMBER_LIST(X)
 #undef X
-    tree_put(job, "log_memory", json_boolean(o->log_memory));
     tree_put(job, "files", files);
     tree_put(job, "keys", keys);
     tree_put(job, "known", json_incref(r->known));
@@ -273,7 +272,6 @@ static int run_case(struct worker *w, struct case_round *round)
     uint64_t *digests;
     options.known_digest_count = known_digests(w, key, &digests);
     options.known_digests = digests;
-    options.log_memory &= round->round == 0; /* one round is enough */
     round->status = CASE_ok;
     int code = measure_case(d->measure, entry, dataset, &options, round);
     free(digests);
@@ -314,9 +312,7 @@ static const struct json_rule job_rules[] = {
 
 int rounds_work(const json_t *job, FILE *out, struct error *error)
 {
-    struct worker w = {.job = job,
-                       .keys = json_object_get(job, "keys"),
-                       .options = {.log_memory = json_is_true(json_object_get(job, "log_memory"))}};
+    struct worker w = {.job = job, .keys = json_object_get(job, "keys")};
     size_t i;
     json_t *file;
 #define X(name) w.options.name = json_integer_value(json_object_get(job, #name));

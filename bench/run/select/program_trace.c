@@ -16,10 +16,9 @@ struct tracing {
     unsigned *slots; /* of the trace, by the executor's number of a block */
 };
 
-static void hear_event(void *context, const struct trace_event *event, const struct block *block)
+static void hear_event(void *context, const struct trace_event *event)
 {
     struct tracing *t = context;
-    (void)block;
     if (t->log.part == LOG_AFTER) /* the blocks that a run leaves are its results */
         return;
     if (event->kind != TRACE_alloc && event->kind != TRACE_free)
@@ -39,19 +38,13 @@ static void hear_event(void *context, const struct trace_event *event, const str
         trace_give_slot(t->writer, e.slot);
 }
 
-static void hear_array(void *context, unsigned block, const char *name, uint64_t first,
-                       uint64_t bytes, bool fresh)
-{
-    (void)context, (void)block, (void)name, (void)first, (void)bytes, (void)fresh;
-}
-
 static int write_trace(const struct program_run *run, const struct fun *fun,
                        const struct arguments *values, struct trace_info *info, const char *path,
                        struct dry_run *counts, struct error *error)
 {
     const uint64_t alignment = run->alignment_bytes;
     struct tracing t = {.alignment = alignment && alignment < 256 ? alignment : 256};
-    t.listener = (struct run_log_listener){&t, hear_event, hear_array};
+    t.listener = (struct run_log_listener){&t, hear_event};
     t.log.listener = &t.listener;
     info->time_unit_ns = 1;
     info->alignment_bytes = alignment;

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "record/result/result.h"
 #include "base/tree.h"
-#include "tests/merge/memory_fixture.h"
 #include "tests/record/result/experiment_fixture.h"
 #include "tests/record/result/record_fixture.h"
 
@@ -74,7 +73,6 @@ static void the_reader_drops_times_of_wrong_answers(void **state)
     struct result_draft result = record_fixture(6);
     struct text file = {0};
     experiment_fixture_add(&result, "host");
-    memory_fixture_add(&result);
     json_t *good = (json_t *)find_case(result.root, "canny", "raw");
     json_t *row = json_array_get(
         json_object_get(json_array_get(json_object_get(result.root, "experiments"), 0), "rows"), 0);

@@ -254,43 +254,6 @@ static void spaces_are_valid(void **state)
     result_free(&result);
 }
 
-/* A case that was looked at, and what its memory may not say. */
-static void memory_is_valid(void **state)
-{
-    (void)state;
-    struct result_draft result = record_fixture(1);
-    struct error error;
-    const struct measure_options options = {
-        .least_samples = 1, .most_samples = 1, .seed = 1, .log_memory = true};
-    add_measured(&result,
-                 &(struct case_key){"srad", "smoke", "best", "last-use", "pool", "host", ""},
-                 &options);
-    assert_true(is_valid(result_schema, result.root));
-    assert_int_equal(result_validate(result.root, &error), 0);
-
-    size_t i, looked_at = 0;
-    json_t *one_case, *found = NULL;
-    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
-    {
-        json_t *memory = json_object_get(one_case, "memory");
-        looked_at += memory != NULL;
-        found = memory ? memory : found;
-    }
-    assert_int_equal(looked_at, 1);
-    static const char *const needed[] = {"steps", "timeline", "map"};
-    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
-        json_t *kept = tree_share(found, needed[n]);
-        json_object_del(found, needed[n]);
-        assert_false(is_valid(result_schema, result.root));
-        assert_int_equal(result_validate(result.root, &error), ERR_PARSE);
-        tree_put(found, needed[n], kept);
-    }
-    tree_append(json_object_get(json_object_get(found, "timeline"), "live_bytes"),
-                json_integer(-1));
-    assert_false(is_valid(result_schema, result.root));
-    result_free(&result);
-}
-
 /* Each break is an object whose members replace those of the file, or of the first item of its list
  * where the second string is not empty; the schema has to notice. */
 static void check_breaks(const char *schema, const json_t *right, const char *list,
@@ -465,7 +428,6 @@ int main(void)
         cmocka_unit_test(suites_are_valid),
         cmocka_unit_test(origins_are_valid),
         cmocka_unit_test(spaces_are_valid),
-        cmocka_unit_test(memory_is_valid),
         cmocka_unit_test(comparisons_are_valid),
         cmocka_unit_test(comparisons_of_machines_are_valid),
         cmocka_unit_test(broken_files_are_not),

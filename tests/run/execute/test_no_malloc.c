@@ -12,7 +12,6 @@
 #include "alloc/registry.h"
 #include "run/execute/execute.h"
 #include "run/select/inputs.h"
-#include "run/rounds/memory_log.h"
 #include "run/execute/spaces.h"
 #include "run/execute/run_log.h"
 
@@ -108,53 +107,6 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     return counted;
 }
 
-/* A million blocks and more, listened to from the first one on: what is kept does not grow. */
-static void test_listening_allocates_nothing(void **state)
-{
-    (void)state;
-    enum { PAIRS = 1000000 };
-    struct catalogue c;
-    struct rig rig;
-    const struct allocator_ops *ops;
-    struct option_values options;
-    struct error error;
-    assert_int_equal(catalogue_open(&c, &error), 0);
-    const struct entry *entry = &c.entries[0];
-    while (strcmp(entry->name, "churn") != 0)
-        entry++;
-    open_rig(&rig, entry);
-    assert_int_equal(allocator_parse("pool", &ops, &options, &error), 0);
-    struct spaces spaces;
-    struct executor *executor;
-    assert_int_equal(spaces_open(&spaces, entry->fun, rig.device, ops, &options, 0, &error), 0);
-    assert_int_equal(executor_open(entry->fun, rig.device, &rig.kernels, rig.built,
-                                   RELEASE_LAST_USE, &executor, &error),
-                     0);
-    struct memory_log *log = memory_log_open(executor, &spaces);
-    struct named_value sizes[] = {{.name = "pairs", .scalar.i64 = PAIRS},
-                                  {.name = "bytes", .scalar.i64 = 4096}};
-    const struct arguments arguments = {.fun = "churn", .dataset = "", .count = 2, .values = sizes};
-    memory_log_begin_run(log);
-    assert_int_equal(executor_begin(executor, spaces.of, &arguments, false, &error), 0);
-    calls = 0;
-    assert_int_equal(executor_run(executor, &error), 0);
-    assert_true(calls < 10); /* the pool's own, for its first block */
-    executor_end(executor);
-    json_t *json = memory_log_to_json(log);
-    assert_int_equal(
-        json_integer_value(json_object_get(json_object_get(json, "timeline"), "events")),
-        2 * PAIRS);
-    char *text = json_dumps(json, JSON_COMPACT);
-    assert_true(strlen(text) < 30000);
-    free(text);
-    json_decref(json);
-    memory_log_close(log);
-    executor_close(executor);
-    spaces_close(&spaces);
-    close_rig(&rig);
-    catalogue_close(&c);
-}
-
 static void test_second_run_allocates_nothing(void **state)
 {
     (void)state;
@@ -200,7 +152,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_count_works),
         cmocka_unit_test(test_second_run_allocates_nothing),
-        cmocka_unit_test(test_listening_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The trace of a program that was made without a device has the blocks of a measured run on one: each with its
- * step, size and site, and the counts of the run. */
+/* The trace of a program that was made without a device has the blocks of a measured run on one: played again, it
+ * counts what the run counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/tree.h"
-#include "record/facts/address_map.h"
+#include "alloc/registry.h"
 #include "run/execute/spaces.h"
+#include "run/replay/replay.h"
 #include "run/rounds/measure.h"
 #include "run/select/program_trace.h"
 #include "run/select/select.h"
@@ -23,76 +23,33 @@ static void must(int code, const struct error *error)
         fail_msg("%s", error->text);
 }
 
-static const json_t *cell(const json_t *blocks, const char *column, size_t row)
+/* Played under the strategy of the measured run, the trace's blocks take the memory that they took there; and each
+ * has a site. */
+static void check_blocks(const char *path, const struct case_round *round)
 {
-    return json_array_get(json_object_get(blocks, column), row);
-}
-
-/* A request or a release of the record. */
-struct call {
-    json_int_t step;
-    size_t row;
-    bool is_free;
-};
-
-static int by_step(const void *a, const void *b)
-{
-    const struct call *x = a, *y = b;
-    return (x->step > y->step) - (x->step < y->step);
-}
-
-static size_t calls_of(const json_t *blocks, struct call *calls)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < json_array_size(json_object_get(blocks, "born")); i++) {
-        calls[count++] = (struct call){json_integer_value(cell(blocks, "born", i)), i, false};
-        if (!json_is_null(cell(blocks, "died", i)))
-            calls[count++] = (struct call){json_integer_value(cell(blocks, "died", i)), i, true};
-    }
-    qsort(calls, count, sizeof *calls, by_step);
-    return count;
-}
-
-/* The requests and releases of the trace are those of the record, one for one. */
-static void check_blocks(const char *path, const json_t *memory, const char *name)
-{
-    const json_t *map = json_object_get(memory, "map"), *blocks = json_object_get(map, "blocks");
-    const json_t *names = json_object_get(map, "names");
-    static struct call calls[2 * MAP_BLOCKS];
-    static size_t row_of[MAP_BLOCKS + 1]; /* by block of the trace */
-    const size_t count = calls_of(blocks, calls);
+    struct option_values values;
+    struct replay_options options = {
+        .options = &values, .device = replay_device(0, NULL), .free_at = FREE_AT_DONE};
+    struct replay_outcome outcome;
     struct trace_reader *reader;
     struct trace_event e;
     struct error error;
-    size_t next = 0;
-    assert_int_equal(json_integer_value(json_object_get(map, "blocks_left_out")), 0);
+    must(allocator_parse(round->key.strategy, &options.strategy, &values, &error), &error);
     must(trace_open(path, &reader, &error), &error);
-    while (trace_next(reader, &e, &error) > 0) {
-        if (next == count)
-            fail_msg("%s: the trace has more calls than the record", name);
-        const struct call *call = &calls[next++];
-        if (e.kind != (call->is_free ? TRACE_free : TRACE_alloc))
-            fail_msg("%s: call %zu of %zu is no %s", name, next, count,
-                     call->is_free ? "free" : "alloc");
-        if (call->is_free) {
-            assert_int_equal(row_of[e.block], call->row);
-            continue;
-        }
-        row_of[e.block] = call->row;
-        assert_int_equal(json_integer_value(cell(blocks, "requested_bytes", call->row)), e.bytes);
-        assert_string_equal(json_string_value(json_array_get(
-                                names, (size_t)json_integer_value(cell(blocks, "tag", call->row)))),
-                            trace_name_of(reader, e.name));
-    }
-    assert_int_equal(next, count);
+    while (trace_next(reader, &e, &error) > 0)
+        if (e.kind == TRACE_alloc)
+            assert_string_not_equal(trace_name_of(reader, e.name), "");
+    must(replay_trace(reader, &options, NULL, &outcome, &error), &error);
+    assert_int_equal(outcome.counts.peak_requested_bytes, round->cold.peak_requested_bytes);
+    assert_int_equal(outcome.counts.peak_granted_bytes, round->cold.peak_granted_bytes);
+    assert_int_equal(outcome.counts.peak_reserved_bytes, round->cold.peak_reserved_bytes);
     trace_close(reader);
 }
 
 static void check_case(struct measure *measure, const struct catalogue *catalogue,
                        const char *workload, const char *merge, const char *release)
 {
-    const struct measure_options options = {
-        .least_samples = 1, .most_samples = 1, .seed = 42, .log_memory = true};
+    const struct measure_options options = {.least_samples = 1, .most_samples = 1, .seed = 42};
     const struct entry *entry = select_entry(catalogue, workload);
     struct case_round round = {0};
     const struct program_run run = {.entry = entry,
@@ -121,7 +78,7 @@ static void check_case(struct measure *measure, const struct catalogue *catalogu
     assert_int_equal(counts.live_lower_bound_bytes, round.cold.live_lower_bound_bytes);
     assert_int_equal(counts.alloc_count, round.cold.alloc_count);
     assert_int_equal(counts.free_count, round.cold.free_count);
-    check_blocks(path, round.memory, name);
+    check_blocks(path, &round);
     case_round_free(&round);
 }
 

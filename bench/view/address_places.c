@@ -1,4 +1,4 @@
-#include "record/facts/address_places.h"
+#include "view/address_places.h"
 
 #include <string.h>
 

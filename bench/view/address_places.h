@@ -5,8 +5,8 @@
  * another one is placed behind it, if there is room. Addresses within a piece are true. Every
  * call takes logarithmic time.
  */
-#ifndef GAMUT_RECORD_FACTS_ADDRESS_PLACES_H
-#define GAMUT_RECORD_FACTS_ADDRESS_PLACES_H
+#ifndef GAMUT_VIEW_ADDRESS_PLACES_H
+#define GAMUT_VIEW_ADDRESS_PLACES_H
 
 #include <stdbool.h>
 #include <stddef.h>
