@@ -420,7 +420,7 @@ static int advise_command(const struct command_line *line)
 const struct command command_advise = {
     .name = "advise",
     .summary = "suggest allocator settings that need less memory, as the application spells them",
-    .arguments = "TRACE...",
+    .arguments = "TRACE|LOG...",
     .least_positionals = 1,
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
@@ -432,6 +432,6 @@ const struct command command_advise = {
              "several traces, a setting counts by the trace on which it does worst.\n"
              "\n"
              "Adjacent parts of memory that are mapped for one request are one driver call, as\n"
-             "PyTorch counts them.\n",
+             "PyTorch counts them.\n" NOTE_ON_TRACES,
     .run = advise_command,
 };

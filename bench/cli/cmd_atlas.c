@@ -1,3 +1,4 @@
+/* gamut atlas: measures what memory costs on a device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

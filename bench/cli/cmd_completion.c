@@ -4,132 +4,43 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "alloc/registry.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "cli/commands.h"
-#include "cli/traces.h"
 #include "device/device.h"
-#include "experiment/experiment.h"
-#include "merge/list.h"
-#include "merge/merge.h"
-#include "record/facts/counters.h"
-#include "residency/residency.h"
-#include "run/select/catalogue.h"
 #include "run/select/select.h"
-#include "run/select/suite.h"
 
 /* ---- lists of names -------------------------------------------------------------------------- */
 
-/* Each function returns the i-th name of a list, NULL after the last. */
-
-static const char *workload_at(const struct catalogue *catalogue, size_t i)
-{
-    return i < catalogue->entry_count ? catalogue->entries[i].name : NULL;
-}
-
-static const char *dataset_at(const struct catalogue *catalogue, size_t i)
-{
-    for (size_t p = 0; p < catalogue->program_count; p++) {
-        const struct program *program = catalogue->programs[p];
-        if (i < program->dataset_count)
-            return program->datasets[i].name;
-        i -= program->dataset_count;
-    }
-    return NULL;
-}
-
-static const char *strategy_at(const struct catalogue *catalogue, size_t i)
-{
-    size_t count;
-    const struct allocator_ops *const *ops = allocator_list(&count);
-    (void)catalogue;
-    return i < count ? ops[i]->name : NULL;
-}
-
-static const char *merge_at(const struct catalogue *catalogue, size_t i)
-{
-    (void)catalogue;
-    return merge_sets[i].name;
-}
-
-static const char *release_at(const struct catalogue *catalogue, size_t i)
-{
-    (void)catalogue;
-    return release_policies[i].name;
-}
-
-static const char *residency_at(const struct catalogue *catalogue, size_t i)
-{
-    size_t count;
-    const struct residency_strategy *list = residency_list(&count);
-    (void)catalogue;
-    return i < count ? list[i].name : NULL;
-}
-
-static const char *suite_at(const struct catalogue *catalogue, size_t i)
-{
-    (void)catalogue;
-    return builtin_suites[i].name;
-}
-
-static const char *experiment_at(const struct catalogue *catalogue, size_t i)
-{
-    size_t count;
-    const struct experiment *const *all = experiment_list(&count);
-    (void)catalogue;
-    return i < count ? all[i]->name : NULL;
-}
-
-/* Names the APIs without looking for devices: a driver takes too long to start. */
-static const char *device_at(const struct catalogue *catalogue, size_t i)
-{
-    size_t count;
-    const struct device_ops *const *apis = device_api_list(&count);
-    (void)catalogue;
-    return i == 0 ? "best" : i <= count ? apis[i - 1]->name : NULL;
-}
-
-static const char *metric_at(const struct catalogue *catalogue, size_t i)
-{
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    (void)catalogue;
-    return i < count ? list[i].name : NULL;
-}
-
-static const char *command_at(const struct catalogue *catalogue, size_t i)
-{
-    static const char *const names[] = {
-#define X(name) #name,
-        COMMAND_LIST(X)
-#undef X
-    };
-    (void)catalogue;
-    return i < sizeof names / sizeof *names ? names[i] : NULL;
-}
-
-static const struct {
-    const char *one; /* name of a flag; in capitals, of an argument or a value */
-    bool has_all;    /* "all" stands for each of them */
-    const char *(*name)(const struct catalogue *catalogue, size_t i);
+/* A flag, or in capitals an argument or a value, with the topic of gamut list that has its names. */
+static const struct list {
+    const char *one, *topic;
+    bool has_all; /* "all" stands for each of them */
 } lists[] = {
-    {"workload", true, workload_at},      {"dataset", true, dataset_at},
-    {"strategy", true, strategy_at},      {"merge", true, merge_at},
-    {"release", true, release_at},        {"residency", true, residency_at},
-    {"suite", false, suite_at},           {"device", true, device_at},
-    {"experiment", false, experiment_at}, {"metric", false, metric_at},
-    {"command", false, command_at},
+    {"workload", "workloads", true},
+    {"dataset", "datasets", true},
+    {"strategy", "strategies", true},
+    {"merge", "merges", true},
+    {"residency", "residencies", true},
+    {"suite", "suites", false},
+    {"experiment", "experiments", false},
+    {"metric", "metrics", false},
+    {"chart", "charts", true},
+    {"release", NULL, true},
+    {"device", NULL, true},
+    {"command", NULL, false},
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
-/* The list that `name` is one of, or -1. */
-static int find_list(const char *name, size_t length)
+/* The list that `name` is one of; NULL: none. */
+static const struct list *find_list(const char *name, size_t length)
 {
     for (int i = 0; i < LISTS; i++)
         if (strlen(lists[i].one) == length && strncasecmp(lists[i].one, name, length) == 0)
-            return i;
-    return -1;
+            return &lists[i];
+    return NULL;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -141,7 +52,7 @@ static const char *const kind_names[] = {"words", "list", "file", "folder"};
 struct answer {
     enum answer_kind kind;
     const char *typed; /* the word as far as it is typed */
-    struct catalogue catalogue;
+    const struct command_line *line;
     struct text lines; /* each line: a word, a tab and its help */
 };
 
@@ -160,19 +71,44 @@ static void offer(struct answer *a, const char *word, size_t bytes, const char *
     text_free(&line);
 }
 
-static void offer_list(struct answer *a, int list)
+/* Offers the names in a list of gamut list. */
+static void offer_names(struct answer *a, const json_t *names)
 {
-    const char *name;
-    for (size_t i = 0; (name = lists[list].name(&a->catalogue, i)); i++)
+    const char *name = json_is_string(names) ? json_string_value(names)
+                                             : json_string_value(json_object_get(names, "name"));
+    size_t i;
+    json_t *each;
+    if (name)
         offer(a, name, strlen(name), "");
-    if (lists[list].name == suite_at) {
-        struct traces suites;
-        traces_suites(&suites);
-        for (unsigned i = 0; i < suites.count; i++)
-            offer(a, suites.paths[i], strlen(suites.paths[i]), "");
-        traces_free(&suites);
-    }
-    if (lists[list].has_all && a->kind == KIND_LIST)
+    else if (json_is_object(names))
+        offer_names(a,
+                    json_object_get(names, json_object_get(names, "sets") ? "sets" : "datasets"));
+    json_array_foreach((json_t *)names, i, each) offer_names(a, each);
+}
+
+/* Names the APIs of devices without looking for devices: a driver takes too long to start. */
+static void offer_devices(struct answer *a)
+{
+    size_t count;
+    const struct device_ops *const *apis = device_api_list(&count);
+    offer(a, "best", 4, "");
+    for (size_t i = 0; i < count; i++)
+        offer(a, apis[i]->name, strlen(apis[i]->name), "");
+}
+
+static void offer_list(struct answer *a, const struct list *list)
+{
+    json_t *root = tree_object();
+    if (list->topic && list_topic(list->topic, root, NULL) == 0)
+        offer_names(a, json_object_get(root, list->topic));
+    json_decref(root);
+    if (strcmp(list->one, "device") == 0)
+        offer_devices(a);
+    for (size_t i = 0; strcmp(list->one, "release") == 0 && release_policies[i].name; i++)
+        offer(a, release_policies[i].name, strlen(release_policies[i].name), "");
+    for (size_t i = 0; strcmp(list->one, "command") == 0 && i < a->line->command_count; i++)
+        offer(a, a->line->commands[i]->name, strlen(a->line->commands[i]->name), "");
+    if (list->has_all && a->kind == KIND_LIST)
         offer(a, "all", 3, "");
 }
 
@@ -191,15 +127,15 @@ static void answer_value(struct answer *a, const struct flag *flag)
     }
     if (flag->type != FLAG_TEXT && flag->type != FLAG_LIST)
         return;
-    int list = find_list(flag->name, strlen(flag->name));
-    list = list < 0 ? find_list(value, length) : list;
+    const struct list *list = find_list(flag->name, strlen(flag->name));
+    list = list ? list : find_list(value, length);
     a->kind = flag->type == FLAG_LIST ? KIND_LIST : KIND_WORDS;
-    if (list >= 0)
+    if (list)
         offer_list(a, list);
-    for (size_t i = 0; i < sizeof files / sizeof *files && list < 0; i++)
+    for (size_t i = 0; i < sizeof files / sizeof *files && !list; i++)
         if (strlen(files[i]) == length && strncmp(files[i], value, length) == 0)
             a->kind = KIND_FILE;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders && list < 0; i++)
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !list; i++)
         if (strlen(folders[i]) == length && strncmp(folders[i], value, length) == 0)
             a->kind = KIND_FOLDER;
 }
@@ -210,8 +146,8 @@ static void answer_argument(struct answer *a, const struct command *command)
 {
     for (const char *at = command->arguments; *at; at += strspn(at, "[]|. ")) {
         const size_t length = strcspn(at, "[]|. ");
-        const int list = find_list(at, length);
-        if (list >= 0)
+        const struct list *list = find_list(at, length);
+        if (list)
             offer_list(a, list);
         else if (length && islower((unsigned char)*at) && !memchr(at, '=', length))
             offer(a, at, length, "");
@@ -242,11 +178,10 @@ static const struct flag *find_flag(const struct command *command, const char *w
     return NULL;
 }
 
-static void answer(struct answer *a, const struct command_line *line, const char *command,
-                   const char *before)
+static void answer(struct answer *a, const char *command, const char *before)
 {
-    for (size_t i = 0; i < line->command_count; i++) {
-        const struct command *c = line->commands[i];
+    for (size_t i = 0; i < a->line->command_count; i++) {
+        const struct command *c = a->line->commands[i];
         if (!*command)
             offer(a, c->name, strlen(c->name), c->summary);
         if (strcmp(command, c->name) != 0)
@@ -266,14 +201,10 @@ static void answer(struct answer *a, const struct command_line *line, const char
 
 static int print_answer(const struct command_line *line)
 {
-    struct error error = {0};
-    struct answer a = {.typed = line->positional[3]};
-    if (catalogue_open(&a.catalogue, &error))
-        return report_error(&error);
-    answer(&a, line, line->positional[1], line->positional[2]);
+    struct answer a = {.typed = line->positional[3], .line = line};
+    answer(&a, line->positional[1], line->positional[2]);
     printf("%s\n%s", kind_names[a.kind], a.lines.data ? a.lines.data : "");
     text_free(&a.lines);
-    catalogue_close(&a.catalogue);
     return EXIT_OK;
 }
 

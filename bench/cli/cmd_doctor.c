@@ -1,3 +1,4 @@
+/* gamut doctor: checks whether this machine is fit to measure on. */
 #include <stdio.h>
 
 #include "cli/commands.h"

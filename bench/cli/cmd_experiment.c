@@ -1,3 +1,4 @@
+/* gamut experiment: runs experiments on devices, one after the other. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

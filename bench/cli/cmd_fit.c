@@ -1,3 +1,4 @@
+/* gamut fit: finds the least memory in which each allocator can serve a trace. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -413,8 +414,8 @@ static int fit_command(const struct command_line *line)
 
 const struct command command_fit = {
     .name = "fit",
-    .summary = "the least memory under which each allocator serves a trace",
-    .arguments = "TRACE...",
+    .summary = "find the least memory in which each allocator can serve a trace",
+    .arguments = "TRACE|LOG...",
     .least_positionals = 1,
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
@@ -428,6 +429,6 @@ const struct command command_fit = {
              "The lower bound is the most bytes that live at once. The optimum is that of a\n"
              "planner that knows all requests in advance and has one memory; allocators that\n"
              "give each block a memory of its own, such as raw, may stay below it. Regret is\n"
-             "what an allocator holds without a limit, over the optimum.\n",
+             "what an allocator holds without a limit, over the optimum.\n" NOTE_ON_TRACES,
     .run = fit_command,
 };

@@ -1,3 +1,4 @@
+/* gamut list: prints the names that exist, as text or as one JSON object. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -459,14 +460,21 @@ static void print_topic(const json_t *lists)
     text_grid_free(&list);
 }
 
+int list_topic(const char *topic, json_t *root, struct error *error)
+{
+    size_t i = 0;
+    while (i < TOPICS && strcmp(topic, topics[i].name) != 0)
+        i++;
+    return i < TOPICS ? topics[i].fill(root, error)
+                      : text_unknown(error, topic, topic_name, NULL, "there is no list of");
+}
+
 /* Prints one topic as text, or adds it to the root that is printed as JSON in the end. */
-static int list_topic(const struct topic *topic, json_t *root, struct error *error)
+static int show_topic(const char *topic, json_t *root, struct error *error)
 {
     json_t *lists = tree_object();
-    int code = topic->fill(lists, error);
-    if (!code && root)
-        json_object_update(root, lists);
-    else if (!code)
+    const int code = list_topic(topic, root ? root : lists, error);
+    if (!code && !root)
         print_topic(lists);
     json_decref(lists);
     return code;
@@ -478,18 +486,12 @@ static int list_command(const struct command_line *line)
     const bool as_json = flag_number(line, "format") == FORMAT_JSON;
     json_t *root = as_json ? tree_pack("{s:s}", "schema", LIST_SCHEMA) : NULL;
     struct error error = {0};
-    bool found = false;
-    int code = 0;
-    for (size_t i = 0; i < TOPICS && !code; i++) {
-        if (word && strcmp(word, topics[i].name) != 0)
-            continue;
-        found = true;
-        if (!word && !as_json)
+    int code = word ? show_topic(word, root, &error) : 0;
+    for (size_t i = 0; !word && i < TOPICS && !code; i++) {
+        if (!as_json)
             printf("%s%s:\n", i ? "\n" : "", topics[i].name);
-        code = list_topic(&topics[i], root, &error);
+        code = show_topic(topics[i].name, root, &error);
     }
-    if (!code && !found)
-        code = text_unknown(&error, word, topic_name, NULL, "there is no list of");
     if (!code && root)
         code = result_print(root, stdout, &error);
     json_decref(root);

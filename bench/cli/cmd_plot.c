@@ -1,3 +1,4 @@
+/* gamut plot: draws the charts of result files. */
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>

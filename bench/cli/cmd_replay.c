@@ -379,7 +379,7 @@ static int replay_command(const struct command_line *line)
 const struct command command_replay = {
     .name = "replay",
     .summary = "replay traces of applications under every allocator, without a GPU or on one",
-    .arguments = "[TRACE...]",
+    .arguments = "[TRACE|LOG...]",
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
     .notes =
@@ -396,9 +396,6 @@ const struct command command_replay = {
         "with the recorded one under the recorded allocator on the recorded device, and predicts\n"
         "the application's time under the others. All threads are played from one.\n"
         "--rounds, --timeout, --no-gaps and --seed are for --device, where --free-at is let-go\n"
-        "unless it is given.\n"
-        "\n"
-        "A folder stands for all files *.trace in it. gamut trace import makes traces of\n"
-        "the logs of PyTorch and others.\n",
+        "unless it is given.\n" NOTE_ON_TRACES,
     .run = replay_command,
 };

@@ -1,3 +1,4 @@
+/* gamut report: makes one static page of result files. */
 #include <stdio.h>
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* gamut run: selects cases, measures them round by round, and writes a result file. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

@@ -27,8 +27,8 @@ enum trace_format { FORMAT_TEXT, FORMAT_JSON };
 
 static const struct flag flags[] = {
     {"out", 'o', FLAG_TEXT,
-     .help = "import, cut, plan: the file to write; several devices become FILE-DEVICE.trace. "
-             "export: the file to write; default: stdout"},
+     .help = "the file to write (export: default stdout). import writes FILE-DEVICE.trace if the "
+             "log has several devices"},
     FLAG_FORCE,
     {"format", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "text", .choices = "text|json",
      .help = "info, waits: what is printed on stdout"},
@@ -45,8 +45,6 @@ static const struct flag flags[] = {
              "waits; no times, names, threads or `done`"},
     {"lines", 0, FLAG_COUNT, .fallback = "20", .least = 1,
      .help = "diff: how many differences are printed. waits: how many places"},
-    {"to", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "perfetto", .choices = "perfetto",
-     .help = "export: perfetto is JSON for ui.perfetto.dev and chrome://tracing"},
     {"strategy", 's', FLAG_TEXT, .value = "NAME", .fallback = "caching",
      .help = "waits: the strategy that is replayed for the prediction"},
     FLAGS_END,
@@ -588,25 +586,28 @@ const struct command command_trace = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "info    what a trace has, and what cannot be answered because it lacks it\n"
-             "show    the trace as text, one line an event; import reads it back\n"
-             "check   read everything; fails if the file is damaged or was cut off\n"
-             "cut     write the events --first to --last, or those of --phase, to --out\n"
-             "diff    compare two traces; the exit code is 1 if they differ\n"
-             "plan    place all blocks in one memory, for the allocator planned: see --out\n"
-             "import  make a trace of another tool's log, plain or compressed with gzip;\n"
-             "        the kind of log is found by its contents:\n"
-             "        pytorch       torch.cuda.memory._dump_snapshot (pytorch-json: as JSON)\n"
-             "        pytorch-csv   its history alone: action,addr,size,stream,time_us\n"
-             "        rmm           rmm.reinitialize(logging=True), logging_resource_adaptor\n"
-             "        umpire        UMPIRE_REPLAY=On\n"
-             "        minimalloc    id,lower,upper,size\n"
-             "        xla           *-buffer-assignment.txt of XLA_FLAGS=--xla_dump_to\n"
-             "        text          gamut trace show\n"
-             "export  write what a viewer reads: memory over time, phases, driver calls\n"
-             "waits   which calls made the host wait for the device, and which of these waits an\n"
-             "        allocator would take away; exact where it was recorded with --times\n"
-             "\n"
-             "gamut replay runs traces under every allocator.\n",
+    .notes =
+        "info    say what a trace has, and what cannot be answered because it lacks it\n"
+        "show    print the trace as text, one line an event; import reads it back\n"
+        "check   read everything; fails if the file is damaged or was cut off\n"
+        "cut     write the events --first to --last, or those of --phase, to --out\n"
+        "diff    compare two traces; the exit code is 1 if they differ\n"
+        "plan    place all blocks in one memory, for the allocator planned: see --out\n"
+        "import  make a trace of another tool's log, plain or compressed with gzip;\n"
+        "        the kind of log is found by its contents:\n"
+        "        pytorch       torch.cuda.memory._dump_snapshot (pytorch-json: as JSON)\n"
+        "        pytorch-csv   its history alone: action,addr,size,stream,time_us\n"
+        "        rmm           rmm.reinitialize(logging=True), logging_resource_adaptor\n"
+        "        umpire        UMPIRE_REPLAY=On\n"
+        "        minimalloc    id,lower,upper,size\n"
+        "        xla           *-buffer-assignment.txt of XLA_FLAGS=--xla_dump_to\n"
+        "        text          gamut trace show\n"
+        "export  write JSON for ui.perfetto.dev and chrome://tracing: memory over time, phases,\n"
+        "        driver calls\n"
+        "waits   say which calls made the host wait for the device, and which of these waits an\n"
+        "        allocator would take away; exact where it was recorded with --times\n"
+        "\n"
+        "Every action but import takes a log as well. gamut replay runs traces under every\n"
+        "allocator.\n",
     .run = trace_command,
 };

@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include <jansson.h>
+
 #include "cli/flags.h"
 
 #define COMMAND_LIST(X)                                                                            \
@@ -49,6 +51,8 @@ enum exit_code compare_exit_code(const json_t *comparison, bool strict);
 
 /* Prints what gamut is, its commands and its exit codes. */
 void help_overview(const struct command_line *line, FILE *target);
+/* Adds the lists of a topic, as gamut list prints them as JSON. ERR_USAGE: there is no such topic. */
+int list_topic(const char *topic, json_t *root, struct error *error);
 /* Finds the command of this name. ERR_USAGE names the nearest and all that exist. */
 int help_find(const struct command_line *line, const char *name, const struct command **found,
               struct error *error);

@@ -1,3 +1,4 @@
+/* Looks for atlases, noise floors and program files in results of earlier runs. */
 #include "cli/earlier.h"
 
 #include <math.h>

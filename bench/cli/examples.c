@@ -1,3 +1,4 @@
+/* The examples of all commands, which the help and the manual print. */
 #include "cli/examples.h"
 
 #include <stddef.h>
@@ -48,7 +49,7 @@ const struct example examples[] = {
     {"fit", "gamut fit my.trace", "the least memory that serves it, for every allocator"},
     {"fit", "gamut fit my.trace -s caching,vmm --format json", "for a program to read"},
 
-    {"advise", "gamut advise my.trace", "which allocator settings would hold less memory"},
+    {"advise", "gamut advise history.csv", "which settings of PyTorch would hold less memory"},
     {"advise", "gamut advise my.trace --current vmm --format md", "compared with another setting"},
 
     {"view", "gamut view my.trace -o my.html", "its blocks over time, and three address maps"},

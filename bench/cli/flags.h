@@ -14,11 +14,11 @@
 /* The exit codes of every command: help, manual and README say the same. */
 #define EXIT_CODE_LIST(X)                                                                          \
     X(EXIT_OK, 0, "done")                                                                          \
-    X(EXIT_REGRESSION, 1, "compare: a gated metric is worse, beyond its limit")           \
+    X(EXIT_REGRESSION, 1, "compare: a gated metric is worse, beyond its limit")                    \
     X(EXIT_INPUT, 2, "a mistake on the command line, in a file or in reading or writing one")      \
     X(EXIT_CASE_FAILED, 3, "a case failed or is gone, or a check of doctor failed")                \
-    X(EXIT_INCOMPARABLE, 4, "compare: nothing that is gated was compared")                \
-    X(EXIT_UNSURE, 5, "compare --strict: a gated metric is unsure")                       \
+    X(EXIT_INCOMPARABLE, 4, "compare: nothing that is gated was compared")                         \
+    X(EXIT_UNSURE, 5, "compare --strict: a gated metric is unsure")                                \
     X(EXIT_NOTHING_RAN, 77, "nothing could run: there is no device, or no program for it")         \
     X(EXIT_INTERRUPTED, 130, "interrupted; the file holds what was measured until then")
 

@@ -1,3 +1,4 @@
+/* The program gamut: finds the command, parses its line, and runs it. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

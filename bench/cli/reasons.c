@@ -1,3 +1,4 @@
+/* Collects why cases were not ok, and prints each reason once. */
 #include "cli/reasons.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Makes the result files of commands: their head, their shard, their place and their saving. */
 #include "cli/recording.h"
 
 #include <stdio.h>

@@ -65,7 +65,7 @@ has '"name":"requested bytes","ph":"C","ts":31.000,"pid":1,"tid":0,"args":{"byte
 has '"name":"iteration","ph":"b","ts":26.000'
 has '"name":"driver_alloc","ph":"i","ts":20.000.*"args":{"bytes":2097152,"queue":"77"}'
 has '"name":"held by the recorded allocator","ph":"C","ts":70.000,"pid":1,"tid":0,"args":{"bytes":6291456}'
-expect 0 '' trace export rmm.trace --to perfetto -o rmm.json
+expect 0 '' trace export rmm.trace -o rmm.json
 is_json rmm.json
 expect 2 'rmm.json exists: use --force to replace it' trace export rmm.trace -o rmm.json
 expect 0 '' trace export rmm.trace --force -o rmm.json

@@ -1,3 +1,4 @@
+/* Runs another program with a library of gamut inside. */
 #include "cli/application/application.h"
 
 #include <errno.h>

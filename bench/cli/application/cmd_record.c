@@ -1,3 +1,4 @@
+/* gamut record: runs an application and writes its use of device memory as a trace. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

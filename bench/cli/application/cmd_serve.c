@@ -1,3 +1,4 @@
+/* gamut serve: runs an application whose device memory a strategy of gamut manages. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

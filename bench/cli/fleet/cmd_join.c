@@ -1,3 +1,4 @@
+/* gamut join: makes one result of the files of all shards. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

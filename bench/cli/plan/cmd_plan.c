@@ -1,3 +1,4 @@
+/* gamut plan: prints what merge sets do to a program, without running it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

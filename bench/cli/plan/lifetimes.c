@@ -1,3 +1,4 @@
+/* Plans offsets for the buffers of a CSV file, and judges those that it has. */
 #include "cli/plan/lifetimes.h"
 
 #include <stdlib.h>

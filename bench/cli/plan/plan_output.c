@@ -1,3 +1,4 @@
+/* Prints what merging did to a program, as tables and as JSON. */
 #include "cli/plan/plan_output.h"
 
 #include <string.h>

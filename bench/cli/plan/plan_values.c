@@ -1,3 +1,4 @@
+/* Finds the sizes for which gamut plan counts bytes. */
 #include "cli/plan/plan_values.h"
 
 #include <errno.h>
@@ -282,7 +283,8 @@ static int values_make(const struct entry *entry, const char *name, const char *
         code = check_missing(entry, v->known, error);
     struct error lacking;
     if (!code && v->known)
-        code = readings_find(entry, dataset, v->known, PLAN_SEED, true, &v->readings, &lacking, error);
+        code =
+            readings_find(entry, dataset, v->known, PLAN_SEED, true, &v->readings, &lacking, error);
     if (!code && v->known)
         v->known = &v->readings.arguments;
     free(scalars.names);

@@ -201,7 +201,7 @@ static int view_command(const struct command_line *line)
 
 const struct command command_view = {
     .name = "view",
-    .summary = "make one interactive page of a trace or a case: its blocks over time, address maps",
+    .summary = "make one page of a trace, a log or a case: its blocks over time, address maps",
     .arguments = "FILE [CASE...]",
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
