@@ -23,9 +23,7 @@ static int print_atlases(const json_t *root, struct error *error)
     json_array_foreach(json_object_get(root, "atlas"), i, each)
     {
         struct atlas atlas;
-        const int code = atlas_from_json(each, &atlas, error);
-        if (code)
-            return code;
+        TRY(atlas_from_json(each, &atlas, error));
         atlas_print(&atlas, stdout);
         atlas_free(&atlas);
     }

@@ -263,9 +263,7 @@ static int like_flags(const struct like *like, struct command_line *line, bool a
         if (line->flag[i].given)
             continue;
         const char *where = arena_printf(&line->arena, "%s: run.options.%s", like->path, name);
-        int code = flags_set(line, i, where, text, error);
-        if (code)
-            return code;
+        TRY(flags_set(line, i, where, text, error));
     }
     return 0;
 }
@@ -383,9 +381,7 @@ static int like_cases(struct like *like, const struct catalogue *catalogue,
     {
         struct case_key key;
         struct error why = {0};
-        int code = case_key_from_json(json_object_get(one_case, "key"), &key, error);
-        if (code)
-            return code;
+        TRY(case_key_from_json(json_object_get(one_case, "key"), &key, error));
         const bool is_here = is_selected(devices, device_count, key.device);
         if ((!is_here && narrowed) || (only_ok && !case_is_ok(one_case)))
             continue;
@@ -510,11 +506,9 @@ static int open_suite(struct run *run, struct error *error)
                          "%s is a suite of traces, which have no programs to run: gamut replay "
                          "--suite %s",
                          flag_text(run->line, "suite"), flag_text(run->line, "suite"));
-    int code = suite_open(flag_text(run->line, "suite"), &run->catalogue, &run->suite, error);
-    if (!code)
-        code = suite_narrow(&run->suite, flag_text(run->line, "workload"),
-                            flag_text(run->line, "dataset"), error);
-    return code;
+    TRY(suite_open(flag_text(run->line, "suite"), &run->catalogue, &run->suite, error));
+    return suite_narrow(&run->suite, flag_text(run->line, "workload"),
+                        flag_text(run->line, "dataset"), error);
 }
 
 static int select_from_flags(struct run *run, struct error *error)
@@ -526,16 +520,14 @@ static int select_from_flags(struct run *run, struct error *error)
                                            .releases = flag_text(run->line, "release"),
                                            .residencies = flag_text(run->line, "residency"),
                                            .smoke = flag_is_on(run->line, "smoke")};
-    int code = catalogue_open(&run->catalogue, error);
-    if (!code && run->like.root)
-        code = select_files_of_run(run->like.root, &run->catalogue, &run->selection, error);
-    else if (!code && flag_text(run->line, "suite"))
-        code = open_suite(run, error);
-    else if (!code)
-        code = select_names(&request, &run->catalogue, &run->selection, error);
-    if (!code)
-        code = select_check_devices(flag_text(run->line, "device"), error);
-    return code;
+    TRY(catalogue_open(&run->catalogue, error));
+    if (run->like.root)
+        TRY(select_files_of_run(run->like.root, &run->catalogue, &run->selection, error));
+    else if (flag_text(run->line, "suite"))
+        TRY(open_suite(run, error));
+    else
+        TRY(select_names(&request, &run->catalogue, &run->selection, error));
+    return select_check_devices(flag_text(run->line, "device"), error);
 }
 
 static int find_devices(struct run *run, struct error *error)
@@ -781,32 +773,37 @@ static int report_result(struct run *run, int measured, struct error *error)
     return code ? report_error(error) : exit_code;
 }
 
+/* ERR_NOT_FOUND: there is no device to run on. */
+static int prepare(struct run *run, struct error *error)
+{
+    TRY(run_flags_check(run->line, error));
+    TRY(open_like(run, error));
+    TRY(run_flags_options(run->line, &run->options, error));
+    if (flag_text(run->line, "add"))
+        run->options.first_round = result_rounds(run->like.root);
+    TRY(select_from_flags(run, error));
+    return find_devices(run, error);
+}
+
+static int begin(struct run *run, struct error *error)
+{
+    TRY(check_baseline(run, error));
+    TRY(find_atlases(run, error));
+    TRY(create_result(run, error));
+    if (json_array_size(run->known.sources))
+        result_set_atlases(&run->result, run->known.sources);
+    return 0;
+}
+
 static int run_cases(struct run *run)
 {
     struct error error = {0};
-    int code = run_flags_check(run->line, &error);
-    if (!code)
-        code = open_like(run, &error);
-    if (!code)
-        code = run_flags_options(run->line, &run->options, &error);
-    if (!code && flag_text(run->line, "add"))
-        run->options.first_round = result_rounds(run->like.root);
-    if (!code)
-        code = select_from_flags(run, &error);
-    if (!code)
-        code = find_devices(run, &error);
+    int code = prepare(run, &error);
     if (code == ERR_NOT_FOUND) {
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
-    if (!code)
-        code = check_baseline(run, &error);
-    if (!code)
-        code = find_atlases(run, &error);
-    if (!code)
-        code = create_result(run, &error);
-    if (!code && json_array_size(run->known.sources))
-        result_set_atlases(&run->result, run->known.sources);
+    code = code ? code : begin(run, &error);
     return code ? report_error(&error) : report_result(run, measure_all(run, &error), &error);
 }
 

@@ -187,9 +187,7 @@ static int read_words(struct command_line *line, int argc, char **argv, struct e
             line->program = argv + at;
             return 0;
         } else if (!only_positionals && word[0] == '-' && word[1]) {
-            int code = read_word(line, argc, argv, &at, error);
-            if (code)
-                return code;
+            TRY(read_word(line, argc, argv, &at, error));
         } else if (line->positional_count == command->most_positionals) {
             return error_set(error, ERR_USAGE, "%s: '%s' is one argument too many", command->name,
                              word);
@@ -216,9 +214,7 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
         if (flag->fallback && set_flag(line, i, flag->name, flag->fallback, error))
             return ERR_USAGE;
     }
-    int code = read_words(line, argc, argv, error);
-    if (code)
-        return code;
+    TRY(read_words(line, argc, argv, error));
     for (size_t i = 0; i < count; i++) {
         char variable[64];
         const char *text = getenv(flags_variable(variable, command->flags[i].name));

@@ -194,18 +194,12 @@ int recording_open(struct recording *recording, const struct command_line *line,
 {
     setenv("OMP_WAIT_POLICY", "passive",
            0); /* as in gamut run, so that the host device is the same */
-    int code = check_file(line, error);
-    if (!code)
-        code = select_check_devices(value_of(line, "device").text, error);
-    if (!code)
-        code = devices_find(value_of(line, "device").text, false, &recording->devices,
-                            &recording->device_count, NULL, error);
-    if (!code)
-        code = check_devices(recording, error);
-    if (!code)
-        code = recording_begin(recording, line, true, error);
-    if (code)
-        return code;
+    TRY(check_file(line, error));
+    TRY(select_check_devices(value_of(line, "device").text, error));
+    TRY(devices_find(value_of(line, "device").text, false, &recording->devices,
+                     &recording->device_count, NULL, error));
+    TRY(check_devices(recording, error));
+    TRY(recording_begin(recording, line, true, error));
     record_devices(&recording->result, recording->devices, recording->device_count);
     return 0;
 }

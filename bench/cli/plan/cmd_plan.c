@@ -84,9 +84,7 @@ static void print_text(const struct program *program)
 static int print_source(const struct program *program, struct error *error)
 {
     struct program *source;
-    int code = program_parse(program->path, program->text, strlen(program->text), &source, error);
-    if (code)
-        return code;
+    TRY(program_parse(program->path, program->text, strlen(program->text), &source, error));
     print_text(source);
     program_free(source);
     return 0;
@@ -98,9 +96,7 @@ static int print_program(const struct program *program, enum plan_level level, s
         return print_source(program, error);
     if (level == LEVEL_BOTH) {
         puts("-- as it is written");
-        int code = print_source(program, error);
-        if (code)
-            return code;
+        TRY(print_source(program, error));
         puts("\n-- with its memory");
     }
     print_text(program);
