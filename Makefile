@@ -164,7 +164,9 @@ $(BUILD)/libgamut_record_%.so:
 $(BUILD)/bench/serve/recorder.o: bench/capture/recorder.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
-SERVE_LINK = $(CC) $(filter-out -fopenmp,$(CFLAGS)) $(LDFLAGS) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,--exclude-libs,ALL,--gc-sections -o $@ $^ $(LDLIBS)
+# An archive of jansson that is made for programs addresses stdin as a shared object cannot. json_loadf alone does so, and nothing calls it: any
+# symbol of the library takes its place.
+SERVE_LINK = $(CC) $(filter-out -fopenmp,$(CFLAGS)) $(LDFLAGS) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,--exclude-libs,ALL,--gc-sections,--defsym=stdin=_DYNAMIC -o $@ $^ $(LDLIBS)
 $(BUILD)/libgamut_alloc.so: $(SERVE_CUDA) $(SERVE_CORE) $(BUILD)/libgamut.a
 	$(Q)$(SERVE_LINK)
 # It stands in place of dlsym: its own calls go past it.

@@ -784,28 +784,6 @@ int server_open(const struct serve_driver *driver, const struct serve_options *o
     return code;
 }
 
-void server_close(struct server *s)
-{
-    enter(s);
-    source_sync(&s->common.source);
-    while (s->waiting && !look_at_waiting(s, NULL))
-        continue;
-    for (struct part *part = s->pools, *next; part; part = next) {
-        next = part->next;
-        part->is_released = true;
-        part->live_count = 0;
-        end_pool(s, part, NULL);
-    }
-    allocator_close(&s->common.allocator);
-    leave(s, 0);
-    owners_close(&s->owners);
-    slab_free(&s->served);
-    free(s->blocks.cells);
-    free(s->inside);
-    pthread_mutex_destroy(&s->lock);
-    free(s);
-}
-
 void server_state(struct server *s, bool checks, struct serve_state *state)
 {
     enter(s);

@@ -105,11 +105,9 @@ struct serve_counts {
 
 struct server;
 
-/* Opens a server, which copies driver and options. The caller closes it. */
+/* Opens a server, which copies driver and options. It lives until the process ends. */
 int server_open(const struct serve_driver *driver, const struct serve_options *options,
                 struct server **server, struct error *error);
-/* Gives all memory back. Blocks that are live are the application's no more. */
-void server_close(struct server *server);
 
 /* Stores the address of a new block of the queue; 0 bytes have address 0. ERR_OOM, or another negative code; `error` says
  * what failed. `tag`: as in struct alloc_request. */
