@@ -115,11 +115,11 @@ STRATEGY_API      = $(shell sed -n 's/^.define GAMUT_STRATEGIES_API //p' strateg
 STRATEGY_HEADERS  = $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM -x c strategies/library/gamut_strategies.h))
 
 # What serves an application is a shared object too, which has all that it needs of gamut inside: the core, and the doors of an API.
-OPENCL_LAYER := $(BUILD)/bench/capture/opencl_entries.o $(BUILD)/bench/capture/opencl_loader.o
-SERVE_CORE := $(BUILD)/bench/serve/recorder.o $(patsubst %.c,$(BUILD)/%.o,$(filter-out bench/serve/doors.c bench/serve/cuda% bench/serve/preload% bench/serve/serve_opencl%,$(sort $(wildcard bench/serve/*.c))))
-SERVE_CUDA := $(BUILD)/bench/serve/doors.o $(BUILD)/bench/serve/cuda_servers.o
-SERVE_PRELOAD := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard bench/serve/preload*.c))) $(BUILD)/bench/serve/cuda_servers.o
-SERVE_OPENCL := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard bench/serve/serve_opencl*.c))) $(OPENCL_LAYER)
+SERVE_CORE := $(addprefix $(BUILD)/bench/serve/,recorder.o server.o serve_process.o serve_settings.o serve_statistics.o serve_record.o)
+SERVE_CUDA := $(addprefix $(BUILD)/bench/serve/,serve_doors.o cuda_servers.o)
+SERVE_PRELOAD := $(addprefix $(BUILD)/bench/serve/,preload.o preload_names.o cuda_servers.o)
+OPENCL_LAYER := $(addprefix $(BUILD)/bench/capture/,opencl_entries.o opencl_loader.o)
+SERVE_OPENCL := $(addprefix $(BUILD)/bench/serve/,serve_opencl.o serve_opencl_state.o serve_opencl_driver.o) $(OPENCL_LAYER)
 ifeq ($(WITH_CUDA),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_alloc.so
 TEST_APPS += $(BUILD)/tests/serve/apps/app_serve
@@ -132,7 +132,7 @@ endif
 
 # What stands inside a recorded application: shared objects of their own, without the libraries that gamut is linked to.
 CAPTURE_OPENCL := recorder record_opencl opencl_entries opencl_loader
-CAPTURE_CUDA := recorder cupti_cuda nvtx
+CAPTURE_CUDA := recorder record_cuda record_nvtx
 WITH_CUPTI ?= $(call have_header,cupti.h,-I$(CUDA_PATH)/include)
 ifeq ($(WITH_CUPTI),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_cuda.so

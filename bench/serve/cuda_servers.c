@@ -5,7 +5,7 @@
 
 #include "device/cuda_guest.h"
 #include "run/execute/device_source.h"
-#include "serve/process.h"
+#include "serve/serve_process.h"
 
 enum {
     /* What cudaMalloc gives in practice, PyTorch's own blocks have, and a replay without a device takes. */

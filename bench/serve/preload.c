@@ -24,7 +24,7 @@
 #include "base/tree.h"
 #include "base/treap.h"
 #include "serve/cuda_servers.h"
-#include "serve/process.h"
+#include "serve/serve_process.h"
 
 /* The queue of the blocks that belong to no stream: a second name of the default stream, which no request has, because
  * stream_of gives the default stream's requests its first name. */

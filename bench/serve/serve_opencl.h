@@ -22,7 +22,7 @@
 #include "capture/opencl_layer.h"
 #include "device/device.h"
 #include "serve/block_table.h"
-#include "serve/process.h"
+#include "serve/serve_process.h"
 
 /* A queue, and after its end the next one of its context: the strategy's memory of the one is that of the other. */
 struct queue {

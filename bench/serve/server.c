@@ -12,7 +12,7 @@
 #include "run/replay/owners.h"
 #include "run/replay/private_pool.h"
 #include "serve/block_table.h"
-#include "serve/record.h"
+#include "serve/serve_record.h"
 
 enum {
     GUARD_BYTES = 512, /* after each block, in the debug mode */

@@ -74,7 +74,7 @@ struct serve_options {
     struct option_values values;
     uint64_t capacity_bytes; /* 0: the driver decides */
     bool debug;              /* fill, guard and check blocks; a fault ends the process */
-    bool records;            /* what is served is recorded: record.h */
+    bool records;            /* what is served is recorded: serve_record.h */
 };
 
 /* The application's name of a private pool. */

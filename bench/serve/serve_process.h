@@ -1,8 +1,8 @@
 /* What a process serves: the settings of its environment, its servers, and what is written when it ends. */
-#ifndef GAMUT_SERVE_PROCESS_H
-#define GAMUT_SERVE_PROCESS_H
+#ifndef GAMUT_SERVE_SERVE_PROCESS_H
+#define GAMUT_SERVE_SERVE_PROCESS_H
 
-#include "serve/statistics.h"
+#include "serve/serve_statistics.h"
 
 /* Reads the settings, once, and has the statistics and the result written when the process ends. `strategy`, unless
  * it is NULL, wins over GAMUT_SERVE; ERR_USAGE where the process serves already. Errors of serve_settings_read. */

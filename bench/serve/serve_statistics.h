@@ -1,8 +1,8 @@
 /* What a server did: as JSON for people and programs, and as a result file, the same as a replay's. */
-#ifndef GAMUT_SERVE_STATISTICS_H
-#define GAMUT_SERVE_STATISTICS_H
+#ifndef GAMUT_SERVE_SERVE_STATISTICS_H
+#define GAMUT_SERVE_SERVE_STATISTICS_H
 
-#include "serve/settings.h"
+#include "serve/serve_settings.h"
 
 /* A device that is served. */
 struct served_device {

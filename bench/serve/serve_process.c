@@ -1,4 +1,4 @@
-#include "serve/process.h"
+#include "serve/serve_process.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
-#include "serve/record.h"
+#include "serve/serve_record.h"
 
 /* As in bench/cli/flags.h. */
 enum { EXIT_SETTINGS = 2, EXIT_UNSERVED = 77 };

@@ -1,4 +1,4 @@
-#include "serve/statistics.h"
+#include "serve/serve_statistics.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,8 +6,8 @@
 
 #include "serve/cuda_servers.h"
 #include "serve/gamut_alloc.h"
-#include "serve/process.h"
-#include "serve/record.h"
+#include "serve/serve_process.h"
+#include "serve/serve_record.h"
 
 static const char no_tag[] = "";
 

@@ -1,4 +1,4 @@
-#include "serve/settings.h"
+#include "serve/serve_settings.h"
 
 #include <errno.h>
 #include <stdio.h>

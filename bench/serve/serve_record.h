@@ -1,6 +1,6 @@
 /* Records what a server does, as a raw recording (trace/raw.h) of which `gamut trace import` makes a trace. */
-#ifndef GAMUT_SERVE_RECORD_H
-#define GAMUT_SERVE_RECORD_H
+#ifndef GAMUT_SERVE_SERVE_RECORD_H
+#define GAMUT_SERVE_SERVE_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "serve/record.h"
+#include "serve/serve_record.h"
 
 #include "base/driver_memory.h"
 #include "capture/recorder.h"

@@ -10,8 +10,8 @@
  *
  * In the names of these two files "%p" stands for the number of the process.
  */
-#ifndef GAMUT_SERVE_SETTINGS_H
-#define GAMUT_SERVE_SETTINGS_H
+#ifndef GAMUT_SERVE_SERVE_SETTINGS_H
+#define GAMUT_SERVE_SERVE_SETTINGS_H
 
 #include "run/replay/serving.h"
 #include "serve/server.h"
