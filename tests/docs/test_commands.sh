@@ -1,8 +1,9 @@
 #!/bin/bash
-# Runs every command of README.md and docs/*.md, in order, in a scratch folder, and expects exit 0. Likewise the examples of the help. Commands stand in
+# The commands of README.md and docs/*.md, of the examples of the help, and in the middle of sentences exist, and have their flags. Commands stand in
 # fenced blocks marked sh, and in the `run:` keys of blocks marked yaml. What a page pastes stands in a block marked text; files
 # that commands read stand in blocks marked mem and csv. Also checks what README.md promises of itself.
-#   PAGES="FILE..." test_commands.sh      other pages; then nothing else is checked
+#   test_commands.sh --run                also runs those of blocks and examples, in order, in a scratch folder, and expects exit 0
+#   PAGES="FILE..." test_commands.sh      runs those of other pages, and checks nothing else
 set -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -91,6 +92,19 @@ not_run() {
     esac
 }
 
+# named WHERE: each call of gamut in the lines of stdin names a command, and flags that the command has
+"$gamut" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' >names
+named() {
+    grep -oE '(^|[ `(/])gamut [^`|;&)]*' | sed 's/.*gamut //' | sort -u | while read -r name rest; do
+        case $name in COMMAND | -*) continue ;; esac
+        grep -qxF "$name" "$dir/docs/names" || { echo "$1: there is no gamut $name"; continue; }
+        "$gamut" "$name" --help >help # not a pipe: grep -q would end before gamut has written all
+        for flag in $(echo "$rest" | sed 's/ -- .*//' | grep -oE '(^| )--[a-z-]+'); do
+            [ "$flag" = --help ] || grep -q -e "$flag\b" help || echo "$1: gamut $name has no $flag"
+        done
+    done
+}
+
 count=0
 run_page() {
     while IFS=$'\t' read -r line command; do
@@ -116,36 +130,33 @@ if [ -n "${PAGES:-}" ]; then
     echo "$count commands, $failures failures"
     exit $((failures > 0))
 fi
-for page in "$root/README.md" "$root"/docs/*.md; do run_page "$page"; done
-[ $count -gt 40 ] || fail "only $count commands were found"
-
-# ---- the examples of the help, which the manual repeats
-scratch "$dir/examples"
+for page in "$root/README.md" "$root"/docs/*.md "$root"/*/README.md "$root"/*/*/README.md; do
+    grep -oE '`(build/)?gamut [^`]*`' "$page" | tr -d '`' | named "$page"
+done >wrong
+# The examples of the help, which the manual repeats
 {
     echo '```sh'
-    for name in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
+    for name in $(cat names); do
         "$gamut" help "$name" | sed '1,/^examples:$/d' | sed -n 's/^    //p'
     done
     echo '```'
 } >examples.md
-before=$count
-PATH=$dir/examples/build:$PATH run_page examples.md
-[ $((count - before)) -gt 30 ] || fail "only $((count - before)) examples were found"
-cd "$dir/docs" || exit 1
-
-# ---- commands in the middle of a sentence: there is such a command, and it has the flags
-"$gamut" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' >names
-for page in "$root/README.md" "$root"/docs/*.md "$root"/*/README.md "$root"/*/*/README.md; do
-    grep -o '`\(build/\)\{0,1\}gamut [^`]*`' "$page" | tr -d '`' | sort -u | while read -r _ name rest; do
-        case $name in COMMAND | -*) continue ;; esac
-        grep -qxF "$name" names || { echo "$page: there is no gamut $name"; continue; }
-        "$gamut" "$name" --help >help # not a pipe: grep -q would end before gamut has written all
-        for flag in $(echo "$rest" | grep -o -e '--[a-z-]*'); do
-            [ "$flag" = --help ] || grep -q -e "$flag\b" help || echo "$page: gamut $name has no $flag"
-        done
-    done
-done >wrong
+for page in "$root/README.md" "$root"/docs/*.md "$PWD/examples.md"; do
+    commands "$page" >lines
+    sed -n "s|^\([0-9]*\)\tERROR |$page:\1: |p" lines
+    cut -f2 lines | sed 's, *#.*,,; /^ERROR/d' | named "$page"
+done >>wrong
 while read -r line; do fail "$line"; done <wrong
+
+if [ "${1:-}" = --run ]; then
+    for page in "$root/README.md" "$root"/docs/*.md; do run_page "$page"; done
+    [ $count -gt 40 ] || fail "only $count commands were found"
+    scratch "$dir/examples"
+    before=$count
+    PATH=$dir/examples/build:$PATH run_page "$dir/docs/examples.md"
+    [ $((count - before)) -gt 30 ] || fail "only $((count - before)) examples were found"
+    cd "$dir/docs" || exit 1
+fi
 
 # ---- the README
 readme=$root/README.md
@@ -179,5 +190,5 @@ something|```\nbuild/gamut list charts\n```
 something|It is\n\n    build/gamut list charts
 END
 
-echo "$count commands, $failures failures"
+echo "$count commands were run, $failures failures"
 [ $failures -eq 0 ]
