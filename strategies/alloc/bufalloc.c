@@ -19,7 +19,7 @@
  * source refuses, wholly free regions are released, then smaller regions are tried, half the size
  * each time down to the request. PoCL passes both merges in one expression, whose order the
  * compiler chooses; here both neighbours always merge. Chunks start at the source's alignment. PoCL
- * walks the chunks of regions without a free one, too, and walk=list does.
+ * walks the chunks of regions without a free one, too.
  *
  * Queues: a chunk may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
@@ -52,13 +52,12 @@ struct bufalloc {
     struct source *source;
     uint64_t region_bytes;
     bool append_first, split;
-    bool walks; /* walk=list */
     uint64_t descriptor_count;
     struct region **regions;
     size_t region_count, region_capacity;
 };
 
-enum { OPTION_REGION, OPTION_STRATEGY, OPTION_SPLIT, OPTION_CHUNKS, OPTION_WALK };
+enum { OPTION_REGION, OPTION_STRATEGY, OPTION_SPLIT, OPTION_CHUNKS };
 static const struct option_spec bufalloc_options[] = {
     [OPTION_REGION] = {.name = "region",
                        .type = OPTION_BYTES,
@@ -83,12 +82,6 @@ static const struct option_spec bufalloc_options[] = {
                        .least = 2,
                        .most = 1 << 20,
                        .help = "chunk descriptors of a region; the sentinel takes one"},
-    [OPTION_WALK] = {.name = "walk",
-                     .type = OPTION_CHOICE,
-                     .fallback = "index",
-                     .choices = "index|list",
-                     .help = "how free chunks are found: index: regions without any are skipped; "
-                             "list: chunk by chunk in all, at the published code's cost"},
     {0},
 };
 
@@ -101,7 +94,6 @@ static int bufalloc_init(struct source *source, const struct option_values *opti
     b->append_first = options->value[OPTION_STRATEGY] == 0;
     b->split = options->value[OPTION_SPLIT];
     b->descriptor_count = options->value[OPTION_CHUNKS];
-    b->walks = options->value[OPTION_WALK];
     *state = b;
     return 0;
 }
@@ -168,7 +160,7 @@ static void split_chunk(const struct bufalloc *b, struct chunk *c, uint64_t size
 
 static struct chunk *recycle(const struct bufalloc *b, struct region *r, uint64_t size)
 {
-    if (r->free_count == 0 && !b->walks)
+    if (r->free_count == 0)
         return NULL;
     for (struct chunk *c = r->first; c != r->sentinel; c = c->next) {
         if (!c->is_free || c->size < size)

@@ -1,4 +1,4 @@
-/* tagged: the free list of Futhark's run-time system, in six versions from 2018 to 2025.
+/* tagged: the free list of Futhark's run-time system, in five versions from 2018 to 2022.
  *
  * A request names its allocation site, the tag. A freed block goes into a list of entries (memory,
  * size, tag) instead of back to the driver.
@@ -16,7 +16,6 @@
  *        The list is unbounded. Sizes are at least 4 bytes.
  *   v4   As v3, but an entry is acceptable only if it is below 4096 bytes, has the request's tag, or
  *        is less than twice as big as the request.
- *   v5   As v4; sizes are rounded up to multiples of 4 bytes.
  *
  * With release=yes, v1 releases entries as v1c does when the driver is out of memory. With
  * steal=yes, v1, v1c and v2 take the first entry of another tag that their size rule accepts before
@@ -27,12 +26,11 @@
  * Why: in a compiled array program a tag says nearly everything about a block, so a request finds
  * the block that its site used last. Source: "How Futhark manages GPU memory" (Henriksen, 2018), and
  * diku-dk/futhark, rts/c/free_list.h: v1 8efaaca8e, v1c c4cffb8cf, v2 4fedd7191, v3 a74a30dd7, v4
- * f2a91022a, v5 6caae76c2. The least size of v1c and later is of 330308c00, five days after v1.
+ * f2a91022a. The least size of v1c and later is of 330308c00, five days after v1.
  *
- * The published code walks all slots, and walk=list does. With walk=index a table of tags finds the
- * entry of a tag, a bitmap skips the empty slots, and v3 to v5 end their search at an entry of
- * exactly the size: the same entry is chosen, and the same calls reach the driver. v3 to v5 skip
- * empty slots in either case.
+ * The published code walks all slots. Here a table of tags finds the entry of a tag, a bitmap skips
+ * the empty slots, and v3 and v4 end their search at an entry of exactly the size: the same entry is
+ * chosen, and the same calls reach the driver.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
@@ -47,7 +45,7 @@
 #include "alloc/tag_table.h"
 #include "base/arena.h"
 
-enum policy { POLICY_V1, POLICY_V1C, POLICY_V2, POLICY_V3, POLICY_V4, POLICY_V5 };
+enum policy { POLICY_V1, POLICY_V1C, POLICY_V2, POLICY_V3, POLICY_V4 };
 
 struct entry {
     uint64_t size, memory;
@@ -58,7 +56,6 @@ struct tagged {
     struct source *source;
     enum policy policy;
     bool one_entry_per_tag, release_on_failure, steal;
-    bool walks; /* walk=list */
 
     struct entry *entries;
     uint64_t *valid; /* bit i: entries[i] holds a block */
@@ -66,7 +63,7 @@ struct tagged {
     uint32_t first_open_word; /* all slots of the words of `valid` before this one are valid */
 
     /* By tag that was freed at least once: the slot of its entry, plus 1; 0: it has none. Used only
-     * with has_cells. */
+     * with one_entry_per_tag. */
     struct tag_table slots;
 
     uint64_t held_bytes, live_bytes;
@@ -75,19 +72,18 @@ struct tagged {
 enum {
     FIRST_CAPACITY = 30, /* as published: "picked arbitrarily" */
     LEAST_BYTES = 4,     /* v1c and later: sizeof(int) */
-    SMALL_BYTES = 4096,  /* v4 and v5: waste in entries below this does not matter */
+    SMALL_BYTES = 4096,  /* v4: waste in entries below this does not matter */
 };
 #define NO_SLOT UINT32_MAX
 
-enum { OPTION_POLICY, OPTION_RELEASE, OPTION_STEAL, OPTION_WALK };
+enum { OPTION_POLICY, OPTION_RELEASE, OPTION_STEAL };
 static const struct option_spec tagged_options[] = {
     [OPTION_POLICY] = {.name = "policy",
                        .type = OPTION_CHOICE,
                        .fallback = "v1",
-                       .choices = "v1|v1c|v2|v3|v4|v5",
+                       .choices = "v1|v1c|v2|v3|v4",
                        .help = "version of the free list: commits 8efaaca8e (2018-01), c4cffb8cf "
-                               "(2018-07), 4fedd7191 and a74a30dd7 (2020-06), f2a91022a (2022-07), "
-                               "6caae76c2 (2025)"},
+                               "(2018-07), 4fedd7191 and a74a30dd7 (2020-06), f2a91022a (2022-07)"},
     [OPTION_RELEASE] = {.name = "release",
                         .type = OPTION_CHOICE,
                         .fallback = "no",
@@ -99,12 +95,6 @@ static const struct option_spec tagged_options[] = {
                       .fallback = "no",
                       .choices = "no|yes",
                       .help = "v1, v1c, v2: take another tag's entry before asking the driver"},
-    [OPTION_WALK] = {.name = "walk",
-                     .type = OPTION_CHOICE,
-                     .fallback = "index",
-                     .choices = "index|list",
-                     .help = "how entries are found: index: by tables; list: slot by slot, at the "
-                             "published list's cost"},
     {0},
 };
 
@@ -121,7 +111,6 @@ static int tagged_init(struct source *source, const struct option_values *option
     t->one_entry_per_tag = t->policy <= POLICY_V2;
     t->release_on_failure = t->policy >= POLICY_V1C || options->value[OPTION_RELEASE];
     t->steal = options->value[OPTION_STEAL];
-    t->walks = options->value[OPTION_WALK];
     t->capacity = FIRST_CAPACITY;
     t->entries = must_alloc(t->capacity * sizeof *t->entries);
     t->valid = must_alloc(words_for(t->capacity) * sizeof *t->valid);
@@ -144,11 +133,6 @@ static bool is_valid(const struct tagged *t, uint32_t slot)
 static inline uint32_t next_valid(const struct tagged *t, uint32_t slot)
 {
     uint32_t words = words_for(t->capacity), word = slot / 64;
-    if (t->walks) {
-        while (slot < t->capacity && !is_valid(t, slot))
-            slot++;
-        return slot < t->capacity ? slot : NO_SLOT;
-    }
     if (word >= words)
         return NO_SLOT;
     uint64_t bits = t->valid[word] & UINT64_MAX << (slot % 64);
@@ -162,19 +146,8 @@ static inline uint32_t next_valid(const struct tagged *t, uint32_t slot)
 
 static uint32_t slot_of_tag(const struct tagged *t, const char *tag)
 {
-    if (!t->walks) {
-        const struct tag_cell *cell = tag_table_find(&t->slots, tag);
-        return cell ? cell->value - 1 : NO_SLOT; /* the value 0 is NO_SLOT, too */
-    }
-    uint32_t i = next_valid(t, 0);
-    while (i != NO_SLOT && t->entries[i].tag != tag)
-        i = next_valid(t, i + 1);
-    return i;
-}
-
-static bool has_cells(const struct tagged *t)
-{
-    return t->one_entry_per_tag && !t->walks;
+    const struct tag_cell *cell = tag_table_find(&t->slots, tag);
+    return cell ? cell->value - 1 : NO_SLOT; /* the value 0 is NO_SLOT, too */
 }
 
 static void grow_entries(struct tagged *t)
@@ -190,9 +163,6 @@ static uint32_t first_open_slot(struct tagged *t)
 {
     if (t->used == t->capacity)
         grow_entries(t);
-    for (uint32_t slot = 0; t->walks && slot < t->capacity; slot++)
-        if (!is_valid(t, slot))
-            return slot;
     while (t->valid[t->first_open_word] == UINT64_MAX)
         t->first_open_word++;
     return t->first_open_word * 64 + (uint32_t)__builtin_ctzll(~t->valid[t->first_open_word]);
@@ -205,7 +175,7 @@ static void insert_entry(struct tagged *t, const struct block *block, const char
     t->valid[slot / 64] |= UINT64_C(1) << (slot % 64);
     t->used++;
     t->held_bytes += block->size;
-    if (has_cells(t))
+    if (t->one_entry_per_tag)
         set_slot_of_tag(t, tag, slot);
 }
 
@@ -217,7 +187,7 @@ static struct entry take_entry(struct tagged *t, uint32_t slot)
         t->first_open_word = slot / 64;
     t->used--;
     t->held_bytes -= entry.size;
-    if (has_cells(t))
+    if (t->one_entry_per_tag)
         tag_table_find(&t->slots, entry.tag)->value = 0;
     return entry;
 }
@@ -230,9 +200,7 @@ static int release_entry(struct tagged *t, uint32_t slot)
 
 static uint64_t least_size(const struct tagged *t, uint64_t size)
 {
-    if (size < LEAST_BYTES && t->policy != POLICY_V1)
-        return LEAST_BYTES;
-    return t->policy == POLICY_V5 ? (size + 3) / 4 * 4 : size;
+    return size < LEAST_BYTES && t->policy != POLICY_V1 ? LEAST_BYTES : size;
 }
 
 /* The size rule of v1, v1c and v2. */
@@ -266,8 +234,8 @@ static bool acceptable(const struct tagged *t, const struct entry *e, uint64_t s
            e->size - size < size;
 }
 
-/* From v3 on: the smallest acceptable entry, the first one of equals. With walk=index the search
- * stops at an entry of exactly the size, which a program that repeats itself finds. */
+/* From v3 on: the smallest acceptable entry, the first one of equals. The search stops at an entry of
+ * exactly the size, which a program that repeats itself finds. */
 static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag)
 {
     uint32_t best = NO_SLOT, word_count = words_for(t->capacity);
@@ -276,7 +244,7 @@ static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag
         for (uint64_t bits = t->valid[word]; bits; bits &= bits - 1) {
             uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(bits);
             const struct entry *e = &t->entries[i];
-            if (e->size == size && !t->walks)
+            if (e->size == size)
                 return i;
             if (e->size < size || e->size >= best_size || !acceptable(t, e, size, tag))
                 continue;
@@ -380,7 +348,7 @@ static unsigned check_tags(const struct tagged *t)
         broken += slot >= t->capacity || !is_valid(t, slot) || t->entries[slot].tag != cell->tag;
     }
     broken += known != t->slots.count;
-    broken += filled != (has_cells(t) ? t->used : 0);
+    broken += filled != (t->one_entry_per_tag ? t->used : 0);
     return broken;
 }
 
@@ -454,7 +422,6 @@ static const struct allocator_origin tagged_origins[] = {
      .file = "rts/c/free_list.h",
      .commit = "f2a91022a",
      .year = 2022},
-    {.what = "v5", .repository = "diku-dk/futhark", .commit = "6caae76c2", .year = 2025},
     {0},
 };
 

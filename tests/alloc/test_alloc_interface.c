@@ -34,7 +34,7 @@ static void test_spec_errors(void **state)
                                "there are: leading_bits, first_use, kind, handle"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
         {"tagged:policy=v6",
-         "tagged: option policy is 'v6' (did you mean v1?), expected one of v1|v1c|v2|v3|v4|v5"},
+         "tagged: option policy is 'v6' (did you mean v1?), expected one of v1|v1c|v2|v3|v4"},
         {"bufalloc:chunks=1", "bufalloc: option chunks is 1, expected a value from 2 to 1048576"},
         {"stream:threshold=most", "stream: option threshold is 'most', expected a size such as "
                                   "64MiB, or max"},

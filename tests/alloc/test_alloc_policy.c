@@ -137,8 +137,6 @@ static const struct policy_case tagged_later_cases[] = {
     {"v3: nothing is released for being too small", "tagged:policy=v3",
      "a=A:100 -a b=A:101 -b c=A:100#1", "+100 +101"},
     {"v4: at least four bytes", "tagged:policy=v4", "a=A:1/4 b=B:5/5 c=C:4097/4097", "+4 +5 +4097"},
-    {"v5: multiples of four", "tagged:policy=v5", "a=A:1/4 b=B:5/8 c=C:8/8 d=D:4097/4100",
-     "+4 +8 +8 +4100"},
     {"v4: below 4096 waste does not matter", "tagged:policy=v4", "a=A:4092 -a b=B:4/4092#1",
      "+4092"},
     {"v4: from 4096 on less than twice", "tagged:policy=v4",
