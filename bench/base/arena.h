@@ -10,9 +10,9 @@ struct arena {
     struct arena_chunk *chunks;
 };
 
-/* Zeroed memory aligned for any type, owned by the arena. Where all items of an arena are multiples of
- * 64 bytes, each begins with a line of the processor's cache. The process ends with a message when the
- * host is out of memory: nothing that uses an arena could go on without it. */
+/* Zeroed memory aligned for any type, owned by the arena. Where all items of an arena are multiples
+ * of 64 bytes, each begins with a line of the processor's cache. The process ends with a message
+ * when the host is out of memory: nothing that uses an arena could go on without it. */
 void *arena_alloc(struct arena *a, size_t bytes);
 /* Makes room for one more than `count` items of `each` bytes. Returns `items`, or a copy of them in
  * the arena; *capacity receives the number that fits. */

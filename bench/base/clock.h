@@ -5,8 +5,8 @@
  * ticks, if that is fit for it, because that takes half as long: where the calls are cheap, reading
  * the clock is most of what is measured. The counter is refused unless
  *
- *   1. the processor says that it ticks at one rate in all states (x86: cpuid leaf 0x80000007, bit 8
- *      of EDX; on ARM every counter does);
+ *   1. the processor says that it ticks at one rate in all states (x86: cpuid leaf 0x80000007, bit
+ *      8 of EDX; on ARM every counter does);
  *   2. the kernel keeps time by the same counter. It stops doing so where the counters of two cores
  *      differ, or where they stand still or start anew in sleep;
  *   3. two measurements of its rate against clock_ns agree to a thousandth;

@@ -14,8 +14,8 @@
  * names the file. */
 int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct error *error);
 
-/* Writes a file atomically: a reader sees either the old or the new contents. They are compressed if
- * the name ends in ".gz". A symbolic link stays, and the file that it names is replaced. SIGINT,
+/* Writes a file atomically: a reader sees either the old or the new contents. They are compressed
+ * if the name ends in ".gz". A symbolic link stays, and the file that it names is replaced. SIGINT,
  * SIGTERM and SIGHUP wait until it is done. The folder has to exist. With `only_new` ERR_EXISTS if
  * there is a file or a link at `path`, which stays. Unless `held` is NULL the file is locked with
  * flock, from before it has its name until the caller closes *held (-1 after an error); the lock is

@@ -5,9 +5,10 @@
  * A page collects the output of a command, so that lines which are too long for the terminal can be
  * folded between words. Output to a file or a pipe is not folded.
  *
- * A text of a file may hold escape sequences, which would move the cursor or set the window's title.
- * Pages and terminal_print therefore write '?' for control characters (all but line breaks and
- * tabs), for characters that turn the direction of the text around and for bytes that are no UTF-8.
+ * A text of a file may hold escape sequences, which would move the cursor or set the window's
+ * title. Pages and terminal_print therefore write '?' for control characters (all but line breaks
+ * and tabs), for characters that turn the direction of the text around and for bytes that are no
+ * UTF-8.
  */
 #ifndef GAMUT_BASE_TERMINAL_H
 #define GAMUT_BASE_TERMINAL_H

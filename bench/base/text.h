@@ -24,11 +24,12 @@ void text_free(struct text *t);
  * with 10 MB of data takes seconds to parse, and a tree of JSON takes 20 times its text: what is
  * larger is a mistake, such as /dev/zero or a pipe without an end, and would fill the host. */
 #define TEXT_MOST_BYTES ((size_t)128 << 20)
-/* Adds the contents of a file. ERR_IO with the path and the system's words; ERR_PARSE if it has more
- * than TEXT_MOST_BYTES. The caller frees `t` in any case. */
+/* Adds the contents of a file. ERR_IO with the path and the system's words; ERR_PARSE if it has
+ * more than TEXT_MOST_BYTES. The caller frees `t` in any case. */
 int text_read_file(struct text *t, const char *path, struct error *error);
-/* Adds the path of a folder that belongs to gamut, independent of the current folder: NAME/ in the tree for a binary in
- * its build folder, ../share/gamut/NAME for one that was installed in bin/. The folder may be missing. */
+/* Adds the path of a folder that belongs to gamut, independent of the current folder: NAME/ in the
+ * tree for a binary in its build folder, ../share/gamut/NAME for one that was installed in bin/.
+ * The folder may be missing. */
 void text_own_folder(struct text *t, const char *name);
 /* Writes the text as the whole contents of a file. ERR_IO with the path and the system's words. */
 int text_write_file(const struct text *t, const char *path, struct error *error);
@@ -65,8 +66,8 @@ int text_nearest(const char *word, const char *(*name)(void *context, size_t i),
  * there is none. Braces keep an option's value together: "conf={a:1,b:2}:kind=device". */
 size_t text_span(const char *text, const char *stops);
 
-/* Copies the next item of a comma list, which text_span parts, to `item`, cut to size - 1 bytes, and moves *list past it.
- * False at the end of the list. */
+/* Copies the next item of a comma list, which text_span parts, to `item`, cut to size - 1 bytes,
+ * and moves *list past it. False at the end of the list. */
 bool text_next_item(const char **list, char *item, size_t size);
 
 /* Whether one of the patterns (text_glob) of a comma list matches the name. */

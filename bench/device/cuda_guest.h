@@ -1,9 +1,9 @@
 /* A CUDA device as a guest in a process that uses it already: bench/serve stands in an application.
  *
- * A guest has the memory hooks of struct device_ops (alloc, free, sync, host_memory, pools, vm, read,
- * fill) and makes no streams: queues are the application's. It needs no NVRTC. The calling thread's
- * context, and whether its calls may end a capture, are the application's too: the first driver call
- * after cuda_guest_leave sets both, and cuda_guest_leave sets them back.
+ * A guest has the memory hooks of struct device_ops (alloc, free, sync, host_memory, pools, vm,
+ * read, fill) and makes no streams: queues are the application's. It needs no NVRTC. The calling
+ * thread's context, and whether its calls may end a capture, are the application's too: the first
+ * driver call after cuda_guest_leave sets both, and cuda_guest_leave sets them back.
  *
  * The caller has a lock: no two threads use one guest at once.
  */

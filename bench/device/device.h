@@ -178,7 +178,8 @@ struct device_event_ops {
 /* How the host uses memory that it maps. */
 enum device_access { DEVICE_READS = 1, DEVICE_WRITES = 2 };
 
-/* Memory of the device that the host gets access to for a while. Both are commands of the current queue. */
+/* Memory of the device that the host gets access to for a while. Both are commands of the current
+ * queue. */
 struct device_map_ops {
     /* Gives the host a range of a memory; `access` has bits of enum device_access. With `waits` the
      * host may use *host at once, else after it has waited for the queue. */
@@ -285,8 +286,8 @@ struct device_ops {
     /* Says that the contents of these bytes are not needed any more. */
     int (*discard)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
                    struct error *error);
-    /* A recorder of this process hears that a phase begins, or ends (name NULL); without one nothing
-     * happens. */
+    /* A recorder of this process hears that a phase begins, or ends (name NULL); without one
+     * nothing happens. */
     void (*phase)(struct device *device, const char *name);
     const struct device_queue_ops *queues;
     const struct device_event_ops *events;

@@ -90,8 +90,9 @@ static int run_compiler(const char *command, const char *folder, int *status)
     return WIFEXITED(*status) && WEXITSTATUS(*status) == 127 ? ENOENT : 0;
 }
 
-/* What is said in the place of a compiler that said nothing. Its messages and its own files go to the
- * folder's disk, so the usual reason is that this is full. Some of it may be free again by now. */
+/* What is said in the place of a compiler that said nothing. Its messages and its own files go to
+ * the folder's disk, so the usual reason is that this is full. Some of it may be free again by
+ * now. */
 static int compiler_was_silent(const char *name, const char *compiler, const char *folder,
                                struct error *error)
 {

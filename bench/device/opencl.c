@@ -207,7 +207,8 @@ static int create_context(struct opencl_device *d, cl_context shared, struct err
     return opencl_use_queue(&d->base, 0, error);
 }
 
-/* gamut record answers these names (bench/capture/record_opencl.c); a driver knows no such extension. */
+/* gamut record answers these names (bench/capture/record_opencl.c); a driver knows no such
+ * extension. */
 static void find_recorder(struct opencl_device *d, cl_platform_id platform)
 {
     *(void **)&d->begin_phase =
@@ -559,8 +560,8 @@ static int fill_piece(struct opencl_device *d, uint64_t memory, uint64_t offset,
 }
 
 /* A GPU's driver may fill byte by byte, from the host: NVIDIA's does not fill 2 GiB within minutes.
- * Copies are fast everywhere, so there only a first piece is filled, and the filled part is copied to its
- * own end until all is filled. PoCL fills 16 MiB at once in half the time of that. */
+ * Copies are fast everywhere, so there only a first piece is filled, and the filled part is copied
+ * to its own end until all is filled. PoCL fills 16 MiB at once in half the time of that. */
 static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error)
 {

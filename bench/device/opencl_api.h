@@ -104,8 +104,8 @@ int opencl_check(cl_int code, const char *call, enum opencl_call kind, uint64_t 
                  struct error *error);
 
 struct device_info;
-/* Describes a device of an application's; of the functions of `api`, those that get platforms, devices and infos are needed.
- * Its number is that of the same device of gamut's. */
+/* Describes a device of an application's; of the functions of `api`, those that get platforms,
+ * devices and infos are needed. Its number is that of the same device of gamut's. */
 void opencl_describe(const struct opencl_api *api, cl_device_id device, struct device_info *info);
 
 /* Calls a function with the arguments that follow, and checks what it returns. */

@@ -8,8 +8,8 @@
  *   4. A loop whose result is a fresh array in every iteration gets a second block outside of the
  *      loop (the double buffer), into which each iteration copies its result.
  *
- * All blocks are in device memory, with two exceptions: a block passed on keeps its space (3), and a
- * second block has the space of the first (4).
+ * All blocks are in device memory, with two exceptions: a block passed on keeps its space (3), and
+ * a second block has the space of the first (4).
  *
  * Existential arrays are row-major: a result that is not is copied first. Rule 4 does not apply if
  * the loop still needs the old value (it is another result), or if its size varies.
@@ -346,8 +346,8 @@ static void substitute_memory(struct annotator *a, struct body *body, int old, i
     substitute_in_body(body, old, replacement);
 }
 
-/* The result of a branch or a loop stays in the block `memory`, which is also what the text means by
- * the name that it gives to the result's block. */
+/* The result of a branch or a loop stays in the block `memory`, which is also what the text means
+ * by the name that it gives to the result's block. */
 static void settle_in(struct annotator *a, int out, int memory)
 {
     const char *block = annotate_name(a, out)->block;
@@ -552,7 +552,8 @@ static void annotate_params(struct annotator *a)
     }
 }
 
-/* Marks the copies that end an iteration by moving its result into a block from outside the loop. */
+/* Marks the copies that end an iteration by moving its result into a block from outside the
+ * loop. */
 static void mark_loop_carried(struct body *body, const struct fun *fun, bool in_loop)
 {
     for (struct stm *s = body->first; s; s = s->next) {

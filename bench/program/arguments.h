@@ -31,8 +31,8 @@ struct arguments {
 /* The value of that name, owned by `arguments`; NULL if there is none. */
 const struct named_value *argument(const struct arguments *arguments, const char *name);
 /* The value of the next read of the scalar `name`, owned by `arguments`: successive reads consume
- * successive values of that name, and the last is used for all further reads. *reads is 0 before the
- * first read; the caller keeps it. NULL if there is none. */
+ * successive values of that name, and the last is used for all further reads. *reads is 0 before
+ * the first read; the caller keeps it. NULL if there is none. */
 const struct named_value *argument_next(const struct arguments *arguments, const char *name,
                                         size_t *reads);
 /* The scalar of that name, which must exist and be an i64. */

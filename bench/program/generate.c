@@ -318,10 +318,11 @@ static void emit_host_kernel(struct generator *g, const struct source *s)
  *
  * If the arrays of a launch are apart, a thread of a short kernel computes a batch of neighbours in
  * y instead. One load of 4 bytes at a time in each thread that a GPU can hold does not keep its
- * memory busy, and a short thread spends much of its time on its start: on an H200 a 5-point stencil
- * reaches 69 % of the rate of a copy with one item a thread, and 97 % with four. Full batches have
- * no guard for each item, because a guard keeps the loads of one item after the stores of the one
- * before (82 %). The batch is in y and not in x: adjacent threads still touch adjacent words.
+ * memory busy, and a short thread spends much of its time on its start: on an H200 a 5-point
+ * stencil reaches 69 % of the rate of a copy with one item a thread, and 97 % with four. Full
+ * batches have no guard for each item, because a guard keeps the loads of one item after the stores
+ * of the one before (82 %). The batch is in y and not in x: adjacent threads still touch adjacent
+ * words.
  */
 enum {
     BATCH = 4,
@@ -417,8 +418,8 @@ static void emit_assumptions(struct generator *g, const char *index, unsigned d)
 }
 
 /* The body for a batch a thread: items gamut_b, gamut_b + step, … of dimension `d`, as far as they
- * exist. Whole batches clear of the border have a loop of their own: without the body's case for the
- * border its loads are fewer, and the same from item to item. */
+ * exist. Whole batches clear of the border have a loop of their own: without the body's case for
+ * the border its loads are fewer, and the same from item to item. */
 static void emit_batch_loops(struct generator *g, const struct source *s, unsigned d,
                              const char *step, const char *ahead)
 {

@@ -1,5 +1,5 @@
-/* Scalar expressions, by precedence climbing over the operators of EXPR_OP_LIST; each is typed as it
- * is read. Also the types of names, whose sizes are such expressions. */
+/* Scalar expressions, by precedence climbing over the operators of EXPR_OP_LIST; each is typed as
+ * it is read. Also the types of names, whose sizes are such expressions. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

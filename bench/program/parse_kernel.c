@@ -137,8 +137,8 @@ static _Noreturn void fail_at(struct scan *s, size_t offset, const char *message
     parser_fail(s->p, position_after(s->k->text_at, s->k->text, offset), message, name);
 }
 
-/* The last character before i that is not blank, at *at; 0 if there is none. Comments in between are
- * rare, and only make a message less exact. */
+/* The last character before i that is not blank, at *at; 0 if there is none. Comments in between
+ * are rare, and only make a message less exact. */
 static char char_before(const char *text, size_t i, size_t *at)
 {
     while (i > 0 && isspace((unsigned char)text[i - 1]))

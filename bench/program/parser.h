@@ -81,7 +81,8 @@ struct expr *parse_expression(struct parser *p); /* of any type */
  * the expression in the error. */
 struct expr *parse_typed(struct parser *p, enum element type, const char *what);
 struct expr *parse_size(struct parser *p); /* an i64 */
-/* The value of an expression over literals and constant `let`s; false if it is no such expression. */
+/* The value of an expression over literals and constant `let`s; false if it is no such
+ * expression. */
 bool parse_constant(struct parser *p, const struct expr *e, union scalar *value);
 /* Notes that the scalar `name` is a constant `let` if its expression `e` is constant. */
 void parse_note_constant(struct parser *p, int name, const struct expr *e);

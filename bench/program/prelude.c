@@ -35,9 +35,9 @@ _Static_assert(KERNEL_ANY == 0 && KERNEL_APART == 2, "the numbers of the variant
 
 /* The fast path of NVIDIA's square root, made correct for every number: correctly rounded, compared
  * for all 2^32. NVIDIA's compilers branch to a slow path for tiny numbers and NaN, and no load of a
- * thread's next item moves across a branch. With four items a thread, Sobel's operator takes an H200
- * 240 µs a 64-megapixel image with the compiler's root and 227 with this one. Numbers below 2^-100
- * are scaled by an even power of two. */
+ * thread's next item moves across a branch. With four items a thread, Sobel's operator takes an
+ * H200 240 µs a 64-megapixel image with the compiler's root and 227 with this one. Numbers below
+ * 2^-100 are scaled by an even power of two. */
 #define BRANCHLESS_ROOT                                                                            \
     "FN f32 gamut_root(f32 x) {\n"                                                                 \
     "    const bool tiny = x < 0x1p-100f;\n"                                                       \
@@ -127,8 +127,8 @@ static const char cuda[] =
                         "#define GAMUT_ITEM threadIdx.x\n"
                         "#define GAMUT_BARRIER __syncthreads()\n";
 
-/* Threads of a launch do not depend on each other; `ivdep` says so to the vectoriser. The clones let
- * one binary use the vector units of the processor that it runs on. */
+/* Threads of a launch do not depend on each other; `ivdep` says so to the vectoriser. The clones
+ * let one binary use the vector units of the processor that it runs on. */
 static const char host[] =
     "#include <math.h>\n"
     "#include <stdbool.h>\n"

@@ -113,8 +113,8 @@ struct name {
     struct expr *shape[RANK_MAX];
     bool unique; /* marked `*` */
     int memory;  /* arrays: the name of the block, or NO_NAME */
-    /* Arrays without memory, written `@ mem m`: the name that the array's own block gets. It is bound
-     * with the array. NULL: the block is named after the array. */
+    /* Arrays without memory, written `@ mem m`: the name that the array's own block gets. It is
+     * bound with the array. NULL: the block is named after the array. */
     const char *block;
     struct index_function index;
     /* Private arrays of a kernel: how many strides of the thread's indices `index` begins with. */
@@ -231,7 +231,8 @@ struct kernel {
     unsigned on; /* the number of the device in a group that runs the kernel: 0 without `on` */
     unsigned rank;
     /* i32 scalars and how many values each has. In a kernel with groups the item and the size of a
-     * group follow, where there is room: for a private array these are the indices of its thread. */
+     * group follow, where there is room: for a private array these are the indices of its
+     * thread. */
     int indices[RANK_MAX];
     struct expr *extents[RANK_MAX];
     int *taken_over; /* for each result: the array whose block and contents it takes, or NO_NAME */
@@ -402,8 +403,8 @@ struct expr *index_stride(struct program *program, const struct name *array, uns
 /* The bytes of a block that holds a fresh array of this type and shape. */
 struct expr *array_bytes(struct program *program, const struct name *array);
 
-/* Evaluates an expression; values[i] is the value of name i. ERR_PROGRAM: a division by zero, an i64
- * overflow, or a shift by too many bits. */
+/* Evaluates an expression; values[i] is the value of name i. ERR_PROGRAM: a division by zero, an
+ * i64 overflow, or a shift by too many bits. */
 int expr_evaluate(const struct program *program, const struct expr *expr,
                   const union scalar *values, union scalar *result, struct error *error);
 /* `value`, which has the type `from`, converted to the type `to`. */

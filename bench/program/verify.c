@@ -98,8 +98,8 @@ static const struct family *families_get(struct families *f, int array)
     return &f->items[find_family(f, f->of[array])];
 }
 
-/* An if's result shares its elements with a branch's result, unless the other branch consumed these:
- * then no other name can use them. */
+/* An if's result shares its elements with a branch's result, unless the other branch consumed
+ * these: then no other name can use them. */
 static void families_join_if_alive(struct families *f, int out, int result)
 {
     const struct family *given = families_get(f, result);

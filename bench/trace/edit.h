@@ -12,7 +12,8 @@ struct trace_part {
     bool only_named;      /* without blocks from before that nothing in it uses or frees */
 };
 
-/* The part from the begin to the end of the first phase of this name. ERR_USAGE if there is none. */
+/* The part from the begin to the end of the first phase of this name. ERR_USAGE if there is
+ * none. */
 int trace_find_phase(struct trace_reader *reader, const char *name, struct trace_part *part,
                      struct error *error);
 
@@ -25,9 +26,10 @@ int trace_cut(struct trace_reader *reader, const struct trace_part *part, const 
 /* What trace_diff compares. */
 enum trace_view {
     TRACE_VIEW_ALL, /* each event, names by their texts */
-    /* What the application did, not when: kind, bytes and kind of memory of each request; the block of each free; queue,
-     * bytes and uses of each command; waits and orders. Queues have numbers in the order of their first use, and a
-     * held block is one that was requested. The queue of a request or free is left out: most drivers have none, and importers guess it. */
+    /* What the application did, not when: kind, bytes and kind of memory of each request; the block
+     * of each free; queue, bytes and uses of each command; waits and orders. Queues have numbers in
+     * the order of their first use, and a held block is one that was requested. The queue of a
+     * request or free is left out: most drivers have none, and importers guess it. */
     TRACE_VIEW_ACTIONS,
 };
 

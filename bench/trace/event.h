@@ -93,14 +93,15 @@ static inline int trace_has_work(const struct trace_event *e)
     return e->kind == TRACE_launch || (e->kind > TRACE_launch && e->kind <= TRACE_read && e->bytes);
 }
 
-/* Of an event of a trace that knows device_times: is its time missing? One that ended within a tick of the device's clock
- * took none. */
+/* Of an event of a trace that knows device_times: is its time missing? One that ended within a tick
+ * of the device's clock took none. */
 static inline int trace_lacks_time(const struct trace_event *e)
 {
     return trace_has_work(e) && !e->device_ns && !e->ended_ns;
 }
 
-/* The time_ns of an event whose call began at begin_ns: an alloc has the time at which it returned. */
+/* The time_ns of an event whose call began at begin_ns: an alloc has the time at which it
+ * returned. */
 static inline uint64_t trace_time_ns(enum trace_kind kind, uint64_t begin_ns, uint64_t call_ns)
 {
     return kind == TRACE_alloc ? begin_ns + call_ns : begin_ns;

@@ -1,8 +1,9 @@
 /* Importers: they read the log of another tool and write traces.
  *
  * An importer is a file in bench/trace/import/ with one `const struct importer`, and a line in
- * import/list.h; importers.c chooses one of them. It is found by the contents of the log, not by its name. Logs name blocks by
- * address; the functions here find the block of an address, and what lived before the log began.
+ * import/list.h; importers.c chooses one of them. It is found by the contents of the log, not by
+ * its name. Logs name blocks by address; the functions here find the block of an address, and what
+ * lived before the log began.
  */
 #ifndef GAMUT_TRACE_IMPORT_H
 #define GAMUT_TRACE_IMPORT_H
@@ -46,9 +47,8 @@ struct import_stream;
 enum { IMPORT_DEVICES_MOST = 1024 };
 
 /* The trace of a device, as the log names it; a new one gets the info, which is copied. With one
- * device the trace has the name that was asked for, with several that of each device at its end, and
- * a number where the names of two become the same file.
- * ERR_PARSE for too many devices. */
+ * device the trace has the name that was asked for, with several that of each device at its end,
+ * and a number where the names of two become the same file. ERR_PARSE for too many devices. */
 int import_stream(struct import *log, const char *device, const struct trace_info *info,
                   struct import_stream **stream, struct error *error);
 /* Its writer, for names, queues and events that concern no block. */

@@ -1,4 +1,5 @@
-/* The CSV that offset planners exchange, as MiniMalloc reads it: a line with the columns' names, then a line a buffer.
+/* The CSV that offset planners exchange, as MiniMalloc reads it: a line with the columns' names,
+ * then a line a buffer.
  *
  *     id,lower,upper,size,alignment
  *     0,0,3,4096,256

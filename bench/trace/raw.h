@@ -1,18 +1,19 @@
-/* The raw recording: what a recorder writes while an application runs. It is written to be cheap and to survive a
- * crash; `gamut trace import` makes a trace of it (import/raw.c). Both ends are of one build, and the
- * format may change with each version.
+/* The raw recording: what a recorder writes while an application runs. It is written to be cheap
+ * and to survive a crash; `gamut trace import` makes a trace of it (import/raw.c). Both ends are of
+ * one build, and the format may change with each version.
  *
- * The file is a head of RAW_HEAD_BYTES and chunks of RAW_CHUNK_BYTES. Each thread of the application has
- * a chunk that is mapped into its memory, so that a record is in the file as soon as it is written. A
- * full chunk is copied to the end of the file and emptied. A thread's records are those of its chunks
- * in the order of `sequence`; two chunks of one thread with the same sequence are the same chunk,
- * copied and not emptied before the application died, and the one with more bytes counts.
+ * The file is a head of RAW_HEAD_BYTES and chunks of RAW_CHUNK_BYTES. Each thread of the
+ * application has a chunk that is mapped into its memory, so that a record is in the file as soon
+ * as it is written. A full chunk is copied to the end of the file and emptied. A thread's records
+ * are those of its chunks in the order of `sequence`; two chunks of one thread with the same
+ * sequence are the same chunk, copied and not emptied before the application died, and the one with
+ * more bytes counts.
  *
  * A record is a struct raw_record and then `words` numbers of 64 bits. Objects are named by the
  * handles or addresses that the application has; a handle may be used again after its last release.
- * Records of calls that create something are stamped when the call returns, all others when it begins: in the order of the
- * stamps a handle is never created before it was destroyed. A command is stamped when its call begins, and the event that it
- * makes exists when the call has returned.
+ * Records of calls that create something are stamped when the call returns, all others when it
+ * begins: in the order of the stamps a handle is never created before it was destroyed. A command
+ * is stamped when its call begins, and the event that it makes exists when the call has returned.
  */
 #ifndef GAMUT_TRACE_RAW_H
 #define GAMUT_TRACE_RAW_H
@@ -30,8 +31,8 @@ enum {
 #define RAW_MAGIC       "gamutraw"
 #define RAW_CHUNK_MAGIC UINT32_C(0x6b6e6863)
 
-/* X(name, help): the kinds of records. Of records with one stamp those of earlier kinds come first. What a command's words are
- * stands at struct raw_command. */
+/* X(name, help): the kinds of records. Of records with one stamp those of earlier kinds come first.
+ * What a command's words are stands at struct raw_command. */
 #define RAW_KIND_LIST(X)                                                                           \
     X(name, "object: an address in a program. words: its name, filled up with NULs")               \
     X(device, "object: a device. words: bytes of its memory; its name in 16 words, filled up "     \
@@ -86,7 +87,8 @@ enum raw_class {
     RAW_CLASS_KERNEL,
     RAW_CLASS_EVENT
 };
-/* With the class of a released block: it was gone when the call returned, and no record `gone` follows. */
+/* With the class of a released block: it was gone when the call returned, and no record `gone`
+ * follows. */
 enum raw_release_flag { RAW_RELEASE_CLASS = 0xff, RAW_RELEASE_GONE = 0x100 };
 /* SEEN: the queue may have a record already; a thread has met it for the first time. */
 enum raw_queue_flag { RAW_QUEUE_OUT_OF_ORDER = 1, RAW_QUEUE_TIMES = 2, RAW_QUEUE_SEEN = 4 };
@@ -102,16 +104,18 @@ enum raw_block_flag {
     RAW_BLOCK_ALIGNMENT_SHIFT = 16,
 };
 
-/* The phases of a nest, which a thread has for itself, end in the opposite order of their begins. A range has this bit and a
- * number; it may end at any time and in any thread. */
+/* The phases of a nest, which a thread has for itself, end in the opposite order of their begins. A
+ * range has this bit and a number; it may end at any time and in any thread. */
 #define RAW_PHASE_RANGE (UINT64_C(1) << 63)
 
-/* The event of a timed command of CUDA is none of the application's: this and CUPTI's correlation number. */
+/* The event of a timed command of CUDA is none of the application's: this and CUPTI's correlation
+ * number. */
 #define RAW_EVENT_CORRELATION (UINT64_C(1) << 62)
 
-/* A command has the words: RAW_COMMAND flags, kernel (0 but for launch), bytes, number of blocks, number
- * of events; the blocks; the events that it waits for. Its object is the queue, its result the event
- * that it makes (0: none). The blocks of a launch of OpenCL are its kernel's arguments, and not listed. */
+/* A command has the words: RAW_COMMAND flags, kernel (0 but for launch), bytes, number of blocks,
+ * number of events; the blocks; the events that it waits for. Its object is the queue, its result
+ * the event that it makes (0: none). The blocks of a launch of OpenCL are its kernel's arguments,
+ * and not listed. */
 enum raw_command {
     RAW_COMMAND_FLAGS,
     RAW_COMMAND_KERNEL,

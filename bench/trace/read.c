@@ -231,8 +231,8 @@ struct chunk_head {
     uint32_t packed, bytes, events, sum; /* stored bytes, unpacked bytes, events, CRC of contents */
 };
 
-/* Reads the header of the next chunk; *got receives its bytes that are there. NULL, or what is wrong
- * with it. */
+/* Reads the header of the next chunk; *got receives its bytes that are there. NULL, or what is
+ * wrong with it. */
 static const char *read_chunk_head(struct trace_reader *r, struct chunk_head *head, size_t *got)
 {
     unsigned char bytes[TRACE_CHUNK_HEAD_BYTES];

@@ -1,5 +1,5 @@
-/* Opens the analyses, and asks kernel texts (access.h) and proofs of disjointness (disjoint.h) about
- * arrays at the places that they have or would get. */
+/* Opens the analyses, and asks kernel texts (access.h) and proofs of disjointness (disjoint.h)
+ * about arrays at the places that they have or would get. */
 #include "merge/analysis.h"
 
 void analysis_open(struct analysis *a, struct merge *m, unsigned how)

@@ -8,10 +8,10 @@
  * part. So this pass tries several methods. Under a veto, a merge is made only if the most bytes
  * that are alive at once do not increase. The method that needs the least memory is taken; of
  * several, the one that copies the fewest bytes; of these, the one that would need the least if
- * blocks were freed at the end of their scope, because allocators that keep what was freed need more
- * for many blocks of different sizes (canny, 64 x 90: 16 blocks under `pool` 142 KiB, 6 blocks 89
- * KiB, both with a peak of 82.5 KiB); of these, the first. `extended` takes the first of its methods
- * that copies no more, and needs no more memory, than the last of them.
+ * blocks were freed at the end of their scope, because allocators that keep what was freed need
+ * more for many blocks of different sizes (canny, 64 x 90: 16 blocks under `pool` 142 KiB, 6 blocks
+ * 89 KiB, both with a peak of 82.5 KiB); of these, the first. `extended` takes the first of its
+ * methods that copies no more, and needs no more memory, than the last of them.
  *
  * The methods that do not pack are tried first. Those that pack share what is left of the time
  * limit; what one leaves is for the next. Passes with which several methods begin run once: the

@@ -420,7 +420,8 @@ static enum merge_condition check_varying(struct coalescer *c)
     return MERGE_ALLOWED;
 }
 
-/* Refuses if an array in existential memory, which may be one of the blocks, would not move along. */
+/* Refuses if an array in existential memory, which may be one of the blocks, would not move
+ * along. */
 static enum merge_condition check_existentials(struct coalescer *c)
 {
     bool shifted = false;
@@ -681,9 +682,9 @@ static void apply_candidate(struct coalescer *c, const struct candidate *k)
     c->done[k->destination] = l;
 }
 
-/* The veto: tries the bytes alive with the source's blocks in the destination's. A block counts with
- * the size of the block that it has become part of. Without that size only copies pay, which are as
- * large as what they copy. */
+/* The veto: tries the bytes alive with the source's blocks in the destination's. A block counts
+ * with the size of the block that it has become part of. Without that size only copies pay, which
+ * are as large as what they copy. */
 static bool coalesce_pays(struct coalescer *c, const struct candidate *k)
 {
     if (!c->a.m->options.veto)
@@ -877,8 +878,9 @@ static void open_coalescer(struct coalescer *c, struct merge *m)
     }
 }
 
-/* Fills `list`, which the caller frees, with the candidates in the order of the program. `preferred`
- * (may be NULL) is such a list for the same program: those that it has not left are tried first. */
+/* Fills `list`, which the caller frees, with the candidates in the order of the program.
+ * `preferred` (may be NULL) is such a list for the same program: those that it has not left are
+ * tried first. */
 static void run_over(struct merge *m, bool updates_only, const struct candidates *preferred,
                      struct candidates *list)
 {

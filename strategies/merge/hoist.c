@@ -14,8 +14,8 @@
  * writes alive at the same time (figure 7.10 of the thesis). No read goes up past an assertion,
  * which may be about its index.
  *
- * Statements do not move out of loops: a block that is allocated in every iteration is held for less
- * time, and no array from outside of the loop can be made in it anyway.
+ * Statements do not move out of loops: a block that is allocated in every iteration is held for
+ * less time, and no array from outside of the loop can be made in it anyway.
  */
 #include <string.h>
 

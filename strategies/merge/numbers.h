@@ -1,5 +1,5 @@
-/* The values of a program's scalars, and the sizes of its blocks, for given parameters. Only scalars
- * are computed; no kernel runs.
+/* The values of a program's scalars, and the sizes of its blocks, for given parameters. Only
+ * scalars are computed; no kernel runs.
  *
  * A scalar that is read from an array is unknown unless readings are given, and so is every scalar
  * computed from it. If a loop allocates a block with several sizes, the largest counts.
@@ -51,13 +51,13 @@ struct bound {
 
 /* Opens the bound of the program as `map` and `numbers` describe it; free with bound_close. */
 void bound_open(struct bound *b, const struct memory_map *map, const struct numbers *numbers);
-/* Opens the bytes held by blocks that are freed by `hold`. The peak is that of the blocks which every
- * run allocates: a merge that bound_keep accepts raises the peak of no run. */
+/* Opens the bytes held by blocks that are freed by `hold`. The peak is that of the blocks which
+ * every run allocates: a merge that bound_keep accepts raises the peak of no run. */
 void bound_open_held(struct bound *b, const struct memory_map *map, const struct numbers *numbers,
                      enum merge_hold hold);
 void bound_close(struct bound *b);
-/* When a block is held if it is allocated in `scope`, its own or one around that: from its first use
- * to its last, or to the end of that scope, or of the scopes that it is passed on to. */
+/* When a block is held if it is allocated in `scope`, its own or one around that: from its first
+ * use to its last, or to the end of that scope, or of the scopes that it is passed on to. */
 struct span held_span(const struct memory_map *map, int block, unsigned scope,
                       enum merge_hold hold);
 

@@ -48,7 +48,8 @@ static int add_scalar(const struct offsets *p, const char *base, const char *suf
                         arena_printf(&p->m->program->arena, "%s_%s", base, suffix), &n);
 }
 
-/* The name of the byte at which a body's result begins; bound at the body's end if there is none. */
+/* The name of the byte at which a body's result begins; bound at the body's end if there is
+ * none. */
 static int begin_name(const struct offsets *p, struct body *body, int memory)
 {
     struct expr *place = begin_of(p, memory);

@@ -112,15 +112,15 @@ struct merge_options {
     /* The values of the program's scalar parameters, by name number. NULL: passes that need numbers
      * do nothing. */
     const union scalar *values;
-    /* Optional: values that the program reads from arrays, by the names of the scalars that it reads
-     * into, or the arrays of these names. Successive reads consume successive values; the last is
-     * used for all further reads. Bytes are counted with them, but no merged program depends on
-     * them: `plan` and `spaces` know only what is known before a run. */
+    /* Optional: values that the program reads from arrays, by the names of the scalars that it
+     * reads into, or the arrays of these names. Successive reads consume successive values; the
+     * last is used for all further reads. Bytes are counted with them, but no merged program
+     * depends on them: `plan` and `spaces` know only what is known before a run. */
     const struct arguments *readings;
     enum merge_hold hold;  /* the peaks that `best` and `extended` compare */
     int64_t time_limit_ns; /* how long the planner may search in all; 0: PLAN_TIME_LIMIT_NS */
-    /* Optional: counts what a run of a candidate of `best` or `extended` needs if blocks are held by
-     * `hold`. Returns false if it cannot tell. NULL: these two estimate. */
+    /* Optional: counts what a run of a candidate of `best` or `extended` needs if blocks are held
+     * by `hold`. Returns false if it cannot tell. NULL: these two estimate. */
     bool (*count)(void *context, const struct fun *fun, enum merge_hold hold,
                   struct merge_needs *needs);
     void *count_context;
@@ -151,7 +151,8 @@ struct merge_ops {
     int (*run)(struct merge *m, struct error *error);
 };
 
-/* Runs the pass and has the verifier check the program: ERR_INTERNAL names the pass that broke it. */
+/* Runs the pass and has the verifier check the program: ERR_INTERNAL names the pass that broke
+ * it. */
 int merge_run_pass(struct merge *m, const struct merge_ops *pass, struct error *error);
 /* A copy of the program and of the decisions, for other passes to go on with. The copy shares the
  * expressions of `from`, which must outlive it. Free it with merge_free. */

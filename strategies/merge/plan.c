@@ -1,15 +1,17 @@
 /* Planning: all blocks whose sizes are known become parts of one, the arena.
  *
  * A block's lifetime is the moments at which it holds something that is needed (moments.h), so that
- * the results of two branches of an if may overlap. It may have several spans; a block that a loop reads from outside is alive to the loop's end. Blocks with
- * disjoint lifetimes may overlap in the arena. The packer (pack.h) finds where each begins: first
- * with each block aligned only for its elements, for the least height; then with the widest
- * alignment that keeps this height, because GPUs prefer it.
+ * the results of two branches of an if may overlap. It may have several spans; a block that a loop
+ * reads from outside is alive to the loop's end. Blocks with disjoint lifetimes may overlap in the
+ * arena. The packer (pack.h) finds where each begins: first with each block aligned only for its
+ * elements, for the least height; then with the widest alignment that keeps this height, because
+ * GPUs prefer it.
  *
  * The program then holds for these sizes only, and asserts them. Three kinds of block stay out of
  * the arena: those whose size is not known before the program runs; those that a loop passes on
- * while it allocates them anew; and those that are not in device memory. If a branch or a loop gives
- * one block or another, it also gives the offset in the arena: a scalar for each existential block.
+ * while it allocates them anew; and those that are not in device memory. If a branch or a loop
+ * gives one block or another, it also gives the offset in the arena: a scalar for each existential
+ * block.
  */
 #include <stdlib.h>
 #include <string.h>

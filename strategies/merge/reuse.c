@@ -25,11 +25,12 @@
  * wrong merges pass. Here the access analysis sees all reads, and the spans of a block (memory.h)
  * cover later iterations.
  *
- * With `by_bytes` a block of any size does not join the first class in which it fits, but the one that
- * it enlarges least and, of these, the one with the least to spare. If the values of parameters are
- * known, it joins no class where a run could need more memory for it: because it would enlarge a block
- * for a branch that may not be taken; because the smaller of two blocks is held for longer than the
- * larger one was; or because a block that is freed at its last use would be held until the next.
+ * With `by_bytes` a block of any size does not join the first class in which it fits, but the one
+ * that it enlarges least and, of these, the one with the least to spare. If the values of
+ * parameters are known, it joins no class where a run could need more memory for it: because it
+ * would enlarge a block for a branch that may not be taken; because the smaller of two blocks is
+ * held for longer than the larger one was; or because a block that is freed at its last use would
+ * be held until the next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -262,8 +263,8 @@ static void list_arrays(const struct reuser *r, int block, struct array_list *li
     }
 }
 
-/* May two arrays both be alive at `position`? Yes at a loop in which one becomes the other, and at a
- * kernel that makes one of them where it reads the other. */
+/* May two arrays both be alive at `position`? Yes at a loop in which one becomes the other, and at
+ * a kernel that makes one of them where it reads the other. */
 static bool pair_allowed(struct reuser *r, int a, int b, unsigned position)
 {
     const struct stm *s = r->a.o->at[position];
@@ -489,8 +490,8 @@ static enum merge_condition class_fits(struct reuser *r, const struct block_clas
     return holds_more(r, k, block, *grows) ? CONDITION_no_gain : MERGE_ALLOWED;
 }
 
-/* The veto: tries the bytes alive with the block in the class. If a size is not known, only blocks of
- * one size share. */
+/* The veto: tries the bytes alive with the block in the class. If a size is not known, only blocks
+ * of one size share. */
 static bool reuse_pays(struct reuser *r, const struct block_class *k, int block)
 {
     int64_t own = r->a.numbers->bytes[block], bytes = k->known_bytes;

@@ -21,8 +21,8 @@
  * `spaces` is the last pass of every set: blocks that earlier passes have merged move together or
  * stay together. Alone, it would nearly always leave an array that the host reads where it is,
  * because `reuse` or `plan` has put it into a large block. So `spaces_early` runs before these two;
- * they leave moved blocks alone (R8). It runs after `coalesce`, which can then remove all the copies
- * that it could without extensions.
+ * they leave moved blocks alone (R8). It runs after `coalesce`, which can then remove all the
+ * copies that it could without extensions.
  */
 #include <stdlib.h>
 

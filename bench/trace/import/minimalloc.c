@@ -1,4 +1,5 @@
-/* The inputs of minimalloc: buffers with the logical times between which they live (lifetime_table.h).
+/* The inputs of minimalloc: buffers with the logical times between which they live
+ * (lifetime_table.h).
  *
  *     id,lower,upper,size
  *     0,995328,1000448,656384

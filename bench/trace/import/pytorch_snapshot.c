@@ -13,8 +13,8 @@
  *
  * A private pool of a graph is known of segments, and of entries only in newer versions. An entry
  * has the pool of the segment that has its address at the end, if the driver made that segment
- * before the entry. The log does not say in which pool a segment was that it has no more: its blocks
- * count as the common pool's, and the trace does not know the pools.
+ * before the entry. The log does not say in which pool a segment was that it has no more: its
+ * blocks count as the common pool's, and the trace does not know the pools.
  */
 #include <inttypes.h>
 #include <stdlib.h>

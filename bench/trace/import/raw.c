@@ -4,12 +4,12 @@
  * each block counts its references, and those of the views of its parts. A kernel's arguments are
  * those that were set last; an argument that is a live block's handle is a use.
  *
- * What a recording does not tell: how a kernel uses a block (it counts as read and written), and, but for CUDA's
- * allocations in the order of a stream, the queue that a block belongs to. It gets the one to which its thread gave
- * its last command, as a live server would have to guess too.
+ * What a recording does not tell: how a kernel uses a block (it counts as read and written), and,
+ * but for CUDA's allocations in the order of a stream, the queue that a block belongs to. It gets
+ * the one to which its thread gave its last command, as a live server would have to guess too.
  *
- * An event of OpenCL stands for the commands that its queue had when it was made. Commands that wait for an
- * event of the application's own (clCreateUserEvent) are counted as not seen.
+ * An event of OpenCL stands for the commands that its queue had when it was made. Commands that
+ * wait for an event of the application's own (clCreateUserEvent) are counted as not seen.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,7 +105,8 @@ struct raw_import {
     unsigned last_queue_capacity;
     struct trace_use *uses;
     unsigned use_count, use_capacity;
-    /* By number of the command, from the first pass: how long the device worked, and when that ended; 0: unknown. */
+    /* By number of the command, from the first pass: how long the device worked, and when that
+     * ended; 0: unknown. */
     struct ran {
         uint64_t ns, ended_ns;
     } * ran;
@@ -183,7 +184,8 @@ static void drop(struct raw_import *r, struct object *o)
         free(o->is.kernel.arguments);
     free(o->name);
     o->name = NULL;
-    /* Events and threads may still know a queue, and parts their block; its handle is another's now. */
+    /* Events and threads may still know a queue, and parts their block; its handle is another's
+     * now. */
     if (whole == o)
         o->is.block.has_ended = true;
     if (o->class == RAW_CLASS_QUEUE || (whole == o && o->is.block.views))
@@ -325,8 +327,8 @@ static void put_queue(struct raw_import *r)
     r->queues[r->queue_count++] = queue;
 }
 
-/* The queue's index in the trace. PyTorch and JAX make dozens of queues that they never use: the trace has only those that
- * an event names. */
+/* The queue's index in the trace. PyTorch and JAX make dozens of queues that they never use: the
+ * trace has only those that an event names. */
 static unsigned index_of(struct object *queue)
 {
     struct device *device = queue->device;
@@ -354,7 +356,8 @@ static struct trace_event event_of(const struct raw_import *r, const struct devi
 
 /* ---- blocks ---- */
 
-/* The queue that a new block belongs to: the one that it was asked for on, else that of the thread's last command. */
+/* The queue that a new block belongs to: the one that it was asked for on, else that of the
+ * thread's last command. */
 static unsigned queue_of_block(const struct raw_import *r, const struct device *device)
 {
     struct object *queue = find(r, r->words[3]);
@@ -466,8 +469,8 @@ static void retain(struct raw_import *r)
         o->is.block.owners++;
 }
 
-/* A context or a queue without references may still be handed out by the driver, as that of an event or of a block: it
- * stays until its handle is another's. */
+/* A context or a queue without references may still be handed out by the driver, as that of an
+ * event or of a block: it stays until its handle is another's. */
 static void release(struct raw_import *r)
 {
     const uint64_t class = r->words[0] & RAW_RELEASE_CLASS;
@@ -811,7 +814,8 @@ static void put_host_wait(struct raw_import *r)
 
 /* ---- phases ---- */
 
-/* A phase is the application's, so each device's trace has it; one without a name is of an anonymous recording. */
+/* A phase is the application's, so each device's trace has it; one without a name is of an
+ * anonymous recording. */
 static void put_phase(struct raw_import *r, const struct device *device, const char *name,
                       enum trace_kind kind)
 {

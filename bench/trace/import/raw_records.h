@@ -14,8 +14,8 @@ struct raw_chunk_place {
 };
 
 /* A thread's records that were read and not delivered, in the order of their stamps. Calls that are
- * made within a call (callbacks) are recorded before it and stamped after it, so a thread's records are
- * sorted, a chunk ahead. */
+ * made within a call (callbacks) are recorded before it and stamped after it, so a thread's records
+ * are sorted, a chunk ahead. */
 struct raw_queue {
     uint32_t number;                 /* the recorder's, of the thread */
     size_t first_chunk, chunk_count; /* of the sorted places */
@@ -36,9 +36,11 @@ struct raw_records {
     double ns_per_tick;
 };
 
-/* Maps a recording and finds its chunks. ERR_IO; ERR_PARSE with the place. The caller closes it in any case. */
+/* Maps a recording and finds its chunks. ERR_IO; ERR_PARSE with the place. The caller closes it in
+ * any case. */
 int raw_records_open(struct raw_records *records, const char *path, struct error *error);
-/* The next record, its words behind it, and the index of its thread: 1, 0 at the end, or ERR_PARSE. Valid until the close. */
+/* The next record, its words behind it, and the index of its thread: 1, 0 at the end, or ERR_PARSE.
+ * Valid until the close. */
 int raw_records_next(struct raw_records *records, const struct raw_record **record,
                      unsigned *thread, struct error *error);
 void raw_records_rewind(struct raw_records *records);

@@ -193,8 +193,8 @@ static int add_free(struct umpire *u, const struct call *call, uint64_t pointer,
     return 0;
 }
 
-/* A block that grows or shrinks. If that takes an allocate and a deallocate, they are logged between
- * its begin and its end. */
+/* A block that grows or shrinks. If that takes an allocate and a deallocate, they are logged
+ * between its begin and its end. */
 static int read_reallocate(struct umpire *u, const struct call *call, uint64_t time_ns,
                            struct error *error)
 {

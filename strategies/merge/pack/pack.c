@@ -111,8 +111,8 @@ static bool has_size(const struct joiner *j, enum side side, unsigned boundary, 
     return false;
 }
 
-/* The factor by which evidence at one end of the lives of a and b makes chance less likely. Evidence
- * is a group on the other side of the boundary that is as large as both. */
+/* The factor by which evidence at one end of the lives of a and b makes chance less likely.
+ * Evidence is a group on the other side of the boundary that is as large as both. */
 static double evidence(const struct joiner *j, enum side side, int a, int b)
 {
     const enum side across = side == STARTS ? ENDS : STARTS;
@@ -271,17 +271,17 @@ static void join_free(struct pack_join *join)
  * twice as many nodes in every round.
  *
  * The question is a plan as low as the capacity asked for, or as the lower bound. "Impossible"
- * raises the bound; a plan ends the search. As there may be no such plan, the searches also look for
- * one that is lower than the best by a part of the gap to the bound. They begin with half of it; the
- * part is halved if none is found, and doubled if one is. So the plan is good when the time is over,
- * and no higher than with a capacity that was asked for.
+ * raises the bound; a plan ends the search. As there may be no such plan, the searches also look
+ * for one that is lower than the best by a part of the gap to the bound. They begin with half of
+ * it; the part is halved if none is found, and doubled if one is. So the plan is good when the time
+ * is over, and no higher than with a capacity that was asked for.
  */
 enum {
     ORDERS = 3,
     FIRST_NODES = 1024,
     JOINS_A_ROUND = 8,
-    /* So many joins, a lower plan is looked for. Rarer, a plan with a capacity is often lower than one
-     * without in the same time. */
+    /* So many joins, a lower plan is looked for. Rarer, a plan with a capacity is often lower than
+     * one without in the same time. */
     LOWER_EVERY = 2,
     PARTS_MOST = 16, /* the smallest part of the gap is 1/16 */
     /* With room for waste the skyline rises in many small steps: each is a node. */
@@ -468,8 +468,8 @@ static void search_round(struct exact *e, struct component *c)
 }
 
 /* Lowers the plan of a component until it is as low as the larger of `enough` and its lower bound,
- * or lower than `next`, or the time is over; raises the bound as far as is proved. Returns the number
- * of buffers placed meanwhile by searches. */
+ * or lower than `next`, or the time is over; raises the bound as far as is proved. Returns the
+ * number of buffers placed meanwhile by searches. */
 static uint64_t lower_component(struct component *c, int64_t enough, int64_t next,
                                 uint64_t deadline_ns)
 {

@@ -3,10 +3,9 @@
  * possible.
  *
  * Finding the least height is NP-hard. pack_solve first tries greedy orders, which usually reach
- * the lower bound on ordinary programs. Then it looks for better orders, and searches, until it has a
- * proof or runs out of time.
- * This folder needs bench/base alone. If the host runs out of memory the process ends, as
- * everywhere in gamut.
+ * the lower bound on ordinary programs. Then it looks for better orders, and searches, until it has
+ * a proof or runs out of time. This folder needs bench/base alone. If the host runs out of memory
+ * the process ends, as everywhere in gamut.
  */
 #ifndef GAMUT_MERGE_PACK_PACK_H
 #define GAMUT_MERGE_PACK_PACK_H
@@ -60,21 +59,22 @@ int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *e
 /* Greedy orders, then exact searches where at most 4096 buffers depend on each other, and better
  * orders until the plan is proved or the time limit is over. If that is so within the first order,
  * buffers are placed in the order of time. Memory grows with the buffers; the searches' tables grow
- * with the pairs that are alive at once. The same buffers give the same plan on every machine unless
- * the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
+ * with the pairs that are alive at once. The same buffers give the same plan on every machine
+ * unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
 /* What a plan from elsewhere is worth. */
 struct pack_judgement {
     enum { PACK_VALID, PACK_OVERLAP, PACK_MISPLACED } verdict;
     int64_t height; /* if the plan is valid */
-    /* PACK_OVERLAP: two buffers that overlap and are both alive from `time` on. PACK_MISPLACED: `first`
-     * has an offset that is negative, not aligned or too large. */
+    /* PACK_OVERLAP: two buffers that overlap and are both alive from `time` on. PACK_MISPLACED:
+     * `first` has an offset that is negative, not aligned or too large. */
     size_t first, second;
     int64_t time;
 };
 
-/* Judges `offset`, one a buffer, of verified buffers. Names the overlap that comes first in time. */
+/* Judges `offset`, one a buffer, of verified buffers. Names the overlap that comes first in
+ * time. */
 struct pack_judgement pack_judge(const struct pack_buffer *buffers, size_t count,
                                  const int64_t *offset);
 

@@ -1,6 +1,6 @@
 /* Judges a plan from elsewhere: a sweep over time with the live buffers in a tree. While no two
- * overlap, the order of their ends is that of their offsets. So a buffer that starts overlaps one if
- * and only if it overlaps the first that ends above its offset. */
+ * overlap, the order of their ends is that of their offsets. So a buffer that starts overlaps one
+ * if and only if it overlaps the first that ends above its offset. */
 #include <stdlib.h>
 
 #include "base/arena.h"

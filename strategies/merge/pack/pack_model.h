@@ -47,8 +47,8 @@ struct pack_model {
 void pack_model_build(struct pack_model *model, const struct pack_buffer *buffers, size_t count);
 void pack_model_free(struct pack_model *model);
 
-/* Where a life starts or ends. A buffer of size 0 has no lives, and an empty interval is none. Lives
- * are numbered in the order of the buffers and their intervals. */
+/* Where a life starts or ends. A buffer of size 0 has no lives, and an empty interval is none.
+ * Lives are numbered in the order of the buffers and their intervals. */
 struct pack_event {
     int64_t time;
     bool is_start;
@@ -56,8 +56,8 @@ struct pack_event {
     size_t buffer;
 };
 
-/* The events of verified buffers in time order; at one time ends come first, because a life excludes
- * its upper end. The caller frees *events. Returns their number. */
+/* The events of verified buffers in time order; at one time ends come first, because a life
+ * excludes its upper end. The caller frees *events. Returns their number. */
 size_t pack_events(const struct pack_buffer *buffers, size_t count, struct pack_event **events);
 
 /* One more than the last section that an item is alive in. */
@@ -70,9 +70,9 @@ void pack_section_loads(const struct pack_item *items, unsigned count, int64_t *
 /* No plan of these items is lower than this: the height of the fullest section. */
 int64_t pack_load_bound(const struct pack_item *items, unsigned count);
 
-/* No plan of these items is lower than this: the height of items of which any two are alive at once.
- * Items of several intervals can do so though never all are. Large items are chosen first, so the
- * bound can be lower than that of the load. */
+/* No plan of these items is lower than this: the height of items of which any two are alive at
+ * once. Items of several intervals can do so though never all are. Large items are chosen first, so
+ * the bound can be lower than that of the load. */
 int64_t pack_clique_bound(const struct pack_item *items, unsigned count);
 
 /* Are both alive in some section? */
@@ -123,15 +123,15 @@ int64_t pack_placer_run(struct pack_placer *placer, const unsigned *order, unsig
                         enum pack_gap gap, struct pack_run *run, int64_t *offset);
 void pack_placer_close(struct pack_placer *placer);
 
-/* Places items as an allocator would: in the order of time, each into the lowest gap. Less good than
- * an order by size, but it takes half the time. Returns the height. */
+/* Places items as an allocator would: in the order of time, each into the lowest gap. Less good
+ * than an order by size, but it takes half the time. Returns the height. */
 int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset);
 
 /* The squeaky wheel: one better order after another. */
 struct pack_squeaky; /* pack_squeaky.c */
 struct pack_squeaky *pack_squeaky_open(const struct pack_item *items, unsigned count);
-/* Tries the next order; returns the height of its plan, or INT64_MAX if that is not below `below`, or
- * the deadline came first. */
+/* Tries the next order; returns the height of its plan, or INT64_MAX if that is not below `below`,
+ * or the deadline came first. */
 int64_t pack_squeaky_round(struct pack_squeaky *squeaky, int64_t below, uint64_t deadline_ns,
                            int64_t *offset);
 void pack_squeaky_close(struct pack_squeaky *squeaky);

@@ -5,8 +5,8 @@
  *
  *   1. A tree stands over the sections. An item covers the fewest nodes whose sections are its own,
  *      a few in each level.
- *   2. Each node keeps two sets of bytes: `covered`, by items that cover this node; and `touched`, by
- *      items that are alive in any of its sections.
+ *   2. Each node keeps two sets of bytes: `covered`, by items that cover this node; and `touched`,
+ *      by items that are alive in any of its sections.
  *   3. The bytes that are taken from an item's point of view are those touched in the nodes that it
  *      covers, and those covered in the nodes above these.
  *
@@ -418,7 +418,8 @@ static void gap_give(struct gaps *gaps, int64_t lower, int64_t upper)
         }
 }
 
-/* The first item that ends at each section, and the next that ends there; `count` if there is none. */
+/* The first item that ends at each section, and the next that ends there; `count` if there is
+ * none. */
 static void list_ends(const struct pack_item *items, unsigned count, unsigned sections,
                       unsigned *first, unsigned *next)
 {

@@ -374,8 +374,8 @@ static void renumber_item(struct pack_item *item, const unsigned *number, struct
     item->hull = (struct pack_range){to[0].first, to[count - 1].end};
 }
 
-/* Lives of several intervals repeat: the same items are alive at once many times. One section of each
- * kind is enough. */
+/* Lives of several intervals repeat: the same items are alive at once many times. One section of
+ * each kind is enough. */
 static void drop_repeated_sections(struct pack_search *s)
 {
     size_t ranges = 0;

@@ -2,8 +2,8 @@
  * and the plan that this gave:
  *
  *   1. Each item has a priority: at first its size, times a power of its duration. Of equal items
- *      the one that is alive first comes first: for one size alone that is optimal. So items of like
- *      size are taken as equal too: these classes are geometric, as in boxing after Buchsbaum,
+ *      the one that is alive first comes first: for one size alone that is optimal. So items of
+ *      like size are taken as equal too: these classes are geometric, as in boxing after Buchsbaum,
  *      Karloff, Kenyon, Reingold, Thorup (OPT versus LOAD in dynamic storage allocation, 2003).
  *      Factor and power are drawn at random for some first orders, and the best one is kept.
  *   2. All are placed in the order of priority, each into its lowest gap, until one is as high as
@@ -12,7 +12,8 @@
  *      The other ones that were placed move by so little that only ties are broken otherwise.
  *   4. Both only in a window of time around the item that was too high. So what is well placed at
  *      other times stays so.
- *   5. After some work without a better plan a wheel with another power of the duration has its turn.
+ *   5. After some work without a better plan a wheel with another power of the duration has its
+ *      turn.
  */
 #include <limits.h>
 #include <math.h>

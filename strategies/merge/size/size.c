@@ -3,8 +3,8 @@
  * An equality a == b becomes a rule: the name bound last that stands alone in a - b, with
  * coefficient 1 or -1, is replaced by the rest. Rules are made in the order of the program from
  * normal forms, so the value of a rule has none of the names that earlier rules replace, and
- * replacing ends. (Only names are replaced: an operation's arguments may change under a rule of
- * its own.) The rules that hold at a position are its *world*; normal forms are remembered by world.
+ * replacing ends. (Only names are replaced: an operation's arguments may change under a rule of its
+ * own.) The rules that hold at a position are its *world*; normal forms are remembered by world.
  */
 #include "merge/size/size_state.h"
 
