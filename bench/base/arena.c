@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 enum {
-    LINE_BYTES = 64, /* of the processor's cache: items of a multiple of this begin with a line */
+    LINE_BYTES = 64, /* the processor's cache lines: items of a multiple of this begin with one */
     CHUNK_LEAST_BYTES = 64 * 1024,
     CHUNK_MOST_BYTES = 32 * 1024 * 1024, /* unless an item is larger */
     PAGE_BYTES = 2 * 1024 * 1024,        /* a huge one */

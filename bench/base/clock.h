@@ -38,13 +38,13 @@ uint64_t clock_reading_ns(uint64_t *step_ns);
 
 /* ---- spans ---- */
 
-/* What spans are read from. The first span of a process finds out, which takes 2 ms; no span may be
+/* The source of spans. The first span of a process chooses it, which takes 2 ms; no span may be
  * open then in another thread. */
 enum clock_kind { CLOCK_UNKNOWN, CLOCK_SYSTEM, CLOCK_COUNTER };
 extern enum clock_kind clock_spans; /* written once; read and written atomically */
 extern uint64_t clock_tick_scale;   /* CLOCK_COUNTER: ns of a tick, times 2^32 */
 
-/* Finds out now, so that no timed region contains it. */
+/* Chooses it at once, so that no timed region contains the choice. */
 enum clock_kind clock_prepare(void);
 
 /* The processor's counter; 0 where this build knows none. */
@@ -82,7 +82,7 @@ static inline uint64_t clock_since(uint64_t start)
     return now > start ? (uint64_t)((wide)(now - start) * clock_tick_scale >> 32) : 0;
 }
 
-/* What the harness's own reading of the clock costs. */
+/* The cost of the harness's own reading of the clock. */
 struct clock_cost {
     const char *counter;   /* "tsc" or "cntvct"; NULL: spans are read from clock_ns */
     const char *why_not;   /* a clause that says why there is none; NULL if there is one */
@@ -93,7 +93,7 @@ void clock_measure_cost(struct clock_cost *cost);
 /* Prints it in a line, for programs that print costs. */
 void clock_print_cost(FILE *out);
 
-/* What is known of a counter, and the rule on it: NULL, or a clause that says why it is refused. */
+/* Facts about a counter, and the rule on it: NULL, or a clause that says why it is refused. */
 struct clock_facts {
     bool exists, is_invariant;
     const char *counter_source;     /* the kernel's name for the counter */

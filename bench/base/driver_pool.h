@@ -1,6 +1,6 @@
 /* A stream-ordered pool: a pool of the driver's, whose allocations and releases are commands of the
  * queue that they name. Memory of a pool is used like any other. driver_memory.h describes
- * `context` and who fills in the table. */
+ * `context` and the owner of the table. */
 #ifndef GAMUT_BASE_DRIVER_POOL_H
 #define GAMUT_BASE_DRIVER_POOL_H
 
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* How a pool behaves, in the words of the CUDA driver. */
+/* Settings of a pool, in the words of the CUDA driver. */
 struct driver_pool_options {
     uint64_t release_threshold_bytes; /* kept at a synchronisation; UINT64_MAX: everything */
     bool follow_event_dependencies;   /* reuse across queues that events have ordered */

@@ -1,5 +1,5 @@
 /* Sub-buffers: handles for parts of memories. A sub-buffer serves as a memory that begins there.
- * driver_memory.h describes `context` and who fills in the table. */
+ * driver_memory.h describes `context` and the owner of the table. */
 #ifndef GAMUT_BASE_DRIVER_SUB_BUFFER_H
 #define GAMUT_BASE_DRIVER_SUB_BUFFER_H
 

@@ -1,7 +1,7 @@
 /* Virtual memory: ranges of addresses, and physical chunks that are mapped into them. A range
  * serves as a memory once chunks are mapped into it and made accessible. All handles are non-zero,
  * and all bytes and offsets are multiples of the granularity. driver_memory.h describes `context`
- * and who fills in the table. */
+ * and the owner of the table. */
 #ifndef GAMUT_BASE_DRIVER_VM_H
 #define GAMUT_BASE_DRIVER_VM_H
 

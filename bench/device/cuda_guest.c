@@ -151,7 +151,7 @@ int cuda_guest_free(struct cuda_device *d, uint64_t memory, uint64_t bytes, stru
 }
 
 /* A wait for the device ends captures, and a captured stream, which cannot be waited for, may have
- * commands from before its capture. So nothing is given back: who asks is out of memory. */
+ * commands from before its capture. So nothing is given back: the caller is out of memory. */
 int cuda_guest_sync(struct cuda_device *d, struct error *error)
 {
     struct cuda_guest *g = d->guest;

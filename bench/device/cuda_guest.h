@@ -31,13 +31,13 @@ void cuda_guest_commands_go_to(struct device *device, uint64_t stream);
 /* The capture that the stream is part of: *capture is its number, or 0. */
 int cuda_guest_capture(struct device *device, uint64_t stream, uint64_t *capture,
                        struct error *error);
-/* Commands are being captured, or no longer. Meanwhile free keeps memory, which
- * cuda_guest_capturing(false) gives back, and sync fails with ERR_OOM. */
+/* Tells the guest that a capture of commands begins or has ended. Meanwhile free keeps memory,
+ * which cuda_guest_capturing(false) gives back, and sync fails with ERR_OOM. */
 int cuda_guest_capturing(struct device *device, bool capturing, struct error *error);
 
 /* An event at the end of a stream. The caller gives it back with cuda_guest_unmark. */
 int cuda_guest_mark(struct device *device, uint64_t stream, uint64_t *event, struct error *error);
-/* Whether the stream has passed the event: 1, 0 or a negative code. */
+/* Has the stream passed the event? 1, 0 or a negative code. */
 int cuda_guest_passed(struct device *device, uint64_t event, struct error *error);
 void cuda_guest_unmark(struct device *device, uint64_t event);
 

@@ -175,7 +175,7 @@ struct device_event_ops {
     int (*sync)(struct device *device, uint64_t event, struct error *error);
 };
 
-/* How the host uses memory that it maps. */
+/* The host's use of memory that it maps. */
 enum device_access { DEVICE_READS = 1, DEVICE_WRITES = 2 };
 
 /* Memory of the device that the host gets access to for a while. Both are commands of the current

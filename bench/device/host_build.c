@@ -86,13 +86,12 @@ static int run_compiler(const char *command, const char *folder, int *status)
     while (waitpid(child, status, 0) < 0)
         if (errno != EINTR)
             return errno;
-    /* Where spawning is emulated, a command that does not exist shows up as a shell's exit code. */
+    /* An emulated spawn of a command that does not exist shows up as a shell's exit code. */
     return WIFEXITED(*status) && WEXITSTATUS(*status) == 127 ? ENOENT : 0;
 }
 
-/* What is said in the place of a compiler that said nothing. Its messages and its own files go to
- * the folder's disk, so the usual reason is that this is full. Some of it may be free again by
- * now. */
+/* The message for a compiler that printed none. Its messages and its own files go to
+ * the folder's disk, so the usual reason is that this is full. Some of it may be free again. */
 static int compiler_was_silent(const char *name, const char *compiler, const char *folder,
                                struct error *error)
 {

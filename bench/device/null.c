@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "device/device.h"
 
-enum { ALIGNMENT = 256 }; /* that of most drivers */
+enum { ALIGNMENT = 256 }; /* as most drivers have it */
 
 struct null_device {
     struct device base;

@@ -440,7 +440,7 @@ static struct opencl_mapping *find_mapping(const struct opencl_device *d, uint64
     return NULL;
 }
 
-/* Where a memory is mapped for the host; NULL where it is not. */
+/* The host's address of a mapped memory; NULL: it is not mapped. */
 static void *mapped_at(const struct opencl_device *d, uint64_t memory)
 {
     const struct opencl_mapping *found = find_mapping(d, memory);

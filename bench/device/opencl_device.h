@@ -69,7 +69,7 @@ int opencl_use_queue(struct device *device, unsigned queue, struct error *error)
 int opencl_mark(struct device *device, enum device_mark which, struct error *error);
 int opencl_elapsed_ns(struct device *device, uint64_t *ns, struct error *error);
 
-/* Where the next command is to store its event; NULL outside of a profile. */
+/* The place in which the next command stores its event; NULL outside of a profile. */
 cl_event *opencl_profile_event(struct opencl_device *d);
 
 /* ---- opencl_program.c ---- */

@@ -98,7 +98,7 @@ static void grow(struct fun *fun)
     fill_slots(fun);
 }
 
-/* The text, with digits behind it if it is taken and may not be bound again. */
+/* The text, followed by digits if it is taken and may not be bound again. */
 static const char *free_text(struct program *program, const struct fun *fun, const char *text,
                              bool scoped)
 {

@@ -34,7 +34,7 @@ struct parser {
     unsigned values_capacity, constant_capacity;
     struct stm **end; /* where the next statement of the body goes */
     unsigned nesting;
-    struct treap kernels; /* of all funs, by name: parse_kernel.c */
+    struct treap kernels; /* kernels of all funs, by name: parse_kernel.c */
     struct error *error;
     jmp_buf failed; /* parser_fail jumps here; everything allocated is in the arena */
 };
@@ -76,7 +76,7 @@ void parse_nest(struct parser *p); /* one level deeper; fails if too deep */
 void ints_push(struct parser *p, struct ints *list, int value);
 
 /* parse_expression.c */
-struct expr *parse_expression(struct parser *p); /* of any type */
+struct expr *parse_expression(struct parser *p); /* any type */
 /* The same, of this type: literals take the type; any other expression must have it. `what` names
  * the expression in the error. */
 struct expr *parse_typed(struct parser *p, enum element type, const char *what);

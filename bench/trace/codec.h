@@ -1,8 +1,8 @@
-/* How an event becomes bytes, and back. trace.h describes the file around it.
+/* Encodes an event as bytes, and decodes it. trace.h describes the file around it.
  *
  *     first byte    bits 0-4: the kind, or DEFINE_*; bit 5: the time differs from the last event's;
  *                   bit 6: queue or thread differ; bit 7: a mask of optional members follows
- *     [mask]  [time]  [queue, thread]  [slot]  [bytes]  [optional members, in the order of the mask]
+ *     [mask] [time] [queue, thread] [slot] [bytes] [optional members, in the order of the mask]
  *
  * Slot and bytes stand where the kind has them. Numbers are LEB128; differences that may be
  * negative are folded (0, -1, 1, -2, ... become 0, 1, 2, 3, ...).
@@ -21,7 +21,7 @@
 enum { DEFINE_NAME = 29, DEFINE_QUEUE, DEFINE_THREAD };
 enum { TRACE_USES_MAX = 65536 }; /* most blocks of one command */
 
-/* What differences refer to. Every chunk begins with all zeros. */
+/* The values that differences refer to. Every chunk begins with all zeros. */
 struct codec_state {
     uint64_t time; /* in units */
     uint64_t address, ended_ns;

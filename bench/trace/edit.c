@@ -9,7 +9,7 @@
 
 /* ---- cut ---- */
 
-/* What a block needs to be held at the start of the part. */
+/* A block that may be held at the start of the part. */
 struct cut_block {
     bool lives, let_go;
     bool is_left_out; /* it is not in the part, and still in its slot */
@@ -22,7 +22,7 @@ struct cut {
     struct cut_block *blocks; /* by slot, of the events before the part */
     unsigned capacity;
     unsigned phase_count, phase_capacity;
-    struct trace_event *phases; /* that began before the part and have not ended */
+    struct trace_event *phases; /* begins of phases that have not ended when the part begins */
     bool *named; /* by slot: an event of the part names the block that lives there before */
     unsigned named_capacity;
     bool only_named;
@@ -88,7 +88,7 @@ static bool is_named(const struct cut *c, unsigned slot)
     return !c->only_named || (slot < c->named_capacity && c->named[slot]);
 }
 
-/* A block that was let go before the part, and whose last command ended in it. */
+/* A block that was freed before the part, and whose last command ended in it. */
 static bool is_of_left_out(struct cut *c, const struct trace_event *e)
 {
     struct cut_block *block = e->slot < c->capacity ? &c->blocks[e->slot] : NULL;
@@ -108,7 +108,7 @@ static void rename_indices(const struct cut *c, struct trace_event *e)
     e->time_ns = e->time_ns > c->began_ns ? e->time_ns - c->began_ns : 0;
 }
 
-/* Blocks that live are held from the start; those that were let go are freed at once. */
+/* Blocks that live are held from the start; those that were freed before are freed at once. */
 static void begin_part(struct cut *c, uint64_t began_ns)
 {
     c->began_ns = began_ns;
@@ -222,8 +222,8 @@ struct side {
     struct trace_reader *reader;
     enum trace_view view;
     struct text line;
-    int more;        /* of trace_next */
-    uint64_t number; /* of the event, from 1 on */
+    int more;        /* the answer of trace_next */
+    uint64_t number; /* number of the event, from 1 on */
     unsigned queue_count, queue_capacity;
     unsigned *queues; /* by index: their numbers in the order of first use, from 1 on */
 };

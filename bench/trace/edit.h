@@ -18,18 +18,19 @@ int trace_find_phase(struct trace_reader *reader, const char *name, struct trace
                      struct error *error);
 
 /* Writes a part to a file of its own. Blocks that live before its first event become held events,
- * and are freed at once if the application had let them go. Phases that began before it begin at
+ * and are freed at once if the application had freed them. Phases that began before it begin at
  * its start. ERR_USAGE if there is no such event. */
 int trace_cut(struct trace_reader *reader, const struct trace_part *part, const char *out,
               bool replace, struct trace_totals *totals, struct error *error);
 
-/* What trace_diff compares. */
+/* The facts that trace_diff compares. */
 enum trace_view {
     TRACE_VIEW_ALL, /* each event, names by their texts */
-    /* What the application did, not when: kind, bytes and kind of memory of each request; the block
-     * of each free; queue, bytes and uses of each command; waits and orders. Queues have numbers in
-     * the order of their first use, and a held block is one that was requested. The queue of a
-     * request or free is left out: most drivers have none, and importers guess it. */
+    /* The application's actions without their times: kind, bytes and kind of memory of each
+     * request; the block of each free; queue, bytes and uses of each command; waits and orders.
+     * Queues have numbers in the order of their first use, and a held block is one that was
+     * requested. The queue of a request or free is left out: most drivers have none, and importers
+     * guess it. */
     TRACE_VIEW_ACTIONS,
 };
 

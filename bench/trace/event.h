@@ -4,7 +4,7 @@
  * others where they begin, so that nothing is used before it was created. What a recorder or a log
  * does not know is not in the trace; trace_info says which facts are (trace.h).
  *
- * A free has two stamps. At `free` the application lets the block go; its commands may still run.
+ * A free has two stamps. At `free` the application gives the block up; its commands may still run.
  * At `done` the last of them has ended. A log that knows one of the two has that one only.
  */
 #ifndef GAMUT_TRACE_EVENT_H
@@ -16,7 +16,7 @@
 #define TRACE_KIND_LIST(X)                                                                         \
     X(held)    /* a block that lived before the trace began */                                     \
     X(alloc)   /* a request for a block, which was served */                                       \
-    X(free)    /* the application lets a block go */                                               \
+    X(free)    /* the application frees a block */                                                 \
     X(done)    /* the last command that uses a freed block has ended */                            \
     X(refused) /* a request that was refused: out of memory */                                     \
     X(launch)  /* a command: a kernel */                                                           \
@@ -26,7 +26,7 @@
     X(read)    /* a copy to the host */                                                            \
     X(map)     /* the host gets access to a block */                                               \
     X(unmap)   /* the host gives that access up */                                                 \
-    X(wait)    /* the host waits until the queue has ended its commands, but for those behind */   \
+    X(wait)    /* the host waits for the queue's commands, but for the latest: see `behind` */     \
     X(order)   /* later commands of the queue wait for those that another queue has now */         \
     X(begin)   /* a phase begins */                                                                \
     X(end)     /* a phase ends */                                                                  \
@@ -45,11 +45,11 @@ enum trace_kind {
         TRACE_KINDS
 };
 
-/* How a command uses a block. A recorder that cannot tell has both bits set. */
+/* A command's use of a block. A recorder that cannot tell has both bits set. */
 enum trace_access { TRACE_READS = 1, TRACE_WRITES = 2 };
 
 struct trace_use {
-    unsigned slot;   /* of the block */
+    unsigned slot;   /* slot of the block */
     unsigned access; /* bits of enum trace_access */
 };
 
@@ -66,17 +66,17 @@ struct trace_event {
     uint64_t block;
     uint64_t bytes;     /* requested, refused, copied, mapped, or of the driver's memory */
     uint64_t granted;   /* bytes of the block as the recorded allocator rounded them; 0: unknown */
-    uint64_t alignment; /* of the request; 0: unknown */
-    uint64_t address;   /* of the block or the driver's memory; 0: unknown */
+    uint64_t alignment; /* alignment of the request; 0: unknown */
+    uint64_t address;   /* address of the block or the driver's memory; 0: unknown */
     unsigned name;      /* index of a name: call site, kernel or phase; 0: unknown */
     unsigned memory;    /* enum driver_memory: where the block lives */
     unsigned pool;      /* number of a private pool; 0: the common one */
     unsigned other;     /* `order`: index of the queue whose commands are waited for */
-    uint64_t
-        behind; /* `wait`, `order`: how many of the queue's latest commands are not waited for */
+    /* `wait`, `order`: the number of the queue's latest commands that are not waited for */
+    uint64_t behind;
     uint64_t call_ns;   /* host time of the call; 0: unknown */
     uint64_t device_ns; /* time that the command kept the device busy; 0: unknown */
-    uint64_t ended_ns;  /* when the device had ended the command, as time_ns; 0: unknown */
+    uint64_t ended_ns;  /* time at which the device had ended the command, as time_ns; 0: unknown */
     unsigned use_count;
     const struct trace_use *uses; /* blocks that a command uses */
 };

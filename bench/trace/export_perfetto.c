@@ -81,7 +81,7 @@ static void flush_counter(struct export *x, struct counter *c)
     c->waits = false;
 }
 
-/* What happens at one time is one value, and its highest one, so that no peak is lost. */
+/* All changes at one time make one value, the highest of them, so that no peak is lost. */
 static void set_counter(struct export *x, struct counter *c, uint64_t time_ns, uint64_t value)
 {
     if (c->waits && c->time_ns != time_ns)

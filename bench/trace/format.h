@@ -11,7 +11,7 @@ enum {
     TRACE_INFO_MOST = 1 << 24,     /* bytes of the info */
     TRACE_NAMES_MAX = 1 << 24,     /* names, queues or threads */
     TRACE_NAME_BYTES = 4096,       /* longer names are cut */
-    TRACE_HEAD_NUMBERS_BYTES = 16, /* of a chunk's header, before its CRC */
+    TRACE_HEAD_NUMBERS_BYTES = 16, /* the part of a chunk's header before its CRC */
     TRACE_CHUNK_HEAD_BYTES = 20,
     TRACE_ZSTD_LEVEL = 3,
 };

@@ -59,7 +59,7 @@ const char *import_path(const struct import *log)
     return log->path;
 }
 
-/* Reads more bytes behind those that are there. */
+/* Reads more bytes to the end of the buffer. */
 static int fill(struct import *log, struct error *error)
 {
     if (log->begin) {

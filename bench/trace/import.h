@@ -57,7 +57,7 @@ struct trace_writer *import_writer(struct import_stream *stream);
 /* A block that an address names. */
 struct import_block {
     uint64_t key;
-    unsigned slot, queue, thread; /* of its alloc */
+    unsigned slot, queue, thread; /* those of its alloc */
     uint64_t bytes;
     bool let_go; /* freed, but not done */
 };
@@ -74,15 +74,15 @@ void import_free(struct import_stream *stream, uint64_t key, struct trace_event 
 /* Any other event. */
 void import_event(struct import_stream *stream, const struct trace_event *event);
 
-/* What an import did, for the person who asked for it. */
+/* The result of an import, to be shown to the user. */
 struct import_report {
     const struct importer *importer;
     unsigned trace_count;
     struct imported {
         char path[4096], device[128];
         struct trace_totals totals;
-        uint64_t moved_frees;   /* that stood after the next owner of their address */
-        uint64_t dropped_frees; /* of unknown blocks of unknown size */
+        uint64_t moved_frees;   /* frees that stood after the next owner of their address */
+        uint64_t dropped_frees; /* frees of unknown blocks of unknown size */
     } * traces;
 };
 

@@ -48,7 +48,7 @@ enum {
     X(refused, "a request that failed. words: context, bytes, RAW_BLOCK flags, site, error")       \
     X(retain, "object: anything. words: class of object (RAW_CLASS)")                              \
     X(release, "object: anything. words: class of object (RAW_CLASS)")                             \
-    X(gone, "object: a block. The driver says that it is no longer used")                          \
+    X(gone, "object: a block. The driver says that nothing uses it")                               \
     X(argument, "object: a kernel. words: index of the argument, value")                           \
     X(launch, "a command: a kernel")                                                               \
     X(copy, "a command: a copy on the device; it writes the last block and reads the others")      \
@@ -132,16 +132,16 @@ enum raw_command_flag {
 };
 
 struct raw_record {
-    uint64_t ticks;         /* when the call began, or returned (raw_at_end) */
+    uint64_t ticks;         /* time at which the call began, or returned (raw_at_end) */
     uint64_t duration : 40; /* ticks in the call; RAW_DURATION_MOST: that many or more */
     uint64_t kind : 8;      /* enum raw_kind */
-    uint64_t words : 16;    /* that follow */
+    uint64_t words : 16;    /* the number of words that follow */
     uint64_t object, result;
 };
 
 #define RAW_DURATION_MOST ((UINT64_C(1) << 40) - 1)
 
-/* Whether a record is stamped when the call returned. */
+/* Is a record stamped when the call returned? */
 static inline int raw_at_end(unsigned kind)
 {
     return kind >= RAW_context && kind <= RAW_event;
@@ -156,8 +156,8 @@ struct raw_chunk {
     uint32_t magic;  /* RAW_CHUNK_MAGIC; 0: the chunk was never begun */
     uint32_t thread; /* number of the thread, from 0 on */
     uint64_t sequence;
-    uint64_t used;            /* bytes of records behind this head */
-    struct raw_moment moment; /* when the chunk was begun */
+    uint64_t used;            /* bytes of records after this head */
+    struct raw_moment moment; /* the begin of the chunk */
     uint64_t reserved[3];
 };
 
@@ -165,12 +165,12 @@ struct raw_head {
     char magic[8];
     uint32_t version, chunk_bytes;
     char api[16];          /* "OpenCL", "CUDA" */
-    char via[16];          /* how the recorder came between: "layer", "icd", "cupti" */
+    char via[16];          /* the recorder's way in: "layer", "icd", "cupti" */
     char application[128]; /* its command line */
     uint64_t process, parent;
     uint64_t began_realtime_ns;      /* since 1970 */
     struct raw_moment began, latest; /* the second is read again whenever a chunk is full */
-    uint64_t lost_records;           /* that could not be written: the disk was full */
+    uint64_t lost_records;           /* records that could not be written: the disk was full */
     uint32_t ended;                  /* the process ended in order */
     uint32_t anonymous;              /* names are left out */
     uint32_t timed;                  /* commands are timed by the device */

@@ -26,7 +26,7 @@ struct trace_reader {
     char *path;
     FILE *in;
     struct trace_info info;
-    long begins; /* of the first chunk in the file */
+    long begins; /* place of the first chunk in the file */
     struct arena arena;
     struct name_list names[3]; /* names, queues, threads: in the order of DEFINE_* */
     struct trace_slots slots;

@@ -62,7 +62,7 @@ char *trace_quoted(const char *text)
     return quoted;
 }
 
-/* Which names, queues or threads were defined in the text. */
+/* The names, queues or threads that were defined in the text. */
 struct defined {
     unsigned capacity;
     bool *is;

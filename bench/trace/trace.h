@@ -35,7 +35,7 @@ enum { TRACE_VERSION = 4 };
 /* X(name): facts that a log may know; a trace has them for all of its events or for none. */
 #define TRACE_FACT_LIST(X)                                                                         \
     X(times)        /* when each event happened */                                                 \
-    X(frees)        /* when the application let a block go */                                      \
+    X(frees)        /* when the application freed a block */                                       \
     X(done)         /* when the last command that uses a freed block had ended */                  \
     X(queues)       /* the queue of each block */                                                  \
     X(pools)        /* the private pool of each block */                                           \
@@ -60,20 +60,20 @@ const char *trace_kind_name(enum trace_kind kind);
 
 /* The head of a trace. Texts are "" where they are unknown. */
 struct trace_info {
-    char source[64];         /* what wrote the log: "PyTorch snapshot" */
-    char application[128];   /* what was recorded */
+    char source[64];         /* the tool that wrote the log: "PyTorch snapshot" */
+    char application[128];   /* the recorded program */
     char device[128];        /* the device, as the log names it */
     char began[32];          /* UTC time of the first event: "2026-11-22T10:00:00.000000Z" */
     char allocator[256];     /* the recorded allocator as a gamut strategy: "caching:…" */
     uint64_t time_unit_ns;   /* all times are multiples of it; at least 1 */
     uint64_t capacity_bytes; /* memory of the device; 0: unknown */
-    uint64_t
-        alignment_bytes; /* that the device's memories and all blocks begin at multiples of; 0: unknown */
+    /* All memories and blocks begin at multiples of this; 0: unknown. */
+    uint64_t alignment_bytes;
     bool lost_beginning; /* blocks lived before the log: it was a ring and lost its first
                               * events, or it began late */
     bool knows[TRACE_FACTS];
     json_t *settings; /* an object: settings of the recorded allocator in its own words; or NULL */
-    json_t *unseen; /* an object: what happened and is not in the trace, with how often; or NULL */
+    json_t *unseen; /* an object: kinds of calls that the trace lacks, with their counts; or NULL */
 };
 /* Whether a device may have this alignment: a power of two below 2^32, or 0. */
 static inline bool trace_can_align(uint64_t bytes)
@@ -99,7 +99,7 @@ struct trace_totals {
     uint64_t requested_bytes;        /* sum over all requests */
     uint64_t last_ns;                /* time of the last event */
     uint64_t by_kind[TRACE_KINDS];
-    uint64_t digest; /* of all events, names as texts: equal for equal events in any file */
+    uint64_t digest; /* digest of all events, names as texts: equal for equal events in any file */
 };
 
 /* The sums as an object; the caller owns it. */
@@ -110,7 +110,8 @@ int trace_totals_from_json(const json_t *json, struct trace_totals *totals, stru
 /* ---- writing ---- */
 
 struct trace_writer;
-/* Begins a file beside `path`; trace_finish gives it that name. Copies the info. ERR_IO. */
+/* Begins a file in the folder of `path`; trace_finish gives it that name. Copies the info.
+ * ERR_IO. */
 int trace_create(const char *path, const struct trace_info *info, struct trace_writer **writer,
                  struct error *error);
 /* The index of a name, queue or thread; adds it if it is new. Bytes that are not UTF-8 become "?",

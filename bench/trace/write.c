@@ -41,7 +41,7 @@ struct trace_writer {
     struct names names[3]; /* names, queues, threads: in the order of DEFINE_* */
     unsigned slot_count, spare_count, spare_capacity;
     unsigned *spare_slots;
-    int failed_errno; /* of the first write that failed; 0: none */
+    int failed_errno; /* errno of the first write that failed; 0: none */
 };
 
 /* ---- chunks ---- */
@@ -53,7 +53,7 @@ static void put_u32(struct text *out, uint32_t number)
     text_add_bytes(out, bytes, sizeof bytes);
 }
 
-/* Packs a chunk behind the others in `out`, and empties it. */
+/* Adds a packed chunk to `out`, and empties the chunk. */
 static void pack(struct open_chunk *chunk, struct text *out)
 {
     const size_t most = ZSTD_compressBound(chunk->bytes.length);

@@ -31,7 +31,7 @@
 #define COALESCED   &merge_hoist, &merge_coalesce, &merge_spaces_early
 #define MERGED      COALESCED, &merge_hoist_sizes, &merge_reuse
 
-/* How a method merges, and which set tries it. */
+/* Properties of a method, and the sets that try it. */
 enum {
     VETO = 1, /* merges that raise the bytes alive at once are refused, else those held at once */
     HELD = 2, /* blocks are held by options.hold; else to the end of their scope */
@@ -44,15 +44,20 @@ static const struct method {
     unsigned how, extensions;
 } methods[] = {
     /* clang-format off */
-    {"merged under a veto, then packed", PASSES(MERGED, &merge_plan, &merge_sink), VETO, MERGE_ALL_EXTENSIONS},
+    {"merged under a veto, then packed", PASSES(MERGED, &merge_plan, &merge_sink), VETO,
+     MERGE_ALL_EXTENSIONS},
     {"merged, then packed", PASSES(MERGED, &merge_plan, &merge_sink), 0, MERGE_ALL_EXTENSIONS},
-    {"merged with all extensions, then packed", PASSES(MERGED, &merge_plan, &merge_sink), HELD, MERGE_ALL_EXTENSIONS},
-    {"coalesced under a veto, then packed", PASSES(COALESCED, &merge_plan, &merge_sink), VETO, MERGE_ALL_EXTENSIONS},
+    {"merged with all extensions, then packed", PASSES(MERGED, &merge_plan, &merge_sink), HELD,
+     MERGE_ALL_EXTENSIONS},
+    {"coalesced under a veto, then packed", PASSES(COALESCED, &merge_plan, &merge_sink), VETO,
+     MERGE_ALL_EXTENSIONS},
     {"packed", PASSES(&merge_spaces_early, &merge_plan, &merge_sink), 0, MERGE_ALL_EXTENSIONS},
     {"merged under a veto", PASSES(MERGED, &merge_sink), VETO, MERGE_ALL_EXTENSIONS},
     {"coalesced under a veto", PASSES(COALESCED, &merge_sink), VETO, MERGE_ALL_EXTENSIONS},
-    {"merged with all extensions", PASSES(MERGED, &merge_sink), HELD | EXTENDED, MERGE_ALL_EXTENSIONS},
-    {"coalesced with all extensions", PASSES(COALESCED, &merge_sink), HELD | EXTENDED, MERGE_ALL_EXTENSIONS},
+    {"merged with all extensions", PASSES(MERGED, &merge_sink), HELD | EXTENDED,
+     MERGE_ALL_EXTENSIONS},
+    {"coalesced with all extensions", PASSES(COALESCED, &merge_sink), HELD | EXTENDED,
+     MERGE_ALL_EXTENSIONS},
     {"merged", PASSES(MERGED, &merge_sink), 0, 0},
     {"coalesced", PASSES(COALESCED, &merge_sink), EXTENDED, 0},
     {"reused", PASSES(&merge_spaces_early, &merge_hoist_sizes, &merge_reuse), 0, 0},
@@ -74,7 +79,8 @@ struct stem {
     unsigned pass_count;
 };
 
-/* What a method makes. It shares expressions with its base and with the bases of that. */
+/* The program that a method makes. It shares expressions with its base and with the bases of
+ * that. */
 struct candidate {
     struct merge *merge;
     const struct stem *base; /* may be NULL */
@@ -105,7 +111,7 @@ static bool does_pack(const struct method *method)
     return false;
 }
 
-/* How many passes do both methods begin with? */
+/* The number of passes with which both methods begin. */
 static unsigned begin_alike(const struct method *a, const struct method *b)
 {
     unsigned count = 0;
@@ -183,8 +189,8 @@ static bool take_needs(const struct search *s, const struct merge *m, enum merge
     return true;
 }
 
-/* What an allocator needs that keeps what was freed and serves no other size with it, as `pool`
- * does, is nearer to the bytes held if blocks are freed at the end of their scope. */
+/* Bytes held if blocks are freed at the end of their scope. They come nearer to the need of an
+ * allocator like `pool`, which keeps freed memory and serves no other size with it. */
 static int64_t kept_bytes(const struct search *s, struct candidate *c)
 {
     struct merge_needs needs = {0};

@@ -91,7 +91,7 @@ static struct name *coalesce_name(const struct coalescer *c, int name)
     return &c->a.m->fun->names[name];
 }
 
-/* What the block has become part of. */
+/* The block that this one has become part of. */
 static int coalesce_block(const struct coalescer *c, int memory)
 {
     while (c->into[memory] != memory)
@@ -904,7 +904,7 @@ static void run_over(struct merge *m, bool updates_only, const struct candidates
 
 /* ---- never more copies than without extensions ----------------------------------------------- */
 
-/* What the pass makes of a copy of the program. */
+/* The result of the pass on a copy of the program. */
 struct attempt {
     struct merge merge;
     struct candidates list;

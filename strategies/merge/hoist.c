@@ -193,7 +193,8 @@ static void want_for_update(struct hoister *h, const struct stm *s)
         want(h, target);
 }
 
-/* Where the first of the arrays is made that a copy, concat or update puts into its result. */
+/* The statement that makes the first of the arrays which a copy, concat or update puts into its
+ * result. */
 static unsigned first_source(const struct hoister *h, const struct stm *s)
 {
     unsigned first = ~0u;

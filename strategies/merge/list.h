@@ -10,12 +10,12 @@
     X(hoist, "allocates the destinations of copies early")                                         \
     X(inplace, "makes the value of an update directly in the updated array")                       \
     X(coalesce, "makes the source of a copy where it would be copied to")                          \
-    X(spaces_early, "moves memories to other spaces before reuse and plan, where an extension asks for that")\
+    X(spaces_early, "moves memories to other spaces before reuse and plan, if asked for")   \
     X(hoist_sizes, "computes the sizes of blocks early")                                           \
     X(reuse, "puts arrays into the blocks of dead arrays")                                         \
     X(sink, "allocates as late as possible")                                                       \
     X(plan, "puts all blocks of known size at offsets of one block")                               \
-    X(extended, "coalesces and reuses with all extensions, where that needs no more memory than coalescing")\
+    X(extended, "coalesces and reuses with all extensions, unless that needs more memory")  \
     X(best, "tries several methods and takes the one that needs the least memory")                 \
     X(spaces, "moves memories to other spaces, where an extension asks for that")
 
@@ -32,7 +32,7 @@
     X("coalesce+reuse", 0, "coalesce and reuse, as in the thesis",                                 \
       &merge_hoist, &merge_coalesce, &merge_spaces_early, &merge_hoist_sizes, &merge_reuse,        \
       &merge_sink, &merge_spaces)                                                                  \
-    X("extended", MERGE_ALL_EXTENSIONS, "coalesce and reuse, with all extensions beyond the thesis",\
+    X("extended", MERGE_ALL_EXTENSIONS, "coalesce and reuse with all extensions beyond the thesis", \
       &merge_extended, &merge_spaces)                                                              \
     X("plan", 1u << EXTENSION_by_branch, "all blocks of known size lie at offsets of one block",   \
       &merge_spaces_early, &merge_plan, &merge_sink, &merge_spaces)                                \

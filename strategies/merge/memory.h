@@ -28,7 +28,7 @@ struct access_point {
     int array;
 };
 
-/* What is known of a memory name. An *actual* block is allocated or a parameter; an *existential*
+/* Facts about a memory name. An *actual* block is allocated or a parameter; an *existential*
  * one is what a loop or a branch passes on: one of several actual blocks. */
 struct memory {
     enum memory_kind kind;

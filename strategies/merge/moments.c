@@ -5,7 +5,7 @@
 
 enum {
     CHOICES_MAX = 6, /* choices at a position, so that it has at most 64 moments */
-    ROUTES_MAX = 256 /* of one existential block */
+    ROUTES_MAX = 256 /* routes of one existential block */
 };
 
 struct choice {

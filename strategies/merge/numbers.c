@@ -286,7 +286,7 @@ void numbers_free(struct numbers *n)
 /* A node of a binary tree over the moments: node n is above the nodes 2n and 2n + 1, node 1 above
  * all, and moment p is the node `width + p`. */
 struct bound_node {
-    int64_t most;  /* of the moments below, without what the nodes above add */
+    int64_t most;  /* the most of the moments below, without what the nodes above add */
     int64_t added; /* to all moments below */
 };
 

@@ -105,7 +105,7 @@ struct merge_needs {
     int64_t copy_count, copied_bytes;
 };
 
-/* How a program is to be merged. `gamut run` uses {0} if it does not know the sizes. */
+/* Options of a merge. `gamut run` uses {0} if it does not know the sizes. */
 struct merge_options {
     unsigned extensions; /* bits of enum merge_extension, in addition to the set's own */
     unsigned unchecked;  /* bits of enum merge_condition that are not checked: for tests only */
@@ -140,8 +140,8 @@ struct merge {
     int64_t arena_bytes, arena_lower_bound;
     const char *chosen; /* the method that `best` took, or NULL */
     bool estimated;     /* it was chosen by an estimate, because not all bytes could be counted */
-    const char
-        *uncounted; /* then: the blocks that are not counted, or counted by a bound; or NULL */
+    /* If estimated: the blocks that are not counted, or are counted by a bound; or NULL. */
+    const char *uncounted;
 };
 
 /* A pass. `run` changes m->fun, and notes what it did and what it refused. Whatever it returns, it

@@ -1,6 +1,6 @@
 /* Reuse: an array takes the block of arrays that are dead when it is made.
  *
- *   let a = kernel …            b is made when a is no longer needed: if a's block is as large, or
+ *   let a = kernel …            b is made when a is not needed: if a's block is as large, or
  *   let s = kernel … a …        can be made as large where it is allocated, b goes there.
  *   let b = kernel …
  *
@@ -53,7 +53,7 @@ struct block_class {
 /* A class that a block does not join. */
 struct near_miss {
     enum merge_condition refused;
-    int block; /* of the class */
+    int block; /* block of the class */
     const char *detail;
 };
 
@@ -338,7 +338,7 @@ static enum merge_condition check_meeting(struct reuser *r, const struct block_c
                                                                        : refused;
 }
 
-/* How near two blocks were to becoming one, by the condition that refused it. */
+/* A larger number: two blocks were nearer to becoming one, by the condition that refused it. */
 static unsigned nearness(enum merge_condition c)
 {
     switch (c) {
@@ -428,7 +428,7 @@ static void try_together(struct bound *b, const struct spans *class_spans, int64
     struct span meeting;
     bound_add(b, class_spans, more - bytes);
     bound_add(b, block_spans, more - own);
-    /* Where both are alive, these two count the larger one twice. */
+    /* These two count the larger block twice where both are alive. */
     for (unsigned from = 0; spans_meet(class_spans, block_spans, from, &meeting);
          from = meeting.last + 1)
         bound_add(b, &(struct spans){.count = 1, .items = &meeting}, -more);

@@ -318,7 +318,8 @@ static int skip_number(struct pickle *p, unsigned size)
     return get_number(p, size, &ignored);
 }
 
-/* What a log needs. Bytes are texts here; texts and bytes have their lengths in 1, 4 or 8 bytes. */
+/* The opcodes that logs have. Bytes are texts here; texts and bytes have their lengths in 1, 4 or 8
+ * bytes. */
 static const struct {
     int (*run)(struct pickle *p, unsigned argument);
     unsigned argument;

@@ -1,4 +1,4 @@
-/* What PyTorch's allocator history says, in any form: the snapshot (pickle or JSON) and the CSV.
+/* PyTorch's allocator history in any form: the snapshot (pickle or JSON) and the CSV.
  *
  * The history is read twice: pytorch_look at every entry, then pytorch_add. It does not say what
  * made the allocator give memory back, so trims (empty_cache, which the begin of a graph's capture
@@ -29,18 +29,18 @@ struct pytorch_entry {
 
 /* A segment that lives. */
 struct pytorch_segment {
-    uint64_t address, bytes, blocks; /* blocks: how many live */
+    uint64_t address, bytes, blocks; /* blocks: the number of live ones */
     unsigned pool;
 };
 
 struct pytorch_trace {
     struct import *log;
     struct import_stream *stream;
-    uint64_t first_us; /* of the first entry with a time */
+    uint64_t first_us; /* time of the first entry that has one */
     bool began;
     bool has_early;                   /* memory or blocks from before the history */
     uint64_t looked_bytes;            /* held from the driver after the entries looked at */
-    uint64_t peak_bytes;              /* the most of it */
+    uint64_t peak_bytes;              /* the most of these */
     uint64_t held_bytes;              /* after the entries that were added */
     struct pytorch_segment *segments; /* by address */
     unsigned segment_count, segment_capacity;

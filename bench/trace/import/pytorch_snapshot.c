@@ -25,7 +25,7 @@
 
 enum {
     SNAPSHOT_MOST_MIB = 4096,
-    FRAMES_MOST = 8, /* of a site */
+    FRAMES_MOST = 8, /* frames of a site */
 };
 
 struct snapshot {
@@ -47,7 +47,7 @@ struct segment {
     unsigned pool;
     bool is_expandable;
     uint64_t made_at;     /* number of the last entry in which the driver made it; 0: none */
-    uint64_t early_bytes; /* that it had before the history began */
+    uint64_t early_bytes; /* bytes that it had before the history began */
     const struct value *value;
 };
 

@@ -30,10 +30,10 @@ enum {
     ARGUMENTS_MOST = 4096,
 };
 
-/* A thing that the application has a handle of. */
+/* An object to which the application has a handle. */
 struct object {
     struct treap_node node;  /* by handle */
-    struct treap_node place; /* of a block with an address: by its last byte */
+    struct treap_node place; /* a block with an address: by its last byte */
     uint64_t last;           /* that byte; 0: the handle is no address */
     bool is_pending;         /* its handle may be another's already */
     uint64_t handle;
@@ -42,28 +42,28 @@ struct object {
     struct device *device;
     union {
         struct {                  /* a block, or a part of one */
-            struct object *whole; /* itself, or the block that the part is of */
+            struct object *whole; /* itself, or the block that it is a part of */
             uint64_t key;
-            uint64_t owners; /* of a whole: the parts that live, and 1 while its own handle does */
-            uint64_t views;  /* of a whole: objects that are parts of it */
+            uint64_t owners; /* a whole block: live parts, and 1 while its own handle lives */
+            uint64_t views;  /* a whole block: objects that are parts of it */
             bool gone_follows, has_ended;
         } block;
         struct {
             unsigned number; /* in the trace, from 1 on; 0: no event has named the queue */
             bool out_of_order;
-            uint64_t commands; /* that it was given */
+            uint64_t commands; /* commands that it was given */
         } queue;
         struct {
             struct object *queue; /* NULL: the application completes the event itself */
-            uint64_t commands;    /* that the queue had then */
-            uint64_t begin_ns;    /* of the call that gave its command */
+            uint64_t commands;    /* commands that the queue had then */
+            uint64_t begin_ns;    /* begin of the call that gave its command */
         } event;
         struct {
             unsigned count, capacity;
             uint64_t *arguments;
         } kernel;
     } is;
-    char *name; /* of a kernel, a site; owned */
+    char *name; /* name of a kernel or a site; owned */
 };
 
 /* A device of the application; it has a trace. */
@@ -105,8 +105,7 @@ struct raw_import {
     unsigned last_queue_capacity;
     struct trace_use *uses;
     unsigned use_count, use_capacity;
-    /* By number of the command, from the first pass: how long the device worked, and when that
-     * ended; 0: unknown. */
+    /* By number of the command, from the first pass: the device's time, and its end; 0: unknown. */
     struct ran {
         uint64_t ns, ended_ns;
     } * ran;
@@ -117,10 +116,10 @@ struct raw_import {
     uint64_t own_events;         /* waits for an event that the application completes */
     uint64_t lost_times; /* commands without the device's time, though times were recorded */
     struct phase {
-        uint64_t object; /* of its begin */
+        uint64_t object; /* object of its begin */
         unsigned thread;
         char *name; /* owned */
-    } * phases;     /* that have not ended, in the order of their begins */
+    } * phases;     /* phases that have not ended, in the order of their begins */
     unsigned phase_count, phase_capacity;
     bool has_phases;
 };
@@ -184,8 +183,8 @@ static void drop(struct raw_import *r, struct object *o)
         free(o->is.kernel.arguments);
     free(o->name);
     o->name = NULL;
-    /* Events and threads may still know a queue, and parts their block; its handle is another's
-     * now. */
+    /* Events and threads may still know a queue, and parts their block; another object
+     * has its handle. */
     if (whole == o)
         o->is.block.has_ended = true;
     if (o->class == RAW_CLASS_QUEUE || (whole == o && o->is.block.views))
@@ -448,7 +447,8 @@ static void end_block(struct raw_import *r, struct object *block, bool is_gone)
     drop(r, block);
 }
 
-/* What a retain or release names. Of what was never made, only blocks are missed. */
+/* The object that a retain or release names. Of objects that were never made only blocks are
+ * missed. */
 static struct object *held(struct raw_import *r)
 {
     const uint64_t class = r->words[0] & RAW_RELEASE_CLASS;
@@ -636,7 +636,7 @@ static void add_use(struct raw_import *r, const struct device *device, uint64_t 
     r->uses[r->use_count++] = (struct trace_use){live->slot, access};
 }
 
-/* Until the commands behind it, the queue waits for an event. */
+/* The queue's later commands wait for an event. */
 static void put_order(struct raw_import *r, struct object *queue, uint64_t handle)
 {
     const struct object *event = known(r, handle, RAW_CLASS_EVENT);
@@ -956,7 +956,7 @@ static void read_ran(struct raw_import *r, const struct object *event)
             r->now_ns - since_ns > begin_ns ? r->now_ns - since_ns : begin_ns + 1;
 }
 
-/* What the device did with a command is known after it was given: finds it for each command. */
+/* Finds the device's times of each command: they are recorded after the command was given. */
 static int read_device_times(struct raw_import *r, struct error *error)
 {
     int more;

@@ -134,8 +134,8 @@ void raw_records_close(struct raw_records *r)
     *r = (struct raw_records){0};
 }
 
-/* What a call is given is described at the tick of the call, by records of the kinds that come
- * first (raw.h); they may stand behind it in the file. */
+/* The arguments of a call are described at the tick of the call, by records of the kinds that come
+ * first (raw.h); they may stand after it in the file. */
 static int by_ticks(const void *left, const void *right)
 {
     const struct raw_record *a = *(const struct raw_record *const *)left,

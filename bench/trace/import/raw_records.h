@@ -18,7 +18,7 @@ struct raw_chunk_place {
  * are sorted, a chunk ahead. */
 struct raw_queue {
     uint32_t number;                 /* the recorder's, of the thread */
-    size_t first_chunk, chunk_count; /* of the sorted places */
+    size_t first_chunk, chunk_count; /* in the sorted places */
     const struct raw_record **records;
     unsigned begin, end, capacity;
 };
@@ -39,7 +39,7 @@ struct raw_records {
 /* Maps a recording and finds its chunks. ERR_IO; ERR_PARSE with the place. The caller closes it in
  * any case. */
 int raw_records_open(struct raw_records *records, const char *path, struct error *error);
-/* The next record, its words behind it, and the index of its thread: 1, 0 at the end, or ERR_PARSE.
+/* The next record, its words after it, and the index of its thread: 1, 0 at the end, or ERR_PARSE.
  * Valid until the close. */
 int raw_records_next(struct raw_records *records, const struct raw_record **record,
                      unsigned *thread, struct error *error);

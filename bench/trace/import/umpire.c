@@ -34,7 +34,7 @@ struct umpire {
     unsigned count, capacity;
     struct {
         uint64_t pointer, size;
-        unsigned inner_calls; /* that it has made so far */
+        unsigned inner_calls; /* calls that it has made so far */
     } reallocate;             /* the last one */
 };
 

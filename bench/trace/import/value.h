@@ -25,10 +25,10 @@ enum value_type {
 struct value {
     enum value_type type;
     union {
-        int64_t integer; /* of a boolean too */
+        int64_t integer; /* a boolean too */
         double real;
         const char *text;
-        struct value_list *list; /* of a dict: key, value, key, value, ... */
+        struct value_list *list; /* a dict: key, value, key, value, ... */
     };
 };
 

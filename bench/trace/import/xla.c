@@ -8,7 +8,7 @@
  *
  * The plan has no times. Alone, it makes a trace in which every allocation lives throughout: its
  * peak is what the program needs, and there is nothing to reuse. If the live ranges follow in the
- * same log (*-live-range.txt of the same dump, put behind it with cat),
+ * same log (*-live-range.txt of the same dump, appended with cat),
  *
  *       BufferLiveRange:
  *         param.1{}:0-1

@@ -306,7 +306,7 @@ struct component {
     struct pack_plan plan;
     size_t *buffer; /* the caller's number of each buffer that the model was built from */
     unsigned round; /* how often it was searched */
-    unsigned parts; /* of the gap: what the searches ask for next is lower by one of them */
+    unsigned parts; /* of the gap; the next height asked for is lower by one part */
     struct pack_squeaky *squeaky;
 };
 

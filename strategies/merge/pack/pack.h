@@ -63,7 +63,7 @@ int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *e
  * unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
-/* What a plan from elsewhere is worth. */
+/* The judgement of a plan from elsewhere. */
 struct pack_judgement {
     enum { PACK_VALID, PACK_OVERLAP, PACK_MISPLACED } verdict;
     int64_t height; /* if the plan is valid */

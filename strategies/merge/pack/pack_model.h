@@ -47,7 +47,7 @@ struct pack_model {
 void pack_model_build(struct pack_model *model, const struct pack_buffer *buffers, size_t count);
 void pack_model_free(struct pack_model *model);
 
-/* Where a life starts or ends. A buffer of size 0 has no lives, and an empty interval is none.
+/* The start or the end of a life. A buffer of size 0 has no lives, and an empty interval is none.
  * Lives are numbered in the order of the buffers and their intervals. */
 struct pack_event {
     int64_t time;

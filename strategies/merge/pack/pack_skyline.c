@@ -80,7 +80,7 @@ struct pack_skyline {
     struct pack_question *question;
 };
 
-/* Where to branch. */
+/* The next branch of the search. */
 struct branch {
     unsigned section;
     int64_t level, next_level; /* next_level: the level after waste; INT64_MAX: waste is no case */

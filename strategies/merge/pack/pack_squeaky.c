@@ -32,7 +32,7 @@ enum {
     FEW = 4,        /* a window of less than this part of the placed items is mended alone */
     MEND_SHARE = 4, /* the items placed to mend it, as a multiple of the placed ones */
 };
-/* How much the logarithm of a priority grows at most. */
+/* The logarithm of a priority grows by at most this. */
 static const double SQUEAK = 0.4, NOISE = 0.0001;
 /* Of first orders: the logarithm of the factor of a class, and the power of the duration. */
 static const double STEP_LEAST = 0.03, STEP_MOST = 1.4, POWER_MOST = 0.3;
@@ -44,9 +44,9 @@ struct wheel {
     unsigned *order;
 };
 
-/* How a wheel begins. */
+/* The first order of a wheel. */
 struct first_order {
-    double power;  /* of the duration */
+    double power;  /* power of the duration */
     double step;   /* the logarithm of a class's factor; 0: no classes */
     double phase;  /* the part of a step by which classes are shifted */
     bool from_end; /* in a class in the order of deaths, the last first */

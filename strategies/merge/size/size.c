@@ -93,7 +93,7 @@ static const struct poly *normal_form(struct sizes *s, const struct poly *p, uns
     unsigned world = s->world_at[position];
     if (p->normal_in != world) {
         const struct poly *form = make_normal(s, p, position);
-        struct poly *remember = (struct poly *)p; /* p is ours; only what it means is constant */
+        struct poly *remember = (struct poly *)p; /* safe: this field only caches a result */
         remember->normal = form;
         remember->normal_in = world;
     }
@@ -317,7 +317,7 @@ static bool try_atom(struct proof *pr, const struct poly *p, int atom, unsigned 
         v.upper = !up;
         return try_bounds(pr, &v, depth) || try_cases(pr, p, atom, depth);
     }
-    /* Where q has no v in it, p is smallest at one of v's ends. */
+    /* If q has no v in it, p is smallest at one of v's ends. */
     const struct poly *rest;
     if (poly_split(&pr->s->polys, v.q, atom, &rest)->count > 0)
         return false;

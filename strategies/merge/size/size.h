@@ -57,8 +57,8 @@ bool sizes_nonnegative_given(struct sizes *s, const struct poly *p, unsigned pos
 /* p with all equalities applied that hold at the position. */
 const struct poly *sizes_normal(struct sizes *s, const struct poly *p, unsigned position);
 
-/* How many values a `for` loop's counter, or a kernel's index, takes from 0 on. NULL for any other
- * name. */
+/* The number of values that a `for` loop's counter, or a kernel's index, takes from 0 on. NULL for
+ * any other name. */
 const struct poly *sizes_range(const struct sizes *s, int name);
 /* Does p depend on the counter of a loop (the index of a kernel)? *otherwise: p also mentions names
  * that are bound in the loop, which may differ between iterations in an unknown way. */

@@ -92,7 +92,7 @@ static const struct poly *fold(struct sizes *s, enum expr_op op, enum element ty
     return sizes_constant(s, scalar_convert(result, both.type, ELEMENT_i64).i64);
 }
 
-/* What the sign of a constant difference a - b decides. */
+/* The answer that the sign of a constant difference a - b decides. */
 static const struct poly *decide(struct sizes *s, enum expr_op op, const struct poly *a,
                                  const struct poly *b)
 {

@@ -38,7 +38,7 @@ struct size_name {
     unsigned from, to;           /* a counter: names bound at these positions vary too */
     bool is_index;               /* the name is an index of a kernel */
     bool bound;                  /* the walk has seen where the name is bound */
-    unsigned bound_at;           /* that position */
+    unsigned bound_at;           /* the position of that */
     const struct kernel *kernel; /* a private array: its kernel */
 };
 
