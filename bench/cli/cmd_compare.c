@@ -114,6 +114,9 @@ static int check_machines(const struct command_line *line, struct error *error)
         if (flag_is_given(line, name))
             return error_set(error, ERR_USAGE, "--by machine judges nothing: it takes no --%s",
                              name);
+    if (flag_number(line, "format") == TABLE_JSON)
+        return error_set(error, ERR_USAGE,
+                         "--by machine has no JSON: --format csv has a line for each time");
     return 0;
 }
 
@@ -146,13 +149,14 @@ static int load_files(const struct command_line *line, json_t **roots, struct co
 static int compare_machines(const struct command_line *line, const struct compare_file *files,
                             int *exit_code, struct error *error)
 {
-    json_t *tree = NULL;
-    int code = machines_compare(files, line->positional_count, &tree, error);
-    if (!code)
-        code = machines_print(tree, (enum table_format)flag_number(line, "format"),
-                              (enum compare_show)flag_number(line, "show"), stdout, error);
-    *exit_code = machines_have_any(tree) ? EXIT_OK : EXIT_INCOMPARABLE;
-    json_decref(tree);
+    struct machines *machines;
+    int code = machines_compare(files, line->positional_count, &machines, error);
+    if (code)
+        return code;
+    code = machines_print(machines, (enum table_format)flag_number(line, "format"),
+                          (enum compare_show)flag_number(line, "show"), stdout, error);
+    *exit_code = machines_have_any(machines) ? EXIT_OK : EXIT_INCOMPARABLE;
+    machines_free(machines);
     return code;
 }
 

@@ -11,19 +11,6 @@
 /* Long tables are folded: what follows of a file is no less important. */
 enum { ROWS_OPEN = 16, ROWS_MOST = 400 };
 
-static void print_machines(FILE *out, const json_t *tree)
-{
-    const json_t *machines = json_object_get(tree, "machines"), *each;
-    fputs("<dl>\n", out);
-    for (size_t at = 0; (each = json_array_get(machines, at)); at++) {
-        struct text words = {0};
-        machines_describe(each, &words);
-        html_print(out, "<dt>%s</dt><dd>%s</dd>\n", tree_get_text(each, "name"), words.data);
-        text_free(&words);
-    }
-    fputs("</dl>\n", out);
-}
-
 static void print_sentences(FILE *out, const json_t *sentences, const char *before)
 {
     const json_t *each;
@@ -35,9 +22,9 @@ static void print_sentences(FILE *out, const json_t *sentences, const char *befo
     fputs("</ul>\n", out);
 }
 
-static void print_table(FILE *out, const json_t *tree, enum machines_table table)
+static void print_table(FILE *out, const struct machines *machines, enum machines_table table)
 {
-    struct text_grid grid = machines_grid_of(tree, table, COMPARE_SHOW_CHANGED);
+    struct text_grid grid = machines_grid_of(machines, table, COMPARE_SHOW_CHANGED);
     /* The ratios stand in the tables of the files. */
     for (size_t c = 0; c < grid.column_count && table == MACHINES_programs; c++)
         grid.column[c].hidden |= strncmp(grid.column[c].title, "vs ", 3) == 0;
@@ -57,21 +44,21 @@ static void print_table(FILE *out, const json_t *tree, enum machines_table table
 void section_machines(const struct page *page)
 {
     struct compare_file *files = must_alloc((page->file_count + 1) * sizeof *files);
-    json_t *tree = NULL;
+    struct machines *machines = NULL;
     for (size_t i = 0; i < page->file_count; i++)
         files[i] = (struct compare_file){page->files[i].root, page->files[i].name};
-    if (machines_compare(files, page->file_count, &tree, NULL) == 0 && machines_have_any(tree)) {
+    if (machines_compare(files, page->file_count, &machines, NULL) == 0 &&
+        machines_have_any(machines)) {
+        const struct machines_words *words = machines_words(machines);
         page_section(page, NULL, "machines", "Which configuration wins on which machine",
                      "A machine is a device of a host under a driver.");
-        print_sentences(page->out, json_object_get(tree, "sentences"), "");
-        print_machines(page->out, tree);
+        print_sentences(page->out, words->answer, "");
+        print_sentences(page->out, words->machines, "");
         for (int table = 0; table < MACHINES_TABLES; table++)
-            print_table(page->out, tree, (enum machines_table)table);
-        json_t *remarks = machines_remarks(tree);
-        print_sentences(page->out, remarks, "! ");
-        json_decref(remarks);
+            print_table(page->out, machines, (enum machines_table)table);
+        print_sentences(page->out, words->remarks, "! ");
         fputs("</section>\n", page->out);
     }
-    json_decref(tree);
+    machines_free(machines);
     free(files);
 }

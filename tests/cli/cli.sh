@@ -52,7 +52,7 @@ is_json() {
         [ "$(tail -c 2 "$1")" = "}" ] || fail "$1 has no end"
     fi
 }
-# is_valid KIND FILE: the file keeps to the JSON Schema of results, compare or machines.
+# is_valid KIND FILE: the file keeps to the JSON Schema of results or compare.
 is_valid() {
     for python in python3 /usr/bin/python3; do
         "$python" -c "import jsonschema" 2>/dev/null && break

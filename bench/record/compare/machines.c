@@ -1,5 +1,6 @@
 #include "record/compare/machines.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/result/answer.h"
-#include "record/result/baseline.h"
 #include "record/result/case_tree.h"
 #include "record/statistics/ranks.h"
 
@@ -66,8 +66,8 @@ struct machines {
     struct place *place;                         /* by program, configuration and machine */
     json_t *program_names, *configuration_names; /* indices by name */
     json_t *answers;                             /* owns what `ranked` is in */
-    json_t *notes;                               /* owned */
-    size_t *order; /* programs that are compared, in the order of the tree */
+    struct machines_words words;                 /* owned */
+    size_t *order; /* programs that are compared, in the order of the table */
     size_t compared_count, agree_count[3];
     const struct machine_configuration *safest; /* NULL: none is everywhere */
 };
@@ -364,6 +364,14 @@ static bool is_fastest(const struct place *place)
            strcmp(verdict, "unsure") == 0;
 }
 
+static bool is_fastest_everywhere(const struct machines *m, size_t p, size_t c)
+{
+    bool is_everywhere = true;
+    for (size_t at = 0; at < m->machine_count; at++)
+        is_everywhere &= is_fastest(place_of(m, p, c, at));
+    return is_everywhere;
+}
+
 /* Is the order of the program on a machine established? */
 static bool is_established(const struct machines *m, size_t p, size_t at)
 {
@@ -383,14 +391,12 @@ static void agree(struct machines *m, size_t p)
     struct program *program = &m->program[p];
     program->agreement = AGREE_differs;
     for (size_t c = 0; c < m->configuration_count; c++) {
-        bool is_fastest_on_all = true;
         double loss = 0;
         for (size_t at = 0; at < m->machine_count; at++) {
             const struct place *place = place_of(m, p, c, at);
-            is_fastest_on_all &= is_fastest(place);
             loss = place->ranked ? fmax(loss, loss_of(place)) : INFINITY;
         }
-        if (is_fastest_on_all)
+        if (is_fastest_everywhere(m, p, c))
             program->agreement = AGREE_same;
         if (isfinite(loss) && !(program->choice_loss <= loss)) {
             program->choice_loss = loss;
@@ -480,127 +486,6 @@ static void compare_programs(struct machines *m)
         sum_up(m, c);
 }
 
-/* ---- as JSON ----------------------------------------------------------------------------------- */
-
-static json_t *machine_json(const struct machine *machine)
-{
-    static const char *const facts[] = {"name", "driver", "backend", "alignment_bytes",
-                                        "can_split"};
-    const json_t *context = json_object_get(machine->root, "context");
-    json_t *out =
-        tree_pack("{s:o, s:o, s:o, s:o, s:o}", "name", tree_text(machine->name), "machine_id",
-                  tree_share(json_object_get(context, "host"), "machine_id"), "device",
-                  tree_share(machine->device, "id"), "files", json_incref(machine->files),
-                  "git_rev", tree_share(json_object_get(context, "tool"), "git_rev"));
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        tree_put(out, i ? facts[i] : "device_name", tree_share(machine->device, facts[i]));
-    return out;
-}
-
-static json_t *place_json(const struct machines *m, size_t p, size_t c, size_t at)
-{
-    const struct place *place = place_of(m, p, c, at);
-    json_t *out = tree_pack("{s:o, s:o, s:o}", "name", tree_text(m->configuration[c].name),
-                            "status", tree_share(place->one_case, "status"), "verdict",
-                            tree_share(place->ranked, "verdict"));
-    tree_put(out, "is_fastest", json_boolean(is_fastest(place)));
-    tree_put(out, "speedup", tree_share(place->ranked, "speedup"));
-    tree_put(out, "over_fastest", tree_share(place->ranked, "over_fastest"));
-    tree_put(out, "time_ns", tree_number(case_stat(place->one_case, "wall_ns", "median")));
-    return out;
-}
-
-/* Why a program differs, if a fastest configuration cannot run everywhere: "stream is skipped on opencl:1". */
-static json_t *reason_of(struct machines *m, size_t p)
-{
-    struct text reason = {0};
-    for (size_t c = 0; c < m->configuration_count && m->program[p].agreement == AGREE_differs; c++)
-        for (size_t at = 0; at < m->machine_count; at++) {
-            const json_t *one_case = place_of(m, p, c, at)->one_case;
-            bool is_first = false;
-            for (size_t other = 0; other < m->machine_count; other++)
-                is_first |= is_fastest(place_of(m, p, c, other));
-            if (is_first && !place_of(m, p, c, at)->ranked)
-                text_add(&reason, "%s%s %s on %s", reason.length ? ", " : "",
-                         m->configuration[c].name, tree_get_text(one_case, "status"),
-                         m->machine[at].name);
-        }
-    json_t *out = tree_text_or_null(reason.data);
-    text_free(&reason);
-    return out;
-}
-
-static json_t *program_json(struct machines *m, size_t p)
-{
-    const struct program *program = &m->program[p];
-    json_t *on = tree_array(), *common = tree_array();
-    for (size_t at = 0; at < m->machine_count; at++) {
-        json_t *places = tree_array();
-        for (size_t c = 0; c < m->configuration_count; c++)
-            if (place_of(m, p, c, at)->one_case)
-                tree_append(places, place_json(m, p, c, at));
-        tree_append(on, places);
-    }
-    for (size_t c = 0; c < m->configuration_count; c++) {
-        bool is_common = true;
-        for (size_t at = 0; at < m->machine_count; at++)
-            is_common &= is_fastest(place_of(m, p, c, at));
-        if (is_common)
-            tree_append(common, tree_text(m->configuration[c].name));
-    }
-    return tree_pack(
-        "{s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "workload", tree_text(program->workload),
-        "dataset", tree_text(program->dataset), "agreement", agreement_names[program->agreement],
-        "reason", reason_of(m, p), "fastest_on_all", common, "choice",
-        isnan(program->choice_loss) ? json_null()
-                                    : tree_text(m->configuration[program->choice].name),
-        "choice_loss", tree_number(program->choice_loss), "machines", on);
-}
-
-static json_t *on_json(const struct machines *m, const struct configuration_on *on)
-{
-    const struct program *worst = on->count ? &m->program[on->worst] : NULL;
-    return tree_pack("{s:o, s:o, s:o, s:o, s:o}", "programs", tree_count(on->count), "fastest",
-                     tree_count(on->fastest_count), "mean_loss", tree_number(on->mean_loss),
-                     "worst_loss", tree_number(on->worst_loss), "worst",
-                     worst ? tree_pack("{s:o, s:o}", "workload", tree_text(worst->workload),
-                                       "dataset", tree_text(worst->dataset))
-                           : json_null());
-}
-
-static json_t *configuration_json(const struct machines *m, size_t c)
-{
-    const struct machine_configuration *one = &m->configuration[c];
-    json_t *on = tree_array(), *out = tree_object();
-    for (size_t at = 0; at < m->machine_count; at++)
-        tree_append(on, on_json(m, &one->on[at]));
-    tree_put(out, "name", tree_text(one->name));
-#define X(member)                                                                                  \
-    if (*one->key.member)                                                                          \
-        tree_put(out, #member, tree_text(one->key.member));
-    BASELINE_LIST(X)
-#undef X
-    tree_put(out, "worst_loss", tree_number(one->worst_loss));
-    tree_put(out, "is_safest", json_boolean(one == m->safest));
-    tree_put(out, "machines", on);
-    return out;
-}
-
-/* The safest first; those that are not everywhere come last. */
-static void put_configurations(const struct machines *m, json_t *out)
-{
-    for (size_t c = 0; c < m->configuration_count; c++) {
-        const double worst = m->configuration[c].worst_loss;
-        size_t i = json_array_size(out);
-        if (!m->configuration[c].is_used)
-            continue;
-        while (i > 0 && !isnan(worst) &&
-               !(tree_get_number(json_array_get(out, i - 1), "worst_loss") <= worst))
-            i--;
-        tree_insert(out, i, configuration_json(m, c));
-    }
-}
-
 /* ---- in words ---------------------------------------------------------------------------------- */
 
 static void say(json_t *to, struct text *words)
@@ -627,7 +512,7 @@ static void note_fact(struct machines *m, const char *owner, const char *fact)
         free(shown);
     }
     if (differ)
-        tree_append(m->notes, json_sprintf("%s: %s", fact, words.data));
+        tree_append(m->words.remarks, json_sprintf("%s: %s", fact, words.data));
     text_free(&words);
 }
 
@@ -639,13 +524,19 @@ static void add_to_list(struct text *list, const char *name)
 static void note_what_lacks(struct machines *m)
 {
     struct text configurations = {0};
+    for (size_t p = 0; p < m->program_count; p++)
+        if (m->program[p].left_out)
+            tree_append(m->words.remarks,
+                        json_sprintf("%s %s is left out: %s", m->program[p].workload,
+                                     m->program[p].dataset, m->program[p].left_out));
     for (size_t c = 0; c < m->configuration_count; c++)
         if (!m->configuration[c].is_used)
             add_to_list(&configurations, m->configuration[c].name);
     if (configurations.length)
-        tree_append(m->notes, json_sprintf("left out, because not every machine ran a program with "
-                                           "them: %s",
-                                           configurations.data));
+        tree_append(m->words.remarks,
+                    json_sprintf("left out, because not every machine ran a program with "
+                                 "them: %s",
+                                 configurations.data));
     text_free(&configurations);
 }
 
@@ -701,18 +592,6 @@ static void say_safest(const struct machines *m, json_t *to)
     say(to, &words);
 }
 
-static json_t *sentences_of(const struct machines *m)
-{
-    json_t *sentences = tree_array();
-    if (m->compared_count) {
-        say_agreement(m, sentences);
-        say_safest(m, sentences);
-    }
-    return sentences;
-}
-
-/* ---- the tree ---------------------------------------------------------------------------------- */
-
 /* What the ratios of every answer are over: "raw"; else a word for several. */
 static const char *against(const struct machines *m)
 {
@@ -724,39 +603,64 @@ static const char *against(const struct machines *m)
     return common ? common : "raw";
 }
 
-static json_t *tree_of(struct machines *m)
+/* "cuda:0: A GPU, driver 1, machine aaaaaaaa, a.json and b.json" */
+static void describe(struct machines *m, const struct machine *machine)
 {
-    json_t *machines = tree_array(), *programs = tree_array(), *configurations = tree_array();
-    json_t *left_out = tree_array();
+    struct text words = {0};
+    const char *driver = tree_get_text(machine->device, "driver");
+    const json_t *file;
+    text_add(&words, "%s: %s%s%s, machine %s, ", machine->name,
+             tree_get_text(machine->device, "name"), *driver ? ", driver " : "", driver,
+             machine_id_of(machine));
+    for (size_t i = 0; (file = json_array_get(machine->files, i)); i++)
+        text_add(&words, "%s%s", i ? " and " : "", json_string_value(file));
+    say(m->words.machines, &words);
+}
+
+static void put_in_words(struct machines *m)
+{
     for (size_t at = 0; at < m->machine_count; at++)
-        tree_append(machines, machine_json(&m->machine[at]));
-    for (size_t i = 0; i < m->compared_count; i++)
-        tree_append(programs, program_json(m, m->order[i]));
-    for (size_t p = 0; p < m->program_count; p++)
-        if (m->program[p].left_out)
-            tree_append(left_out,
-                        tree_pack("{s:o, s:o, s:o}", "workload", tree_text(m->program[p].workload),
-                                  "dataset", tree_text(m->program[p].dataset), "reason",
-                                  tree_text(m->program[p].left_out)));
-    put_configurations(m, configurations);
+        describe(m, &m->machine[at]);
+    note_what_lacks(m);
     /* Strategies may make other calls under these. */
     note_fact(m, NULL, "backend");
     note_fact(m, NULL, "alignment_bytes");
     note_fact(m, NULL, "can_split");
     note_fact(m, "tool", "git_rev");
     note_fact(m, "tool", "build");
-    note_what_lacks(m);
-    return tree_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:O}", "schema", MACHINES_SCHEMA,
-                     "sentences", sentences_of(m), "against", against(m), "agreement",
-                     tree_pack("{s:o, s:o, s:o}", "same", tree_count(m->agree_count[AGREE_same]),
-                               "differs", tree_count(m->agree_count[AGREE_differs]), "unsure",
-                               tree_count(m->agree_count[AGREE_unsure])),
-                     "machines", machines, "programs", programs, "configurations", configurations,
-                     "left_out", left_out, "notes", m->notes);
+    if (m->compared_count) {
+        say_agreement(m, m->words.answer);
+        say_safest(m, m->words.answer);
+    }
 }
 
-static void machines_free(struct machines *m)
+/* ---- the comparison ------------------------------------------------------------------------------ */
+
+int machines_compare(const struct compare_file *files, size_t count, struct machines **machines,
+                     struct error *error)
 {
+    struct machines *m = must_alloc(sizeof *m);
+    *m = (struct machines){
+        .program_names = tree_object(),
+        .configuration_names = tree_object(),
+        .answers = tree_array(),
+        .words = {.machines = tree_array(), .remarks = tree_array(), .answer = tree_array()}};
+    *machines = NULL;
+    const int code = find_machines(m, files, count, error);
+    if (code) {
+        machines_free(m);
+        return code;
+    }
+    compare_programs(m);
+    put_in_words(m);
+    *machines = m;
+    return 0;
+}
+
+void machines_free(struct machines *m)
+{
+    if (!m)
+        return;
     for (size_t at = 0; at < m->machine_count; at++) {
         json_decref(m->machine[at].files);
         json_decref(m->machine[at].ids);
@@ -764,27 +668,276 @@ static void machines_free(struct machines *m)
     json_decref(m->program_names);
     json_decref(m->configuration_names);
     json_decref(m->answers);
-    json_decref(m->notes);
+    json_decref(m->words.machines);
+    json_decref(m->words.remarks);
+    json_decref(m->words.answer);
     arena_free(&m->arena);
+    free(m);
 }
 
-int machines_compare(const struct compare_file *files, size_t count, json_t **tree,
-                     struct error *error)
+bool machines_have_any(const struct machines *m)
 {
-    struct machines m = {.program_names = tree_object(),
-                         .configuration_names = tree_object(),
-                         .answers = tree_array(),
-                         .notes = tree_array()};
-    int code = find_machines(&m, files, count, error);
-    if (!code) {
-        compare_programs(&m);
-        *tree = tree_of(&m);
+    return m->compared_count > 0;
+}
+
+const struct machines_words *machines_words(const struct machines *m)
+{
+    return &m->words;
+}
+
+/* ---- who wins where ------------------------------------------------------------------------------ */
+
+static void add_column(struct text_grid *grid, const char *title, enum text_grid_kind kind,
+                       unsigned drop)
+{
+    text_grid_add_column(grid,
+                         (struct text_grid_column){.title = title, .kind = kind, .drop = drop});
+}
+
+static void add_factor(struct text_grid *grid, double factor)
+{
+    if (isnan(factor))
+        text_grid_skip(grid, 1);
+    else
+        text_grid_add(grid, "%.2f×", factor);
+}
+
+/* Adds "pool, +4", the fastest and the number of others that are as fast, and its ratio. */
+static void add_fastest(struct text_grid *grid, const struct machines *m, size_t p, size_t at)
+{
+    size_t fastest = 0, others = 0;
+    for (size_t c = 0; c < m->configuration_count; c++) {
+        const struct place *place = place_of(m, p, c, at);
+        if (strcmp(tree_get_text(place->ranked, "verdict"), "fastest") == 0)
+            fastest = c;
+        else
+            others += is_fastest(place);
     }
-    machines_free(&m);
-    return code;
+    const json_t *ratio = json_object_get(place_of(m, p, fastest, at)->ranked, "speedup");
+    const double median = tree_get_number(ratio, "median");
+    const double lo = tree_get_number(ratio, "ci_lo"), hi = tree_get_number(ratio, "ci_hi");
+    if (others)
+        text_grid_add(grid, "%s, +%zu", m->configuration[fastest].name, others);
+    else
+        text_grid_add(grid, "%s", m->configuration[fastest].name);
+    if (isnan(lo))
+        add_factor(grid, median);
+    else
+        text_grid_add(grid, "%.2f× [%.2f, %.2f]", median, lo, hi);
 }
 
-bool machines_have_any(const json_t *tree)
+/* Adds where a configuration that is fastest on some machine has no right answer: "stream skipped on
+ * opencl:1". */
+static void add_missing(struct text *words, const struct machines *m, size_t p)
 {
-    return json_array_size(json_object_get(tree, "programs")) > 0;
+    const char *before = ": ";
+    for (size_t c = 0; c < m->configuration_count; c++) {
+        bool is_first = false;
+        for (size_t at = 0; at < m->machine_count; at++)
+            is_first |= is_fastest(place_of(m, p, c, at));
+        for (size_t at = 0; at < m->machine_count && is_first; at++)
+            if (!place_of(m, p, c, at)->ranked) {
+                text_add(words, "%s%s %s on %s", before, m->configuration[c].name,
+                         tree_get_text(place_of(m, p, c, at)->one_case, "status"),
+                         m->machine[at].name);
+                before = ", ";
+            }
+    }
+}
+
+/* "same: pool, tlsf, caching, +2", "differs: stream skipped on opencl:1", "unsure". */
+static void add_agreement(struct text_grid *grid, const struct machines *m, size_t p)
+{
+    enum { NAMES_MOST = 3 };
+    const enum agreement agreement = m->program[p].agreement;
+    size_t count = 0;
+    struct text words = {0};
+    text_add(&words, "%s", agreement_names[agreement]);
+    for (size_t c = 0; c < m->configuration_count && agreement == AGREE_same; c++)
+        if (is_fastest_everywhere(m, p, c) && count++ < NAMES_MOST)
+            text_add(&words, "%s%s", count > 1 ? ", " : ": ", m->configuration[c].name);
+    if (count > NAMES_MOST)
+        text_add(&words, ", +%zu", count - NAMES_MOST);
+    if (agreement == AGREE_differs)
+        add_missing(&words, m, p);
+    text_grid_add(grid, "%s", words.data);
+    text_free(&words);
+}
+
+static struct text_grid programs_grid(const struct machines *m, enum compare_show show)
+{
+    static const enum text_grid_mood moods[] = {
+        [AGREE_differs] = GRID_WORSE, [AGREE_unsure] = GRID_UNSURE, [AGREE_same] = GRID_PLAIN};
+    struct text_grid grid = text_grid_of("program|dataset^1");
+    for (size_t at = 0; at < m->machine_count; at++) {
+        add_column(&grid, m->machine[at].name, GRID_NAME, 0);
+        add_column(&grid, arena_printf(&grid.arena, "vs %s", against(m)), GRID_NUMBER, 0);
+    }
+    add_column(&grid, "one choice", GRID_NAME, 3);
+    add_column(&grid, "costs", GRID_NUMBER, 2);
+    add_column(&grid, "fastest everywhere", GRID_PROSE, 0);
+    for (size_t i = 0; i < m->compared_count; i++) {
+        const struct program *program = &m->program[m->order[i]];
+        if (show == COMPARE_SHOW_WORST && program->agreement != AGREE_differs)
+            continue;
+        struct text_grid_row *row = text_grid_add_row(&grid);
+        row->mood_of = grid.column_count - 1;
+        row->mood = moods[program->agreement];
+        text_grid_add(&grid, "%s", program->workload);
+        text_grid_add(&grid, "%s", program->dataset);
+        for (size_t at = 0; at < m->machine_count; at++)
+            add_fastest(&grid, m, m->order[i], at);
+        text_grid_add(&grid, "%s",
+                      isnan(program->choice_loss) ? "" : m->configuration[program->choice].name);
+        add_factor(&grid, program->choice_loss);
+        add_agreement(&grid, m, m->order[i]);
+    }
+    const char *dataset = text_grid_constant(&grid, 1);
+    if (grid.row_count && dataset) {
+        grid.column[1].hidden = true;
+        grid.column[1].once = dataset;
+    }
+    return grid;
+}
+
+/* ---- what a wrong choice costs ------------------------------------------------------------------- */
+
+static void add_losses_of(struct text_grid *grid, const struct machines *m,
+                          const struct configuration_on *on)
+{
+    if (!on->count) {
+        text_grid_skip(grid, 3);
+        return;
+    }
+    add_factor(grid, on->mean_loss);
+    text_grid_add(grid, "%.2f× %s", on->worst_loss, m->program[on->worst].workload);
+    text_grid_add(grid, "%zu of %zu", on->fastest_count, on->count);
+}
+
+/* Whether configuration `a` stands above `b`: the safest comes first, those that are not everywhere last. */
+static bool is_safer(const struct machine_configuration *a, const struct machine_configuration *b)
+{
+    return !isnan(a->worst_loss) && !(b->worst_loss <= a->worst_loss);
+}
+
+static struct text_grid losses_grid(const struct machines *m)
+{
+    struct text_grid grid = text_grid_of("configuration");
+    const struct machine_configuration **order =
+        arena_alloc(&grid.arena, m->configuration_count * sizeof *order);
+    size_t count = 0;
+    for (size_t c = 0; c < m->configuration_count; c++) {
+        const struct machine_configuration *one = &m->configuration[c];
+        size_t i = one->is_used ? count++ : 0;
+        for (; i > 0 && is_safer(one, order[i - 1]); i--)
+            order[i] = order[i - 1];
+        if (one->is_used)
+            order[i] = one;
+    }
+    for (size_t at = 0; at < m->machine_count; at++) {
+        add_column(&grid, arena_printf(&grid.arena, "%s mean", m->machine[at].name), GRID_NUMBER,
+                   0);
+        add_column(&grid, "worst", GRID_NUMBER, 1);
+        add_column(&grid, "fastest in", GRID_NUMBER, 2);
+    }
+    add_column(&grid, "worst everywhere", GRID_NUMBER, 0);
+    add_column(&grid, "", GRID_PROSE, 0);
+    for (size_t i = 0; i < count; i++) {
+        text_grid_add_row(&grid);
+        text_grid_add(&grid, "%s", order[i]->name);
+        for (size_t at = 0; at < m->machine_count; at++)
+            add_losses_of(&grid, m, &order[i]->on[at]);
+        add_factor(&grid, order[i]->worst_loss);
+        text_grid_add(&grid, "%s", order[i] == m->safest ? "safest" : "");
+    }
+    return grid;
+}
+
+struct text_grid machines_grid_of(const struct machines *m, enum machines_table table,
+                                  enum compare_show show)
+{
+    return table == MACHINES_programs ? programs_grid(m, show) : losses_grid(m);
+}
+
+/* ---- formats ------------------------------------------------------------------------------------- */
+
+static void print_words(const json_t *words, const char *before, const char *end, FILE *out)
+{
+    const json_t *each;
+    for (size_t i = 0; (each = json_array_get(words, i)); i++)
+        fprintf(out, "%s%s%s", before, json_string_value(each), end);
+}
+
+static void print_people(const struct machines *m, enum table_format format, enum compare_show show,
+                         FILE *out)
+{
+    const char *end = format == TABLE_MARKDOWN ? "  \n" : "\n";
+    struct terminal_page page;
+    terminal_page_open(&page, out);
+    print_words(m->words.machines, "", end, page.out);
+    print_words(m->words.remarks, "! ", end, page.out);
+    for (int table = 0; table < MACHINES_TABLES; table++) {
+        struct text_grid grid = machines_grid_of(m, (enum machines_table)table, show);
+        grid.indent = 2;
+        grid.complete = "--format csv has all";
+        if (grid.row_count) {
+            fprintf(page.out, "\n%s. %s%s%s", machines_titles[table], machines_abouts[table], end,
+                    format == TABLE_MARKDOWN ? "\n" : "");
+            text_grid_print_once(&grid, end, page.out);
+            text_grid_print(&grid, format, &page.terminal, page.out);
+        }
+        text_grid_free(&grid);
+    }
+    fputc('\n', page.out);
+    print_words(m->words.answer, "", end, page.out);
+    terminal_page_close(&page);
+}
+
+static void add_csv_line(struct text_grid *grid, const struct machines *m, size_t p, size_t c,
+                         size_t at)
+{
+    static const char *const ratios[] = {"over_fastest", "speedup"};
+    static const char *const numbers[] = {"median", "ci_lo", "ci_hi"};
+    const struct place *place = place_of(m, p, c, at);
+    text_grid_add_row(grid);
+    text_grid_add(grid, "%s", m->program[p].workload);
+    text_grid_add(grid, "%s", m->program[p].dataset);
+    text_grid_add(grid, "%s", agreement_names[m->program[p].agreement]);
+    text_grid_add(grid, "%s", m->machine[at].name);
+    text_grid_add(grid, "%s", m->configuration[c].name);
+    text_grid_add_json(grid, json_object_get(place->one_case, "status"));
+    text_grid_add_json(grid, json_object_get(place->ranked, "verdict"));
+    text_grid_add_json(
+        grid, json_object_get(json_object_get(json_object_get(place->one_case, "stats"), "wall_ns"),
+                              "median"));
+    for (size_t i = 0; i < 6; i++)
+        text_grid_add_json(
+            grid, json_object_get(json_object_get(place->ranked, ratios[i / 3]), numbers[i % 3]));
+}
+
+/* A line for each place: a program, a machine and a configuration. */
+static void print_csv(const struct machines *m, FILE *out)
+{
+    struct text_grid grid =
+        text_grid_of("workload|dataset|agreement|machine|name|status|verdict|time_ns|over_fastest|"
+                     "over_lo|over_hi|speedup|speedup_lo|speedup_hi");
+    for (size_t i = 0; i < m->compared_count; i++)
+        for (size_t at = 0; at < m->machine_count; at++)
+            for (size_t c = 0; c < m->configuration_count; c++)
+                if (place_of(m, m->order[i], c, at)->one_case)
+                    add_csv_line(&grid, m, m->order[i], c, at);
+    text_grid_print(&grid, TABLE_CSV, NULL, out);
+    text_grid_free(&grid);
+}
+
+int machines_print(const struct machines *m, enum table_format format, enum compare_show show,
+                   FILE *out, struct error *error)
+{
+    if (format == TABLE_CSV)
+        print_csv(m, out);
+    else
+        print_people(m, format, show, out);
+    if (fflush(out) != 0 || ferror(out))
+        return error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
+    return 0;
 }

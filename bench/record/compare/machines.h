@@ -17,8 +17,6 @@
  *
  * The loss of a configuration is its time over that of the fastest of the machine; 1 is none. The
  * safest configuration is the one whose largest loss in any program on any machine is the least.
- *
- * The tree is results/schema/gamut-machines-1.schema.json; everything that is printed comes from it.
  */
 #ifndef GAMUT_RECORD_COMPARE_MACHINES_H
 #define GAMUT_RECORD_COMPARE_MACHINES_H
@@ -32,8 +30,6 @@
 #include "base/text.h"
 #include "record/compare/compare.h"
 #include "record/table/text_grid.h"
-
-#define MACHINES_SCHEMA "gamut.machines/1"
 
 /* X(name, title, about): the tables, in their order. */
 #define MACHINES_TABLE_LIST(X)                                                                     \
@@ -53,24 +49,32 @@ enum machines_table {
 /* Titles, and a sentence below them. */
 extern const char *const machines_titles[MACHINES_TABLES], *const machines_abouts[MACHINES_TABLES];
 
-/* The comparison of all machines of the files as a tree, which the caller owns. ERR_USAGE where there
- * is one machine alone. */
-int machines_compare(const struct compare_file *files, size_t count, json_t **tree,
-                     struct error *error);
-/* Adds what a machine of the tree is: its device, driver and files. */
-void machines_describe(const json_t *machine, struct text *words);
-/* Could a program be compared? */
-bool machines_have_any(const json_t *tree);
+struct machines;
 
-/* Sentences about what is left out and what machines differ in; the caller owns the array. */
-json_t *machines_remarks(const json_t *tree);
+/* Compares all machines of the files, which must outlive the result; the caller frees it. ERR_USAGE where
+ * there is one machine alone. */
+int machines_compare(const struct compare_file *files, size_t count, struct machines **machines,
+                     struct error *error);
+/* Frees a comparison; NULL is none. */
+void machines_free(struct machines *m);
+
+/* Could a program be compared? */
+bool machines_have_any(const struct machines *m);
+
+/* Sentences, as arrays of strings. */
+struct machines_words {
+    json_t *machines; /* what each machine is: its device, driver and files */
+    json_t *remarks;  /* what is left out, and what machines differ in */
+    json_t *answer;   /* what the tables say together */
+};
+const struct machines_words *machines_words(const struct machines *m);
 
 /* A table as a grid, without rows if there is nothing to show. `show` selects programs: the worst are
- * those that differ. The tree must outlive the grid; text_grid_free frees it. */
-struct text_grid machines_grid_of(const json_t *tree, enum machines_table table,
+ * those that differ. The comparison must outlive the grid; text_grid_free frees it. */
+struct text_grid machines_grid_of(const struct machines *m, enum machines_table table,
                                   enum compare_show show);
-/* Prints the tree as JSON, all times as CSV, or both tables. ERR_IO: writing failed. */
-int machines_print(const json_t *tree, enum table_format format, enum compare_show show, FILE *out,
-                   struct error *error);
+/* Prints both tables, or as CSV a line for each program, machine and configuration. ERR_IO: writing failed. */
+int machines_print(const struct machines *m, enum table_format format, enum compare_show show,
+                   FILE *out, struct error *error);
 
 #endif

@@ -24,7 +24,6 @@
 #define SCHEMAS GAMUT_ROOT "/results/schema/"
 static const char result_schema[] = SCHEMAS "gamut-result-1.schema.json";
 static const char compare_schema[] = SCHEMAS "gamut-compare-1.schema.json";
-static const char machines_schema[] = SCHEMAS "gamut-machines-1.schema.json";
 
 /* ---- the judge ------------------------------------------------------------------------------- */
 
@@ -303,28 +302,6 @@ static void comparisons_are_valid(void **state)
     json_decref(right);
 }
 
-/* The comparison of machines that test_machines prints. */
-static void comparisons_of_machines_are_valid(void **state)
-{
-    (void)state;
-    static const char *const breaks[][2] = {
-        {"{\"schema\": \"gamut.machines/2\"}", ""},
-        {"{\"agreement\": {\"same\": 1}}", ""},
-        {"{\"machines\": []}", ""},
-        {"{\"notes\": null}", ""},
-        {"{\"agreement\": \"alike\"}", "program"},
-        {"{\"choice_loss\": 0.5}", "program"},
-        {"{\"machines\": [[{}], [{}]]}", "program"},
-        {"{\"machines\": []}", "program"},
-        {"{\"fastest_on_all\": null}", "program"},
-    };
-    json_t *right = read_json("tests/golden/machines.json");
-    assert_true(is_valid(machines_schema, right));
-    assert_true(json_array_size(json_object_get(right, "programs")) > 2);
-    check_breaks(machines_schema, right, "programs", breaks, sizeof breaks / sizeof *breaks);
-    json_decref(right);
-}
-
 static void broken_files_are_not(void **state)
 {
     (void)state;
@@ -429,7 +406,6 @@ int main(void)
         cmocka_unit_test(origins_are_valid),
         cmocka_unit_test(spaces_are_valid),
         cmocka_unit_test(comparisons_are_valid),
-        cmocka_unit_test(comparisons_of_machines_are_valid),
         cmocka_unit_test(broken_files_are_not),
         cmocka_unit_test(every_counter_is_in_the_file),
         cmocka_unit_test(atlases_are_of_the_file),
