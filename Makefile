@@ -144,7 +144,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist test-release install uninstall clean help
+.PHONY: FORCE all setup setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist check-release install uninstall clean help
 all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build gamut (build/gamut)
 
 $(BUILD)/gamut $(BUILD)/gamut-test: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -337,10 +337,10 @@ tests: $(TESTED) $(TESTS) $(TEST_APPS) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_st
 ON_ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # Pages and scripts are tried with the release build alone: what their commands run is what tests/cli runs.
-NOT_TRIED := $(if $(filter release,$(FLAVOUR)),,tests/docs/% tests/scripts/%)
-test: ## run all tests
+TEST_SCRIPTS ?= $(filter-out $(if $(filter release,$(FLAVOUR)),,tests/docs/% tests/scripts/%),$(sort $(shell find tests -name 'test_*.sh')))
+test: ## run all tests: those in C, and TEST_SCRIPTS (all)
 	$(Q)$(MAKE) --no-print-directory $(ON_ALL_CPUS) tests
-	@BUILD=$(BUILD) GAMUT=$(TESTED) scripts/run_tests $(filter-out $(NOT_TRIED),$(sort $(shell find tests -name 'test_*.sh'))) $(TESTS)
+	@BUILD=$(BUILD) GAMUT=$(TESTED) scripts/run_tests $(TEST_SCRIPTS) $(TESTS)
 
 test-fleet: all ## divide a list into SHARDS (1000) on a Slurm of its own, see setup-fleet
 	@BUILD=$(BUILD) tests/fleet/check_slurm.sh
@@ -351,9 +351,9 @@ test-apps: all ## record and serve real applications, see setup-apps
 sanitize: ## run all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
 
-thread: $(BUILD)/gamut ## run the tests of the server under TSan
+thread: $(TESTED) ## run the tests of the server under TSan
 	$(MAKE) $(ON_ALL_CPUS) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/serve/apps/app_serve tests/serve/apps/app_preload tests/serve/apps/app_linked libgamut_serve_cuda.so)
-	@printf '%s\n' tests/serve/test_serve.sh tests/serve/test_preload.sh | TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(BUILD))/gamut BUILD=$(BUILD)-thread xargs -P 2 -I{} sh -c {}
+	@printf '%s\n' tests/serve/test_serve.sh tests/serve/test_preload.sh | TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(TESTED)) BUILD=$(BUILD)-thread xargs -P 2 -I{} sh -c {}
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60
@@ -384,8 +384,8 @@ dist: ## pack the committed tree into build/gamut-VERSION.tar.gz, which builds a
 	$(Q)gzip -9nf $(BUILD)/$(DIST).tar
 	@echo $(BUILD)/$(DIST).tar.gz
 
-test-release: all ## unpack what dist packs elsewhere, without git: it builds the same bytes as this tree, and passes tests
-	@BUILD=$(abspath $(BUILD)) tests/scripts/check_release.sh
+check-release: ## check what must hold of a version beyond .ci/run, which comes first
+	@.ci/release
 
 # The binary contains programs, kernels and suites, and prints the manual and the completions.
 GAMUT := $(BUILD)/gamut
@@ -432,6 +432,6 @@ clean: ## remove everything that was built
 	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-thread
 
 help: ## print this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make dist` packs is the tree: packed twice it is the same bytes. Unpacked elsewhere, where git cannot be called, it builds the
-# same binary and libraries as the tree, byte for byte, knows its revision, and passes tests. `make test-release` runs this.
+# same binary and libraries as the tree, byte for byte, knows its revision, and passes tests. `make check-release` runs this.
 #   check_release.sh [TEST...]      other tests in the unpacked tree than the few that need no test program; "all": every test
 # BUILD [build] has the tree's build.
 set -u

@@ -15,7 +15,7 @@ version=$(sed -n 's/^VERSION *:= //p' Makefile)
 api=$(sed -n 's/^.define GAMUT_STRATEGIES_API //p' strategies/library/gamut_strategies.h)
 grep -q "interface has version $api\.$" CHANGELOG.md || fail "CHANGELOG.md does not say that the strategies' interface has version $api"
 
-for script in scripts/deb debian/rules tests/scripts/check_release.sh; do
+for script in .ci/release scripts/deb debian/rules tests/scripts/check_release.sh tests/scripts/check_gpu_box.sh; do
     [ -x "$script" ] || fail "$script cannot be run"
 done
 # Where each package's file list says that a file is, make install puts one.
