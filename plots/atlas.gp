@@ -35,8 +35,7 @@ do for [file in terminals] {
                 for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 \
                     with linespoints lw 2 pt 7 ps point_scale * 0.4 lc rgb colour_of(word(series, i)) notitle, \
                 for [i = 1:count] "+" every ::0::0 using (x_of(end_x[(p - 1) * count + i])):(y_of((p - 1) * count + i)):(name_at((p - 1) * count + i)) \
-                    with labels left offset 0.8, 0 font ",10" textcolor rgb colour_of(word(series, i)) notitle, \
-                for [i = 1:values(count)] data index (p - 1) * count + i - 1 using 1:2:(word(series, i) . ", " . amount($1) . ": " . time_of($2) . " [" . time_of($3) . ", " . time_of($4) . "]") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+                    with labels left offset 0.8, 0 font ",10" textcolor rgb colour_of(word(series, i)) notitle
             unset label 1
         }
         unset multiplot

@@ -4,5 +4,4 @@
 x_name = "least memory that serves the trace, over the " . optimum_name
 dot_name = "least capacity"
 ring_name = "held without a limit"
-in_table = 0
 load "dots.gp"

@@ -36,8 +36,6 @@ do for [file in terminals] {
         plot for [i = 1:methods] data index i - 1 using 1:2 with linespoints lw 2 dt dash_of(word(series, i)) pt 7 ps point_scale * 0.5 lc rgb colour_of(word(series, i)), \
             data index methods using 1:2 with lines lw 2.5 dt 2 lc rgb "#000000", \
             for [i = 1:count] "+" every ::0::0 using (x_of(end_x[i])):(y_of(i)):(name_at(i)) \
-                with labels left offset 0.8, 0 font ",10" textcolor rgb (i > methods ? "#000000" : colour_of(word(series, i))), \
-            for [i = 1:values(methods)] data index i - 1 using 1:2:(word(series, i) . ", " . amount($1) . ": " . time_of($2)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
-            for [i = 1:values(1)] data index methods using 1:2:("a copy of " . amount($1) . ": " . time_of($2)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+                with labels left offset 0.8, 0 font ",10" textcolor rgb (i > methods ? "#000000" : colour_of(word(series, i)))
     }
 }

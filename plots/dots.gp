@@ -1,7 +1,6 @@
 # Sorted dots: a row a configuration, a panel a workload or trace, the least first. Vertical lines are the lower bound
 # and, where it is known, the optimum; the axis is what is over the better known of the two. Needs the variables data,
-# series, titles, x_name, dot_name, ring_name ("": there are no rings), optimum_name and
-# in_table (1: the page around an SVG has the same numbers in a table).
+# series, titles, x_name, dot_name, ring_name ("": there are no rings) and optimum_name.
 
 load "terminal.gp"
 load "colours.gp"
@@ -50,7 +49,6 @@ times(p, b) = sprintf(b < 10 * base[p] ? "%.2f× %s" : "%.0f× %s", b / base[p],
 column_of(p) = (p - 1) % across
 row_of(p) = (p - 1) / across
 has_rings = strlen(ring_name) > 0
-exact(p, what, b) = word(titles, p) . ", " . sprintf("%s: %s (%.0f B), %.4g× the %s", what, amount(b), b, b / base[p], best[p] > 0 ? optimum_name : "lower bound")
 
 do for [file in terminals] {
     load "open.gp"
@@ -76,9 +74,7 @@ do for [file in terminals] {
         set key at screen 0.5, screen 1 - (is_text ? 3 * line : 40.0) / height center horizontal samplen 2 maxrows 1 font ",10"
         plot data index p using (over(p, $3)):1:ytic(shown(strcol(2))) with points pt 7 ps point_scale * 1.2 lc rgb "#0072B2" title (p == 1 ? dot_name : ''), \
             data index p using (has_rings && $4 > 0 ? over(p, $4) : NaN):1 with points pt 6 ps point_scale * 1.2 lw 1.5 lc rgb "#606060" title (p == 1 && has_rings ? ring_name : ''), \
-            data index p using (right):1:(file eq "svg" && in_table ? "" : times(p, $3)) with labels right font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(1)] data index p using ($3 > 0 ? over(p, $3) : right):1:($3 > 0 ? exact(p, strcol(2) . ", " . dot_name, $3) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
-            for [i = 1:values(has_rings)] data index p using ($4 > 0 ? over(p, $4) : right):1:($4 > 0 && $4 != $3 ? exact(p, strcol(2) . ", " . ring_name, $4) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
+            data index p using (right):1:(times(p, $3)) with labels right font ",9" textcolor rgb "#404040" notitle, \
             keyentry with lines lw 2 dt (4, 3) lc rgb "#D55E00" title (p == 1 ? 'lower bound' : ''), \
             keyentry with lines lw 1.5 lc rgb "#404040" title (p == 1 && best[p] > 0 ? optimum_name : '')
         unset key

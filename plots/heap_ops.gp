@@ -27,6 +27,5 @@ load "ends_log.gp"
 
 chart = "set title word(live, p) . ' live blocks' offset 0, -0.8 font ',11'; \
     plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with linespoints pt point[i] ps point_scale * 0.8 lw 2 lc rgb thin[i] title word(series, i), \
-        for [i = 1:count] '+' every ::0::0 using (end_x[(p - 1) * count + i]):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb thin[i] notitle, \
-        for [i = 1:values(count)] data index (p - 1) * count + i - 1 using 1:2:(word(series, i) . ', ' . word(batches, int($1) + 1) . ' commands, ' . word(live, p) . ' live blocks: ' . time_of($2) . ' an operation') with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle"
+        for [i = 1:count] '+' every ::0::0 using (end_x[(p - 1) * count + i]):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb thin[i] notitle"
 load "panels_draw.gp"

@@ -20,6 +20,5 @@ y_title = "filled"
 chart = "set title word(sizes, p) . ' sizes' offset 0, -0.8 font ',11'; \
     plot for [i = 1:count] data index p - 1 using ($1 == i - 1 ? $1 : NaN):2 with boxes lc rgb colour[i] notitle, \
         data index p - 1 using 1:3:(0):($2 - $3) with vectors nohead lw 1.5 lc rgb '#404040' notitle, \
-        data index p - 1 using 1:($2 + 0.04):(sprintf('%.1f %%', 100 * $2)) with labels font ',9' notitle, \
-        for [i = 1:values(1)] data index p - 1 using 1:2:(word(series, int($1) + 1) . ', ' . word(sizes, p) . ' sizes: mean ' . share_of($2) . ', least ' . share_of($3)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle"
+        data index p - 1 using 1:($2 + 0.04):(sprintf('%.1f %%', 100 * $2)) with labels font ',9' notitle"
 load "panels_draw.gp"

@@ -4,5 +4,4 @@ x_name = "memory held from the driver at most, over the lower bound, on " . wher
 dot_name = "held"
 ring_name = ""
 optimum_name = ""
-in_table = 1
 load "dots.gp"

@@ -20,8 +20,6 @@ x_title = "size of the pool over the mean demand"
 y_title = "too small"
 key = is_text ? "set key inside top right" : "unset key"
 seen(y) = y > 10 ** label_low ? y : NaN
-at(y) = y > 10 ** label_low ? y : 10 ** label_low
-seen_text(p, i, x, y) = y > 10 ** label_low ? sprintf("%s, chunks %s, a pool of %g %%: %.3g %%", word(series, i), word(chunks, p), x, 100 * y) : ""
 
 label_step = 12.0 / (panel_height - 58) * (label_high - label_low)
 label_near = 1e9
@@ -52,6 +50,5 @@ chart = "set title (word(chunks, p) eq '1' ? 'one chunk' : word(chunks, p) . ' c
     set label 3 claim_of(p) at graph 0.02, graph 0.06 font ',9' textcolor rgb own[4]; \
     plot for [i = 1:3] data index p - 1 using 1:(seen(column(i + 1))) with linespoints pt (i == 2 ? 6 : i == 3 ? 5 : 7) ps point_scale * (i == 1 ? 0.9 : 0.7) lw (i == 1 ? 2.5 : 1.5) lc rgb own[i] title word(series, i), \
         data index p - 1 using 1:(seen($5)) with lines lw 2 dt 2 lc rgb own[4] title word(series, 4), \
-        for [i = 1:count] '+' every ::0::0 using (start_of(p, i)):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb own[i] notitle, \
-        for [i = 1:values(count)] data index p - 1 using 1:(at(column(i + 1))):(seen_text(p, i, $1, column(i + 1))) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle"
+        for [i = 1:count] '+' every ::0::0 using (start_of(p, i)):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb own[i] notitle"
 load "panels_draw.gp"

@@ -12,7 +12,6 @@ width = left + plot_width + 26
 height = head + plot_height + foot
 if (is_text) { left = 10.0 * width / columns; height = 0.62 * height }
 
-exact(time, lo, hi, memory) = sprintf("time %.4g×", time) . (hi > lo ? sprintf(" [%.4g, %.4g]", lo, hi) : "") . sprintf(", memory %.4g×", memory)
 array is_beaten[count]
 stats data index 0 using (is_beaten[int($1)] = int($8)) nooutput
 grey = "#B8B8B8"
@@ -46,7 +45,6 @@ do for [file in terminals] {
         data index 2 using 1:2:($3 - $1):($4 - $2) with vectors nohead lw 0.7 lc rgb "#C8C8C8", \
         for [i = 1:(is_text ? 0 : count)] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)):(log2($4)):(log2($5)) with xerrorbars pt 0 lw 1.2 lc rgb (is_beaten[i] ? grey : thin[i]), \
         for [i = 1:count] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)) with points pt (is_text ? 3 : point[i]) ps point_scale * 1.3 lw 1.5 lc rgb (is_beaten[i] ? grey : thin[i]), \
-        data index 2 using (is_text ? $1 : $3):(is_text ? $2 : $4):5 with labels left offset (is_text ? 1 : 0), 0 font ",10" textcolor rgb "#202020", \
-        for [i = 1:values(1)] data index 0 using (log2($3)):(log2($6)):(strcol(2) . ": " . exact($3, $4, $5, $6)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+        data index 2 using (is_text ? $1 : $3):(is_text ? $2 : $4):5 with labels left offset (is_text ? 1 : 0), 0 font ",10" textcolor rgb "#202020"
     unset label 1
 }

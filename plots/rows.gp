@@ -52,17 +52,6 @@ clip(v) = v < first_x ? first_x : v > last_x ? last_x : v
 mark_size = count > 9 ? 0.6 : 0.75
 share_step = high_1 - low_1 > 0.6 ? 0.25 : high_1 - low_1 > 0.25 ? 0.1 : high_1 - low_1 > 0.08 ? 0.05 : 0.01
 has_marks = strlen(mark_name) > 0 && !is_text
-array row_name[rows]
-array reference[rows]
-stats data index 0 using (row_name[int($1)] = strcol(2), reference[int($1)] = strcol(3), 0) nooutput
-range_of(lo, hi) = hi > lo ? sprintf(" [%.4g, %.4g]", lo, hi) : ""
-exact(v, lo, hi) = is_share ? share_of(v) : sprintf("%.4g×", v) . range_of(lo, hi)
-over(r, k) = k == 1 && strlen(reference[r]) > 0 ? "; " . reference_name . " " . reference[r] : ""
-# A dot's value reaches to the next lane and no farther.
-lane_reach = 0.76 * row_height / count < 5 ? 0.76 * row_height / count : 5
-measure(k) = measures > 1 ? ", " . word(titles, k) : ""
-value_x(v) = is_number(v) ? clip(at(v)) : first_x
-value_text(i, r, k, v, lo, hi) = is_number(v) ? row_name[r] . ", " . word(series, i) . measure(k) . ": " . exact(v, lo, hi) . over(r, k) : ""
 
 do for [file in terminals] {
     load "open.gp"
@@ -89,7 +78,7 @@ do for [file in terminals] {
         if (!is_text) { set arrow 1 from first 0, graph 0 to first 0, graph 1 nohead lw 1.2 lc rgb "#404040" front }
         c = 3 + 4 * (k - 1)
 
-        # The means, which are the legend, too. An SVG says them under the pointer, and the page around it in a table.
+        # The means, which are the legend, too.
         set tmargin at screen down(head)
         set bmargin at screen down(head + means_height)
         set yrange [count + 0.5 + edge : 0.5 - edge]
@@ -101,8 +90,7 @@ do for [file in terminals] {
             for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps point_scale * 1.1 lw 1.5 lc rgb thin[i] notitle, \
             data index 1 using (is_text ? clip(at(column(c))) : first_x):1:(is_text ? letter(int($1)) : "") with labels notitle, \
             data index 1 using (first_x):1:(k == 1 ? name_of($1, strcol(2)) : "") with labels right offset -0.8, 0 font ",10" notitle, \
-            data index 1 using (last_x):1:(file eq "svg" ? "" : strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(1)] data index 1 using (value_x(column(c))):1:(is_number(column(c)) ? strcol(2) . ", mean" . measure(k) . ": " . strcol(c + 3) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+            data index 1 using (last_x):1:(strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
         unset label 1
         unset label 2
 
@@ -123,8 +111,7 @@ do for [file in terminals] {
             data index 0 using (first_x):1:(k == 1 ? strcol(2) : "") with labels right offset -0.8, 0 font ",10" notitle, \
             data index 0 using (last_x):1:(k == 1 && !is_share ? strcol(5) : "") with labels right offset -1, 0 font ",8" textcolor rgb "#B04000" notitle, \
             data index 0 using (first_x):1:(k == 1 && is_share ? strcol(5) : "") with labels left offset 1, 0 font ",8" textcolor rgb "#B04000" notitle, \
-            data index 0 using (last_x):1:(k == 1 ? strcol(3) : "") with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(count)] data index 1 + i using (value_x(column(2 + 3 * (k - 1)))):($1 + lane(i)):(value_text(i, int($1), k, column(2 + 3 * (k - 1)), column(3 + 3 * (k - 1)), column(4 + 3 * (k - 1)))) with labels hypertext point pt 7 ps reach(lane_reach) lc rgb clear notitle
+            data index 0 using (last_x):1:(k == 1 ? strcol(3) : "") with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
         unset label 3
         unset label 4
         unset object

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/chart/matrix.h"
-#include "record/chart/svg.h"
 #include "record/table/atlas_table.h"
 #include "report/sections.h"
 
@@ -67,80 +66,49 @@ static const char dark_style[] =
     "[style*='fill:rgb(0,0,0)']{fill:#e4e8ed!important}"
     "[style*='fill:rgb(255,255,255)']{fill:#181c22!important}}</style>";
 
-/* A chart as the page shows it. */
-struct picture {
-    unsigned width, height; /* in points */
-    struct text values;     /* the element with its exact values; empty without any */
-};
-
-/* Adds the dark style to the SVG file of a chart, and reads what the page needs of it. ERR_IO; ERR_PARSE where
- * the file is not gnuplot's. */
-static int finish_svg(const char *path, struct picture *picture, struct error *error)
+/* Adds the dark style to the SVG file of a chart, and reads its width and height, in points. ERR_IO; ERR_PARSE
+ * where the file is not gnuplot's. */
+static int finish_svg(const char *path, unsigned *width, unsigned *height, struct error *error)
 {
     struct text svg = {0}, finished = {0};
     int code = text_read_file(&svg, path, error);
     const char *root = svg.data ? strstr(svg.data, "<svg") : NULL;
     const char *box = root ? strstr(root, "viewBox=\"") : NULL,
                *end = box ? strchr(box, '>') : NULL;
-    if (!code &&
-        (!end || sscanf(box, "viewBox=\"0 0 %u %u", &picture->width, &picture->height) != 2))
+    if (!code && (!end || sscanf(box, "viewBox=\"0 0 %u %u", width, height) != 2))
         code = error_set(error, ERR_PARSE, "gnuplot did not write it as SVG");
     if (!code) {
         text_add_bytes(&finished, svg.data, (size_t)(end + 1 - svg.data));
         text_add_bytes(&finished, dark_style, sizeof dark_style - 1);
         text_add_bytes(&finished, end + 1, svg.length - (size_t)(end + 1 - svg.data));
         code = text_write_file(&finished, path, error);
-        const char *values = strstr(end, SVG_VALUES), *after = strstr(end, "</svg>");
-        if (values && after && values < after)
-            text_add_bytes(&picture->values, values, (size_t)(after - values));
     }
     text_free(&svg);
     text_free(&finished);
     return code;
 }
 
-/* Prints the image, and over it the exact values, as far as there is room for them in the page. */
-static void print_picture(FILE *out, const char *path, const char *title,
-                          const struct picture *picture, size_t *room)
-{
-    const size_t width = picture->width, height = picture->height;
-    const bool has_room = picture->values.length && picture->values.length <= *room;
-    if (picture->values.length && !has_room)
-        fputs("<p class=\"about\">Its exact values are shown where the svg is opened alone.</p>\n",
-              out);
-    fputs("<div class=\"scroll\"><div class=\"chart\"><img src=\"", out);
-    html_path(out, path);
-    html_print(out, "\" alt=\"Chart: %s\" loading=\"lazy\" width=\"%zu\" height=\"%zu\"/>", title,
-               width, height);
-    if (has_room) {
-        *room -= picture->values.length;
-        html_print(out, "<svg viewBox=\"0 0 %zu %zu\" aria-hidden=\"true\">", width, height);
-        fwrite(picture->values.data, 1, picture->values.length, out);
-        fputs("</svg>", out);
-    }
-    fputs("</div></div>\n", out);
-}
-
-/* Shows a chart as an image, with links to its files and with its exact values under the pointer. `made`
- * is the common path of its files, which are in the folder `work` of the page. `room`: the bytes that
- * the values may take; without room for them they are in the file of the image alone. */
-static void page_figure(FILE *out, const char *work, const char *made, const char *title,
-                        size_t *room)
+/* Shows a chart as an image, with links to its files. `made` is their common path, in the folder `work`. */
+static void print_figure(FILE *out, const char *work, const char *made, const char *title)
 {
     struct text path = {0};
     struct error error = {0};
-    struct picture picture = {0};
+    unsigned width, height;
     text_add(&path, "%s.svg", made);
     html_print(out, "<figure><figcaption><strong>%s</strong>", title);
     print_links(out, work, made);
     fputs("</figcaption>\n", out);
-    if (finish_svg(path.data, &picture, &error))
+    if (finish_svg(path.data, &width, &height, &error)) {
         html_print(out, "<p class=\"bad\">This chart could not be added: %s</p>", error.text);
-    else
-        print_picture(out, path.data + strlen(work) + 1, title, &picture, room);
+    } else {
+        fputs("<div class=\"scroll\"><div class=\"chart\"><img src=\"", out);
+        html_path(out, path.data + strlen(work) + 1);
+        html_print(out, "\" alt=\"Chart: %s\" loading=\"lazy\" width=\"%zu\" height=\"%zu\"/>",
+                   title, (size_t)width, (size_t)height);
+        fputs("</div></div>\n", out);
+    }
     fputs("</figure>\n", out);
     text_free(&path);
-    text_free(&picture.values);
 }
 
 /* Adds "Wall time of raw over that of each strategy, by workload, with intervals; cuda:0" */
@@ -161,8 +129,7 @@ static void draw_subject(struct drawing *drawing, const struct chart *chart,
     int code = chart_draw(chart, of, &options, &made, &error);
     add_title(chart, of, &title);
     if (code == 0) {
-        page_figure(drawing->out, drawing->page->work, made.data, title.data,
-                    drawing->page->values_room);
+        print_figure(drawing->out, drawing->page->work, made.data, title.data);
         drawing->made++;
     } else if (code == ERR_UNSUPPORTED)
         drawing->no_gnuplot = true;

@@ -34,7 +34,6 @@ struct page_contents {
 struct page {
     FILE *out;
     struct page_contents *contents;
-    size_t *values_room; /* bytes that exact values may still take */
     const struct report_options *options;
     const char *work; /* the folder that the report is made in */
     size_t file_count;
@@ -50,9 +49,6 @@ bool page_is_replay(const struct page_file *file);
 void page_begin(FILE *out, const char *title);
 /* Prints the script of a page that page_begin began, and closes it. */
 void page_end(FILE *out);
-
-/* A page has at most so many bytes of exact values over its charts; a chart has about 90 bytes a point. */
-enum { PAGE_VALUES_MOST = 250 * 1000 };
 
 /* Begins a section: prints its heading and below it the text `about` (NULL: none), and adds the heading
  * to the contents. `file` is NULL for a section of all files. `id` and `title` are borrowed. The caller

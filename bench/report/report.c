@@ -160,11 +160,9 @@ static void print_sections(struct page *page)
 {
     FILE *out = page->out;
     struct page_contents contents = {0};
-    size_t values_room = PAGE_VALUES_MOST;
     char *sections;
     size_t length;
     page->contents = &contents;
-    page->values_room = &values_room;
     page->out = open_memstream(&sections, &length);
     section_comparison(page);
     section_machines(page);

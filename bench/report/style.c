@@ -60,9 +60,7 @@ const char *const page_style[] = {
     "td.u4{background:rgba(var(--up),.5)}td.d1{background:rgba(var(--down),.1)}td.d2{background:rgba(var(--down),.22)}",
     "td.d3{background:rgba(var(--down),.36)}td.d4{background:rgba(var(--down),.52)}",
     ".good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}td.good,td.bad{font-weight:650}",
-    "figure{margin:18px 0 0}.chart{position:relative;min-width:680px}.chart img{display:block;width:100%;height:auto}",
-    /* Exact values: invisible dots and bars over the image. */
-    ".chart svg{position:absolute;inset:0;width:100%;height:100%}.values path:hover{stroke-opacity:.35}",
+    "figure{margin:18px 0 0}.chart{min-width:680px}.chart img{display:block;width:100%;height:auto}",
     "figcaption{font-size:.88rem;margin:0 0 .3rem}",
     "svg.strip{width:150px;height:26px;display:block}svg.strip circle{fill:var(--good)}svg.strip line{stroke:var(--line)}",
     "details{margin:.5rem 0}summary{cursor:pointer;color:var(--good);font-size:.94rem}",
@@ -71,7 +69,7 @@ const char *const page_style[] = {
     /* What the script adds. */
     "table.sort thead th[tabindex]{cursor:pointer}th[aria-sort]::after{content:' ↓'}th[aria-sort=ascending]::after{content:' ↑'}",
     ".filter{font-size:.9rem;color:var(--soft)}.filter input{font:inherit;color:var(--ink);background:var(--paper);border:1px solid var(--line);border-radius:6px;padding:3px 8px;max-width:60%}",
-    "#tip{position:absolute;z-index:1;background:var(--card);border:1px solid var(--soft);border-radius:8px;padding:8px 12px;font-size:.82rem;gap:0 12px;max-width:min(420px,calc(100% - 16px));box-shadow:0 4px 16px rgba(0,0,0,.2);font-variant-numeric:tabular-nums}#tip[hidden]{display:none}#tip dd:only-child{grid-column:1/-1;margin:0}",
+    "#tip{position:absolute;z-index:1;background:var(--card);border:1px solid var(--soft);border-radius:8px;padding:8px 12px;font-size:.82rem;gap:0 12px;max-width:min(420px,calc(100% - 16px));box-shadow:0 4px 16px rgba(0,0,0,.2);font-variant-numeric:tabular-nums}#tip[hidden]{display:none}",
     ".zoom{margin-left:10px}.zoom button{font:inherit;font-size:.8rem;color:var(--good);background:none;border:1px solid var(--line);border-radius:6px;padding:1px 9px;margin:0 4px 4px 0;cursor:pointer}",
     ".scroll.zoomed{max-height:92vh;overflow:auto;cursor:grab}",
     "footer{font-size:.85rem;padding-top:8px;padding-bottom:40px}",

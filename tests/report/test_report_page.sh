@@ -20,15 +20,7 @@ check() {
 }
 
 "$gamut" report "$suite" --out "$work/suite" >/dev/null || exit 1
-# The page as its file has it, before its script, and the data of a chart, as texts of a script in a page.
-text() { sed 's/[\\"]/\\&/g; s|</|<\\/|g; s/$/\\n/' "$work/suite/$1" | tr -d '\n'; }
-cat >"$work/sources.js" <<JS
-const sources = {
-    'index.html': "$(text index.html)",
-    'charts/speedup-cuda-0.dat': "$(text charts/speedup-cuda-0.dat)",
-};
-JS
-cat "$work/sources.js" - >"$work/do.js" <<'JS'
+cat >"$work/do.js" <<'JS'
 const all = (selector, from = page.document) => [...from.querySelectorAll(selector)];
 const expect = (what, got, wanted) => { if (String(got) !== String(wanted)) wrong(what + ': ' + String(got).slice(0, 200) + ', expected ' + String(wanted).slice(0, 200)); };
 const section = name => page.document.getElementById('f1-' + name);
@@ -74,30 +66,7 @@ expect('in the window', tip.getBoundingClientRect().right <= page.innerWidth, tr
 link.dispatchEvent(new page.Event('mouseleave'));
 expect('hidden again', tip.hidden, true);
 
-// The exact value of a point of a chart, as in the chart's data, lies over the image at the point.
-const speedup = all('figure', section('charts')).find(e => e.querySelector('a').href.endsWith('charts/speedup-cuda-0.dat'));
-const points = all('.values path', speedup);
-const paper = new page.DOMParser().parseFromString(sources['index.html'], 'application/xml');
-const titles = [...paper.querySelectorAll('figure')].find(e => e.querySelector('a').getAttribute('href').endsWith('speedup-cuda-0.dat')).querySelectorAll('.values title');
-const texts = [...titles].map(e => e.textContent);
-expect('a value for each case and mean', texts.length, 29 * 7);
-const of = texts.findIndex(text => text.startsWith('myocyte_like, pool: '));
-const data = sources['charts/speedup-cuda-0.dat'].split('\n');
-const numbers = data[data.indexOf('# pool') + 2].split(' ').slice(1).map(number => parseFloat(number).toPrecision(4).replace(/\.?0+$/, ''));
-expect('the numbers of the data', texts[of], 'myocyte_like, pool: ' + numbers[0] + '× [' + numbers[1] + ', ' + numbers[2] + ']; raw 127 ms');
-points[of].scrollIntoView({block: 'center'});
-const place = points[of].getBoundingClientRect();
-const seen = page.document.elementFromPoint(place.x + 2, place.y);
-expect('a dot is as large as it is seen', seen === points[of], true);
-seen.dispatchEvent(new page.Event('pointerenter'));
-expect('exact value', tip.textContent, texts[of]);
-expect('shown', tip.hidden, false);
-seen.dispatchEvent(new page.Event('pointerleave'));
-expect('hidden once more', tip.hidden, true);
-const bar = all('.values path').find(e => e.getBBox().width > 100), middle = (bar.scrollIntoView({block: 'center'}), bar.getBoundingClientRect());
-expect('a bar is seen along all of it', page.document.elementFromPoint(middle.x + middle.width / 2, middle.y) === bar, true);
 expect('pages of programs', all('a', section('details')).map(e => e.getAttribute('href')), ['views/f1-1.html', 'views/f1-3.html', 'views/f1-4.html', 'views/f1-6.html']);
-all('figure').forEach(figure => { if (!figure.querySelector('.values path')) wrong('no values: ' + figure.textContent.slice(0, 60)); });
 
 // Charts become larger, and as they were.
 const image = section('charts').querySelector('img'), buttons = all('button', section('charts').querySelector('.zoom'));

@@ -14,7 +14,6 @@
 
 #include "base/terminal.h"
 #include "base/tree.h"
-#include "record/chart/svg.h"
 
 /* ---- texts ---- */
 
@@ -88,16 +87,6 @@ bool gnuplot_status(const json_t *cell, double value, FILE *out)
             fputc(toupper((unsigned char)*status), out);
     }
     return !isnan(value);
-}
-
-void gnuplot_label_block(const struct labels *labels, const char *columns, FILE *out)
-{
-    gnuplot_comment(out, "%s", columns);
-    for (size_t i = 0; i < labels->count; i++) {
-        fprintf(out, "%zu", i);
-        gnuplot_data_text(labels->name[i], out);
-        fputc('\n', out);
-    }
 }
 
 /* ---- variables ---- */
@@ -277,17 +266,12 @@ static int gnuplot_start(char *const argv[], const char *folder, const char *scr
 int gnuplot_run(const char *folder, const char *name, const char *terminals, unsigned columns,
                 struct error *error)
 {
-    struct text before = {0}, script = {0}, svg = {0};
+    struct text before = {0}, script = {0};
     text_add(&before, "terminals = '%s'; columns = %u", terminals, columns);
     text_add(&script, "%s.gp", name);
     fflush(stdout); /* what gnuplot prints comes after */
     char *const argv[] = {"gnuplot", "--default-settings", "-e", before.data, script.data, NULL};
-    int code = gnuplot_start(argv, folder, script.data, error);
-    if (!code && strstr(terminals, "svg")) {
-        text_add(&svg, "%s/%s.svg", folder, name);
-        code = svg_finish(svg.data, error);
-    }
-    text_free(&svg);
+    const int code = gnuplot_start(argv, folder, script.data, error);
     text_free(&before);
     text_free(&script);
     return code;

@@ -23,8 +23,6 @@ void gnuplot_data(double value, FILE *out);
 /* Writes a space, then "ok" if the value is known, else "n/a", or the case's status in capitals.
  * Returns whether it is known. `cell` may be NULL. */
 bool gnuplot_status(const json_t *cell, double value, FILE *out);
-/* Writes a comment that names the two columns, then a line a label: its number and the label. */
-void gnuplot_label_block(const struct labels *labels, const char *columns, FILE *out);
 
 /* ---- variables: lines name='text' or name = number; a later line with the same name wins ----- */
 

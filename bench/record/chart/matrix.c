@@ -110,11 +110,6 @@ size_t matrix_row_count(const struct matrix *matrix)
     return matrix->rows.count - matrix->has_mean;
 }
 
-bool matrix_is_mean(const struct matrix *matrix, size_t row)
-{
-    return matrix->has_mean && row + 1 == matrix->rows.count;
-}
-
 static const char mean_name[] = "geometric mean";
 
 /* Finds the names of the row and the column of a case, or of a mean from `summary`. */

@@ -81,8 +81,6 @@ int matrix_make(const char *name, const struct chart_subject *of, const struct m
 const json_t *matrix_cell(const struct matrix *matrix, size_t row, size_t column);
 /* The number of rows, the row of the mean not counted. */
 size_t matrix_row_count(const struct matrix *matrix);
-/* Is this the row of the mean? */
-bool matrix_is_mean(const struct matrix *matrix, size_t row);
 /* Puts the numbers from 0 to count - 1 into the order of descending values: equal ones in the order of
  * the result, NaN last. */
 void matrix_order(const double *value, size_t count, size_t *order);

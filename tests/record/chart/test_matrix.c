@@ -66,7 +66,6 @@ static void names_say_what_differs_and_cells_are_cases(void **state)
     assert_ptr_equal(matrix_cell(&m, 1, 1), json_array_get(json_object_get(root, "cases"), 6));
     assert_null(matrix_cell(&m, 1, 2));
     assert_int_equal(matrix_row_count(&m), 2);
-    assert_false(matrix_is_mean(&m, 1));
     matrix_free(&m);
     json_decref(root);
 }
@@ -83,7 +82,6 @@ static void a_page_shows_means_and_what_was_skipped(void **state)
     assert_labels(&m.rows, "canny, fft, geometric mean");
     assert_labels(&m.columns, "raw none, pool none, raw best, pool best, tlsf best, stream none");
     assert_int_equal(matrix_row_count(&m), 2);
-    assert_true(matrix_is_mean(&m, 2));
     assert_true(tree_get_number(matrix_cell(&m, 2, 1), "median") == 2.5);
     assert_null(matrix_cell(&m, 2, 0));
     matrix_free(&m);
