@@ -301,13 +301,13 @@ setup: ## install what is missing (Debian, Ubuntu); without root, print the comm
 	@scripts/setup
 	@BUILD=$(BUILD) scripts/setup_otava
 
-$(BUILD)/tests/capture/apps/%_opencl: tests/capture/apps/%_opencl.c
+$(BUILD)/tests/capture/apps/%_opencl: tests/capture/apps/%_opencl.c tests/capture/apps/opencl.h
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(OPT) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
 
-$(BUILD)/tests/serve/apps/%_opencl: tests/serve/apps/%_opencl.c
+$(BUILD)/tests/serve/apps/%_opencl: tests/serve/apps/%_opencl.c tests/capture/apps/opencl.h
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
 
 # A program of CUDA on a driver without a device, which is CUPTI too. Both are sanitized, or neither: ASan comes first in a process or not at all.
 FAKE_CUDA := $(BUILD)/tests/capture/apps/fake/libcuda.so.1

@@ -9,67 +9,17 @@
 #include <CL/cl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/capture/apps/opencl.h"
 
 enum { COUNT = 1024, ROUNDS = 50 };
 
 static const char source[] = "kernel void add(global int *to, global const int *from, int by) {"
                              "    size_t i = get_global_id(0); to[i] = from[i] + by; }"
                              "kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }";
-
-static cl_device_id device;
-static cl_context context;
-static cl_program program;
-
-static void check(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    fprintf(stderr, "app_opencl: %s: error %d\n", what, status);
-    exit(77);
-}
-
-static cl_mem buffer(cl_mem_flags flags, size_t bytes, void *host)
-{
-    cl_int status;
-    cl_mem block = clCreateBuffer(context, flags, bytes, host, &status);
-    check(status, "clCreateBuffer");
-    return block;
-}
-
-static cl_command_queue make_queue(void)
-{
-    cl_int status;
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
-    check(status, "clCreateCommandQueue");
-    return queue;
-}
-
-static cl_kernel make_kernel(const char *name)
-{
-    cl_int status;
-    cl_kernel kernel = clCreateKernel(program, name, &status);
-    check(status, "clCreateKernel");
-    return kernel;
-}
-
-static void set_up(void)
-{
-    const char *text = source;
-    cl_platform_id platform;
-    cl_int status;
-    check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    check(status, "clCreateContext");
-    program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
-    check(status, "clCreateProgramWithSource");
-    check(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
-}
 
 static void launch_add(cl_command_queue queue, cl_kernel add, cl_mem to, cl_mem from, int by,
                        cl_event wait, cl_event *made)
@@ -86,12 +36,12 @@ static void launch_add(cl_command_queue queue, cl_kernel add, cl_mem to, cl_mem 
 /* A block is made on one queue, used on a second behind an event, and freed while it is in use. */
 static long two_queues(void)
 {
-    cl_command_queue first = make_queue(), second = make_queue();
+    cl_command_queue first = make_queue(0), second = make_queue(0);
     cl_kernel add = make_kernel("add");
     int host[COUNT] = {0};
-    cl_mem sum = buffer(CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof host, host);
+    cl_mem sum = make_buffer(CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof host, host);
     for (int round = 0; round < ROUNDS; round++) {
-        cl_mem part = buffer(CL_MEM_READ_WRITE, sizeof host, NULL);
+        cl_mem part = make_buffer(CL_MEM_READ_WRITE, sizeof host, NULL);
         cl_event made, used;
         launch_add(first, add, part, sum, round, NULL, &made);
         check(clFlush(first), "clFlush");
@@ -118,12 +68,12 @@ static long two_queues(void)
 /* Two views of a block: the block's own handle ends first. */
 static long parts(void)
 {
-    cl_command_queue queue = make_queue();
+    cl_command_queue queue = make_queue(0);
     cl_kernel add = make_kernel("add");
     int host[COUNT], pattern = 5;
     cl_int status;
     const size_t bytes = sizeof host, padded = bytes < 4096 ? 4096 : bytes;
-    cl_mem whole = buffer(CL_MEM_READ_WRITE, 2 * padded, NULL);
+    cl_mem whole = make_buffer(CL_MEM_READ_WRITE, 2 * padded, NULL);
     cl_mem low = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION,
                                    &(cl_buffer_region){0, bytes}, &status);
     check(status, "clCreateSubBuffer");
@@ -148,12 +98,12 @@ static long parts(void)
 /* The application's own memory, mapped and written by the host. */
 static long maps(void)
 {
-    cl_command_queue queue = make_queue();
+    cl_command_queue queue = make_queue(0);
     cl_kernel twice = make_kernel("twice");
     static int own[COUNT];
     const size_t count = COUNT;
     cl_int status;
-    cl_mem block = buffer(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, sizeof own, own);
+    cl_mem block = make_buffer(CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, sizeof own, own);
     int *mapped = clEnqueueMapBuffer(queue, block, CL_TRUE, CL_MAP_WRITE, 0, sizeof own, 0, NULL,
                                      NULL, &status);
     check(status, "clEnqueueMapBuffer");
@@ -185,10 +135,10 @@ static void CL_CALLBACK release_block(cl_event event, cl_int status, void *block
 /* A block is released by a callback, from a thread of the driver. */
 static void callbacks(void)
 {
-    cl_command_queue queue = make_queue();
+    cl_command_queue queue = make_queue(0);
     const int pattern = 1;
     cl_event filled;
-    cl_mem block = buffer(CL_MEM_READ_WRITE, 65536, NULL);
+    cl_mem block = make_buffer(CL_MEM_READ_WRITE, 65536, NULL);
     check(clEnqueueFillBuffer(queue, block, &pattern, sizeof pattern, 0, 65536, 0, NULL, &filled),
           "clEnqueueFillBuffer");
     check(clSetEventCallback(filled, CL_COMPLETE, release_block, block), "clSetEventCallback");
@@ -204,7 +154,7 @@ static void images(void)
         .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 64, .image_height = 32};
     const size_t origin[3] = {0, 0, 0}, region[3] = {64, 32, 1};
     static unsigned char pixels[64 * 32 * 4];
-    cl_command_queue queue = make_queue();
+    cl_command_queue queue = make_queue(0);
     cl_int status;
     cl_mem image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, &status);
     check(status, "clCreateImage");
@@ -256,9 +206,9 @@ static void image_of_buffer(void)
     const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
     const size_t origin[3] = {0, 0, 0}, region[3] = {256, 1, 1};
     static unsigned char pixels[256 * 4];
-    cl_command_queue queue = make_queue();
+    cl_command_queue queue = make_queue(0);
     cl_int status;
-    cl_mem block = buffer(CL_MEM_READ_WRITE, 24576, NULL);
+    cl_mem block = make_buffer(CL_MEM_READ_WRITE, 24576, NULL);
     const cl_image_desc shape = {
         .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 256, .buffer = block};
     cl_mem image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, &status);
@@ -289,7 +239,7 @@ static void without_order(void)
     cl_event filled;
     cl_command_queue queue =
         clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
-    cl_mem block = buffer(CL_MEM_READ_WRITE, 28672, NULL), copy = buffer(0, 28672, NULL);
+    cl_mem block = make_buffer(CL_MEM_READ_WRITE, 28672, NULL), copy = make_buffer(0, 28672, NULL);
     check(clEnqueueFillBuffer(queue, block, &pattern, sizeof pattern, 0, 28672, 0, NULL, &filled),
           "clEnqueueFillBuffer");
     check(clEnqueueCopyBuffer(queue, block, copy, 0, 0, 28672, 1, &filled, NULL),
@@ -304,9 +254,6 @@ static void without_order(void)
 /* Names the part of the program that follows, if a recorder is here; NULL: it ends. */
 static void phase(const char *name)
 {
-    cl_platform_id platform;
-    check(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL),
-          "clGetDeviceInfo");
     union {
         void *address;
         void(CL_API_CALL *begin)(const char *name);
@@ -360,7 +307,7 @@ int main(int argc, char **argv)
     if (strcmp(mode, "fork") == 0) {
         /* OpenCL does not survive a fork; the second process begins anew. */
         const pid_t id = fork();
-        set_up();
+        set_up(source);
         const long answer = parts();
         if (id == 0)
             _exit(answer != 8);
@@ -369,7 +316,7 @@ int main(int argc, char **argv)
         printf("%ld\n", answer);
         return status != 0;
     }
-    set_up();
+    set_up(source);
     const cl_uint without = references();
     long answer = two_queues() + parts() + maps() + threads(strcmp(mode, "threads") == 0 ? 8 : 2);
     callbacks();
@@ -382,7 +329,7 @@ int main(int argc, char **argv)
     image_of_buffer(); /* PoCL 3.1 keeps a reference to the context */
     refused();
     if (strcmp(mode, "kill") == 0) {
-        const cl_mem last = buffer(CL_MEM_READ_WRITE, 12345, NULL);
+        const cl_mem last = make_buffer(CL_MEM_READ_WRITE, 12345, NULL);
         printf("%ld %d\n", answer, last != NULL);
         fflush(stdout);
         kill(getpid(), SIGKILL);

@@ -3,8 +3,8 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "tests/capture/apps/opencl.h"
 
 enum { LEAST_NS = 50000000, COUNT = 64 };
 
@@ -12,39 +12,9 @@ static const char source[] =
     "kernel void spin(global float *x, int n) { float y = x[get_global_id(0)];"
     "    for (int i = 0; i < n; i++) y = y * 0.9999f + 1.0f; x[get_global_id(0)] = y; }";
 
-static cl_context context;
 static cl_command_queue queue;
 static cl_kernel kernel;
 static cl_mem block;
-
-static void check(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    fprintf(stderr, "waits_opencl: %s: error %d\n", what, status);
-    exit(77);
-}
-
-static void set_up(void)
-{
-    const char *text = source;
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_int status;
-    check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    check(status, "clCreateContext");
-    queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &status);
-    check(status, "clCreateCommandQueue");
-    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
-    check(status, "clCreateProgramWithSource");
-    check(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
-    kernel = clCreateKernel(program, "spin", &status);
-    check(status, "clCreateKernel");
-    block = clCreateBuffer(context, CL_MEM_READ_WRITE, COUNT * sizeof(float), NULL, &status);
-    check(status, "clCreateBuffer");
-}
 
 static cl_event launch(int n)
 {
@@ -81,7 +51,10 @@ static void *map(cl_bool blocking, cl_event *mapped)
 int main(void)
 {
     int n = 100000;
-    set_up();
+    set_up(source);
+    queue = make_queue(CL_QUEUE_PROFILING_ENABLE);
+    kernel = make_kernel("spin");
+    block = make_buffer(CL_MEM_READ_WRITE, COUNT * sizeof(float), NULL);
     for (cl_ulong ns = 0; 2 * ns < 3 * (cl_ulong)LEAST_NS; n *= 2) { /* later ones may be faster */
         cl_event made = launch(n);
         check(clFinish(queue), "clFinish");

@@ -23,10 +23,10 @@
 #include <CL/cl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "tests/capture/apps/opencl.h"
 
 enum { COUNT = 4096, BYTES = COUNT * sizeof(int), SLOW = 12000000 /* turns */, ROUNDS = 4 };
 
@@ -36,47 +36,9 @@ static const char source[] = "kernel void late(global int *to, int value, int tu
                              "    for (int t = 0; t < turns; t++) x = x * 3 + t;"
                              "    for (int i = 0; i < count; i++) to[i] = value; }";
 
-static cl_platform_id platform;
-static cl_device_id device;
-static cl_context context;
-static cl_program program;
-
-static void check(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    fprintf(stderr, "blocks_opencl: %s: error %d\n", what, status);
-    exit(1);
-}
-#define CHECK(call) check(call, #call)
-
-static void set_up(void)
-{
-    const char *text = source;
-    cl_int status;
-    CHECK(clGetPlatformIDs(1, &platform, NULL));
-    CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    check(status, "clCreateContext");
-    program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
-    check(status, "clCreateProgramWithSource");
-    CHECK(clBuildProgram(program, 1, &device, "", NULL, NULL));
-}
-
-static cl_command_queue make_queue(cl_command_queue_properties properties)
-{
-    cl_int status;
-    cl_command_queue queue = clCreateCommandQueue(context, device, properties, &status);
-    check(status, "clCreateCommandQueue");
-    return queue;
-}
-
 static cl_mem make_block(size_t bytes)
 {
-    cl_int status;
-    cl_mem block = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &status);
-    check(status, "clCreateBuffer");
-    return block;
+    return make_buffer(CL_MEM_READ_WRITE, bytes, NULL);
 }
 
 static void launch(cl_command_queue queue, cl_mem to, int value, int turns, cl_event wait,
@@ -84,9 +46,7 @@ static void launch(cl_command_queue queue, cl_mem to, int value, int turns, cl_e
 {
     const size_t one = 1;
     const int numbers = COUNT;
-    cl_int status;
-    cl_kernel kernel = clCreateKernel(program, "late", &status);
-    check(status, "clCreateKernel");
+    cl_kernel kernel = make_kernel("late");
     CHECK(clSetKernelArg(kernel, 0, sizeof to, &to));
     CHECK(clSetKernelArg(kernel, 1, sizeof value, &value));
     CHECK(clSetKernelArg(kernel, 2, sizeof turns, &turns));
@@ -651,7 +611,7 @@ int main(int argc, char **argv)
                  {"callbacks", callbacks},
                  {"callbacks-late", callbacks_late},
                  {"threads", threads}};
-    set_up();
+    set_up(source);
     for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(modes[i].name, argv[1]) == 0) {
             modes[i].run();
