@@ -363,7 +363,6 @@ function drawActive(panel, got, set, at, image) {
   const others = dark.matches ? pixel(92, 100, 112) : pixel(186, 193, 203);
   let most = 1;
   for (const value of at.total) most = Math.max(most, value);
-  const requested = most;
   panel.lines = got.strategies.map((s) => {
     const line = (values) => Float64Array.from(at.begin, (b, c) => {
       let high = 0;
@@ -372,7 +371,7 @@ function drawActive(panel, got, set, at, image) {
     });
     return { strategy: s.strategy, reserved: line(s.summary.reserved), granted: line(s.summary.granted) };
   });
-  for (const line of panel.lines) for (const value of line.reserved) if (value < 2 * requested) most = Math.max(most, value);
+  for (const line of panel.lines) for (const value of line.reserved) most = Math.max(most, value);
   panel.most = most *= 1.04;
   const scale = height / most, column = new Uint32Array(height), stack = makeStack(set.count);
   const comes = byColumn(set.born.map((m) => columnOf(at.moment, m)), width);
