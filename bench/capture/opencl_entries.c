@@ -1,5 +1,5 @@
-/* The layer's entries. Each calls the driver's entry of its name, and tells the listener what was asked
- * and what came of it. */
+/* The layer's entries. Each calls the driver's entry of its name, and tells the listener what was
+ * asked and what came of it. */
 #include "capture/opencl_layer.h"
 
 #include <string.h>

@@ -1,10 +1,12 @@
 /* A layer between an application of OpenCL and its drivers.
  *
- * The layer's entries (opencl_entries.c) call those of the driver, and tell a listener of each call. A library has one
- * listener: the recorder (record_opencl.c), or the server (bench/serve/serve_opencl.h).
+ * The layer's entries (opencl_entries.c) call those of the driver, and tell a listener of each
+ * call. A library has one listener: the recorder (record_opencl.c), or the server
+ * (bench/serve/serve_opencl.h).
  *
- * Loaders that know layers (OPENCL_LAYERS) ask the library for its entries. For other loaders the library is a driver in
- * front of the drivers (opencl_loader.c). Entries that are NULL pass through. Functions of extensions by-pass all layers.
+ * Loaders that know layers (OPENCL_LAYERS) ask the library for its entries. For other loaders the
+ * library is a driver in front of the drivers (opencl_loader.c). Entries that are NULL pass
+ * through. Functions of extensions by-pass all layers.
  */
 #ifndef GAMUT_CAPTURE_OPENCL_LAYER_H
 #define GAMUT_CAPTURE_OPENCL_LAYER_H
@@ -68,12 +70,13 @@ struct opencl_command {
     cl_event own;
 };
 
-/* Hooks without "(optional)" are always set. They are called after the driver's entry has succeeded, unless it is said
- * otherwise; `begin` is the time at which the entry was called. */
+/* Hooks without "(optional)" are always set. They are called after the driver's entry has
+ * succeeded, unless it is said otherwise; `begin` is the time at which the entry was called. */
 struct opencl_listener {
     const char *name;     /* for the loader */
     const char *variable; /* of the environment: without it the layer does nothing */
-    /* Begins, or goes on with a further driver; false: there is nothing to do. `via` as in struct raw_head. */
+    /* Begins, or goes on with a further driver; false: there is nothing to do. `via` as in struct
+     * raw_head. */
     bool (*begin)(const char *via);
     cl_icd_dispatch
         own; /* entries that take the place of the common ones; NULL: the common one stays */
@@ -97,7 +100,8 @@ struct opencl_listener {
     /* Before the driver's entry. A status other than CL_SUCCESS refuses the command. */
     cl_int (*before)(struct opencl_command *command);
     void (*after)(struct opencl_command *command, cl_int status); /* (optional) also of a failure */
-    /* The application asks for a function of an extension. Returns one that stands in its place, or NULL. */
+    /* The application asks for a function of an extension. Returns one that stands in its place, or
+     * NULL. */
     void *(*function)(const char *name);
 };
 

@@ -1,9 +1,10 @@
-/* How the layer's entries get in.
+/* Gets the layer's entries into an application.
  *
- * Loaders that know layers call clGetLayerInfo and clInitLayer. A loader of any age loads this library as a driver
- * (OCL_ICD_VENDORS, or a folder of .icd files that the application's loader reads). The library then loads the drivers of
- * the folder GAMUT_OPENCL_VENDORS (/etc/OpenCL/vendors), shows their platforms as they are, and puts the layer's entries
- * into their tables, so that all objects that a driver makes come here first.
+ * Loaders that know layers call clGetLayerInfo and clInitLayer. A loader of any age loads this
+ * library as a driver (OCL_ICD_VENDORS, or a folder of .icd files that the application's loader
+ * reads). The library then loads the drivers of the folder GAMUT_OPENCL_VENDORS
+ * (/etc/OpenCL/vendors), shows their platforms as they are, and puts the layer's entries into their
+ * tables, so that all objects that a driver makes come here first.
  *
  * A driver that gives its objects other tables than its platforms is not seen.
  */
@@ -20,7 +21,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Functions that loaders find by name; all others are hidden, so that none takes the place of another. */
+/* Functions that loaders find by name; all others are hidden, so that none takes the place of
+ * another. */
 #define EXPORTED __attribute__((visibility("default"))) CL_API_ENTRY
 
 enum { PLATFORMS_MOST = 32 };
@@ -169,8 +171,8 @@ static void load_drivers(const char *via)
         free(files);
 }
 
-/* Loaders that read neither OPENCL_LAYERS nor OCL_ICD_VENDORS use the same drivers. With LD_PRELOAD the drivers'
- * tables are changed before the application begins. */
+/* Loaders that read neither OPENCL_LAYERS nor OCL_ICD_VENDORS use the same drivers. With LD_PRELOAD
+ * the drivers' tables are changed before the application begins. */
 void opencl_listen(const struct opencl_listener *given)
 {
     const char *preload = getenv("LD_PRELOAD");
@@ -198,7 +200,7 @@ static cl_int CL_API_CALL list_platforms(cl_uint count, cl_platform_id *list, cl
     return CL_SUCCESS;
 }
 
-/* What a loader asks a driver for. */
+/* A loader asks each driver for this function. */
 EXPORTED void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
 {
     if (strcmp(name, "clIcdGetPlatformIDsKHR") == 0)

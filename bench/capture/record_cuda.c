@@ -1,20 +1,22 @@
 /* The recorder of CUDA: the driver loads this library in cuInit (CUDA_INJECTION64_PATH) and calls
- * InitializeInjection, which subscribes to CUPTI's callbacks of driver calls. The calls of the runtime, static or shared, and of
- * libraries end in driver calls, so that all are seen.
+ * InitializeInjection, which subscribes to CUPTI's callbacks of driver calls. The runtime, static
+ * or shared, and libraries call the driver, so that all calls are seen.
  *
- * CUPTI is opened at run time: a library that is linked to it is not loaded, without a word, where CUPTI is not
- * on the loader's path, as in the wheels of PyTorch. An application that has CUPTI already, such as one with a profiler, has it used.
- * CUPTI serves one subscriber in a process; if another tool is there first, the recording says so.
+ * CUPTI is opened at run time. The driver would silently not load a library that is linked to it,
+ * if CUPTI is not on the loader's path, as in the wheels of PyTorch. If the application has CUPTI
+ * already, as one with a profiler does, that CUPTI is used. CUPTI serves one subscriber in a
+ * process; if another tool is there first, the recording says so.
  *
- * What a kernel uses is not told by CUPTI. Its arguments are searched for addresses: each aligned word between
- * the lowest and the highest address of device memory so far is written down, and the importer drops those that are in no block.
- * Pointers that stand in device memory and the nodes of graphs are not seen. Graph launches are counted, and so is what a
- * stream captures into a graph: it does not run then.
- * The driver says how many bytes each argument has; it is asked once for each kernel.
+ * CUPTI does not tell what a kernel uses, so the recorder searches its arguments for addresses. It
+ * records each aligned word between the lowest and the highest address of device memory so far, and
+ * the importer drops those that are in no block. Pointers in device memory and the nodes of graphs
+ * are not seen. Graph launches are counted, and so are commands that a stream captures into a
+ * graph, because they do not run then. The recorder asks the driver once for each kernel how many
+ * bytes each argument has.
  *
- * With the option `times` CUPTI's activities say how long the device worked; they are joined to the commands by
- * CUPTI's correlation number. CUPTI hands over buffers that are full; the others are asked for at exit, and an end that runs no
- * handlers (_exit, a signal) loses them.
+ * With the option `times` CUPTI's activities say how long the device worked; they are joined to the
+ * commands by CUPTI's correlation number. CUPTI hands over buffers that are full. The recorder asks
+ * for the others at exit; an end that runs no handlers (_exit, a signal) loses them.
  */
 #include <cuda.h>
 #include <cupti.h>
@@ -75,7 +77,7 @@ struct call {
     bool per_thread; /* its default stream is the thread's own */
 };
 
-/* What a call belongs to is described before the call: its record has the stamp of the call's begin. */
+/* Describes the context of a call before the call: its record has the time of the call's begin. */
 static uint64_t context_of(const struct call *c)
 {
     const uint64_t context = HANDLE(c->data->context);
@@ -94,7 +96,8 @@ static uint64_t context_of(const struct call *c)
     return context;
 }
 
-/* The default streams have no handle of their own: one is the context's, and each thread has one in each context. */
+/* The default streams have no handle of their own: one is the context's, and each thread has one in
+ * each context. */
 static uint64_t stream_of(const struct call *c, CUstream stream)
 {
     const uint64_t context = context_of(c), given = HANDLE(stream);
@@ -116,7 +119,7 @@ static void put_stream(const struct call *c, uint64_t handle)
     recorder_put(RAW_queue, handle, 0, c->begin, c->end, words, 2);
 }
 
-/* Whether a call only became a part of a graph. The default stream of all threads never captures. */
+/* Whether a call was captured into a graph. The default stream of all threads never captures. */
 static bool is_captured(const struct call *c, CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -289,8 +292,8 @@ static void find_addresses(struct addresses *a, const void *bytes, size_t length
 
 /* ---- what is known of kernels ---- */
 
-/* The arguments of a kernel that have room for an address. Never freed: threads read without a lock. Those whose
- * place another one has hang in `replaced`. */
+/* The arguments of a kernel that have room for an address. Never freed: threads read without a
+ * lock. Those whose place another one has hang in `replaced`. */
 struct kernel {
     struct kernel *next;
     uint64_t function;
@@ -307,8 +310,8 @@ static _Atomic(struct kernel *) replaced;
 /* Changes when code is unloaded: any handle of a kernel may then be another's. */
 static _Atomic uint64_t loads;
 
-/* A function's handle may be that of a kernel of a library, which the runtime launches without asking for the
- * function. Returns false behind the last argument. */
+/* A function's handle may be that of a kernel of a library, which the runtime launches without
+ * asking for the function. Returns false after the last argument. */
 static bool argument_bytes(CUfunction function, size_t i, size_t *bytes)
 {
     size_t offset;
@@ -336,7 +339,8 @@ static struct kernel *ask_kernel(CUfunction function, uint64_t load)
     return kernel;
 }
 
-/* Puts what the driver said in its place. A kernel that code unloaded elsewhere left as it was keeps its entry. */
+/* Puts what the driver said in its place. A kernel that code unloaded elsewhere left as it was
+ * keeps its entry. */
 static struct kernel *keep_kernel(_Atomic(struct kernel *) *place, struct kernel *old,
                                   struct kernel *kernel)
 {
@@ -346,7 +350,8 @@ static struct kernel *keep_kernel(_Atomic(struct kernel *) *place, struct kernel
         free(kernel);
         return old;
     }
-    /* Another thread may have been first: what it found stays, and what this one found is only read now. */
+    /* Another thread may have been first: what it found stays, and what this one found is only read
+     * now. */
     struct kernel *out = atomic_compare_exchange_strong(place, &old, kernel) ? old : kernel;
     if (out) {
         out->next = atomic_load(&replaced);
@@ -428,8 +433,8 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
 
 /* ---- the driver's calls ---- */
 
-/* X(call, action): `p` is the call's parameters, `c` the call. Calls whose names end in _ptsz or _ptds have
- * a default stream of the thread's own. Calls of memory also count if they fail. */
+/* X(call, action): `p` is the call's parameters, `c` the call. Calls whose names end in _ptsz or
+ * _ptds have a default stream of the thread's own. Calls of memory also count if they fail. */
 #define BOTH(X, call, suffix, ...) X(call, __VA_ARGS__) X(call##suffix, __VA_ARGS__)
 #define MEMORY_CALLS(X)                                                                            \
     X(cuMemAlloc_v2, put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE, 0))                        \

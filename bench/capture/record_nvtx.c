@@ -1,11 +1,13 @@
 /* Phases of CUDA's applications: NVTX ranges and marks become the raw records begin and end.
  *
- * Each library of an application that has NVTX in it asks for the functions once: it loads what NVTX_INJECTION64_PATH names, which
- * `gamut record` sets to this library, and calls InitializeInjectionNvtx2 with its table, where the functions go. A range that was
- * pushed ends in its thread and its domain with the one that was pushed last; one that was started ends by its number,
- * in any thread. A mark is a phase that ends at once. The name of a domain stands in front of those of its phases.
+ * Each library of an application that has NVTX in it asks for the functions once: it loads what
+ * NVTX_INJECTION64_PATH names, which `gamut record` sets to this library, and calls
+ * InitializeInjectionNvtx2 with its table, where the functions go. A range that was pushed ends in
+ * its thread and its domain with the one that was pushed last; one that was started ends by its
+ * number, in any thread. A mark is a phase that ends at once. The name of a domain stands in front
+ * of those of its phases.
  *
- * What else NVTX knows (colours, payloads, categories, names of threads and streams) is left out.
+ * Colours, payloads, categories, and names of threads and streams are left out.
  */
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
@@ -18,8 +20,8 @@
 
 enum { NAME_MOST = 4096 };
 
-/* The name of a domain or a registered string; its handle is its address. Never freed: a phase may be named by it at
- * any time. */
+/* The name of a domain or a registered string; its handle is its address. Never freed: a phase may
+ * be named by it at any time. */
 struct kept {
     struct kept *next;
     char text[];
@@ -40,7 +42,7 @@ static struct kept *keep(const char *text)
     return kept;
 }
 
-/* Of a domain or a registered string; that of none is empty. */
+/* The text of a domain or a registered string; "" for none. */
 static const char *text_of(const void *handle)
 {
     const struct kept *kept = handle;

@@ -1,7 +1,8 @@
 /* The recorder of OpenCL: records each call (trace/raw.h) that has succeeded.
  *
- * An application sees the same results as without the recorder, with two exceptions: a buffer has one more destructor
- * callback, and with the option `times` queues have profiling and commands have events.
+ * An application sees the same results as without the recorder, with two exceptions: a buffer has
+ * one more destructor callback, and with the option `times` queues have profiling and commands have
+ * events.
  */
 #include <string.h>
 
@@ -109,8 +110,9 @@ static void releasing(struct opencl_release *release)
     thread->ending = HANDLE(release->object);
 }
 
-/* Most blocks are gone when their last release returns, as block_is_gone has noted: one record is for both. The duration
- * matters for blocks alone: reading the clock is half the cost of a record. */
+/* Most blocks are gone when their last release returns, as block_is_gone has noted: one record is
+ * for both. The duration matters for blocks alone: reading the clock is half the cost of a
+ * record. */
 static void released(const struct opencl_release *release, cl_int status)
 {
     struct recorder_thread *thread = recorder_self;
@@ -143,7 +145,7 @@ static uint64_t flags_of(cl_mem_flags flags)
            (flags & CL_MEM_ALLOC_HOST_PTR ? MEMORY_PINNED : MEMORY_DEVICE);
 }
 
-/* Whether a request failed for want of memory. An image of a format that the device lacks, say, did not. */
+/* Whether a request failed for want of memory. An image whose format the device lacks did not. */
 static bool is_refusal(cl_int error, uint64_t bytes)
 {
     return error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
@@ -327,7 +329,8 @@ static cl_int CL_API_CALL on_clWaitForEvents(cl_uint count, const cl_event *even
 
 /* ---- phases ----
  *
- * An application gets these two functions by name, as those of an extension, and NULL without a recorder.
+ * An application gets these two functions by name, as those of an extension. Without a recorder it
+ * gets NULL.
  */
 
 static void CL_API_CALL begin_phase(const char *name)

@@ -329,8 +329,8 @@ void recorder_text(enum raw_kind kind, uint64_t object, uint64_t ticks, const ch
     recorder_commit();
 }
 
-/* The places of a handle. Kernels are some hundred: with one place each, two of them would take turns, and each be described
- * at every launch. */
+/* The places of a handle. Kernels are some hundred: with one place each, two of them would take
+ * turns, and each be described at every launch. */
 enum { SEEN_PLACES = 4 };
 
 static uint64_t *seen_places(uint64_t handle)

@@ -1,12 +1,12 @@
 /* The recorder: writes raw recordings (trace/raw.h) from inside an application.
  *
- * A call takes no lock and makes no system call, except the first of a thread and one in some 500, when a
- * chunk is full. A process that forks goes on with a file of its own. If the disk is full, recording
- * stops, and the file says how many records are missing; the application goes on.
+ * A call takes no lock and makes no system call, except the first of a thread and one in some 500,
+ * when a chunk is full. A process that forks goes on with a file of its own. If the disk is full,
+ * recording stops, and the file says how many records are missing; the application goes on.
  *
- * GAMUT_RECORD names the folder of the files (NAME-PROCESS.raw, the first free of NAME-PROCESS_02.raw and
- * so on). Without it nothing is recorded. GAMUT_RECORD_OPTIONS is a list of `anonymous` (no names) and
- * `times` (commands are timed by the device, which costs).
+ * GAMUT_RECORD names the folder of the files (NAME-PROCESS.raw, the first free of
+ * NAME-PROCESS_02.raw and so on). Without it nothing is recorded. GAMUT_RECORD_OPTIONS is a list of
+ * `anonymous` (no names) and `times` (commands are timed by the device, which costs).
  */
 #ifndef GAMUT_CAPTURE_RECORDER_H
 #define GAMUT_CAPTURE_RECORDER_H
@@ -17,28 +17,28 @@
 
 #include "trace/raw.h"
 
-/* Begins. `api` and `via` as in struct raw_head; the last `via` before the first record counts. False: nothing is to
- * be recorded. */
+/* Begins to record into the folder GAMUT_RECORD. `api` and `via` are as in struct raw_head; the
+ * last `via` before the first record counts. False: nothing is to be recorded. */
 bool recorder_open(const char *api, const char *via);
-/* The same for the files' folder; NULL or "": nothing is recorded. */
+/* The same into another folder; NULL or "": nothing is recorded. */
 bool recorder_open_in(const char *folder, const char *api, const char *via);
 /* Whether an option was given. */
 bool recorder_wants(const char *option);
 
 enum { RECORDER_SEEN = 2048 };
 
-/* What a thread has. It is reached by a pointer of the thread, without a call. */
+/* The recorder's state of one thread. A thread-local pointer finds it. */
 struct recorder_thread {
     struct raw_chunk *chunk; /* mapped */
-    uint64_t used;           /* bytes behind the chunk's head, with the record in progress */
-    uint64_t
-        ending; /* the block whose release is in progress, until the driver says that it is gone */
+    uint64_t used;           /* bytes after the chunk's head, with the record in progress */
+    uint64_t ending; /* the block that is being released; 0 once the driver says that it is gone */
     struct recorder_thread *next;
     uint64_t seen[RECORDER_SEEN]; /* handles that this thread has described */
 };
 
-/* The libraries have no other variable of a thread: those of this model have a place of a few hundred bytes for all
- * libraries that an application opens, and one that does not fit is not loaded. */
+/* The libraries have no other thread-local variable. All libraries that an application opens share
+ * a few hundred bytes for variables of this model, and a library that does not fit is not
+ * loaded. */
 extern _Thread_local struct recorder_thread *recorder_self
     __attribute__((tls_model("initial-exec")));
 extern bool recorder_even_ticks;
@@ -59,7 +59,8 @@ static inline uint64_t recorder_ticks(void)
 }
 
 /* A record of `words` numbers: returns where they go, or NULL if nothing is recorded. The caller
- * fills all of them, and calls recorder_commit before the thread's next record. `begin`, `end`: ticks. */
+ * fills all of them, and calls recorder_commit before the thread's next record. `begin`, `end`:
+ * ticks. */
 static inline uint64_t *recorder_begin(enum raw_kind kind, uint64_t object, uint64_t result,
                                        uint64_t begin, uint64_t end, unsigned words)
 {
@@ -84,7 +85,7 @@ static inline uint64_t *recorder_begin(enum raw_kind kind, uint64_t object, uint
     return (uint64_t *)(record + 1);
 }
 
-/* The record counts from here on, also if the application dies. */
+/* Completes the record: it is in the file, even if the application dies next. */
 static inline void recorder_commit(void)
 {
     const struct recorder_thread *t = recorder_self;
@@ -105,12 +106,13 @@ static inline void recorder_put(enum raw_kind kind, uint64_t object, uint64_t re
 
 /* A record whose words are a text; longer ones are cut. Anonymous recordings have "" instead. */
 void recorder_text(enum raw_kind kind, uint64_t object, uint64_t ticks, const char *text);
-/* Whether this thread has not described a handle so far; false from then on, but for a small part of handles, which
- * are described again. */
+/* Whether this thread has yet to describe a handle. A second call returns false, except for a few
+ * handles, which are described again. */
 bool recorder_is_new(uint64_t handle);
 /* The handle was destroyed, and may be that of another object next. */
 void recorder_forget(uint64_t handle);
-/* An address in the application, whose name is written once for each thread. Returns the address. */
+/* An address in the application, whose name is written once for each thread. Returns the
+ * address. */
 uint64_t recorder_site(void *address);
 /* A call that is not recorded. `name` is a literal. */
 void recorder_unseen(const char *name);

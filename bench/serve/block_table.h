@@ -1,4 +1,5 @@
-/* The live blocks of a server by address: a table with open addressing, whose cells are moved back when one is emptied. */
+/* The live blocks of a server by address: a table with open addressing, whose cells are moved back
+ * when one is emptied. */
 #ifndef GAMUT_SERVE_BLOCK_TABLE_H
 #define GAMUT_SERVE_BLOCK_TABLE_H
 
@@ -21,7 +22,8 @@ struct block_table {
 
 static inline size_t block_table_cell(const struct block_table *t, uint64_t address)
 {
-    /* Addresses are multiples of a block's alignment; the product's upper bits depend on all of theirs. */
+    /* Addresses are multiples of a block's alignment; the product's upper bits depend on all of
+     * theirs. */
     return (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - t->bits));
 }
 

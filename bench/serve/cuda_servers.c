@@ -8,7 +8,7 @@
 #include "serve/serve_process.h"
 
 enum {
-    /* What cudaMalloc gives in practice, PyTorch's own blocks have, and a replay without a device takes. */
+    /* As cudaMalloc and PyTorch align in practice, and as a replay without a device does. */
     ALIGNMENT_BYTES = 512,
     PER_THREAD_STREAM = 2, /* CU_STREAM_PER_THREAD */
 };

@@ -1,4 +1,4 @@
-/* The servers of the CUDA devices of a process. Each is opened by the first that asks for it. */
+/* The servers of the CUDA devices of a process. The first request opens each. */
 #ifndef GAMUT_SERVE_CUDA_SERVERS_H
 #define GAMUT_SERVE_CUDA_SERVERS_H
 
@@ -6,7 +6,8 @@
 
 enum { CUDA_SERVERS_MOST = 64 };
 
-/* The server of a device. Without one the application has no memory at all: the process ends with a sentence. */
+/* The server of a device. Without one the application has no memory at all: the process ends with a
+ * sentence. */
 struct server *cuda_server_of(int number);
 /* The server of a device if it is open, else NULL. */
 struct server *cuda_server_at(unsigned number);

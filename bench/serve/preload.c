@@ -1,17 +1,20 @@
 /* The functions of libcuda that libgamut_serve_cuda.so answers for. Its rules:
  *
- *   1. cuMemAlloc and cuMemAllocAsync are served where the thread's context is the primary one of its device. Requests in other
- *      contexts, in captures, on the default stream of a thread, of a pool of the program's, and all other kinds of memory, are
- *      the driver's. They are counted.
- *   2. A block of cuMemAlloc may be used on any stream at once. So these blocks have a queue of their own, and one goes back to it
- *      only when the device is done with all commands: cuMemFree waits for the device, as the driver's own does. Under a
- *      strategy that gives memory in the order of a stream, and in the debug mode, cuMemAlloc waits for that queue too.
- *   3. A block of cuMemAllocAsync belongs to its stream; freed on another one, it waits for that one (server.h).
- *   4. What shows the memory that a block lies in is answered for the block. What would give that memory to another process is
- *      refused with CUDA_ERROR_NOT_SUPPORTED.
- *   5. Served memory may lack what the program asks for its device or the device's own pool: access of other devices, a
- *      pool in its place. Such requests end serving, of all memory or of that of cuMemAllocAsync. So does a reset of a device,
- *      which takes its memory away, for that device.
+ *   1. cuMemAlloc and cuMemAllocAsync are served where the thread's context is the primary one of
+ *      its device. Requests in other contexts, in captures, on the default stream of a thread, of a
+ *      pool of the program's, and all other kinds of memory, are the driver's. They are counted.
+ *   2. A block of cuMemAlloc may be used on any stream at once. So these blocks have a queue of
+ *      their own, and one goes back to it only when the device is done with all commands: cuMemFree
+ *      waits for the device, as the driver's own does. Under a strategy that gives memory in the
+ *      order of a stream, and in the debug mode, cuMemAlloc waits for that queue too.
+ *   3. A block of cuMemAllocAsync belongs to its stream. If it is freed on another stream, it waits
+ *      for that stream (server.h).
+ *   4. Questions about the memory that a block lies in are answered for the block. Handles of that
+ *      memory for another process are refused with CUDA_ERROR_NOT_SUPPORTED.
+ *   5. Served memory may lack what the program asks for its device or the device's own pool: access
+ *      of other devices, a pool in its place. Such requests end serving, of all memory or of that
+ *      of cuMemAllocAsync. So does a reset of a device, which takes its memory away, for that
+ *      device.
  *   6. A call that comes from the driver while the library calls it is the driver's.
  */
 #include "serve/preload.h"
@@ -26,8 +29,8 @@
 #include "serve/cuda_servers.h"
 #include "serve/serve_process.h"
 
-/* The queue of the blocks that belong to no stream: a second name of the default stream, which no request has, because
- * stream_of gives the default stream's requests its first name. */
+/* The queue of the blocks that belong to no stream: a second name of the default stream, which no
+ * request has, because stream_of gives the default stream's requests its first name. */
 static const uint64_t any_stream = 1; /* CU_STREAM_LEGACY */
 
 static const char no_tag[] = "";
@@ -172,7 +175,8 @@ static bool pass(enum passed why)
 
 /* ---- requests ---- */
 
-/* The device whose primary context the thread has; -1: none. A context that is not active is not made so. */
+/* The device whose primary context the thread has; -1: none. A context that is not active is not
+ * made so. */
 static int device_of_thread(const struct preload_driver *driver)
 {
     CUcontext now = NULL, primary = NULL;
@@ -284,7 +288,7 @@ static bool ask_in_order(const struct preload_driver *driver, CUstream stream, s
     return ask(driver, (uint64_t)(uintptr_t)stream, bytes, address, result);
 }
 
-/* What the server says of a free. */
+/* The driver's result for the server's. */
 static CUresult result_of(int code, const struct error *error)
 {
     if (!code)
@@ -453,7 +457,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr a
     return CUDA_SUCCESS;
 }
 
-/* Whether the answer is the block's own. */
+/* Answers for the block itself; false: the driver's answer holds. */
 static bool put_attribute(const struct live *b, CUpointer_attribute which, void *data)
 {
     if (which == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
@@ -486,7 +490,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void
     return result;
 }
 
-/* The handle would be that of the memory around the block, and the other process would not know where in it the block is. */
+/* The handle would be that of the memory around the block, and the other process would not know
+ * where in it the block is. */
 static bool refuses_handle(const char *function, CUdeviceptr address)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -548,7 +553,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, si
     return lacks ? CUDA_ERROR_NOT_SUPPORTED : driver->cuMemPoolSetAccess(pool, access, count);
 }
 
-/* Other devices reach what cuMemAlloc gave, and not what was mapped or is of a pool. */
+/* Peer access works for memory of cuMemAlloc, not for mapped memory or memory of a pool. */
 static bool has_mapped(void)
 {
     bool has = false;

@@ -1,16 +1,18 @@
-/* libgamut_serve_cuda.so, experimental: serves a CUDA program that has no door. Loaded by LD_PRELOAD, it answers for a few names
- * of libcuda, whichever way the program gets them:
+/* libgamut_serve_cuda.so, experimental: serves a CUDA program that has no door. LD_PRELOAD loads
+ * it, and it answers for a few names of libcuda, whichever way the program gets them:
  *
  *   - a program that is linked to libcuda finds the library's symbols before the driver's;
- *   - a runtime asks dlsym for cuGetProcAddress_v2, and that one for everything else;
+ *   - a runtime asks dlsym for cuGetProcAddress_v2, and asks that function for everything else;
  *   - others ask dlsym for each function.
  *
- * preload_names.c gives the answers; preload.c has the functions. What the library does not know is the driver's: a name that
- * allocates and is not in its lists, a driver or a request of a later CUDA, and what preload.c names. Then it stops serving with a
- * sentence; blocks that it has served it still takes back.
+ * preload_names.c gives the answers; preload.c has the functions. The library stops serving, with a
+ * sentence, where it meets something that it does not know: a name that allocates and is not in its
+ * lists, a driver or a request of a later CUDA, or a call that preload.c names. The driver has all
+ * later requests. The library still takes back the blocks that it has served.
  *
- * That the CUDA runtime asks dlsym for one name alone, and that serving breaks by recursion, by versioned names and by lost
- * callers, is from the issues 36, 215, 233 and 326 of Project-HAMi/HAMi-core.
+ * That the CUDA runtime asks dlsym for one name alone, and that serving breaks by recursion, by
+ * versioned names and by lost callers, is from the issues 36, 215, 233 and 326 of
+ * Project-HAMi/HAMi-core.
  */
 #ifndef GAMUT_SERVE_PRELOAD_H
 #define GAMUT_SERVE_PRELOAD_H
@@ -41,8 +43,9 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t bytes, CUmemo
 
 #include <stdbool.h>
 
-/* X(symbol, name, since, per_thread): functions that the library answers for. `name`, for cuGetProcAddress, is this one from CUDA
- * `since` on, until a later line has it; per_thread: for callers whose default stream is the thread's own. */
+/* X(symbol, name, since, per_thread): functions that the library answers for. `name`, for
+ * cuGetProcAddress, is this one from CUDA `since` on, until a later line has it; per_thread: for
+ * callers whose default stream is the thread's own. */
 #define PRELOAD_LIST(X)                                                                            \
     X(cuGetProcAddress, "cuGetProcAddress", 11030, false)                                          \
     X(cuGetProcAddress_v2, "cuGetProcAddress", 12000, false)                                       \

@@ -1,11 +1,13 @@
-/* Whom a program reaches when it asks for a function of the driver.
+/* Decides which function a program gets when it looks up a name of the driver.
  *
- * dlsym stands here in place of the C library's. It answers for a name of PRELOAD_LIST if the caller's handle leads to libcuda's
- * function of that name. All other calls go on to the C library by a jump, because RTLD_NEXT depends on who calls. The
- * library's own calls never come here: the linker sends them to __wrap_dlsym (--wrap).
+ * dlsym stands here in place of the C library's. It answers for a name of PRELOAD_LIST if the
+ * caller's handle leads to libcuda's function of that name. All other calls go on to the C library
+ * by a jump, because RTLD_NEXT depends on who calls. The library's own calls never come here: the
+ * linker sends them to __wrap_dlsym (--wrap).
  *
- * No lock is taken: the loader may hold its own while it calls a constructor that comes here. What looks at a call is not instrumented: a
- * sanitizer looks up its functions here before it has begun.
+ * No lock is taken, because the loader may hold its own while it calls a constructor that comes
+ * here. The functions that look at a call are not instrumented, because a sanitizer looks up its
+ * functions here before it has begun.
  */
 #include "serve/preload.h"
 
@@ -59,7 +61,7 @@ __asm__(".text\n"
 
 PLAIN static find_function *libc_dlsym(void)
 {
-    /* Of the C library since 2.34, and of libdl before. */
+    /* dlsym is in the C library since 2.34, and in libdl before. */
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
     void *found = __atomic_load_n((void **)&preload_libc_dlsym, __ATOMIC_RELAXED);
     for (size_t i = 0; !found && i < sizeof versions / sizeof *versions; i++)
@@ -96,8 +98,9 @@ static const struct answer answers[] = {PRELOAD_LIST(X)};
 #undef X
 enum { ANSWERS = sizeof answers / sizeof *answers };
 
-/* Names with Alloc or Free in them that are not served and need not be: memory of the host, and what works on memory that the
- * driver itself gave out. The first versions of cuMemAlloc and cuMemFree have addresses of 32 bits. */
+/* Names with Alloc or Free in them that are not served and need not be: memory of the host, and
+ * what works on memory that the driver itself gave out. The first versions of cuMemAlloc and
+ * cuMemFree have addresses of 32 bits. */
 static const char *const harmless[] = {"cuMemAlloc",
                                        "cuMemFree",
                                        "cuMemAllocPitch",
@@ -128,7 +131,8 @@ static void find_all(void *library, struct preload_driver *driver)
 #undef X
 }
 
-/* Nothing is known of drivers whose major version is later than that of the headers. */
+/* A driver of a later major version than the headers may have functions that allocate and are
+ * unknown here. */
 static void check_version(const struct preload_driver *driver)
 {
     int version = 0;

@@ -102,7 +102,8 @@ const char *gamut_write_result(const char *path)
 
 /* ---- PyTorch ---- */
 
-/* The C++ library that the process has throws: C has no exceptions, and unwinds through its frames. */
+/* The C++ library that the process has throws: C has no exceptions, and unwinds through its
+ * frames. */
 static void throw_out_of_memory(void)
 {
     char text[2000];

@@ -1,4 +1,5 @@
-/* The layer's entries of OpenCL: what the application sees of its memory objects. opencl.h says what is behind them. */
+/* The server of OpenCL as a listener of the layer, and the entries that answer for memory objects.
+ * serve_opencl.h has the rules. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,7 +212,8 @@ static bool contradicts(cl_mem_flags whole, cl_mem_flags part)
             part & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY));
 }
 
-/* A part of a block is cut from the block's memory: a driver knows no sub-buffers of sub-buffers. */
+/* A part of a block is cut from the block's memory: a driver knows no sub-buffers of
+ * sub-buffers. */
 static cl_mem part_of(struct object *whole, cl_mem handle, cl_mem_flags flags,
                       const cl_buffer_region *region, cl_int *error)
 {
@@ -261,7 +263,8 @@ static void say_no_image(void)
                 "buffer a memory of its own can serve it, such as pool and raw\n");
 }
 
-/* Some drivers make no image of a sub-buffer (PoCL 3.1): it is made of the memory then, if the block begins there. */
+/* Some drivers make no image of a sub-buffer (PoCL 3.1): it is made of the memory then, if the
+ * block begins there. */
 static cl_mem make_image(const struct opencl_request *r, cl_int *error)
 {
     const cl_mem shown = r->shape ? r->shape->buffer : NULL;
@@ -367,7 +370,8 @@ static cl_int CL_API_CALL on_clSetMemObjectDestructorCallback(
     return CL_SUCCESS;
 }
 
-/* What the driver would say of the object that the application believes to have. False: it is the truth. */
+/* Answers as the driver would for the object that the application asked for. False: the driver's
+ * own answer is right. */
 static bool lie(struct object *object, cl_mem_info name, void *answer, size_t *size)
 {
     const cl_mem whole = object->is_image ? object->shown

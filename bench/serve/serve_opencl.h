@@ -1,18 +1,21 @@
-/* Serving an application of OpenCL: what its layer (serve_opencl.c) knows of contexts, queues, memory objects and kernels.
+/* Serves an application of OpenCL. These are the contexts, queues, memory objects and kernels that
+ * its listener (serve_opencl.c) knows.
  *
- * A buffer is a sub-buffer of a memory that a strategy has asked for; the application gets the driver's own handle of it. So commands
- * pass through, and the layer has to know two things: how many references the application holds, and which queue uses which
- * block. clCreateBuffer names no queue. The block belongs to the queue that its call site was used on before, else to the last queue
- * of the thread. A wrong guess costs a wait on the device, and no answer.
+ * A buffer is a sub-buffer of a memory that a strategy has asked for. The application gets the
+ * driver's own handle of it, so commands pass through. The server keeps two things: how many
+ * references the application holds, and which queue uses which block. clCreateBuffer names no
+ * queue. The block belongs to the queue that blocks of its call site were used on before, or else
+ * to the last queue of the thread. A wrong guess costs a wait on the device, and never an answer.
  *
- * Whether the memory of a block may be used again is never asked of the driver: some call the destructor of a sub-buffer while
- * commands use it (PoCL 3.1).
+ * The driver is never asked whether the memory of a block may be used again: PoCL 3.1 calls the
+ * destructor of a sub-buffer while commands use it.
  *
- * A context keeps its order as long as all of its queues do. Queues without order, user events, native kernels and commands of
- * extensions end that: a block that is freed afterwards waits for marks in all queues, and no queue is made to wait for
- * a command that only the host may set going.
+ * A context keeps its order as long as all of its queues do. Queues without order, user events,
+ * native kernels and commands of extensions end its order. Then a freed block waits for marks in
+ * all queues, and no queue waits for a command that only the host may start.
  *
- * Locks: that of a server (server.h), then opencl_lock. Driver calls that may wait are made under neither.
+ * Locks: that of a server (server.h), then opencl_lock. Driver calls that may wait are made under
+ * neither.
  */
 #ifndef GAMUT_SERVE_SERVE_OPENCL_H
 #define GAMUT_SERVE_SERVE_OPENCL_H
@@ -24,16 +27,16 @@
 #include "serve/block_table.h"
 #include "serve/serve_process.h"
 
-/* A queue, and after its end the next one of its context: the strategy's memory of the one is that of the other. */
+/* A queue's place in its context. After the queue's end the next new queue takes it, with the
+ * strategy's memory. */
 struct queue {
-    struct block_entry
-        entry; /* its handle; 0: no queue is there so far, or the last one has ended */
+    struct block_entry entry; /* the queue's handle; 0: the place is free */
     struct queue *next;
     struct context *context;
     unsigned number;     /* in its context, from 0 on */
     uint64_t references; /* that the application holds */
     cl_event end;        /* NULL, or the mark of the last queue's end */
-    cl_event before;     /* NULL, or the mark of the moment at which the context lost its order */
+    cl_event before;     /* NULL, or the mark made when the context lost its order */
 };
 
 struct memory {
@@ -44,8 +47,7 @@ struct memory {
 struct context {
     struct block_entry entry; /* its handle */
     struct context *next;
-    uint64_t
-        references; /* of the application, its queues and its served objects; 0: it has ended */
+    uint64_t references; /* by the application, queues and served objects; 0: it has ended */
     cl_device_id device; /* NULL: it has several, and is not served */
     uint64_t alignment, most_bytes;
     struct server *_Atomic server; /* NULL: nothing was asked for so far */
@@ -58,7 +60,7 @@ struct context {
     uint64_t next_address;
 };
 
-/* Something that the application asked to be called. */
+/* A function that the application wants to be called when an object is destroyed. */
 struct destructor {
     struct destructor *next; /* called after this one */
     void(CL_CALLBACK *call)(cl_mem object, void *data);
@@ -76,7 +78,7 @@ struct object {
     cl_mem shown;    /* the buffer that an image was made of */
     uint64_t origin; /* of a sub-buffer, in its whole */
     struct destructor *destructors;
-    /* Of a block: */
+    /* These are set for a block only. */
     uint64_t address; /* for the server */
     struct queue *owner;
     struct site *site;
@@ -87,8 +89,8 @@ struct object {
 /* A place in the application that asks for blocks. */
 struct site {
     struct block_entry entry; /* the place */
-    struct queue *queue;      /* that its blocks were used on first */
-    unsigned trust;           /* how often that was so, less how often not; at most 3 */
+    struct queue *queue;      /* its blocks were first used on this one */
+    unsigned trust;           /* how often that held, less how often it did not; at most 3 */
     char tag[20];
 };
 
@@ -113,7 +115,7 @@ void opencl_passed(enum passed what);
 
 /* ---- serve_opencl_state.c; the caller has the lock, unless it is said otherwise ---- */
 
-/* Those of a handle. A context or a queue that is not known yet gets to be, with one reference. */
+/* The object of a handle. An unknown context or queue is added, with one reference. */
 struct context *opencl_context(cl_context handle);
 struct queue *opencl_queue(cl_command_queue handle);
 struct object *opencl_object(const void *handle); /* NULL: not served */
@@ -122,20 +124,23 @@ void opencl_add_context(cl_context handle);
 /* `properties` as the queue was given. */
 void opencl_add_queue(cl_command_queue handle, cl_context context,
                       cl_command_queue_properties properties);
-/* The application releases its last reference: the mark of the end is made before the driver knows. */
+/* Call before the driver releases the queue for the last time: this marks the end of its
+ * commands. */
 void opencl_end_queue(struct queue *queue);
 void opencl_add_object(struct object *object, cl_mem handle);
 /* The caller frees it. */
 void opencl_remove_object(const struct object *object);
 
-/* From here on blocks of this context, or of all (NULL), wait for all queues when they are freed. */
+/* From here on blocks of this context, or of all (NULL), wait for all queues when they are
+ * freed. */
 void opencl_lose_order(struct context *context);
 
-/* The site of a place; and the queue that a block of it belongs to. */
+/* The site of a place in the application. */
 struct site *opencl_site(void *place);
-struct queue *opencl_guess(struct context *context, const struct site *site);
-
-/* Without the lock. */
+/* The queue that a new block of the site belongs to. */ struct queue *
+opencl_guess(struct context **context, const struct site *site);
+*
+ * /* Without the lock. */
 void opencl_drop_context(struct context *context);
 void opencl_add_kernel(cl_kernel kernel, const char *name);
 void opencl_clone_kernel(cl_kernel kernel, cl_kernel source, uint64_t begin);
@@ -143,7 +148,8 @@ void opencl_retain_kernel(cl_kernel kernel);
 void opencl_release_kernel(cl_kernel kernel);
 /* `value` may be the handle of a block. */
 void opencl_set_argument(cl_kernel kernel, cl_uint index, const void *value);
-/* A command that comes to the queue uses these objects, or the arguments of the kernel. CL_SUCCESS or CL_OUT_OF_RESOURCES. */
+/* Call before a command that uses these objects, or the arguments of the kernel. CL_SUCCESS or
+ * CL_OUT_OF_RESOURCES. */
 cl_int opencl_use(cl_command_queue queue, const void *const *objects, unsigned count);
 cl_int opencl_use_arguments(cl_command_queue queue, cl_kernel kernel);
 
@@ -151,9 +157,10 @@ cl_int opencl_use_arguments(cl_command_queue queue, cl_kernel kernel);
 
 /* Describes a context that has one device. */
 void opencl_describe_context(struct context *context);
-/* The context's server; the first request opens it. Where that fails, the process ends with a sentence. */
+/* The context's server; the first request opens it. Where that fails, the process ends with a
+ * sentence. */
 struct server *opencl_server(struct context *context);
-/* A marker; the queue's commands so far are done when it is. NULL: the driver refused. */
+/* A marker, which is done when all commands of the queue so far are. NULL: the driver refused. */
 cl_event opencl_marker(cl_command_queue queue);
 bool opencl_is_complete(cl_event event);
 /* Calls and frees the destructors, when all commands of the context's queues so far are done. */

@@ -6,7 +6,7 @@
 #include "serve/serve_opencl.h"
 
 enum {
-    /* What a replay without a device takes (bench/run/replay/replay.c). */
+    /* as in a replay without a device (bench/run/replay/replay.c) */
     ALIGNMENT_BYTES = 512,
     GAP_BYTES = 4096, /* between the addresses of two memories */
 };
@@ -235,7 +235,8 @@ cl_mem opencl_memory_of(struct context *context, uint64_t address, uint64_t *off
 
 /* ---- a queue of gamut's own ---- */
 
-/* The owner's handle, retained; NULL: it has none, or the context has no order. With the lock held. */
+/* The owner's handle, retained; NULL: it has none, or the context has no order. With the lock
+ * held. */
 static cl_command_queue owner_in_order(const struct context *context, const struct queue *owner)
 {
     if (context->has_lost_order || !owner->entry.address)
@@ -244,8 +245,9 @@ static cl_command_queue owner_in_order(const struct context *context, const stru
     return handle_of(owner);
 }
 
-/* In the order of the block's owner, where it has one; else in the own queue, behind the commands that are left of the
- * time when the context had its order. The handle is retained. NULL: the driver makes no queue. */
+/* The block's owner, if it has order. Otherwise gamut's own queue, after the commands that are left
+ * of the time when the context had its order. The handle is retained. NULL: the driver makes no
+ * queue. */
 static cl_command_queue queue_for_contents(struct context *context, const struct queue *owner)
 {
     const cl_icd_dispatch *next = next_of_context(context);

@@ -59,7 +59,8 @@ void opencl_add_context(cl_context handle)
     opencl_context(handle);
 }
 
-/* What a context without references holds goes back. Blocks that wait for queues keep theirs until a later context looks. */
+/* A context without references gives its memory back. Memory of blocks that wait for queues goes
+ * back when a later context ends. */
 void opencl_drop_context(struct context *context)
 {
     struct server *ended[64];
@@ -328,7 +329,7 @@ void opencl_set_argument(cl_kernel handle, cl_uint index, const void *value)
 
 /* ---- uses ---- */
 
-/* Blocks whose queues have to wait, and are told so without the lock. */
+/* Blocks whose owners the queue has yet to wait for. The server is told without the lock. */
 struct uses {
     unsigned count;
     struct use {
@@ -378,7 +379,8 @@ static cl_int wait_for_owners(struct queue *queue, struct uses *uses)
     return status;
 }
 
-/* The queue of a command, if uses of it have to be looked at: where there is one queue alone, blocks are its own. */
+/* The queue of a command, if uses of it have to be looked at: where there is one queue alone,
+ * blocks are its own. */
 static struct queue *queue_of_command(cl_command_queue handle)
 {
     if (last.handle != handle || last.ends != ends) {

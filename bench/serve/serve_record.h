@@ -1,4 +1,5 @@
-/* Records what a server does, as a raw recording (trace/raw.h) of which `gamut trace import` makes a trace. */
+/* Records what a server does, as a raw recording (trace/raw.h) of which `gamut trace import` makes
+ * a trace. */
 #ifndef GAMUT_SERVE_SERVE_RECORD_H
 #define GAMUT_SERVE_SERVE_RECORD_H
 
@@ -9,12 +10,12 @@
 void serve_record_open(const char *folder, const char *api);
 /* Ends it: what is freed after the counters of a process were written is in neither. */
 void serve_record_end(void);
-/* All calls below write nothing before serve_record_open and after serve_record_end. `device`: its number, from 0 on; a queue is a
- * handle of that device. The caller's lock orders them. */
+/* All calls below write nothing before serve_record_open and after serve_record_end. `device`: its
+ * number, from 0 on; a queue is a handle of that device. The caller's lock orders them. */
 void serve_record_device(unsigned device, const char *name, uint64_t memory_bytes,
                          uint64_t alignment);
-/* A block of `bytes` with this alignment is handed out, of a private pool or of the common memory (0); `address` 0: the
- * request was refused. */
+/* A block of `bytes` with this alignment is handed out, of a private pool or of the common memory
+ * (0); `address` 0: the request was refused. */
 void serve_record_block(unsigned device, uint64_t address, uint64_t bytes, uint64_t alignment,
                         uint64_t queue, unsigned pool);
 /* A private pool begins, or ends. */

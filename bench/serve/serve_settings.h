@@ -1,4 +1,4 @@
-/* What the environment asks of a server:
+/* The variables of the environment that a server reads:
  *
  *   GAMUT_SERVE             the strategy and its options, as on the command line: "pool:leading_bits=5" [caching]
  *   GAMUT_SERVE_CAPACITY    the most bytes that a device's server holds: "8GiB" [what the driver has]

@@ -94,7 +94,7 @@ static void add_round(const struct serve_settings *settings, const struct served
     result_add_round(result, &round);
 }
 
-/* How many servers before the i-th one are of the same device. */
+/* The number of earlier servers of the same device. */
 static unsigned earlier_of(const struct served_device *devices, unsigned i)
 {
     unsigned count = 0;

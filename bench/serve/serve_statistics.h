@@ -1,4 +1,4 @@
-/* What a server did: as JSON for people and programs, and as a result file, the same as a replay's. */
+/* Writes what a server did: as JSON, and as a result file like that of a replay. */
 #ifndef GAMUT_SERVE_SERVE_STATISTICS_H
 #define GAMUT_SERVE_SERVE_STATISTICS_H
 
@@ -13,11 +13,12 @@ struct served_device {
         *release; /* when a freed block may be used again, as a replay says it: "done", "let-go" */
 };
 
-/* {"strategy", "devices": [{"id", "name", "requested_bytes", "reserved_bytes", "live_count", "broken",
- * "counters": {those of a result file}, "serve": {SERVE_LIST}}]}; the caller owns it. */
+/* {"strategy", "devices": [{"id", "name", "requested_bytes", "reserved_bytes", "live_count",
+ * "broken", "counters": {those of a result file}, "serve": {SERVE_LIST}}]}; the caller owns it. */
 json_t *serve_statistics(const struct serve_settings *settings, const struct served_device *devices,
                          unsigned count, bool checks);
-/* Writes a result file with a case for each server; the second one of a device has "#2" after its name, and so on. ERR_IO. */
+/* Writes a result file with a case for each server; the second one of a device has "#2" after its
+ * name, and so on. ERR_IO. */
 int serve_write_result(const struct serve_settings *settings, const struct served_device *devices,
                        unsigned count, const char *path, struct error *error);
 

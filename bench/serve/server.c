@@ -19,7 +19,7 @@ enum {
     GUARD_BYTE = 0xfd,
     NEW_BYTE = 0xcb, /* what a new block is filled with */
     OLD_BYTE = 0xdd, /* and a freed one */
-    BUSY_MOST = 8,   /* queues that one look at the waiting blocks remembers as not done */
+    BUSY_MOST = 8, /* queues that are remembered as not done, in one pass over the waiting blocks */
 };
 
 /* A queue that used a block which is not its own; the mark is made when the block is freed. */
@@ -127,7 +127,8 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
         owners_forget(context, memory, offset, bytes);
 }
 
-/* Fills in the queue's order; false: it has none. What is captured would be filled at each launch of the graph. */
+/* Fills in the queue's order; false: it has none. What is captured would be filled at each launch
+ * of the graph. */
 static bool fill(struct server *s, const struct served *b, uint64_t offset, uint8_t byte,
                  uint64_t bytes)
 {
@@ -165,7 +166,8 @@ static bool read_guard(struct server *s, struct served *b)
     return !code;
 }
 
-/* Checks the guard of a freed block, and fills the block. 1; 0: the queue is not there yet; or a negative code. */
+/* Checks the guard of a freed block, and fills the block. 1; 0: the queue is not there yet; or a
+ * negative code. */
 static int check_guard(struct server *s, struct served *b, struct error *error)
 {
     if (!b->guard && !read_guard(s, b))
@@ -199,7 +201,7 @@ static bool number_of(struct server *s, uint64_t queue, unsigned *number)
         if (s->queue_count < ALLOCATOR_QUEUES_MAX) {
             s->queue_count++;
         } else {
-            /* What the old queue's instance holds may be in use until the device is idle. */
+            /* Memory of the old queue may be in use until the device is idle. */
             if (oldest == ALLOCATOR_QUEUES_MAX || s->captured_count ||
                 !s->driver.source.ops->sync || source_sync(&s->common.source))
                 return false;
@@ -387,8 +389,8 @@ static int give_back(struct server *s, struct served *b, struct error *error)
     return code ? code : ended;
 }
 
-/* Marks the ends of the queues that used the block. A mark in a captured queue would be part of the graph: it waits for the
- * capture's end. */
+/* Marks the ends of the queues that used the block. A mark in a captured queue would be part of the
+ * graph: it waits for the capture's end. */
 static int mark_others(struct server *s, struct served *b, struct error *error)
 {
     if (s->captured_count)
@@ -532,7 +534,7 @@ static int ask(struct server *s, struct served *b, struct error *error)
         code = allocator_alloc(&b->part->allocator, &request, &b->block);
         s->serve.retried_count += !code;
     }
-    /* What the common instance has spare may be all that is left. */
+    /* The spare memory of the common instance may be all that is left. */
     if (code == ERR_OOM && b->part != &s->common && !s->captured_count) {
         TRY(allocator_trim(&s->common.allocator));
         code = allocator_alloc(&b->part->allocator, &request, &b->block);
@@ -575,7 +577,8 @@ static int leave(struct server *s, int code)
     return code;
 }
 
-/* Waits without the lock: what the host waits for may need it, such as a callback that frees a block. */
+/* Waits without the lock: what the host waits for may need it, such as a callback that frees a
+ * block. */
 static int wait_and_serve(struct server *s, struct served *b, struct error *error)
 {
     leave(s, 0);
