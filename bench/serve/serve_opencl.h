@@ -137,10 +137,10 @@ void opencl_lose_order(struct context *context);
 
 /* The site of a place in the application. */
 struct site *opencl_site(void *place);
-/* The queue that a new block of the site belongs to. */ struct queue *
-opencl_guess(struct context **context, const struct site *site);
-*
- * /* Without the lock. */
+/* The queue that a new block of the site belongs to. */
+struct queue *opencl_guess(struct context *context, const struct site *site);
+
+/* Without the lock. */
 void opencl_drop_context(struct context *context);
 void opencl_add_kernel(cl_kernel kernel, const char *name);
 void opencl_clone_kernel(cl_kernel kernel, cl_kernel source, uint64_t begin);
