@@ -161,6 +161,13 @@ bool text_to_u64(const char *text, uint64_t *value)
     return !*end && errno == 0;
 }
 
+int text_flush(FILE *out, struct error *error)
+{
+    if (fflush(out) != 0 || ferror(out))
+        return error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
+    return 0;
+}
+
 double text_to_seconds(const char *date)
 {
     int year, month, day, hour, minute, second;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/error.h"
 
@@ -41,6 +42,8 @@ bool text_to_bytes(const char *text, uint64_t *bytes);
 bool text_to_ns(const char *text, uint64_t *ns);
 /* "123" -> 123. False if it is not a decimal integer and nothing else. */
 bool text_to_u64(const char *text, uint64_t *value);
+/* Flushes stdout, or a stream in its place. ERR_IO: something that was printed was not written. */
+int text_flush(FILE *out, struct error *error);
 /* "2026-11-25T08:30:00Z" -> seconds since 1970; NaN if it is no such text. */
 double text_to_seconds(const char *date);
 

@@ -135,7 +135,7 @@ static void tell_noise(const json_t *noise, const char *how, const char *when)
     const char *configuration;
     json_t *floor;
     double of_configurations = NAN;
-    json_object_foreach((json_t *)noise_configurations(wall), configuration, floor)
+    json_object_foreach(json_object_get(wall, "by_configuration"), configuration, floor)
     {
         of_configurations = fmax(of_configurations, json_number_value(floor));
     }

@@ -1,7 +1,6 @@
 /* A comparison as text, Markdown and CSV. Everything is read from the tree. */
 #include "record/compare/comparison_grid.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -497,7 +496,5 @@ int compare_print(const json_t *comparison, enum table_format format, enum compa
     else
         print_people(comparison, rows, format, out);
     json_decref(rows);
-    if (code == 0 && (fflush(out) != 0 || ferror(out)))
-        code = error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
-    return code;
+    return code ? code : text_flush(out, error);
 }

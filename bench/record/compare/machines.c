@@ -1,6 +1,5 @@
 #include "record/compare/machines.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -937,7 +936,5 @@ int machines_print(const struct machines *m, enum table_format format, enum comp
         print_csv(m, out);
     else
         print_people(m, format, show, out);
-    if (fflush(out) != 0 || ferror(out))
-        return error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
-    return 0;
+    return text_flush(out, error);
 }

@@ -228,18 +228,12 @@ size_t noise_take(json_t *root, const json_t *other)
     return before;
 }
 
-const json_t *noise_configurations(const json_t *metric)
-{
-    const json_t *floors = json_object_get(metric, "by_configuration");
-    return floors ? floors : json_object_get(metric, "by_way");
-}
-
 double noise_floor(const json_t *root, const json_t *one_case, const char *metric)
 {
     const json_t *noise = find_noise(json_object_get(root, "noise"), device_of(one_case));
     const json_t *known = json_object_get(json_object_get(noise, "metrics"), metric);
     const char *id = tree_get_text(one_case, "id");
-    const double of_configuration = tree_get_number(noise_configurations(known), id);
+    const double of_configuration = tree_get_number(json_object_get(known, "by_configuration"), id);
     return isnan(of_configuration) ? fmax(tree_get_number(known, "floor"),
                                           tree_get_number(json_object_get(known, "by_case"), id))
                                    : of_configuration;

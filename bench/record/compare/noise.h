@@ -35,10 +35,6 @@ int noise_measure(json_t *root, struct error *error);
  * index of the first one added. */
 size_t noise_take(json_t *root, const json_t *other);
 
-/* The floors of one metric of `noise`, an object by the configuration's id (files before 1.6 call it
- * "by_way"). Borrowed; NULL if there are none. */
-const json_t *noise_configurations(const json_t *metric);
-
 /* The noise floor of a sampled metric as a part: 0.03 for 3 %. For a case it is the floor of the case
  * or of its device, whichever is larger. For the key of a configuration it is the configuration's
  * own, or else that of its device. NaN if the file has none. */

@@ -578,9 +578,8 @@ int result_print(const json_t *root, FILE *out, struct error *error)
         before = ",";
     }
     fputs("\n}\n", out);
-    if (!good || fflush(out) != 0 || ferror(out))
-        return error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
-    return 0;
+    return good ? text_flush(out, error)
+                : error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
 }
 
 /* Makes the folders that lead to `path`. */

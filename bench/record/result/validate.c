@@ -128,8 +128,6 @@ static const struct json_rule rules[] = {
     {"noise[].metrics{}.by_case{}", RULE_NUMBER | RULE_NOT_NEGATIVE},
     {"noise[].metrics{}.by_configuration", RULE_OBJECT | RULE_ABSENT},
     {"noise[].metrics{}.by_configuration{}", RULE_NUMBER | RULE_NOT_NEGATIVE},
-    {"noise[].metrics{}.by_way", RULE_OBJECT | RULE_ABSENT},
-    {"noise[].metrics{}.by_way{}", RULE_NUMBER | RULE_NOT_NEGATIVE},
     {"origins", RULE_OBJECT | RULE_ABSENT},
     {"origins{}", RULE_ARRAY},
     {"origins{}[]", RULE_OBJECT},

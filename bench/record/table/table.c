@@ -1,6 +1,5 @@
 #include "record/table/table.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -297,17 +296,10 @@ static void csv_print(const json_t *root, FILE *out)
 
 /* ---- all formats ----------------------------------------------------------------------------- */
 
-static int check_written(FILE *out, struct error *error)
-{
-    if (fflush(out) != 0 || ferror(out))
-        return error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
-    return 0;
-}
-
 int table_print_history(const json_t *const *roots, size_t count, FILE *out, struct error *error)
 {
     export_otava(roots, count, out);
-    return check_written(out, error);
+    return text_flush(out, error);
 }
 
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error)
@@ -339,5 +331,5 @@ int table_print(const json_t *root, enum table_format format, FILE *out, struct 
     case TABLE_FORMATS:
         return error_set(error, ERR_INTERNAL, "there is no such format");
     }
-    return code ? code : check_written(out, error);
+    return code ? code : text_flush(out, error);
 }
