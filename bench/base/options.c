@@ -177,7 +177,7 @@ int options_parse_common(const struct option_spec *specs, const struct option_sp
                          struct error *error)
 {
     struct tables tables = {specs, common};
-    *values = (struct option_values){{0}, {0}};
+    *values = (struct option_values){0};
     for (size_t i = 0; option(&tables, i); i++) {
         const struct option_spec *spec = option(&tables, i);
         int code = set_option(spec, owner, spec->fallback, value_of(&tables, values, i), error);

@@ -46,6 +46,7 @@ enum { OPTIONS_MAX = 8, OPTIONS_COMMON_MAX = 2 };
 struct option_values {
     uint64_t value[OPTIONS_MAX];         /* in the order of the table */
     uint64_t common[OPTIONS_COMMON_MAX]; /* in the order of the table that the plug-ins share */
+    const void *given;                   /* what a caller hands the plug-in in addition, or NULL */
 };
 
 /* The text of an OPTION_TEXT; NULL for the value 0. Texts stay until the process ends, one of each:

@@ -148,6 +148,7 @@ static int fit_one(struct fitting *f, const volatile sig_atomic_t *stop, struct 
     const struct fit_session *s = f->session;
     const struct fitted_trace *trace = &s->traces[f->trace];
     const struct fit_options options = {.strategy = f->strategy,
+                                        .plans = &f->session->common.strategies.selection.plans,
                                         .free_at = s->common.free_at,
                                         .lower_bound_bytes = trace->lifetimes.peak_bytes,
                                         .stop = stop,

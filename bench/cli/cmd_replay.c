@@ -5,7 +5,6 @@
 
 #include "alloc/planned/planned.h"
 #include "alloc/registry.h"
-#include "run/plan/plan.h"
 #include "base/arena.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -14,7 +13,7 @@
 #include "cli/session.h"
 #include "record/table/table.h"
 #include "run/replay/cases.h"
-#include "run/rounds/replays.h"
+#include "run/replay/replays.h"
 #include "record/result/case_tree.h"
 #include "run/select/select.h"
 
@@ -126,6 +125,7 @@ static int make_cases(struct replay_session *s, struct error *error)
     s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
     s->ended = must_alloc(s->all.count * sizeof *s->ended);
     s->all.cases = s->cases;
+    s->all.plans = &s->common.strategies.selection.plans;
     s->all.check = flag_number(line, "check") != 0;
     return 0;
 }
@@ -303,8 +303,10 @@ static void name_oracles(const struct replay_session *s)
         const struct allocator_ops *ops;
         struct option_values options;
         struct error error;
-        if (s->ended[i] && !strategy_parse(s->cases[i].key.strategy, &ops, &options, &error) &&
-            ops == &allocator_planned && planned_digest(&options) == s->rounds[i].program_digest)
+        if (s->ended[i] &&
+            !allocator_parse_planned(s->all.plans, s->cases[i].key.strategy, &ops, &options,
+                                     &error) &&
+            planned_digest(ops, &options) == s->rounds[i].program_digest)
             fprintf(stderr, "gamut: %s is an oracle: its plan was made of %s itself\n",
                     s->cases[i].key.strategy, s->cases[i].key.workload);
     }

@@ -10,7 +10,7 @@
 #include "run/rounds/atlas_run.h"
 #include "run/rounds/devices.h"
 #include "run/rounds/process.h"
-#include "run/rounds/replays.h"
+#include "run/replay/replays.h"
 #include "run/rounds/rounds.h"
 
 static const struct command *const commands[] = {

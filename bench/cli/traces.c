@@ -12,6 +12,7 @@
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "record/facts/case.h"
+#include "run/plan/plan.h"
 #include "trace/import.h"
 #include "trace/trace.h"
 
@@ -235,6 +236,7 @@ static void take_recorded(const char *list, struct text *others, bool *has)
 int trace_strategies_named(const char *list, struct trace_strategies *s, struct error *error)
 {
     struct text others = {0};
+    s->selection.plans.make = plan_of_trace;
     take_recorded(list, &others, &s->recorded);
     int code = others.length || !s->recorded
                    ? select_strategies(&s->selection, others.length ? others.data : "", error)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "run/plan/plan.h"
 #include "run/replay/serving.h"
 
 static int copy(char *to, size_t size, const char *variable, struct error *error)
@@ -70,8 +71,9 @@ int serve_settings_read(const char *strategy, enum serving_api api, struct serve
         snprintf(s->name, sizeof s->name, "%s", program_invocation_short_name);
     s->options.records = *s->record;
     TRY(read_capacity(&s->options.capacity_bytes, error));
+    s->plans.make = plan_of_trace;
     const int code =
-        serving_parse(s->strategy, api, &s->options.strategy, &s->options.values, error);
+        serving_parse(&s->plans, s->strategy, api, &s->options.strategy, &s->options.values, error);
     if (code)
         error_prefix(error, "GAMUT_SERVE is '%s': ", s->strategy);
     return code;

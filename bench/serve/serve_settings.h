@@ -19,6 +19,7 @@
 struct serve_settings {
     char strategy[512];                                /* as written */
     struct serve_options options;                      /* without the device's number */
+    struct allocator_plans plans;                      /* of the strategy */
     char record[4000], result[4000], statistics[4000]; /* "": none */
     char name[64];
 };

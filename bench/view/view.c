@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
+#include "alloc/planned/plans.h"
 #include "run/plan/plan.h"
 #include "view/data.h"
 #include "view/page.h"
@@ -26,14 +27,15 @@ static void write_json(FILE *out, const json_t *json)
 }
 
 /* A strategy that cannot have this trace is no error of the trace. */
-static int record_one(struct view_history *h, const struct view_options *o, const char *spec,
-                      struct view_strategy *s, struct view_result *result, struct error *error)
+static int record_one(struct view_history *h, const struct view_options *o,
+                      struct allocator_plans *plans, const char *spec, struct view_strategy *s,
+                      struct view_result *result, struct error *error)
 {
     struct option_values values;
     struct error why = {0};
     struct replay_options options = {
         .options = &values, .device = replay_device(0, NULL), .free_at = o->free_at};
-    TRY(strategy_parse(spec, &options.strategy, &values, error));
+    TRY(allocator_parse_planned(plans, spec, &options.strategy, &values, error));
     const int code = view_record(h, &options, s, &why);
     if (code == ERR_IO || code == ERR_PARSE || code == ERR_USAGE)
         return error_set(error, code, "%s", why.text);
@@ -45,13 +47,13 @@ static int record_one(struct view_history *h, const struct view_options *o, cons
 
 /* The history is that of the first strategy that serves the whole trace. */
 static int record_history(struct view_history *h, const struct view_options *o,
-                          struct view_strategy *strategies, struct view_report *report,
-                          size_t *served, struct error *error)
+                          struct allocator_plans *plans, struct view_strategy *strategies,
+                          struct view_report *report, size_t *served, struct error *error)
 {
     for (*served = 0; *served < o->strategy_count; ++*served) {
         struct view_result *result = &report->strategies[*served];
         *h = (struct view_history){.reader = h->reader, .first = o->first, .last = o->last};
-        TRY(record_one(h, o, o->strategies[*served], &strategies[*served], result, error));
+        TRY(record_one(h, o, plans, o->strategies[*served], &strategies[*served], result, error));
         if (!*result->reason)
             return 0;
         view_strategy_free(&strategies[*served]);
@@ -62,15 +64,16 @@ static int record_history(struct view_history *h, const struct view_options *o,
 }
 
 static int write_strategies(struct view_data *data, struct view_history *h,
-                            const struct view_options *o, const struct view_levels *levels,
-                            struct view_strategy *strategies, struct view_report *report,
-                            size_t served, json_t *all, struct error *error)
+                            const struct view_options *o, struct allocator_plans *plans,
+                            const struct view_levels *levels, struct view_strategy *strategies,
+                            struct view_report *report, size_t served, json_t *all,
+                            struct error *error)
 {
     for (size_t i = served; i < o->strategy_count; i++) {
         struct view_strategy *s = &strategies[i];
         struct view_result *result = &report->strategies[i];
         if (i > served)
-            TRY(record_one(h, o, o->strategies[i], s, result, error));
+            TRY(record_one(h, o, plans, o->strategies[i], s, result, error));
         if (!*result->reason)
             tree_append(
                 all, data_of_strategy(data, h, levels, o->strategies[i], view_measured(o, i), s));
@@ -81,14 +84,14 @@ static int write_strategies(struct view_data *data, struct view_history *h,
     return 0;
 }
 
-static int write_page(struct view_history *h, const struct view_options *o, FILE *out,
-                      struct view_strategy *strategies, struct view_report *report,
-                      struct error *error)
+static int write_page(struct view_history *h, const struct view_options *o,
+                      struct allocator_plans *plans, FILE *out, struct view_strategy *strategies,
+                      struct view_report *report, struct error *error)
 {
     struct view_data data = {.out = out};
     struct view_levels levels;
     size_t served;
-    TRY(record_history(h, o, strategies, report, &served, error));
+    TRY(record_history(h, o, plans, strategies, report, &served, error));
     report->blocks = h->blocks.count;
     report->events = h->last;
     report->peak_bytes = view_peak(h)->requested;
@@ -97,7 +100,8 @@ static int write_page(struct view_history *h, const struct view_options *o, FILE
     levels_make(&levels, &h->blocks, h->first, h->last);
     json_t *json = data_of_history(&data, h, &levels), *all = tree_array();
     tree_put(json, "strategies", all);
-    const int code = write_strategies(&data, h, o, &levels, strategies, report, served, all, error);
+    const int code =
+        write_strategies(&data, h, o, plans, &levels, strategies, report, served, all, error);
     levels_free(&levels);
     if (!code) {
         view_page_picture(out, o, h, strategies, report->strategies);
@@ -113,14 +117,16 @@ static int write_page(struct view_history *h, const struct view_options *o, FILE
 int view_write(struct trace_reader *reader, const struct view_options *o, FILE *out,
                struct view_report *report, struct error *error)
 {
+    struct allocator_plans plans = {.make = plan_of_trace};
     struct view_history history = {.reader = reader};
     struct view_strategy *strategies = must_alloc(o->strategy_count * sizeof *strategies);
     *report = (struct view_report){.strategies =
                                        must_alloc(o->strategy_count * sizeof(struct view_result))};
-    const int code = write_page(&history, o, out, strategies, report, error);
+    const int code = write_page(&history, o, &plans, out, strategies, report, error);
     for (size_t i = 0; i < o->strategy_count; i++)
         view_strategy_free(&strategies[i]);
     view_history_free(&history);
+    allocator_plans_free(&plans);
     free(strategies);
     return code;
 }

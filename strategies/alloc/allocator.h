@@ -75,20 +75,6 @@ struct allocator_origin {
     unsigned year; /* of the commit, or of the publication */
 };
 
-struct allocator_ops;
-struct offset_plan;
-/* Makes a plan of a file that is no plan, such as a trace. */
-typedef int allocator_plan_maker(const char *path, struct offset_plan *plan, struct error *error);
-
-/* What the callers of a strategy make of the texts in its options, handed down to `prepare`. */
-struct allocator_makers {
-    /* Parses another strategy's name and options, as allocator_parse does. */
-    int (*parse)(const char *spec, const struct allocator_makers *makers,
-                 const struct allocator_ops **ops, struct option_values *options,
-                 struct error *error);
-    allocator_plan_maker *make_plan; /* (optional) */
-};
-
 struct allocator_ops {
     int version;                            /* ALLOCATOR_API_VERSION */
     const char *name;                       /* as on the command line */
@@ -98,16 +84,8 @@ struct allocator_ops {
     enum queue_safety queues; /* the default, QUEUES_APART, is safe for any strategy */
     bool harness_only;        /* (optional) measures the harness; runs only when it is named */
     bool opens_pool; /* (optional) all memory of its source comes from a pool that it opens */
-    /* (optional) An option that must be set; the strategy runs only when it is named. */
-    const char *needs;
-    /* (optional) Checks options before any instance is made, and puts what their texts stand for into
-     * values after those of the table. ERR_USAGE, ERR_IO or ERR_PARSE says what is wrong with them. */
-    int (*prepare)(struct option_values *options, const struct allocator_makers *makers,
-                   struct error *error);
-    /* (optional) The strategy, and its options, for memory apart from the program's common device
-     * memory: another space, or a private pool. NULL: this one serves it too. */
-    const struct allocator_ops *(*apart)(const struct option_values *options,
-                                         struct option_values *values);
+    bool
+        serves_plan; /* (optional) it needs a plan (planned/plans.h), and runs only when it is named */
 
     /* Required. Creates the strategy's state over a source that outlives it and that only instances
      * of the same strategy share. On failure the reason is in source->error. */

@@ -86,9 +86,8 @@ static const char *find_conf(const struct allocator_ops *ops, const char *text)
     return NULL;
 }
 
-static int parse_with(const char *spec, const struct allocator_makers *makers,
-                      const struct allocator_ops **ops, struct option_values *options,
-                      struct error *error)
+int allocator_parse(const char *spec, const struct allocator_ops **ops,
+                    struct option_values *options, struct error *error)
 {
     char name[64];
     size_t length = strcspn(spec, ":");
@@ -99,24 +98,7 @@ static int parse_with(const char *spec, const struct allocator_makers *makers,
 
     TRY(find_strategy(name, ops, error));
     const char *text = spec + length + (spec[length] == ':'), *conf = find_conf(*ops, text);
-    TRY(conf
-            ? parse_conf(text, conf, ops, options, error)
-            : options_parse_common((*ops)->options, allocator_options, name, text, options, error));
-    if (!(*ops)->prepare)
-        return 0;
-    return (*ops)->prepare(options, makers, error);
-}
-
-int allocator_parse_planning(const char *spec, allocator_plan_maker *make_plan,
-                             const struct allocator_ops **ops, struct option_values *options,
-                             struct error *error)
-{
-    const struct allocator_makers makers = {.parse = parse_with, .make_plan = make_plan};
-    return parse_with(spec, &makers, ops, options, error);
-}
-
-int allocator_parse(const char *spec, const struct allocator_ops **ops,
-                    struct option_values *options, struct error *error)
-{
-    return allocator_parse_planning(spec, NULL, ops, options, error);
+    return conf ? parse_conf(text, conf, ops, options, error)
+                : options_parse_common((*ops)->options, allocator_options, name, text, options,
+                                       error);
 }

@@ -18,10 +18,5 @@ const struct allocator_ops *const *allocator_list(size_t *count);
  * strategy or option. */
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
                     struct option_values *options, struct error *error);
-/* The same where options may name files that `make_plan` makes plans of, such as traces. Without it
- * they must be plans. */
-int allocator_parse_planning(const char *spec, allocator_plan_maker *make_plan,
-                             const struct allocator_ops **ops, struct option_values *options,
-                             struct error *error);
 
 #endif

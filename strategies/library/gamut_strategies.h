@@ -30,6 +30,7 @@ extern "C" {
 #endif
 
 #include "alloc/allocator.h"
+#include "alloc/planned/plans.h"
 #include "alloc/registry.h"
 #include "alloc/source_pool.h"
 #include "alloc/source_sub_buffer.h"

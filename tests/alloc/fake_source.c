@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "alloc/registry.h"
+#include "alloc/planned/plans.h"
 #include "base/arena.h"
 #include "base/driver_pool.h"
 #include "base/driver_sub_buffer.h"
@@ -511,7 +511,8 @@ void fake_source_allocator(struct fake_source *fake, const char *spec, struct al
     const struct allocator_ops *ops;
     struct option_values options;
     struct error error = {0};
-    if (allocator_parse(spec, &ops, &options, &error) ||
+    static struct allocator_plans plans; /* read once for all tests */
+    if (allocator_parse_planned(&plans, spec, &ops, &options, &error) ||
         allocator_open(allocator, ops, &options, &fake->source, &error))
         fail_msg("%s: %s", spec, error.text);
 }

@@ -81,12 +81,26 @@ static void test_list(void **state)
     for (size_t i = 0; i < count; i++) {
         const struct allocator_ops *found;
         struct option_values options;
-        assert_int_equal(allocator_parse(list[i]->name, &found, &options, NULL),
-                         list[i]->needs ? ERR_USAGE : 0);
+        assert_int_equal(allocator_parse(list[i]->name, &found, &options, NULL), 0);
         assert_ptr_equal(found, list[i]);
         assert_true(list[i]->summary[0]);
         require_origins(list[i]);
     }
+}
+
+static void test_planned_needs_a_plan(void **state)
+{
+    (void)state;
+    const struct allocator_ops *ops;
+    struct option_values options;
+    struct fake_source fake;
+    struct allocator allocator;
+    struct error error;
+    fake_source_open(&fake, 64, true);
+    assert_int_equal(allocator_parse("planned", &ops, &options, &error), 0);
+    assert_int_equal(allocator_open(&allocator, ops, &options, &fake.source, &error), ERR_USAGE);
+    assert_non_null(strstr(error.text, "its caller handed it none"));
+    fake_source_close(&fake);
 }
 
 static void test_broken_ops(void **state)
@@ -556,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_spec_errors),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_broken_ops),
+        cmocka_unit_test(test_planned_needs_a_plan),
         cmocka_unit_test(test_splitting_is_needed),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(kinds_are_tried_where_they_are_not_listed),

@@ -8,12 +8,14 @@
 
 #include <cmocka.h>
 
+#include "alloc/planned/plans.h"
 #include "alloc/registry.h"
 #include "tests/alloc/alloc_variants.h"
 #include "tests/alloc/fake_queues.h"
 
 enum { LIVE_MOST = 24, STEP_COUNT = 800, SEED_COUNT = 4, TAG_COUNT = 5 };
 static const uint64_t device_bytes = 128 << 20;
+static struct allocator_plans plans; /* of the variants, read once */
 
 struct used_block {
     struct block block;
@@ -128,7 +130,7 @@ static bool open_program(struct program *p, const struct allocator_ops *ops)
     const struct allocator_ops *parsed;
     struct option_values options;
     struct error error = {0};
-    int code = allocator_parse(p->spec, &parsed, &options, &error);
+    int code = allocator_parse_planned(&plans, p->spec, &parsed, &options, &error);
     if (!code)
         code =
             allocator_open(&p->allocator, ops ? ops : parsed, &options, &p->device.source, &error);
@@ -224,7 +226,8 @@ static void test_a_shared_cache_is_noticed(void **state)
     for (size_t v = 0; v < ALLOC_VARIANT_COUNT; v++) {
         const struct allocator_ops *ops;
         struct option_values options;
-        assert_int_equal(allocator_parse(alloc_variants[v].spec, &ops, &options, NULL), 0);
+        assert_int_equal(
+            allocator_parse_planned(&plans, alloc_variants[v].spec, &ops, &options, NULL), 0);
         if (ops->queues != QUEUES_APART)
             continue;
         struct allocator_ops shared = *ops;

@@ -358,7 +358,7 @@ static void impossible_requests_are_refused(void **state)
     size_t count;
     const struct allocator_ops *const *list = allocator_list(&count);
     for (size_t i = 0; i < count; i++)
-        if (!list[i]->needs)
+        if (!list[i]->serves_plan)
             refuse_impossible(list[i]->name);
     for (size_t i = 0; i < ALLOC_VARIANT_COUNT; i++)
         refuse_impossible(alloc_variants[i].spec);

@@ -38,6 +38,7 @@ cat >"$dir/main.c" <<'END'
 #include <string.h>
 
 #include "alloc/allocator.h"
+#include "alloc/planned/planned.h"
 #include "alloc/source_pool.h"
 #include "alloc/source_vm.h"
 
@@ -154,6 +155,14 @@ int main(void)
 {
     const struct allocator_ops *strategy = &STRATEGY;
     struct option_values options = {0};
+    /* A plan of the three requests, for the strategy that serves from one. */
+    struct plan_slot slots[] = {
+        {1000, 0, 3, 0, false}, {2000, 1024, 3, 0, false}, {4000, 3072, 3, 0, false}};
+    struct plan_queue queue = {.height = 7168, .bound = 7168, .count = 3, .slots = slots, .turns = 1};
+    const struct offset_plan plan = {.unit = 512, .mark = "", .queue_count = 1, .queues = &queue};
+    const struct planned_given given = {.plan = &plan};
+    const bool is_planned = strcmp(strategy->name, "planned") == 0;
+    options.given = is_planned ? &given : NULL;
     for (size_t i = 0; strategy->options && strategy->options[i].name; i++)
         options.value[i] = value_of(&strategy->options[i]);
     struct source source = {.ops = &ops,
@@ -168,6 +177,7 @@ int main(void)
         const struct alloc_request request = {.size = 1000 << i, .alignment = 256, .tag = "lifted"};
         assert(strategy->alloc(state, &request, &block[i]) == 0);
         assert(block[i].memory != 0 && block[i].size >= request.size);
+        assert(!is_planned || (block[i].memory == block[0].memory && block[i].offset == slots[i].offset));
         assert(strategy->check(state) == 0);
         for (uint64_t j = 0; j < i && !strategy->harness_only; j++)
             assert(block[j].memory != block[i].memory ||

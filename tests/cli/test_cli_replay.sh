@@ -79,7 +79,7 @@ expect 2 "did you mean max_split_size_mb?" replay unet.trace -s 'caching:conf={m
 # ---- planned from a recording
 expect 2 "planned needs a trace: planned:trace=FILE" replay gnn.trace -s planned --no-save
 expect 2 "nosuch.trace: No such file" replay gnn.trace -s planned:trace=nosuch.trace --no-save
-expect 2 "option else: planned needs a trace" replay gnn.trace -s planned:trace=gnn.trace:else=planned --no-save
+expect 2 "'planned', which cannot share a source" replay gnn.trace -s planned:trace=gnn.trace:else=planned --no-save
 expect 2 "'stream', which cannot share a source" replay gnn.trace -s planned:trace=gnn.trace:else=stream --no-save
 expect 2 "did you mean pool?" replay gnn.trace -s planned:trace=gnn.trace:else=pol --no-save
 expect 2 "--out FILE is missing" trace plan gnn.trace

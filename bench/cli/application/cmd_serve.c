@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "record/result/result_file.h"
+#include "run/plan/plan.h"
 #include "run/replay/serving.h"
 
 enum { VIA_CUDA_PRELOAD = APPLICATION_VIA_COUNT }; /* in addition to the ways of OpenCL */
@@ -71,8 +72,11 @@ static int check_line(struct serving *s, struct error *error)
 {
     const struct allocator_ops *strategy;
     struct option_values values;
-    TRY(serving_parse(flag_text(s->line, "strategy"), is_cuda(s) ? SERVING_CUDA : SERVING_OPENCL,
-                      &strategy, &values, error));
+    struct allocator_plans plans = {.make = plan_of_trace};
+    int code = serving_parse(&plans, flag_text(s->line, "strategy"),
+                             is_cuda(s) ? SERVING_CUDA : SERVING_OPENCL, &strategy, &values, error);
+    allocator_plans_free(&plans);
+    TRY(code);
     if (flag_text(s->line, "out"))
         TRY(result_file_check(flag_text(s->line, "out"), flag_number(s->line, "force"), error));
     const char *api = is_cuda(s) ? "cuda" : "opencl";

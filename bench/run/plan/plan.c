@@ -760,12 +760,6 @@ static int plan_recording(struct recording *r, struct trace_reader *reader,
                            trace_reader_path(reader));
 }
 
-int strategy_parse(const char *spec, const struct allocator_ops **ops,
-                   struct option_values *options, struct error *error)
-{
-    return allocator_parse_planning(spec, plan_of_trace, ops, options, error);
-}
-
 int plan_of_trace(const char *path, struct offset_plan *plan, struct error *error)
 {
     return plan_of_trace_within(path, usual_limit_ns, plan, error);

@@ -28,8 +28,4 @@ int plan_of_trace(const char *path, struct offset_plan *plan, struct error *erro
 int plan_of_trace_within(const char *path, int64_t time_limit_ns, struct offset_plan *plan,
                          struct error *error);
 
-/* allocator_parse, where an option may name a trace that is planned. */
-int strategy_parse(const char *spec, const struct allocator_ops **ops,
-                   struct option_values *options, struct error *error);
-
 #endif

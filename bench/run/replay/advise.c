@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/planned/plans.h"
 #include "alloc/registry.h"
-#include "run/plan/plan.h"
 #include "base/arena.h"
+#include "run/plan/plan.h"
 #include "run/replay/cases.h"
 #include "run/replay/parallel.h"
 
@@ -33,6 +34,7 @@ struct descent {
 struct search {
     const struct advise_options *options;
     struct advise *out;
+    struct allocator_plans *plans;
     pthread_mutex_t lock; /* of what follows */
     uint64_t replays;
     unsigned replayed_count, replayed_capacity;
@@ -134,7 +136,7 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
     struct heard heard = {0};
     const struct source_listener source = {&heard, hear_source};
     const struct replay_listener listener = {&heard, hear_event, &source};
-    TRY(strategy_parse(spec, &options.strategy, &values, error));
+    TRY(allocator_parse_planned(s->plans, spec, &options.strategy, &values, error));
     TRY(trace_open(s->out->traces[trace].path, &reader, error));
     int code = replay_trace(reader, &options, &listener, &outcome, error);
     trace_close(reader);
@@ -425,6 +427,7 @@ static int fit_one(void *context, size_t index, const volatile sig_atomic_t *sto
     struct text spec = {0};
     struct fitting fitting = {s, trace->current};
     struct fit_options options = {.strategy = trace->current,
+                                  .plans = s->plans,
                                   .free_at = s->options->free_at,
                                   .lower_bound_bytes = trace->lower_bound_bytes,
                                   .stop = stop,
@@ -482,6 +485,10 @@ static void make_advices(struct advise *out, const bool *wanted)
 static int search_all(struct search *s, bool *interrupted, struct error *error)
 {
     struct advise *out = s->out;
+    const struct allocator_ops *current;
+    struct option_values values;
+    if (s->options->current) /* before several threads do */
+        TRY(allocator_parse_planned(s->plans, s->options->current, &current, &values, error));
     make_advices(out, s->options->wanted);
     TRY(run(s, out->trace_count, read_trace, interrupted, error));
     TRY(find_application(s, error));
@@ -497,7 +504,8 @@ static int search_all(struct search *s, bool *interrupted, struct error *error)
 int advise_traces(const char *const *paths, size_t count, const struct advise_options *options,
                   struct advise *advise, bool *interrupted, struct error *error)
 {
-    struct search s = {.options = options, .out = advise};
+    struct allocator_plans plans = {.make = plan_of_trace};
+    struct search s = {.options = options, .out = advise, .plans = &plans};
     *advise =
         (struct advise){.trace_count = count, .traces = must_alloc(count * sizeof *advise->traces)};
     for (size_t i = 0; i < count; i++)
@@ -506,6 +514,7 @@ int advise_traces(const char *const *paths, size_t count, const struct advise_op
     pthread_mutex_init(&s.lock, NULL);
     int code = search_all(&s, interrupted, error);
     pthread_mutex_destroy(&s.lock);
+    allocator_plans_free(&plans);
     for (size_t i = 0; i < s.descent_count; i++)
         free(s.descents[i].best.on);
     for (size_t i = 0; i < s.replayed_count; i++)

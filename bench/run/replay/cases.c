@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "alloc/registry.h"
-#include "run/plan/plan.h"
 #include "base/arena.h"
 #include "run/replay/parallel.h"
 
@@ -41,7 +40,7 @@ static int open_case(const struct replay_cases *all, const struct replay_case *o
         .device = replay_device(all->capacity_bytes, all->atlas),
         .free_at = strcmp(one->key.release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE,
         .check = all->check};
-    TRY(strategy_parse(one->key.strategy, &options->strategy, values, error));
+    TRY(allocator_parse_planned(all->plans, one->key.strategy, &options->strategy, values, error));
     return trace_open(one->path, reader, error);
 }
 
@@ -81,10 +80,8 @@ static int play(void *context, size_t index, const volatile sig_atomic_t *stop, 
     struct replay_outcome outcome = {.status = CASE_skipped};
     struct error why = {0};
     int code = replay_one(crew->all, one, stop, &outcome, &why);
-    *round = (struct case_round){.key = one->key,
-                                 .slot = (unsigned)index,
-                                 .check = CHECK_BLOCKS,
-                                 .model = outcome.model};
+    *round = (struct case_round){
+        .key = one->key, .slot = (unsigned)index, .check = CHECK_BLOCKS, .model = outcome.model};
     fill_round(round, code, &why, &outcome);
     if (code == ERR_IO || code == ERR_PARSE || code == ERR_USAGE)
         return error_set(error, code, "%s", why.text);
@@ -166,7 +163,7 @@ static int replay_prepared(struct trace_reader *reader, struct live *live,
         .options = &values,
         .live = live,
         .free_at = strcmp(round->key.release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE};
-    TRY(strategy_parse(round->key.strategy, &options.strategy, &values, error));
+    TRY(allocator_parse_planned(o->plans, round->key.strategy, &options.strategy, &values, error));
     return replay_samples(reader, &options, o, round, outcome, error);
 }
 

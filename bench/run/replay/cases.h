@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "alloc/planned/plans.h"
 #include "base/text.h"
 #include "record/facts/case.h"
 #include "run/replay/replay.h"
@@ -25,6 +26,7 @@ struct replay_cases {
     unsigned jobs;             /* replays at once, each in a thread; 0: one for each processor */
     uint64_t capacity_bytes;   /* of the dry device; 0: no limit */
     const struct atlas *atlas; /* prices, or NULL */
+    struct allocator_plans *plans; /* those of the strategies, which were parsed before */
     bool check;
 };
 
@@ -43,6 +45,7 @@ struct live_case_options {
     uint64_t capacity_bytes; /* of the device; 0: the driver decides */
     uint64_t least_ns;       /* replays are made until they took this long together */
     unsigned most_samples;   /* or there are so many; at least 1 */
+    struct allocator_plans *plans;
 };
 
 /* Replays round->key on a device, each time with a fresh allocator, and fills in the round: a sample for each

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc/registry.h"
-#include "run/plan/plan.h"
 
 /* The search ends after so many replays, wherever it is; with the two facts it takes about ten. */
 enum { REPLAYS_MAX = 100 };
@@ -165,7 +164,8 @@ int fit_trace(struct trace_reader *reader, const struct fit_options *options, st
                                   .stop = options->stop},
                        .fit = fit,
                        .error = error};
-    TRY(strategy_parse(options->strategy, &s.replay.strategy, &s.values, error));
+    TRY(allocator_parse_planned(options->plans, options->strategy, &s.replay.strategy, &s.values,
+                                error));
     /* The device is as large as it is, however little of it the strategy may have. */
     if (info->capacity_bytes)
         s.replay.device.memory_bytes = info->capacity_bytes;

@@ -14,6 +14,7 @@
 #ifndef GAMUT_RUN_REPLAY_FIT_H
 #define GAMUT_RUN_REPLAY_FIT_H
 
+#include "alloc/planned/plans.h"
 #include "run/replay/lifetimes.h"
 #include "run/replay/replay.h"
 
@@ -35,6 +36,7 @@ const char *fit_cause_name(enum fit_cause cause);
 
 struct fit_options {
     const char *strategy; /* with options: "pool:leading_bits=2" */
+    struct allocator_plans *plans;
     enum replay_free_at free_at;
     uint64_t lower_bound_bytes;        /* of the trace: lifetimes.peak_bytes */
     const volatile sig_atomic_t *stop; /* or NULL */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "alloc/planned/planned.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
 
@@ -46,7 +47,7 @@ int private_pool_open(struct private_pool *pool, const struct allocator_ops *str
         .alloc = pool_alloc, .free = pool_free, .sync = pool_sync};
     static const struct source_ops placed = {
         .alloc = pool_alloc, .free = pool_free, .sync = pool_sync, .address = pool_address};
-    struct option_values values = *options;
+    struct option_values values;
     *pool = (struct private_pool){.driver = *source, .total = source->total};
     source->ops = source->ops->address ? &placed : &plain;
     source->context = pool;
@@ -54,10 +55,8 @@ int private_pool_open(struct private_pool *pool, const struct allocator_ops *str
     source->sub_buffers = NULL;
     source->pools = NULL;
     source->vm = NULL;
-    const struct allocator_ops *apart = strategy->apart ? strategy->apart(options, &values) : NULL;
-    if (!apart)
-        values = *options;
-    int code = allocator_open(allocator, apart ? apart : strategy, &values, source, error);
+    strategy = planned_apart(strategy, options, &values);
+    int code = allocator_open(allocator, strategy, &values, source, error);
     if (code != ERR_UNSUPPORTED)
         return code;
     TRY(allocator_parse("caching", &strategy, &values, error));

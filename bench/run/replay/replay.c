@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/planned/planned.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/text.h"
@@ -165,16 +166,13 @@ static int open_part(struct replay *r, unsigned pool, unsigned memory, bool keep
                                           : NULL;
     if (keeps)
         return open_keeping(r, part);
-    const struct allocator_ops *strategy = r->options->strategy, *apart = NULL;
+    const struct allocator_ops *strategy = r->options->strategy;
     struct option_values options = *r->options->options;
-    if ((pool || memory) && strategy->apart)
-        apart = strategy->apart(r->options->options, &options);
-    if (!apart)
-        options = *r->options->options;
+    if (pool || memory)
+        strategy = planned_apart(strategy, r->options->options, &options);
     if (r->live && memory)
         options.common[ALLOCATOR_KIND] = live_kind(r->live, memory);
-    int code = allocator_open(&part->allocator, apart ? apart : strategy, &options, &part->source,
-                              r->error);
+    int code = allocator_open(&part->allocator, strategy, &options, &part->source, r->error);
     /* Pinned memory is no matter of the driver's pool or of virtual memory: applications that use these ask the driver for it. */
     if (code == ERR_UNSUPPORTED && r->live && options.common[ALLOCATOR_KIND] != MEMORY_DEVICE)
         code = open_raw(r, part, options.common[ALLOCATOR_KIND]);

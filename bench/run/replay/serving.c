@@ -1,6 +1,5 @@
 #include "run/replay/serving.h"
 
-#include "run/plan/plan.h"
 #include "run/predict/dry.h"
 
 enum { GRANULARITY_BYTES = 2 << 20, ALIGNMENT_BYTES = 512 };
@@ -30,10 +29,11 @@ static int try_to_open(const struct allocator_ops *ops, const struct option_valu
     return code;
 }
 
-int serving_parse(const char *spec, enum serving_api api, const struct allocator_ops **ops,
-                  struct option_values *options, struct error *error)
+int serving_parse(struct allocator_plans *plans, const char *spec, enum serving_api api,
+                  const struct allocator_ops **ops, struct option_values *options,
+                  struct error *error)
 {
-    TRY(strategy_parse(spec, ops, options, error));
+    TRY(allocator_parse_planned(plans, spec, ops, options, error));
     if ((*ops)->harness_only)
         return error_set(
             error, ERR_USAGE,

@@ -2,7 +2,7 @@
 #ifndef GAMUT_RUN_REPLAY_SERVING_H
 #define GAMUT_RUN_REPLAY_SERVING_H
 
-#include "alloc/allocator.h"
+#include "alloc/planned/plans.h"
 
 /* What the driver of an application offers to a strategy in addition to plain memory. */
 enum serving_api {
@@ -10,10 +10,11 @@ enum serving_api {
     SERVING_OPENCL, /* nothing */
 };
 
-/* strategy_parse (run/plan/plan.h) for an application. A strategy also fails that serves no application (ERR_USAGE), that
+/* allocator_parse_planned for an application. A strategy also fails that serves no application (ERR_USAGE), that
  * rejects its options, or that needs what no driver of the API has (ERR_UNSUPPORTED). What is left to the device is known
  * when the strategy is opened there. */
-int serving_parse(const char *spec, enum serving_api api, const struct allocator_ops **ops,
-                  struct option_values *options, struct error *error);
+int serving_parse(struct allocator_plans *plans, const char *spec, enum serving_api api,
+                  const struct allocator_ops **ops, struct option_values *options,
+                  struct error *error);
 
 #endif

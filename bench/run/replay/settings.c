@@ -127,7 +127,7 @@ bool application_setting(const struct application *application, size_t i,
         size_t count, seen = 0;
         const struct allocator_ops *const *list = allocator_list(&count);
         for (size_t k = 0; k < count && !setting->family.spec; k++)
-            if (!list[k]->harness_only && !list[k]->needs && seen++ == i)
+            if (!list[k]->harness_only && !list[k]->serves_plan && seen++ == i)
                 setting->family = (struct family){.spec = list[k]->name};
     }
     if (!setting->family.spec)

@@ -6,6 +6,7 @@
 
 #include "base/sort.h"
 #include "base/tree.h"
+#include "alloc/planned/plans.h"
 #include "run/plan/plan.h"
 #include "run/replay/replay.h"
 
@@ -602,13 +603,16 @@ static int predict(const struct reading *r, const char *strategy, struct error *
     struct follower f = {.r = r, .out = r->out};
     const struct source_listener source = {&f, hear_source};
     const struct replay_listener listener = {&f, hear_event, &source};
+    struct allocator_plans plans = {.make = plan_of_trace};
     struct option_values values;
     struct replay_options options = {
         .options = &values, .device = replay_device(0, NULL), .free_at = FREE_AT_LET_GO};
     struct replay_outcome outcome;
     snprintf(p->strategy, sizeof p->strategy, "%.255s", strategy);
-    TRY(strategy_parse(strategy, &options.strategy, &values, error));
-    const int code = replay_trace(r->reader, &options, &listener, &outcome, error);
+    int code = allocator_parse_planned(&plans, strategy, &options.strategy, &values, error);
+    if (!code)
+        code = replay_trace(r->reader, &options, &listener, &outcome, error);
+    allocator_plans_free(&plans);
     free(f.memory_of);
     free(f.fresh);
     if (code)

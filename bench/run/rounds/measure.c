@@ -17,13 +17,13 @@
 #include <string.h>
 
 #include "alloc/registry.h"
-#include "run/plan/plan.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/tree.h"
 #include "run/execute/execute.h"
 #include "run/select/device_group.h"
 #include "run/select/inputs.h"
+#include "alloc/planned/plans.h"
 #include "run/rounds/case_cache.h"
 #include "run/predict/predict.h"
 #include "run/execute/spaces.h"
@@ -32,6 +32,7 @@ struct measure {
     struct device *device;
     struct case_cache *cache;
     struct predictor *predictor; /* NULL: nothing is predicted */
+    struct allocator_plans plans;
 };
 
 struct measure *measure_open(struct device *device)
@@ -52,6 +53,7 @@ void measure_close(struct measure *m)
 {
     predictor_close(m->predictor);
     case_cache_close(m->cache);
+    allocator_plans_free(&m->plans);
     free(m);
 }
 
@@ -301,7 +303,8 @@ static int measure_session(struct session *s, const struct measure_options *o)
     struct case_round *round = s->round;
     TRY(inputs_check_device(s->entry, s->dataset, device_info(s->m->device), o->capacity_bytes,
                             &s->error));
-    TRY(strategy_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error));
+    TRY(allocator_parse_planned(&s->m->plans, round->key.strategy, &s->strategy,
+                                &s->strategy_options, &s->error));
     TRY(case_cache_inputs(s->m->cache, s->entry, s->dataset, o->seed, o->known_digests,
                           o->known_digest_count, &s->inputs, &s->error));
     const enum release_policy policy =

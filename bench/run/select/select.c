@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc/registry.h"
-#include "run/plan/plan.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "merge/merge.h"
@@ -171,23 +170,25 @@ static int select_workloads(struct selection *s, const char *list, struct catalo
 
 /* ---- strategies, residencies and merge sets: names with options ------------------------------ */
 
-static int check_strategy(const char *spec, struct error *error)
+static int check_strategy(struct selection *s, const char *spec, struct error *error)
 {
     const struct allocator_ops *ops;
     struct option_values values;
-    return strategy_parse(spec, &ops, &values, error);
+    return allocator_parse_planned(&s->plans, spec, &ops, &values, error);
 }
 
-static int check_residency(const char *spec, struct error *error)
+static int check_residency(struct selection *s, const char *spec, struct error *error)
 {
     struct residency residency;
+    (void)s;
     return residency_parse(spec, &residency, error);
 }
 
-static int check_merge(const char *spec, struct error *error)
+static int check_merge(struct selection *s, const char *spec, struct error *error)
 {
     const struct merge_set *set;
     unsigned extensions;
+    (void)s;
     return merge_parse(spec, &set, &extensions, error);
 }
 
@@ -206,7 +207,7 @@ static bool strategy_needs_option(const char *name)
     const struct allocator_ops *const *ops = allocator_list(&count);
     while (strcmp(ops[i]->name, name) != 0)
         i++;
-    return ops[i]->needs != NULL;
+    return ops[i]->serves_plan;
 }
 
 static void expand_residency(const char *name, const char *options, struct text *expanded)
@@ -221,7 +222,7 @@ static void expand_residency(const char *name, const char *options, struct text 
 static const struct spec_kind {
     const char *what;
     size_t size; /* size of its text in a case's key */
-    int (*check)(const char *spec, struct error *error);
+    int (*check)(struct selection *s, const char *spec, struct error *error);
     /* Replaces patterns in the options of the plug-in `name`; "key=a|b" then stands for two specs.
      * NULL: bars and patterns are part of a spec. */
     void (*expand)(const char *name, const char *options, struct text *expanded);
@@ -241,7 +242,7 @@ static int add_spec(struct selection *s, const struct spec_kind *kind, const cha
     const char *bar = kind->expand ? spec + text_span(spec, "|") : "";
     if (!*bar) {
         int code = strlen(spec) < kind->size
-                       ? kind->check(spec, error)
+                       ? kind->check(s, spec, error)
                        : error_set(error, ERR_USAGE, "the %s '%s' is too long", kind->what, spec);
         if (!code)
             add_name(s, names, spec);
@@ -311,7 +312,7 @@ int select_strategies(struct selection *s, const char *list, struct error *error
         add_name(s, &all, ops[i]->name);
         /* A strategy that measures the harness would look like a contender, and one that needs
          * an option cannot run without it. */
-        if (!ops[i]->harness_only && !ops[i]->needs)
+        if (!ops[i]->harness_only && !ops[i]->serves_plan)
             add_name(s, &usual, ops[i]->name);
     }
     return select_specs(s, &strategy_kind, list, &all, &usual, &s->strategies, error);
@@ -481,6 +482,7 @@ int select_check_key(const struct catalogue *catalogue, const struct case_key *k
     const struct entry *entry;
     const struct allocator_ops *ops;
     struct option_values values;
+    struct allocator_plans plans = {0};
     const struct merge_set *set;
     unsigned extensions;
     int code = select_workload(catalogue, key->workload, &entry, error);
@@ -488,11 +490,12 @@ int select_check_key(const struct catalogue *catalogue, const struct case_key *k
         code = error_set(error, ERR_USAGE, "the workload %s has no dataset '%s'", key->workload,
                          key->dataset);
     if (!code)
-        code = strategy_parse(key->strategy, &ops, &values, error);
+        code = allocator_parse_planned(&plans, key->strategy, &ops, &values, error);
+    allocator_plans_free(&plans);
     if (!code)
         code = merge_parse(key->merge, &set, &extensions, error);
     if (!code && *key->residency)
-        code = check_residency(key->residency, error);
+        code = check_residency(NULL, key->residency, error);
     const struct named_help *policy = release_policies;
     while (policy->name && strcmp(policy->name, key->release) != 0)
         policy++;
@@ -503,6 +506,7 @@ int select_check_key(const struct catalogue *catalogue, const struct case_key *k
 
 void select_free(struct selection *s)
 {
+    allocator_plans_free(&s->plans);
     arena_free(&s->arena);
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "alloc/planned/plans.h"
 #include "base/arena.h"
 #include "device/device.h"
 #include "record/facts/case.h"
@@ -37,7 +38,8 @@ struct selection {
     size_t entry_count;
     const struct entry **entries;
     struct names strategies, merges, releases, residencies;
-    const char *datasets; /* the list in the request */
+    struct allocator_plans plans; /* of the strategies; its `make` is the caller's */
+    const char *datasets;         /* the list in the request */
     bool smoke;
     size_t case_count;
     struct case_key *cases;

@@ -38,7 +38,7 @@
  * because both are on one in-order queue: each queue has an instance of its own, with a sequence and
  * an arena of its own. The source's free makes released memory safe.
  *
- * Needs: alloc/planned/byte_ranges.c alloc/planned/offset_plan.c alloc/planned/planned_options.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text.c base/text_bytes.c base/treap.c
+ * Needs: alloc/planned/byte_ranges.c alloc/planned/offset_plan.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text.c base/text_bytes.c base/treap.c
  */
 #include "alloc/planned/planned.h"
 
@@ -46,7 +46,6 @@
 #include <string.h>
 
 #include "alloc/planned/byte_ranges.h"
-#include "alloc/planned/planned_options.h"
 #include "alloc/tag_table.h"
 #include "base/slab.h"
 
@@ -125,7 +124,7 @@ struct planned {
     unsigned guest_capacity;
     struct tag_table tags; /* of the program: their numbers in the plan, 0 if the plan lacks them */
     uint32_t refused_pass; /* the pass in which there was no memory for the arena */
-    const struct planned_other *other; /* the fallback; NULL: the driver */
+    const struct allocator_ops *other; /* the fallback; NULL: the driver */
     void *other_state;
     uint32_t idle_rounds, patience; /* without a request to the fallback; until it is trimmed */
     uint64_t direct_bytes; /* without a fallback: memories that requests got of the driver */
@@ -133,13 +132,29 @@ struct planned {
 
 /* ---- start ---- */
 
+static const struct option_spec planned_options[] = {
+    [PLANNED_TRACE] = {.name = "trace",
+                       .type = OPTION_TEXT,
+                       .fallback = "",
+                       .help = "file of a trace, or of the plan that gamut trace plan made of it"},
+    [PLANNED_ELSE] = {.name = "else",
+                      .type = OPTION_TEXT,
+                      .fallback = "caching",
+                      .help = "strategy for requests that the plan does not have"},
+    {0},
+};
+
 static int planned_init(struct source *source, const struct option_values *options, void **state)
 {
+    const struct planned_given *given = options->given;
     TRY(source_requires_split(source, "planned"));
+    if (!given)
+        return error_set(&source->error, ERR_USAGE,
+                         "planned serves from a plan, and its caller handed it none");
     struct planned *p = must_alloc(sizeof *p);
     *p = (struct planned){.source = source,
-                          .plan = planned_plan(options),
-                          .other = planned_else(options),
+                          .plan = given->plan,
+                          .other = given->other,
                           .pass = 1,
                           .round = -1,
                           .last_round = NO_ROUND,
@@ -148,7 +163,7 @@ static int planned_init(struct source *source, const struct option_values *optio
     p->unit = p->plan->unit;
     byte_ranges_open(&p->strays);
     byte_ranges_open(&p->gaps);
-    int code = p->other ? p->other->ops->init(source, &p->other->options, &p->other_state) : 0;
+    int code = p->other ? p->other->init(source, &given->other_options, &p->other_state) : 0;
     if (code)
         free(p);
     else
@@ -445,7 +460,7 @@ static void jump(struct planned *p, uint32_t time)
 
 static int trim_other(struct planned *p)
 {
-    return p->other ? p->other->ops->trim(p->other_state) : 0;
+    return p->other ? p->other->trim(p->other_state) : 0;
 }
 
 static void enter_round(struct planned *p, int round)
@@ -682,7 +697,7 @@ static int ask_other(struct planned *p, const struct alloc_request *request, str
 {
     p->idle_rounds = 0;
     if (p->other)
-        return p->other->ops->alloc(p->other_state, request, block);
+        return p->other->alloc(p->other_state, request, block);
     *block = (struct block){.size = request->size};
     TRY(source_alloc(p->source, request->size, SOURCE_LAZY, &block->memory));
     p->direct_bytes += request->size;
@@ -808,7 +823,7 @@ static int begin_round(struct planned *p, uint64_t size, uint32_t tag)
     if (!p->queue->round_count || !choose_round(p, size, tag) || ++p->idle_rounds <= p->patience)
         return 0;
     p->idle_rounds = 0;
-    if (!p->other || !p->other->ops->reserved(p->other_state))
+    if (!p->other || !p->other->reserved(p->other_state))
         return 0;
     p->patience++;
     return trim_other(p);
@@ -872,7 +887,7 @@ COLD static void free_marked(struct planned *p, struct place *place)
 COLD static int free_elsewhere(struct planned *p, const struct block *block, const char *tag)
 {
     if (p->other)
-        return p->other->ops->free(p->other_state, block, tag);
+        return p->other->free(p->other_state, block, tag);
     p->direct_bytes -= block->size;
     return source_free(p->source, block->memory, block->size);
 }
@@ -999,7 +1014,7 @@ static unsigned check_places(const struct planned *p)
 static unsigned planned_check(const void *state)
 {
     const struct planned *p = state;
-    unsigned broken = p->other ? p->other->ops->check(p->other_state) : 0;
+    unsigned broken = p->other ? p->other->check(p->other_state) : 0;
     broken += (p->arena == 0) != (p->arena_bytes == 0);
     broken += !p->arena && (p->live_count || p->guest_count || p->is_mapped);
     broken += p->quick != (p->arena && !p->is_mapped);
@@ -1014,7 +1029,7 @@ static unsigned planned_check(const void *state)
 static uint64_t planned_reserved(const void *state)
 {
     const struct planned *p = state;
-    return p->arena_bytes + (p->other ? p->other->ops->reserved(p->other_state) : p->direct_bytes);
+    return p->arena_bytes + (p->other ? p->other->reserved(p->other_state) : p->direct_bytes);
 }
 
 static void planned_fini(void *state)
@@ -1024,7 +1039,7 @@ static void planned_fini(void *state)
     p->guest_count = 0;
     release_arena(p);
     if (p->other)
-        p->other->ops->fini(p->other_state);
+        p->other->fini(p->other_state);
     forget_ranges(p);
     slab_free(&p->spare_guests);
     free(p->guests);
@@ -1035,6 +1050,22 @@ static void planned_fini(void *state)
     free(p->follows);
     tag_table_free(&p->tags);
     free(p);
+}
+
+uint64_t planned_digest(const struct allocator_ops *ops, const struct option_values *options)
+{
+    const struct planned_given *given = options->given;
+    return ops == &allocator_planned && given ? given->plan->digest : 0;
+}
+
+const struct allocator_ops *planned_apart(const struct allocator_ops *ops,
+                                          const struct option_values *options,
+                                          struct option_values *values)
+{
+    const struct planned_given *given = options->given;
+    const bool has_other = ops == &allocator_planned && given && given->other;
+    *values = has_other ? given->other_options : *options;
+    return has_other ? given->other : ops;
 }
 
 void planned_count(const void *state, struct planned_counts *counts)
@@ -1070,10 +1101,8 @@ const struct allocator_ops allocator_planned = {
     .summary = "offsets planned from a recording, served in its order without searching",
     .origins = planned_origins,
     .options = planned_options,
-    .needs = "trace",
+    .serves_plan = true,
     .queues = QUEUES_APART,
-    .prepare = planned_prepare,
-    .apart = planned_apart,
     .init = planned_init,
     .alloc = planned_alloc,
     .free = planned_free,

@@ -7,9 +7,27 @@
 
 extern const struct allocator_ops allocator_planned;
 
-/* The digest of the trace that the plan of these options was made of; 0: there is none. A run with the
- * same digest is served by an oracle. */
-uint64_t planned_digest(const struct option_values *options);
+/* The options: the files and names that struct planned_given stands for (plans.h). */
+enum planned_option { PLANNED_TRACE, PLANNED_ELSE };
+
+/* What option_values.given of `planned` points to. */
+struct planned_given {
+    const struct offset_plan *plan;
+    const struct allocator_ops
+        *other; /* serves what the plan does not have; NULL: the driver does */
+    struct option_values other_options;
+};
+
+/* The digest of the trace that the plan of these options was made of. A run with the same digest is
+ * served by an oracle. 0: they are of another strategy. */
+uint64_t planned_digest(const struct allocator_ops *ops, const struct option_values *options);
+
+/* The strategy for memory apart from the program's common device memory, of which no plan knows
+ * anything: another space, or a private pool. *values receives its options. It is `ops` itself, but for
+ * `planned` with another strategy. */
+const struct allocator_ops *planned_apart(const struct allocator_ops *ops,
+                                          const struct option_values *options,
+                                          struct option_values *values);
 
 /* X(name, help): how requests were served. */
 #define PLANNED_LIST(X)                                                                            \

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/plan/plan.h"
+#include "alloc/planned/plans.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "run/plan/plan.h"
 #include "run/replay/owners.h"
 #include "run/replay/replay.h"
 
@@ -318,13 +319,14 @@ void requests_serve(const struct requests *p, const char *spec, bool check, stru
     const struct dry_device device = replay_device(0, NULL);
     struct dry *dry = dry_open(&device);
     struct allocator allocator;
+    struct allocator_plans plans = {.make = plan_of_trace};
     struct option_values values;
     const struct allocator_ops *ops;
     struct owners owners;
     struct error error;
     struct block *blocks = must_alloc((p->block_count + 1) * sizeof *blocks);
     *served = (struct served){0};
-    must(strategy_parse(spec, &ops, &values, &error), &error);
+    must(allocator_parse_planned(&plans, spec, &ops, &values, &error), &error);
     must(allocator_open(&allocator, ops, &values, dry_source(dry), &error), &error);
     owners_open(&owners);
     if (check)
@@ -352,6 +354,7 @@ void requests_serve(const struct requests *p, const char *spec, bool check, stru
             planned_count(allocator.states[q], &served->planned);
     allocator_close(&allocator);
     dry_close(dry);
+    allocator_plans_free(&plans);
     owners_close(&owners);
     free(blocks);
 }

@@ -40,8 +40,11 @@ static struct lifetimes lifetimes_of(const char *path)
 static struct fit fit_of(const char *path, const char *strategy)
 {
     struct lifetimes lifetimes = lifetimes_of(path);
-    const struct fit_options options = {
-        .strategy = strategy, .free_at = FREE_AT_DONE, .lower_bound_bytes = lifetimes.peak_bytes};
+    struct allocator_plans plans = {0};
+    const struct fit_options options = {.strategy = strategy,
+                                        .plans = &plans,
+                                        .free_at = FREE_AT_DONE,
+                                        .lower_bound_bytes = lifetimes.peak_bytes};
     struct fit fit;
     struct trace_reader *reader;
     struct error error = {0};
@@ -181,7 +184,7 @@ static void both_ends_of_a_real_trace_hold(void **state)
     import_report_free(&report);
     const char *path = trace_path("gnn.trace");
     for (size_t i = 0; i < count; i++) {
-        if (list[i]->needs)
+        if (list[i]->serves_plan)
             continue;
         const struct fit fit = fit_of(path, list[i]->name);
         if (list[i]->harness_only || fit.status == CASE_skipped)

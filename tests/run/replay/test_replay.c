@@ -125,7 +125,7 @@ static void queues_share_no_memory(void **state)
     size_t count;
     const struct allocator_ops *const *all = allocator_list(&count);
     for (size_t i = 0; i < count; i++) {
-        if (all[i]->harness_only || all[i]->needs)
+        if (all[i]->harness_only || all[i]->serves_plan)
             continue;
         struct replay_outcome o = replay(log, all[i]->name, 0, FREE_AT_DONE);
         if (o.status != CASE_ok && o.status != CASE_skipped)

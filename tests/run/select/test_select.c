@@ -112,7 +112,7 @@ static void without_a_list_all_strategies_run(void **state)
     size_t count;
     const struct allocator_ops *const *list = allocator_list(&count);
     for (size_t i = 0; i < count; i++)
-        if (!list[i]->harness_only && !list[i]->needs)
+        if (!list[i]->harness_only && !list[i]->serves_plan)
             text_add(&all, "%ssum/tiny %s host", all.length ? ", " : "", list[i]->name);
     assert_non_null(strstr(all.data, "sum/tiny raw host, sum/tiny pool host"));
     assert_null(strstr(all.data, "null"));

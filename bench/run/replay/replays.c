@@ -1,10 +1,11 @@
-#include "run/rounds/replays.h"
+#include "run/replay/replays.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/tree.h"
+#include "run/plan/plan.h"
 
 /* ---- the parent's side ---- */
 
@@ -148,12 +149,15 @@ static uint64_t number(const json_t *job, const char *name)
 int replays_work(const json_t *job, FILE *out, struct error *error)
 {
     (void)error;
+    struct allocator_plans plans = {.make = plan_of_trace};
     struct worker w = {.cases = json_object_get(job, "cases"),
                        .options = {.capacity_bytes = number(job, "capacity_bytes"),
                                    .least_ns = number(job, "least_ns"),
-                                   .most_samples = (unsigned)number(job, "most_samples")}};
+                                   .most_samples = (unsigned)number(job, "most_samples"),
+                                   .plans = &plans}};
     /* Closing a lost device can hang; the end of the process closes it as well. */
     if (items_work(job, out, replay_turn, &w) != ERR_DEVICE_LOST)
         close_device(&w);
+    allocator_plans_free(&plans);
     return 0;
 }

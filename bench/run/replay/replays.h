@@ -1,6 +1,6 @@
 /* Replays on devices, in rounds (items.h): each round is a fresh process that replays every case. */
-#ifndef GAMUT_RUN_ROUNDS_REPLAYS_H
-#define GAMUT_RUN_ROUNDS_REPLAYS_H
+#ifndef GAMUT_RUN_REPLAY_REPLAYS_H
+#define GAMUT_RUN_REPLAY_REPLAYS_H
 
 #include "run/replay/cases.h"
 #include "run/rounds/items.h"
