@@ -64,8 +64,8 @@ static int add_gates(const struct command_line *line, struct gates *gates, struc
     return 0;
 }
 
-/* Leaves out all metrics but those of a comma list. Between strategies nearly every counter differs:
- * with --by the default is one of time and one of memory. */
+/* Leaves out all metrics but those of a comma list. Between strategies nearly every counter
+ * differs: with --by the default is one of time and one of memory. */
 static int choose_metrics(const struct command_line *line, struct compare_options *options,
                           struct error *error)
 {
@@ -92,7 +92,8 @@ static int read_options(const struct command_line *line, struct compare_options 
                          threshold);
     options->force = flag_number(line, "force-compare");
     options->keep_equal = flag_number(line, "show") == COMPARE_SHOW_ALL;
-    /* Within a file a strategy that is worse than another is a regression only if the user sets a gate. */
+    /* Within a file, a strategy that is worse than another is a regression only if the user sets a
+     * gate. */
     if (!flag_text(line, "by"))
         options->gates = gates_default(options->threshold);
     TRY(add_gates(line, &options->gates, error));

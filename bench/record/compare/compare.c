@@ -13,7 +13,7 @@
 #include "record/result/answer.h"
 #include "record/result/experiment_result.h"
 
-/* ---- the files --------------------------------------------------------------------------------- */
+/* ---- the files ------------------------------------------------------------------------------ */
 
 /* The cases of a result by their ids, borrowed. The caller owns the index. */
 static json_t *index_of(const json_t *root)
@@ -41,8 +41,9 @@ static const char *only_device(const json_t *root)
     return device;
 }
 
-/* Replays without a device are predictions for any: a copy of them, as cases of the only device that the new file
- * has. NULL: the base has no such predictions, or the new file has some itself. The caller owns it. */
+/* Replays without a device are predictions for any device. Returns a copy of them as cases of the
+ * only device that the new file has, which the caller owns. NULL: the base has no such predictions,
+ * or the new file has some itself. */
 static json_t *predictions_for(const json_t *base, const json_t *candidate)
 {
     const char *of = only_device(base), *device = only_device(candidate);
@@ -73,7 +74,7 @@ static int check_options(const struct compare_options *options, struct error *er
     return 0;
 }
 
-/* What it means that no case of a candidate could be compared; COMPARE_ok where its rows tell. */
+/* The outcome if no case of a candidate could be compared; COMPARE_ok if its rows say it. */
 static enum compare_outcome nothing_compared(const struct comparer *c, const char **because)
 {
     const struct tally *t = &c->now;

@@ -11,12 +11,12 @@
  *
  * A configuration is how a case is run (record/compare/configuration.h). Each configuration with
  * three cases or more has a row over all its cases for each gated metric: the shift that they share
- * (record/statistics/shared_shift.h), from the fastest run of each round. It finds changes that single
- * cases hide in the noise of a busy machine. Times are not normalised by a reference strategy: a
- * ratio could not tell which of the two changed, and a faster `raw` would make all others look
- * slower. Each strategy has its own row, also the reference; a change of everything shows in all
- * rows. The files need not have been made in turns: a configuration has a noise floor of its own, and
- * beyond it the row is as sound as those of single cases.
+ * (record/statistics/shared_shift.h), from the fastest run of each round. It finds changes that
+ * single cases hide in the noise of a busy machine. Times are not normalised by a reference
+ * strategy: a ratio could not tell which of the two changed, and a faster `raw` would make all
+ * others look slower. Each strategy has its own row, also the reference; a change of everything
+ * shows in all rows. The files need not have been made in turns: a configuration has a noise floor
+ * of its own, and beyond it the row is as sound as those of single cases.
  *
  * p-values are adjusted (Holm) within each family: single cases, and rows over cases. If both
  * families exist each gets half of alpha, so an adjusted p is doubled. A large number of cases then
@@ -25,14 +25,15 @@
  * Rows of experiments are compared as cases are (rows.c says by which gates). They have no
  * rows over cases.
  *
- * D is the limit of the metric's gate, or the threshold for a metric without a gate. The noise floor
- * is in the files (record/compare/noise.h), and is 0 if their rounds were made in turns. Below it no
- * number of rounds can distinguish a change from a drift of the machine. Ratios are judged by their
- * logarithms, so 2 % more is as far as 1/1.02: swapping the two files mirrors every row.
+ * D is the limit of the metric's gate, or the threshold for a metric without a gate. The noise
+ * floor is in the files (record/compare/noise.h), and is 0 if their rounds were made in turns.
+ * Below it no number of rounds can distinguish a change from a drift of the machine. Ratios are
+ * judged by their logarithms, so 2 % more is as far as 1/1.02: swapping the two files mirrors every
+ * row.
  *
- * What the files differ in (context_diff.c has every fact and what it matters for) leaves out the
- * times of a case, or drops the case; the rest is compared. Both make an outcome unsure: the
- * comparison does not say that what it left out is as good as before.
+ * A difference between the files (context_diff.c has every fact and its effect) leaves out the
+ * times of a case, or drops the case; the rest is compared. Both make an outcome unsure, because
+ * nothing is known about the times and cases left out.
  *
  * The result is one JSON tree (results/README.md, "Comparisons"). Everything that is printed comes
  * from it, and the exit code depends on it alone.
@@ -51,8 +52,8 @@
 
 #define COMPARE_SCHEMA "gamut.compare/1"
 
-/* The probability of one false claim or more over all gated rows: one comparison in 20 of a build with
- * itself fails at most. Six paired rounds reach p = 0.031, so a smaller alpha would need more rounds. */
+/* The probability of one false claim or more over all gated rows: at most one comparison in 20 of a
+ * build with itself fails. Six paired rounds reach p = 0.031; a smaller alpha would need more. */
 #define COMPARE_ALPHA 0.05
 
 /* X(name, help): the verdicts of a row. */
@@ -96,29 +97,31 @@ struct compare_options {
 };
 
 /* Compares each candidate with the base, case by case, and their experiments row by row. Files of
- * which nothing can be compared are no error: the tree says so. ERR_USAGE: the threshold is out of range. The caller owns *comparison. */
+ * which nothing can be compared are no error: the tree says so. ERR_USAGE: the threshold is out of
+ * range. The caller owns *comparison. */
 int compare_results(const struct compare_file *base, const struct compare_file *candidate,
                     size_t candidate_count, const struct compare_options *options,
                     json_t **comparison, struct error *error);
 
 /* Compares within one file, round by round: each case with the one whose key differs only in one
- * member. `by` is "MEMBER=VALUE" ("strategy=raw"): the value of that member in the base. The tree has
- * the file's answer too (record/result/answer.h). ERR_USAGE: there is no such member, or no case has
- * the value. The caller owns *comparison. */
+ * member. `by` is "MEMBER=VALUE" ("strategy=raw"): the value of that member in the base. The tree
+ * has the file's answer too (record/result/answer.h). ERR_USAGE: there is no such member, or no
+ * case has the value. The caller owns *comparison. */
 int compare_within(const struct compare_file *file, const char *by,
                    const struct compare_options *options, json_t **comparison, struct error *error);
 
 /* The outcome that a comparison's tree states. */
 enum compare_outcome compare_outcome(const json_t *comparison);
 
-/* Which rows are printed, in the order in which --show lists them: all|changed|worst. */
+/* The rows that are printed, in the order in which --show lists them: all|changed|worst. */
 enum compare_show {
     COMPARE_SHOW_ALL,     /* every row */
     COMPARE_SHOW_CHANGED, /* what changed, and what is gated and unsure */
     COMPARE_SHOW_WORST,   /* what decides the verdict, worst first */
 };
 
-/* Prints a comparison. JSON is the tree with the rows that `show` selects. ERR_IO: writing failed. */
+/* Prints a comparison. JSON is the tree with the rows that `show` selects. ERR_IO: writing failed.
+ */
 int compare_print(const json_t *comparison, enum table_format format, enum compare_show show,
                   FILE *out, struct error *error);
 

@@ -1,4 +1,5 @@
-/* The state of a comparison, and what the files that fill it offer to one another. Other rooms include compare.h. */
+/* The state of a comparison, and the functions of the files that fill it. Other rooms include
+ * compare.h. */
 #ifndef GAMUT_RECORD_COMPARE_COMPARER_H
 #define GAMUT_RECORD_COMPARE_COMPARER_H
 
@@ -15,8 +16,9 @@ enum verdict {
         VERDICTS
 };
 
-/* How one metric of one case, of all cases of a configuration, or of a row of an experiment changed.
- * `verdict` and `effect` describe the change itself; `is_regression` depends on the gate too. */
+/* How one metric of one case, of all cases of a configuration, or of a row of an experiment
+ * changed. `verdict` and `effect` describe the change itself; `is_regression` depends on the gate
+ * too. */
 struct compare_row {
     size_t file;              /* index of the candidate */
     size_t cases;             /* number of cases of the configuration; 0: one case */
@@ -40,10 +42,11 @@ struct compare_row {
     const char *reason; /* why it is unsure, owned by the arena; or NULL */
 };
 
-/* What a difference between two files matters for (context_diff.c has the table). */
+/* The effect of a difference between two files (context_diff.c has the table). */
 enum matters { MATTERS_NOTHING, MATTERS_TIMES, MATTERS_EVERYTHING };
 
-/* How far two cases can be compared, and the reason why not farther, owned by the arena. */
+/* The scope in which two cases can be compared, and the reason for its limit, owned by the arena.
+ */
 struct scope {
     enum matters matters; /* that which their differences matter for the most */
     const char *reason;
@@ -54,7 +57,7 @@ struct device_scope {
     struct scope scope;
 };
 
-/* What became of the cases, and the rows of experiments, of one candidate. */
+/* Counts of the cases, and of the rows of experiments, of one candidate. */
 struct tally {
     size_t pairs;          /* ok in both files, and compared */
     size_t dropped;        /* ok in both files, and not comparable */
@@ -104,29 +107,30 @@ void comparer_free(struct comparer *c);
 void compare_note(struct comparer *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- context_diff.c, which uses comparer.c ---------------------------------------------------- */
+/* ---- context_diff.c, which uses comparer.c -------------------------------------------------- */
 
 /* Appends what the files differ in to `differences`, and sets the scopes of machine and devices.
  * `base_index` has the base's cases by id. Returns whether the files have a case or a row of an
  * experiment in common. */
 bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
                      const json_t *base_index, json_t *differences);
-/* How far two cases can be compared; either may be NULL. */
+/* The scope in which two cases can be compared; either may be NULL. */
 struct scope compare_case_scope(struct comparer *c, const json_t *base, const json_t *candidate);
 /* The same for all rows of two experiments; `base` may be NULL. */
 struct scope compare_experiment_scope(struct comparer *c, const json_t *base,
                                       const json_t *candidate);
 
-/* ---- rows.c, which uses context_diff.c ---------------------------------------------------------- */
+/* ---- rows.c, which uses context_diff.c ------------------------------------------------------ */
 
 /* Adds the rows of a case. `base` or `candidate` is NULL where a file lacks it. */
 void compare_case(struct comparer *c, const json_t *base, const json_t *candidate);
-/* Adds the rows over all cases of each configuration. The rows of single cases must have been added. */
+/* Adds the rows over all cases of each configuration. The rows of single cases must have been
+ * added. */
 void compare_configurations(struct comparer *c);
 /* Adds the rows of all experiments of two results. */
 void compare_experiments(struct comparer *c, const json_t *base, const json_t *candidate);
 
-/* ---- verdicts.c ------------------------------------------------------------------------------- */
+/* ---- verdicts.c ----------------------------------------------------------------------------- */
 
 extern const char *const verdict_names[VERDICTS];
 /* Gives every row with samples its verdict. All rows must have been added. */
@@ -134,7 +138,7 @@ void compare_judge(struct comparer *c);
 /* The smallest alpha that Holm's method leaves for a gated test of the row's family. */
 double compare_least_alpha(const struct comparer *c, const struct compare_row *row);
 
-/* ---- comparison_tree.c, which uses comparer.c and verdicts.c ------------------------------------ */
+/* ---- comparison_tree.c, which uses comparer.c and verdicts.c -------------------------------- */
 
 /* The comparison as JSON (results/README.md, "Comparisons"). `differences` is an array of what the
  * files differ in. The caller owns the result. */

@@ -23,7 +23,8 @@ enum line_column {
     LINE_VERDICT,
 };
 
-/* The rows that `show` selects, in the order in which they are printed. The caller owns the array. */
+/* The rows that `show` selects, in the order in which they are printed. The caller owns the array.
+ */
 json_t *compare_select(const json_t *comparison, enum compare_show show);
 /* Does a difference of `context_diff` keep nothing from being compared? */
 bool compare_is_noted(const json_t *difference);

@@ -28,7 +28,8 @@ static bool is_over_cases(const json_t *row)
     return json_object_get(row, "cases");
 }
 
-/* How much a row decides the outcome: the largest number decides first; 0: it decides nothing. */
+/* The rank of a row among those that decide the outcome, the largest first; 0: it decides nothing.
+ */
 static int severity(const json_t *row)
 {
     if (is_verdict(row, "wrong"))
@@ -55,7 +56,7 @@ static bool is_shown(const json_t *row, enum compare_show show)
     return true;
 }
 
-/* How far a ratio is from 1, to either side. */
+/* The distance of a ratio from 1, to either side, as a logarithm. */
 static double distance(const json_t *row)
 {
     const double ratio = tree_get_number(row, "ratio");
@@ -81,7 +82,7 @@ json_t *compare_select(const json_t *comparison, enum compare_show show)
     size_t i, count = 0;
     json_array_foreach(all, i, row)
     {
-        /* Where nothing is left, what the files differ in says it all. */
+        /* If nothing was compared, the differences of the files are enough. */
         if (is_shown(row, show) &&
             !(has_dropped_all && is_verdict(row, "dropped") && show != COMPARE_SHOW_ALL))
             rows[count++] = row;
@@ -323,7 +324,7 @@ bool compare_is_noted(const json_t *difference)
     return strcmp(tree_get_text(difference, "matters"), "nothing") == 0;
 }
 
-/* One line for all differences that matter for nothing: memory and load differ between any two runs. */
+/* One line for all differences without an effect: memory and load differ between any two runs. */
 static void print_noted(const json_t *differences, const char *end, FILE *out)
 {
     const char *before = "noted (base, new): ";

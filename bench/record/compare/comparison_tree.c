@@ -195,7 +195,7 @@ static json_t *mean_of(const struct comparer *c, size_t file)
                      tree_number(count ? ratio_of(logarithms / (double)count) : NAN));
 }
 
-/* How many rows have which verdict: of all, and of the gated ones. */
+/* Counts the rows of each verdict: of all, or of the gated ones. */
 static json_t *count_verdicts(const struct comparer *c, bool gated)
 {
     json_t *out = tree_object();

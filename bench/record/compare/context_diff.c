@@ -1,4 +1,4 @@
-/* What two results differ in, and which of their cases can be compared all the same.
+/* The differences of two results, and the cases that can be compared nevertheless.
  *
  * A comparison holds constant: program and data, an experiment's options, the device, and for times
  * the machine. It compares builds, strategies and merge sets, so revisions may differ.
@@ -13,7 +13,7 @@
 #include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 
-/* ---- which facts matter ----------------------------------------------------------------------- */
+/* ---- which facts matter --------------------------------------------------------------------- */
 
 static const char *const matters_names[] = {
     [MATTERS_NOTHING] = "nothing", [MATTERS_TIMES] = "times", [MATTERS_EVERYTHING] = "everything"};
@@ -50,8 +50,8 @@ static const struct fact {
     {OF_DEVICE, "compute_units", MATTERS_TIMES, NULL},
     {OF_DEVICE, "max_group_items", MATTERS_TIMES, NULL},
     {OF_DEVICE, "l2_bytes", MATTERS_TIMES, NULL},
-    /* Sizes of memory are what the kernel or the driver leaves: PoCL's follow the free memory of the
-     * host. The rate of a copy is measured by each run. The rest follows from the name. */
+    /* Sizes of memory are what the kernel or the driver leaves: PoCL's follow the free memory of
+     * the host. The rate of a copy is measured by each run. The rest follows from the name. */
     {OF_DEVICE, "memory_bytes", MATTERS_NOTHING, NULL},
     {OF_DEVICE, "memory_free_start_bytes", MATTERS_NOTHING, NULL},
     {OF_DEVICE, "max_alloc_bytes", MATTERS_NOTHING, NULL},
@@ -59,7 +59,7 @@ static const struct fact {
     {OF_DEVICE, "kind", MATTERS_NOTHING, NULL},
     {OF_DEVICE, "has_f64", MATTERS_NOTHING, NULL},
 
-    /* What an administrator sets. The defaults and the persistence of the driver change no clock. */
+    /* An administrator sets these. Defaults and the persistence of the driver change no clock. */
     {OF_SETTINGS, "ecc", MATTERS_TIMES, NULL},
     {OF_SETTINGS, "mig", MATTERS_TIMES, NULL},
     {OF_SETTINGS, "power_limit_mw", MATTERS_TIMES, NULL},
@@ -98,7 +98,7 @@ enum { FACTS = sizeof facts / sizeof *facts };
 /* From this factor on, another size of the device's memory is worth a sentence. */
 static const double memory_factor = 2;
 
-/* ---- the differences -------------------------------------------------------------------------- */
+/* ---- the differences ------------------------------------------------------------------------ */
 
 struct differ {
     struct comparer *c;
@@ -152,7 +152,7 @@ static struct scope compare_facts(const struct differ *d, const char *subject, e
     return scope;
 }
 
-/* ---- the machine ------------------------------------------------------------------------------ */
+/* ---- the machine ---------------------------------------------------------------------------- */
 
 static double ratio_of(const json_t *base, const json_t *candidate, const char *member)
 {
@@ -219,8 +219,8 @@ static void compare_devices(const struct differ *d, const json_t *base_root,
     json_decref(devices);
 }
 
-/* The id of a machine is a hash in which memory is rounded (record/facts/context.h). Where memory is
- * near the middle between two roundings, a few KiB make another id of the same machine. */
+/* The id of a machine is a hash in which memory is rounded (record/facts/context.h). Where memory
+ * is near the middle between two roundings, a few KiB make another id of the same machine. */
 static bool is_same_machine(const json_t *base, const json_t *candidate)
 {
     static const double rounding = 1.125;
@@ -276,7 +276,7 @@ static void compare_limits(const struct differ *d, const json_t *base, const jso
     widen(&d->c->everywhere, MATTERS_EVERYTHING, "run --mem-limit differs");
 }
 
-/* ---- cases ------------------------------------------------------------------------------------ */
+/* ---- cases ---------------------------------------------------------------------------------- */
 
 /* If many cases have another program, only the first ones are named. */
 enum { CASES_NAMED = 5 };
@@ -312,7 +312,7 @@ static void compare_counts(const struct differ *d, const char *subject, size_t b
     json_decref(b);
 }
 
-/* Whether both have a row of an experiment. */
+/* Whether both results have a row of an experiment. */
 static bool has_common_row(const json_t *base_root, const json_t *candidate)
 {
     size_t i, j;
@@ -361,7 +361,7 @@ static bool compare_cases(const struct differ *d, const json_t *base_root, const
     return false;
 }
 
-/* ---- experiments ------------------------------------------------------------------------------ */
+/* ---- experiments ---------------------------------------------------------------------------- */
 
 /* Compares the options of an experiment, except its strategies: each row is about one of them. */
 static struct scope compare_one_experiment(const struct differ *d, const json_t *base,
@@ -398,7 +398,7 @@ static void compare_experiment_options(const struct differ *d, const json_t *bas
     }
 }
 
-/* ---- what comparer.h declares ---------------------------------------------------------- */
+/* ---- what comparer.h declares --------------------------------------------------------------- */
 
 bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
                      const json_t *base_index, json_t *differences)

@@ -1,9 +1,9 @@
 /* Gates: how much worse a metric may become. Gated metrics decide the verdict of a comparison; all
  * others are printed and decide nothing.
  *
- *   METRIC:LIMIT   METRIC is a name of record/facts/counters.h, a pattern of them ("peak_*_bytes"), or
- *                  "exact" or "sampled" for all of that kind. LIMIT is a percentage ("2%"), "0" for
- *                  nothing at all, a size for metrics in bytes ("4KiB") or a number for counts
+ *   METRIC:LIMIT   METRIC is a name of record/facts/counters.h, a pattern of them ("peak_*_bytes"),
+ *                  or "exact" or "sampled" for all of that kind. LIMIT is a percentage ("2%"), "0"
+ *                  for nothing at all, a size for metrics in bytes ("4KiB") or a number for counts
  *                  ("2"). Times have percentages only: they are compared as ratios.
  *   none           nothing is gated
  *
@@ -32,8 +32,8 @@ struct gates {
 };
 
 /* The default gates: wall_ns at `threshold` (0.02 for 2 %), and 0 for every exact counter that is
- * better lower. Counters that are better higher have none: they also fall when a program makes fewer
- * requests, which is no loss. */
+ * better lower. Counters that are better higher have none: they also fall when a program makes
+ * fewer requests, which is no loss. */
 struct gates gates_default(double threshold);
 
 /* Adds one rule as a user writes it. ERR_USAGE says what is wrong and what was expected. */

@@ -87,7 +87,7 @@ static struct place *place_of(const struct machines *m, size_t p, size_t c, size
     return &m->place[(p * m->configuration_count + c) * m->machine_count + at];
 }
 
-/* ---- the machines ---------------------------------------------------------------------------- */
+/* ---- the machines --------------------------------------------------------------------------- */
 
 static const char *identity_of(struct machines *m, const json_t *root, const json_t *device)
 {
@@ -192,7 +192,7 @@ static int find_machines(struct machines *m, const struct compare_file *files, s
                                       : "the files have no cases");
 }
 
-/* ---- programs and configurations -------------------------------------------------------------- */
+/* ---- programs and configurations ------------------------------------------------------------ */
 
 static size_t program_of(struct machines *m, const struct case_key *key)
 {
@@ -286,7 +286,7 @@ static void name_configurations(struct machines *m)
     }
 }
 
-/* Why a program cannot be compared; NULL if it can. */
+/* The reason that a program cannot be compared; NULL if it can. */
 static const char *obstacle(struct machines *m, size_t p)
 {
     static const char *const digests[] = {"program_digest", "inputs_digest"};
@@ -309,7 +309,7 @@ static const char *obstacle(struct machines *m, size_t p)
     return NULL;
 }
 
-/* ---- the answer on each machine --------------------------------------------------------------- */
+/* ---- the answer on each machine ------------------------------------------------------------- */
 
 /* Finds the place of each element of a program's ranking on a machine. */
 static void take_ranking(struct machines *m, size_t p, size_t at, const json_t *ranking)
@@ -407,7 +407,7 @@ static void agree(struct machines *m, size_t p)
             program->agreement = AGREE_unsure;
 }
 
-/* ---- programs together ------------------------------------------------------------------------ */
+/* ---- programs together ---------------------------------------------------------------------- */
 
 static void add_place(struct configuration_on *on, const struct place *place, size_t p)
 {
@@ -485,7 +485,7 @@ static void compare_programs(struct machines *m)
         sum_up(m, c);
 }
 
-/* ---- in words ---------------------------------------------------------------------------------- */
+/* ---- in words ------------------------------------------------------------------------------- */
 
 static void say(json_t *to, struct text *words)
 {
@@ -493,7 +493,8 @@ static void say(json_t *to, struct text *words)
     text_free(words);
 }
 
-/* "alignment_bytes: 256 on cuda:0, 512 on opencl:1", if machines differ in a fact of their device or tool. */
+/* Adds "alignment_bytes: 256 on cuda:0, 512 on opencl:1", if machines differ in a fact of their
+ * device or tool. */
 static void note_fact(struct machines *m, const char *owner, const char *fact)
 {
     const json_t *first = NULL;
@@ -591,7 +592,7 @@ static void say_safest(const struct machines *m, json_t *to)
     say(to, &words);
 }
 
-/* What the ratios of every answer are over: "raw"; else a word for several. */
+/* The baseline of the ratios of all answers, "raw"; a word for several if they differ. */
 static const char *against(const struct machines *m)
 {
     const char *common = NULL;
@@ -633,7 +634,7 @@ static void put_in_words(struct machines *m)
     }
 }
 
-/* ---- the comparison ------------------------------------------------------------------------------ */
+/* ---- the comparison ------------------------------------------------------------------------- */
 
 int machines_compare(const struct compare_file *files, size_t count, struct machines **machines,
                      struct error *error)
@@ -684,7 +685,7 @@ const struct machines_words *machines_words(const struct machines *m)
     return &m->words;
 }
 
-/* ---- who wins where ------------------------------------------------------------------------------ */
+/* ---- who wins where ------------------------------------------------------------------------- */
 
 static void add_column(struct text_grid *grid, const char *title, enum text_grid_kind kind,
                        unsigned drop)
@@ -725,8 +726,8 @@ static void add_fastest(struct text_grid *grid, const struct machines *m, size_t
         text_grid_add(grid, "%.2f× [%.2f, %.2f]", median, lo, hi);
 }
 
-/* Adds where a configuration that is fastest on some machine has no right answer: "stream skipped on
- * opencl:1". */
+/* Adds where a configuration that is fastest on some machine has no right answer: "stream skipped
+ * on opencl:1". */
 static void add_missing(struct text *words, const struct machines *m, size_t p)
 {
     const char *before = ": ";
@@ -799,7 +800,7 @@ static struct text_grid programs_grid(const struct machines *m, enum compare_sho
     return grid;
 }
 
-/* ---- what a wrong choice costs ------------------------------------------------------------------- */
+/* ---- what a wrong choice costs -------------------------------------------------------------- */
 
 static void add_losses_of(struct text_grid *grid, const struct machines *m,
                           const struct configuration_on *on)
@@ -813,7 +814,8 @@ static void add_losses_of(struct text_grid *grid, const struct machines *m,
     text_grid_add(grid, "%zu of %zu", on->fastest_count, on->count);
 }
 
-/* Whether configuration `a` stands above `b`: the safest comes first, those that are not everywhere last. */
+/* Whether `a` stands above `b` in the table: the safest comes first, and configurations without a
+ * right answer everywhere come last. */
 static bool is_safer(const struct machine_configuration *a, const struct machine_configuration *b)
 {
     return !isnan(a->worst_loss) && !(b->worst_loss <= a->worst_loss);
@@ -858,7 +860,7 @@ struct text_grid machines_grid_of(const struct machines *m, enum machines_table 
     return table == MACHINES_programs ? programs_grid(m, show) : losses_grid(m);
 }
 
-/* ---- formats ------------------------------------------------------------------------------------- */
+/* ---- formats -------------------------------------------------------------------------------- */
 
 static void print_words(const json_t *words, const char *before, const char *end, FILE *out)
 {

@@ -1,11 +1,11 @@
 /* Compares machines: which configuration is the fastest where, and what a wrong choice costs.
  *
- * A machine is a device of a host under a driver, as files name them: machine_id, id and name of the
- * device, driver. The cases of several files are put together if they are of one machine and no case
- * is in two of them. Else each file is a machine of its own, because rounds of different runs are
- * not mixed. A configuration is a case's key without workload, dataset and device. A configuration
- * counts in a program if every machine has tried it. A program is left out if its text or its data
- * differ between machines.
+ * A machine is a device of a host under a driver, as files name them: machine_id, id and name of
+ * the device, driver. The cases of several files are put together if they are of one machine and no
+ * case is in two of them. Else each file is a machine of its own, because rounds of different runs
+ * are not mixed. A configuration is a case's key without workload, dataset and device. A
+ * configuration counts in a program if every machine has tried it. A program is left out if its
+ * text or its data differ between machines.
  *
  * On each machine the answer to each program (record/result/answer.h) is computed by itself. The
  * fastest configurations of a program are the first one and those that are `within` or not told
@@ -51,8 +51,8 @@ extern const char *const machines_titles[MACHINES_TABLES], *const machines_about
 
 struct machines;
 
-/* Compares all machines of the files, which must outlive the result; the caller frees it. ERR_USAGE where
- * there is one machine alone. */
+/* Compares all machines of the files, which must outlive the result; the caller frees it. ERR_USAGE
+ * where there is one machine alone. */
 int machines_compare(const struct compare_file *files, size_t count, struct machines **machines,
                      struct error *error);
 /* Frees a comparison; NULL is none. */
@@ -69,11 +69,12 @@ struct machines_words {
 };
 const struct machines_words *machines_words(const struct machines *m);
 
-/* A table as a grid, without rows if there is nothing to show. `show` selects programs: the worst are
- * those that differ. The comparison must outlive the grid; text_grid_free frees it. */
+/* A table as a grid, without rows if there is nothing to show. `show` selects programs: the worst
+ * are those that differ. The comparison must outlive the grid; text_grid_free frees it. */
 struct text_grid machines_grid_of(const struct machines *m, enum machines_table table,
                                   enum compare_show show);
-/* Prints both tables, or as CSV a line for each program, machine and configuration. ERR_IO: writing failed. */
+/* Prints both tables, or as CSV a line for each program, machine and configuration. ERR_IO: writing
+ * failed. */
 int machines_print(const struct machines *m, enum table_format format, enum compare_show show,
                    FILE *out, struct error *error);
 

@@ -1,4 +1,5 @@
-/* The noise floor of a machine: how much the times of two consecutive runs of the same build differ.
+/* The noise floor of a machine: how much the times of two consecutive runs of the same build
+ * differ.
  *
  * A test over rounds knows the spread within a run. A disturbance that lasts longer than a run
  * (another program on the machine, another clock rate, another placement of threads) shifts all
@@ -7,8 +8,8 @@
  * (Hodges and Lehmann, record/statistics/ranks.h) between two of these blocks, and the floor of a
  * device is the value that 95 % of its cases stay below. All cases of a configuration together
  * (record/compare/configuration.h) have a floor of their own by the shift that they share
- * (record/statistics/shared_shift.h), which is far lower. A floor holds as long as the machine is as
- * busy as it was during the A/A run.
+ * (record/statistics/shared_shift.h), which is far lower. A floor holds as long as the machine is
+ * as busy as it was during the A/A run.
  *
  * Two runs whose rounds alternated share these disturbances, and need no floor.
  */
@@ -35,9 +36,9 @@ int noise_measure(json_t *root, struct error *error);
  * index of the first one added. */
 size_t noise_take(json_t *root, const json_t *other);
 
-/* The noise floor of a sampled metric as a part: 0.03 for 3 %. For a case it is the floor of the case
- * or of its device, whichever is larger. For the key of a configuration it is the configuration's
- * own, or else that of its device. NaN if the file has none. */
+/* The noise floor of a sampled metric as a part: 0.03 for 3 %. For a case it is the floor of the
+ * case or of its device, whichever is larger. For the key of a configuration it is the
+ * configuration's own, or else that of its device. NaN if the file has none. */
 double noise_floor(const json_t *root, const json_t *one_case, const char *metric);
 
 /* Did the rounds of the two runs alternate? They did if no more than a quarter of a run's rounds

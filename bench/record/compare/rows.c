@@ -3,9 +3,10 @@
  *
  * The metrics of experiments are each experiment's own:
  *
- *   times    compared if they are better lower; the first one that a row has gets the gate of wall_ns
- *   exact    compared by equality; a metric that is better lower gets the gate of the counter of that
- *            name, or of the first counter of its unit if there is none of that name
+ *   times    compared if they are better lower; the first one that a row has gets the gate of
+ *            wall_ns
+ *   exact    compared by equality; a metric that is better lower gets the gate of the counter of
+ *            that name, or of the first counter of its unit if there is none of that name
  *
  * A ratio has no gate. Other values that vary from run to run are not compared.
  */
@@ -204,8 +205,8 @@ static bool are_alike(const json_t *a, const json_t *b)
     return !x && !y;
 }
 
-/* The number of a run's counters that are gated. It is kept: a run with as many counters as the last
- * one has the same. */
+/* The number of a run's counters that are gated. It is kept: a run with as many counters as the
+ * last one has the same. */
 static size_t gated_members(struct comparer *c, const json_t *run)
 {
     size_t count;

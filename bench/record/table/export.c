@@ -310,7 +310,7 @@ void export_bmf(const json_t *root, FILE *out)
     json_decref(all);
 }
 
-/* ---- Otava's JSON ------------------------------------------------------------------------------ */
+/* ---- Otava's JSON --------------------------------------------------------------------------- */
 
 /* Puts a number of a case into `values`, named after the case and the metric. */
 static void put_point(json_t *values, const json_t *one_case, const char *metric,

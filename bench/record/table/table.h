@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 
-/* The formats, in the order in which --format lists them. A command that prints something else than a
- * result offers the first ones of them. */
+/* The formats, in the order in which --format lists them. A command that prints something else than
+ * a result offers the first ones of them. */
 enum table_format {
     TABLE_TEXT,       /* for a terminal, grouped by workload, dataset and device */
     TABLE_MARKDOWN,   /* one Markdown table */
