@@ -1,6 +1,98 @@
-# How many times faster than raw: a row a workload, a column a configuration, by gain. Blue is better than raw.
+# How many times faster than raw: a row a workload, a column a configuration, by gain. The palette is Wong's orange and
+# blue, which people with any kind of colour blindness can tell apart, and white where there is no difference: blue is
+# better than raw. It is logarithmic, and each side goes as far as its values do (low and high, in octaves). A grey
+# print shows the size of a difference, the numbers its direction. Noise is grey, without a colour; cells without a number
+# are hatched and say why.
 
-better = 1
+load "terminal.gp"
+
 key_title = "speed-up over raw\n~ noise: the interval contains 1"
+log2(x) = log(x) / log(2)
+stats data index 0 using (strlen(strcol(2))) name "ROW" nooutput
+stats data index 1 using (strlen(strcol(2))) name "COLUMN" nooutput
+rows = ROW_records
+columns_shown = COLUMN_records
+# Each side has at least a quarter of an octave if it has any value.
+worst = low
+best = high
+worst = worst > -0.02 ? 0 : worst > -0.25 ? -0.25 : worst
+best = best < 0.02 ? 0 : best < 0.25 ? 0.25 : best
+if (worst == 0 && best == 0) { best = 0.25 }
 
-load "matrix_cells.gp"
+left = 16 + 6.6 * ROW_max
+top = 26 + 6.4 * COLUMN_max
+cell_width = 42
+cell_height = 19
+key_height = 76
+width = left + cell_width * columns_shown + 24
+width = width < 560 ? 560 : width
+height = top + cell_height * rows + key_height
+if (is_text) {
+    # Names of columns stand in as many lines as keep them apart.
+    left = (ROW_max + 4) * width / (1.0 * columns)
+    cell_width = 0.95 * (width - left) / columns_shown
+    lines = int(ceil((COLUMN_max + 1.0) / (cell_width * columns / width)))
+    line = width * 1.4 / columns
+    top = (lines + 2) * line
+    key_height = 3 * line
+    height = top + key_height + line * rows
+}
+
+unset border
+unset key
+set style fill solid 1.0
+set tics scale 0 nomirror font ",10"
+unset xtics
+set ytics ()
+set x2tics () rotate by 90 left
+if (worst == 0) { set palette defined (0 "#FFFFFF", 1 "#0072B2") }
+if (best == 0) { set palette defined (-1 "#D55E00", 0 "#FFFFFF") }
+if (worst < 0 && best > 0) { set palette defined (worst "#D55E00", 0 "#FFFFFF", best "#0072B2") }
+set cbrange [worst : best]
+set xrange [-0.5 : columns_shown - 0.5]
+set yrange [rows - 0.5 : -0.5]
+set x2range [-0.5 : columns_shown - 0.5]
+if (mean_row > 0 && !is_text) { set arrow 1 from -0.5, mean_row - 0.5 to columns_shown - 0.5, mean_row - 0.5 nohead lw 1.5 lc rgb "#404040" front }
+
+# Ticks of the colour box: its ends and 1, unless they would cover each other.
+tick(v) = sprintf("%.3g×", 2 ** v)
+set cbtics out nomirror scale default font ",9" ("1×" 0)
+if (worst < 0 && -worst > 0.15 * (best - worst)) { set cbtics add (tick(worst) worst) }
+if (worst < -1 && best < -3 * worst) { set cbtics add (tick(worst / 2) worst / 2) }
+if (best > 1 && -worst < 3 * best) { set cbtics add (tick(best / 2) best / 2) }
+if (best > 0 && best > 0.15 * (best - worst)) { set cbtics add (tick(best) best) }
+set colorbox horizontal user origin screen (left / (1.0 * width)), screen 52.0 / height size screen (190.0 / width), screen 9.0 / height
+
+clipped(v) = v > best ? best : v < worst ? worst : v
+is_dark(v, noise) = !noise && (v > 0.65 * best && v > 0 || v < 0.65 * worst && v < 0)
+is_plain(v, noise) = !noise && !is_dark(v, noise)
+digits(v) = v >= 100 ? sprintf("%.0f", v) : v >= 10 ? sprintf("%.1f", v) : sprintf("%.2f", v)
+number(v, noise) = (noise ? "~" : "") . digits(v)
+is_known(s) = s eq "ok"
+
+do for [file in terminals] {
+    load "open.gp"
+    set lmargin at screen left / (1.0 * width)
+    set rmargin at screen (left + cell_width * columns_shown) / (1.0 * width)
+    set tmargin at screen 1 - top / (1.0 * height)
+    set bmargin at screen key_height / (1.0 * height)
+    set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",8" textcolor rgb "#606060"
+    set label 2 key_title at screen (left + 200.0) / width, screen 61.0 / height left font ",10"
+    if (file eq "dumb") {
+        unset colorbox
+        unset x2tics
+        unset label 2
+        do for [i = 1:columns_shown] { set label 2 + i word(series, i) at first i - 1, graph 1 center offset 0, 1 + (i - 1) % lines }
+        plot data index 0 using (0):1:ytic(2) with points pt -1, \
+            data index 2 using 2:1:(is_known(strcol(4)) ? number($3, $5 == 1) : strcol(4)) with labels
+    } else {
+        plot data index 0 using (0):1:ytic(2) with points pt -1, \
+            data index 1 using 1:(0):x2tic(2) axes x2y1 with points pt -1, \
+            data index 2 using 2:1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47):(is_known(strcol(4)) ? ($5 == 1 ? 0 : clipped(log2($3))) : NaN) with boxxyerror fs solid 1.0 noborder lc palette, \
+            data index 2 using (is_known(strcol(4)) ? NaN : $2):1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47) with boxxyerror fs pattern 4 noborder fc rgb "#BBBBBB", \
+            data index 2 using 2:1:(is_known(strcol(4)) && is_plain(log2($3), $5 == 1) ? number($3, 0) : "") with labels font ",9" textcolor rgb "#111111", \
+            data index 2 using 2:1:(is_known(strcol(4)) && $5 == 1 ? number($3, 1) : "") with labels font ",9" textcolor rgb "#808080", \
+            data index 2 using 2:1:(is_known(strcol(4)) && is_dark(log2($3), $5 == 1) ? number($3, 0) : "") with labels font ",9" textcolor rgb "#FFFFFF", \
+            data index 2 using 2:1:(is_known(strcol(4)) ? "" : strcol(4)) with labels font ",8" textcolor rgb "#000000"
+    }
+}

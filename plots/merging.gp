@@ -4,5 +4,4 @@
 titles = '"speed-up over none" "requested peak, none / set"'
 better = "right is better"
 reference_name = "none"
-mark_name = ""
 load "rows.gp"

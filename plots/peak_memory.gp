@@ -3,5 +3,4 @@
 titles = '"peak held over the lower bound"'
 better = "left is less"
 reference_name = "lower bound"
-mark_name = ""
 load "rows.gp"

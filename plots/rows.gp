@@ -1,12 +1,10 @@
 # A row for each program and a dot for each configuration; the means over the programs stand apart, above, and
-# their names are the legend. Needs the variables data, series, is_share, low_1, high_1, titles (a heading
-# for each measure), better ("right is better"), reference_name (what 1 stands for) and mark_name ("": there is no mark);
-# row_kind and row_order where rows are no programs.
+# their names are the legend. Needs the variables data, series, low_1, high_1, titles (a heading
+# for each measure), better ("right is better") and reference_name (what 1 stands for).
 
 load "terminal.gp"
 load "colours.gp"
 
-if (!exists("row_kind")) { row_kind = "programs"; row_order = "largest first" }
 measures = words(titles)
 array lows[2]
 array highs[2]
@@ -14,7 +12,7 @@ lows[1] = low_1
 highs[1] = high_1
 if (measures > 1) { lows[2] = low_2; highs[2] = high_2 }
 log2(x) = log(x) / log(2)
-at(v) = is_share ? v : v > 0 ? log2(v) : NaN
+at(v) = v > 0 ? log2(v) : NaN
 stats data index 0 using (strlen(strcol(2))) name "LABEL" nooutput
 stats data index 1 using (strlen(strcol(2))) name "NAME" nooutput
 rows = LABEL_records
@@ -31,7 +29,7 @@ head = is_text ? 3 * line : 54
 edge = is_text ? 0.5 : 0.2 # beyond the first and the last row
 means_height = (count + 2 * edge) * line
 gap = is_text ? 4 * line : 54
-foot = is_text ? 5 * line : strlen(mark_name) > 0 ? 100 : 78
+foot = is_text ? 5 * line : 78
 height = head + means_height + gap + row_height * (rows + 2 * edge) + foot
 panel_width = (width - names_width - (measures > 1 ? 0 : texts_width)) / measures
 # The place of a distance from the top. The last line of a text is at 0.
@@ -50,14 +48,11 @@ name_of(i, name) = is_text ? letter(int(i)) . " " . name : name
 lane(i) = is_text ? 0 : (i - (count + 1) / 2.0) * 0.8 / count
 clip(v) = v < first_x ? first_x : v > last_x ? last_x : v
 mark_size = count > 9 ? 0.6 : 0.75
-share_step = high_1 - low_1 > 0.6 ? 0.25 : high_1 - low_1 > 0.25 ? 0.1 : high_1 - low_1 > 0.08 ? 0.05 : 0.01
-has_marks = strlen(mark_name) > 0 && !is_text
 
 do for [file in terminals] {
     load "open.gp"
     set multiplot
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    if (has_marks) { set label 2 "▏" . mark_name at screen 0.5, screen 40.0 / height center font ",10" textcolor rgb "#B04000" }
     do for [k = 1:measures] {
         low = lows[k]
         high = highs[k]
@@ -66,13 +61,8 @@ do for [file in terminals] {
         first_x = low - room
         last_x = high + room
         set xrange [first_x : last_x]
-        if (is_share) {
-            set xtics ()
-            do for [t = -100:100] { if (t * share_step >= low && t * share_step <= high + 0.01) { set xtics add (sprintf("%.0f %%%%", 100 * share_step * t) share_step * t) } }
-        } else {
-            most = int(panel_width / (is_text ? 8.0 * width / columns : 50.0))
-            load "log2_ticks.gp"
-        }
+        most = int(panel_width / (is_text ? 8.0 * width / columns : 50.0))
+        load "log2_ticks.gp"
         set lmargin at screen left(k)
         set rmargin at screen right(k)
         if (!is_text) { set arrow 1 from first 0, graph 0 to first 0, graph 1 nohead lw 1.2 lc rgb "#404040" front }
@@ -84,7 +74,7 @@ do for [file in terminals] {
         set yrange [count + 0.5 + edge : 0.5 - edge]
         set title word(titles, k) font bold . ",11" offset 0, -0.5
         unset xlabel
-        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d %s", rows, row_kind) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d programs", rows) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         plot for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1:(clip(at(column(c + 1)))):(clip(at(column(c + 2)))) \
                 with xerrorbars pt 0 lw 1.5 lc rgb thin[i] notitle, \
             for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps point_scale * 1.1 lw 1.5 lc rgb thin[i] notitle, \
@@ -92,7 +82,6 @@ do for [file in terminals] {
             data index 1 using (first_x):1:(k == 1 ? name_of($1, strcol(2)) : "") with labels right offset -0.8, 0 font ",10" notitle, \
             data index 1 using (last_x):1:(strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
         unset label 1
-        unset label 2
 
         # The programs.
         set tmargin at screen down(head + means_height + gap)
@@ -101,16 +90,14 @@ do for [file in terminals] {
         unset title
         set xlabel (is_text ? "" : word(titles, k) . ": " . better) font ",10" offset 0, 0.3
         if (!is_text) { do for [r = 1:rows:2] { set object r rectangle from graph 0, first r - 0.5 to graph 1, first r + 0.5 behind fs solid 1 noborder fc rgb "#F3F3F3" } }
-        if (k == 1) { set label 3 (rows > 1 ? row_order : "") at screen left(k), screen down(head + means_height + gap - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        if (k == 1) { set label 3 (rows > 1 ? "largest first" : "") at screen left(k), screen down(head + means_height + gap - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         if (k == 1) { set label 4 reference_name at screen right(k), screen down(head + means_height + gap - 9) left offset 0.8, 0 font ",9" textcolor rgb "#404040" }
-        plot data index 0 using (has_marks && k == 1 ? clip(at($4)) : NaN):($1 - 0.45):(0):(0.9) with vectors nohead lw 2 lc rgb "#B04000" notitle, \
-            for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(clip(at(column(3 + 3 * (k - 1))))):(clip(at(column(4 + 3 * (k - 1))))) \
+        plot for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(clip(at(column(3 + 3 * (k - 1))))):(clip(at(column(4 + 3 * (k - 1))))) \
                 with xerrorbars pt 0 lw 1 lc rgb thin[i] notitle, \
             for [i = 1:count] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(is_text ? letter(i) : "") with labels notitle, \
             for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)) with points pt point[i] ps point_scale * mark_size lw 1.2 lc rgb thin[i] notitle, \
             data index 0 using (first_x):1:(k == 1 ? strcol(2) : "") with labels right offset -0.8, 0 font ",10" notitle, \
-            data index 0 using (last_x):1:(k == 1 && !is_share ? strcol(5) : "") with labels right offset -1, 0 font ",8" textcolor rgb "#B04000" notitle, \
-            data index 0 using (first_x):1:(k == 1 && is_share ? strcol(5) : "") with labels left offset 1, 0 font ",8" textcolor rgb "#B04000" notitle, \
+            data index 0 using (last_x):1:(k == 1 ? strcol(4) : "") with labels right offset -1, 0 font ",8" textcolor rgb "#B04000" notitle, \
             data index 0 using (last_x):1:(k == 1 ? strcol(3) : "") with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
         unset label 3
         unset label 4

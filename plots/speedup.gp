@@ -3,5 +3,4 @@
 titles = '"speed-up over raw"'
 better = "right is faster"
 reference_name = "raw"
-mark_name = ""
 load "rows.gp"

@@ -41,11 +41,9 @@ struct chart {
     X(speedup)                                                                                     \
     X(peak_memory)                                                                                 \
     X(held)                                                                                        \
-    X(peak_reduction)                                                                              \
     X(merging)                                                                                     \
     X(time)                                                                                        \
     X(matrix)                                                                                      \
-    X(matrix_memory)                                                                               \
     X(pareto)                                                                                      \
     X(stability)                                                                                   \
     X(atlas)                                                                                       \
@@ -54,7 +52,6 @@ struct chart {
     X(stall)                                                                                       \
     X(overflow)                                                                                    \
     X(heap_ops)                                                                                    \
-    X(heap_utilisation)                                                                            \
     X(capacity)
 
 #define X(name) extern const struct chart chart_##name;

@@ -1,19 +1,28 @@
-/* The charts of experiments. Each shows the rows of one experiment on a device that are ok, and
- * most have a panel for each value of one parameter. */
+/* The charts of experiments. Each shows the rows of one experiment on a device that are ok. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
-#include "record/chart/rows.h"
 #include "record/result/experiment_result.h"
 
-/* A chart's `detail`: the experiment that it shows. */
+enum { METRICS_MOST = 4 };
+
+/* The name of a row in a chart: one or two of its parameters. */
+struct name_of {
+    const char *first,
+        *second; /* the second may be NULL; both: there is one name for all rows, "" */
+};
+
+/* A chart's `detail`: the experiment that it shows, and which of its numbers are lines. */
 struct shown {
-    const char *name;    /* "heap-ops" */
-    const char *options; /* options of the command that runs it: "" or " -D host" */
+    const char *name; /* "heap-ops" */
+    struct name_of panel,
+        series; /* a panel for each value of these parameters; in it, a line for each */
+    const char
+        *x; /* parameter along the axis; NULL: N of the metrics op_N_ns, the sizes of batches */
+    const char *metrics[METRICS_MOST + 1]; /* with x; then NULL */
 };
 
 static const json_t *experiment_of(const struct chart *chart, const struct chart_subject *of)
@@ -25,8 +34,12 @@ static const json_t *experiment_of(const struct chart *chart, const struct chart
 static int check_any(const struct chart *chart, const struct chart_subject *of, size_t count,
                      struct error *error)
 {
-    const struct shown *shown = chart->detail;
-    return count ? 0 : experiment_missing(shown->name, of->device, shown->options, error);
+    const char *name = ((const struct shown *)chart->detail)->name;
+    return count
+               ? 0
+               : error_set(error, ERR_NOT_FOUND,
+                           "the result has no %s experiment of %s: `gamut experiment %s` makes one",
+                           name, of->device, name);
 }
 
 /* The first row from the *i-th on that is ok; NULL after the last. *i becomes the next index. */
@@ -39,13 +52,7 @@ static const json_t *next_row(const json_t *experiment, size_t *i)
     return NULL;
 }
 
-/* The name of a row in a chart: one or two of its parameters. */
-struct name_of {
-    const char *first, *second; /* the second may be NULL */
-};
-
-/* Adds "64", "pool readback". Left out: the strategy "-" of a row without one, and the padding
- * "tight", which is the usual one. */
+/* Adds "64", "pool readback". Left out: the strategy "-" of a row without one. */
 static void add_name(const json_t *row, struct name_of name, struct text *out)
 {
     const char *const parameters[] = {name.first, name.second};
@@ -56,7 +63,7 @@ static void add_name(const json_t *row, struct name_of name, struct text *out)
         const char *before = out->length > begin ? " " : "";
         if (!isnan(number))
             text_add(out, "%s%.0f", before, number);
-        else if (strcmp(word, "-") != 0 && strcmp(word, "tight") != 0)
+        else if (strcmp(word, "-") != 0)
             text_add(out, "%s%s", before, word);
     }
     text_add(out, "%s", ""); /* data must not be NULL */
@@ -85,122 +92,86 @@ static bool has_name(const json_t *row, struct name_of name, const char *expecte
     return is_it;
 }
 
-/* Prints the median of each metric of the row, and a line feed; NaN for a row that is NULL. */
-static void print_medians(const json_t *row, const char *const metrics[], size_t count, FILE *out)
+/* ---- lines: a panel for each value of a parameter --------------------------------------------
+ *
+ * For each panel and each series a block, a line a point: its place on the axis, its value there, and
+ * the medians of the metrics. */
+
+/* The numbers N of the metrics op_N_ns, which are of batches of N commands. */
+static struct labels batches_of(const json_t *experiment)
 {
-    for (size_t i = 0; i < count; i++)
-        gnuplot_data(case_stat(row, metrics[i], "median"), out);
+    struct labels batches = {0};
+    const char *name;
+    json_t *metric;
+    json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
+    {
+        unsigned long commands;
+        char batch[32], expected[48];
+        if (sscanf(name, "op_%lu", &commands) != 1)
+            continue;
+        snprintf(batch, sizeof batch, "%lu", commands);
+        snprintf(expected, sizeof expected, "op_%s_ns", batch);
+        if (strcmp(name, expected) == 0)
+            labels_add(&batches, batch);
+    }
+    return batches;
+}
+
+static void print_point(const struct shown *shown, const json_t *row, const struct labels *places,
+                        size_t place, FILE *out)
+{
+    fprintf(out, "%zu %s", place, places->name[place]);
+    for (size_t m = 0; shown->x && shown->metrics[m]; m++)
+        gnuplot_data(case_stat(row, shown->metrics[m], "median"), out);
+    if (!shown->x) {
+        char metric[48];
+        snprintf(metric, sizeof metric, "op_%.32s_ns", places->name[place]);
+        gnuplot_data(case_stat(row, metric, "median"), out);
+    }
     fputc('\n', out);
 }
 
-/* ---- stall: time of a frame over the longer of what the host and the device do in it ----------
- *
- * A row (rows.h) for each amount of the host's work and of queued work. The reference is the longer of the two,
- * which is what a frame takes that never waits. The mark is the claim for a read-back: the sum of both. */
-
-/* "pool readback", or "heap" where no strategy takes part: the colour is the strategy's. */
-static const struct name_of stall_series = {"strategy", "method"};
-
-/* The values of a parameter, each once, in ascending order. */
-struct values {
-    size_t count;
-    double *value;
-};
-
-static struct values values_of(const json_t *experiment, const char *parameter)
+static void print_row(const struct shown *shown, const json_t *row, const struct labels *places,
+                      FILE *out)
 {
-    struct values all = {0};
-    const json_t *row;
-    for (size_t i = 0; (row = next_row(experiment, &i));) {
-        const double value = experiment_number(row, parameter);
-        size_t at = 0;
-        while (at < all.count && all.value[at] < value)
-            at++;
-        if (at < all.count && all.value[at] == value)
-            continue;
-        all.value = must_realloc(all.value, (all.count + 1) * sizeof value);
-        memmove(all.value + at + 1, all.value + at, (all.count++ - at) * sizeof value);
-        all.value[at] = value;
+    struct text name = {0};
+    if (shown->x) {
+        add_name(row, (struct name_of){shown->x, NULL}, &name);
+        print_point(shown, row, places, labels_find(places, name.data), out);
+        text_free(&name);
+        return;
     }
-    return all;
+    for (size_t place = 0; place < places->count; place++)
+        print_point(shown, row, places, place, out);
 }
 
-static const json_t *stall_row(const json_t *experiment, const char *series, double work_ns,
-                               double spin_ns)
-{
-    const json_t *row;
-    for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
-        if (has_name(row, stall_series, series) &&
-            experiment_number(row, "host_work_ns") == work_ns &&
-            experiment_number(row, "spin_ns") == spin_ns)
-            return row;
-    return NULL;
-}
-
-static void stall_numbers(const json_t *row, double longer_ns, struct row_numbers *numbers)
-{
-    *numbers = (struct row_numbers){.measure = {{case_stat(row, "frame_ns", "median") / longer_ns,
-                                                 case_stat(row, "frame_ns", "ci_lo") / longer_ns,
-                                                 case_stat(row, "frame_ns", "ci_hi") / longer_ns}},
-                                    .reference = longer_ns,
-                                    .mark = NAN};
-}
-
-/* The cells of one row of the chart. */
-static void stall_cells(const json_t *experiment, const struct labels *series, double work_ns,
-                        double spin_ns, struct row_numbers *numbers, const json_t **status)
-{
-    double claim = NAN;
-    for (size_t s = 0; s < series->count; s++) {
-        status[s] = stall_row(experiment, series->name[s], work_ns, spin_ns);
-        stall_numbers(status[s], fmax(work_ns, spin_ns), &numbers[s]);
-        claim = fmax(claim, case_stat(status[s], "claim_ns", "median"));
-    }
-    for (size_t s = 0; s < series->count; s++)
-        numbers[s].mark = claim / fmax(work_ns, spin_ns);
-}
-
-static int stall_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+static int lines_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                        struct text *variables, struct error *error)
 {
-    static const struct rows_style style = {
-        .measures = 1, .less_is_better = true, .in_order = true, .reference_text = text_ns};
-    const json_t *experiment = experiment_of(chart, of);
-    struct labels series = names_of(experiment, stall_series), names = {0};
-    struct values spins = values_of(experiment, "spin_ns");
-    struct values works = values_of(experiment, "host_work_ns");
-    const size_t most = works.count * spins.count * series.count;
-    struct row_numbers *cell = must_alloc((most + 1) * sizeof *cell);
-    const json_t **status = must_alloc((most + 1) * sizeof *status);
-    for (size_t w = 0; w < works.count; w++)
-        for (size_t s = 0; s < spins.count; s++) {
-            const double work_ns = works.value[w], spin_ns = spins.value[s];
-            char work[32], spin[32], name[80];
-            if (fmax(work_ns, spin_ns) <= 0)
-                continue;
-            snprintf(name, sizeof name, "host %s, queued %s",
-                     work_ns ? text_ns(work, work_ns) : "0",
-                     spin_ns ? text_ns(spin, spin_ns) : "0");
-            const size_t row = labels_add(&names, name);
-            stall_cells(experiment, &series, work_ns, spin_ns, &cell[row * series.count],
-                        &status[row * series.count]);
+    const struct shown *shown = chart->detail;
+    const json_t *experiment = experiment_of(chart, of), *row;
+    struct labels panels = names_of(experiment, shown->panel);
+    struct labels series = names_of(experiment, shown->series);
+    struct labels places =
+        shown->x ? names_of(experiment, (struct name_of){shown->x, NULL}) : batches_of(experiment);
+    gnuplot_comment(data, "gamut %s on %s", shown->name, of->device);
+    for (size_t p = 0; p < panels.count; p++)
+        for (size_t s = 0; s < series.count; s++) {
+            gnuplot_comment(data, "%s %s, %s: place value medians", shown->panel.first,
+                            panels.name[p], series.name[s]);
+            for (size_t i = 0; (row = next_row(experiment, &i));)
+                if (has_name(row, shown->panel, panels.name[p]) &&
+                    has_name(row, shown->series, series.name[s]))
+                    print_row(shown, row, &places, data);
+            fputs("\n\n", data);
         }
-    gnuplot_comment(data, "gamut stall on %s", of->device);
-    const struct rows_table table = {.style = &style,
-                                     .rows = &names,
-                                     .columns = &series,
-                                     .row_count = names.count,
-                                     .cell = cell,
-                                     .status = status};
-    int code = check_any(chart, of, names.count ? series.count : 0, error);
-    if (code == 0)
-        code = rows_print(chart->name, of->device, &table, data, variables, error);
-    labels_free(&names);
+    gnuplot_labels(variables, "panel_names", &panels);
+    gnuplot_labels(variables, "series", &series);
+    gnuplot_labels(variables, "place_names", &places);
+    const int code = check_any(chart, of, places.count ? panels.count : 0, error);
+    labels_free(&panels);
     labels_free(&series);
-    free(spins.value);
-    free(works.value);
-    free(cell);
-    free(status);
+    labels_free(&places);
     return code;
 }
 
@@ -208,8 +179,35 @@ const struct chart chart_stall = {
     .name = "stall",
     .help = "frame time with a read-back and with a heap on the device, and the claimed times",
     .scope = CHART_OF_DEVICE,
-    .write = stall_write,
-    .detail = &(const struct shown){"stall", ""},
+    .write = lines_write,
+    /* "pool readback", or "heap" where no strategy takes part: the colour is the strategy's. */
+    .detail = &(const struct shown){.name = "stall",
+                                    .panel = {"host_work_ns", NULL},
+                                    .series = {"strategy", "method"},
+                                    .x = "spin_ns",
+                                    .metrics = {"frame_ns", "claim_ns"}},
+};
+
+const struct chart chart_overflow = {
+    .name = "overflow",
+    .help = "how often a shared pool is too small against its size, measured and as claimed",
+    .scope = CHART_OF_DEVICE,
+    .write = lines_write,
+    .detail = &(const struct shown){.name = "overflow",
+                                    .panel = {"chunks", NULL},
+                                    .x = "percent",
+                                    .metrics = {"overflow_ratio", "drawn_ratio", "separate_ratio",
+                                                "claim_ratio"}},
+};
+
+const struct chart chart_heap_ops = {
+    .name = "heap_ops",
+    .help = "time of an operation of the device heap against the size of a batch, by live blocks",
+    .scope = CHART_OF_DEVICE,
+    .write = lines_write,
+    .detail = &(const struct shown){.name = "heap-ops",
+                                    .panel = {"live_blocks", NULL},
+                                    .series = {"policy", NULL}},
 };
 
 /* ---- isosurface: time and bytes of each method of getting memory -----------------------------
@@ -267,162 +265,5 @@ const struct chart chart_isosurface = {
         "frame time, host time blocked and bytes held by method of getting memory of unknown size",
     .scope = CHART_OF_DEVICE,
     .write = isosurface_write,
-    .detail = &(const struct shown){"isosurface", ""},
-};
-
-/* ---- overflow: how often a pool is too small against its size --------------------------------
- *
- * A panel for each number of chunks that share the pool, a block a panel: percent of the mean
- * demand, then the chance of an overflow: measured, with sizes drawn one by one, with separate
- * buffers, and as claimed. */
-
-static const struct name_of overflow_chunks = {"chunks", NULL};
-
-static int overflow_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
-                          struct text *variables, struct error *error)
-{
-    static const char *const metrics[] = {"overflow_ratio", "drawn_ratio", "separate_ratio",
-                                          "claim_ratio"};
-    const json_t *experiment = experiment_of(chart, of), *row;
-    struct labels chunks = names_of(experiment, overflow_chunks);
-    gnuplot_comment(data, "gamut overflow on %s", of->device);
-    gnuplot_comment(data, "percent overflow_ratio drawn_ratio separate_ratio claim_ratio");
-    for (size_t c = 0; c < chunks.count; c++) {
-        fputs(c ? "\n\n" : "", data);
-        for (size_t i = 0; (row = next_row(experiment, &i));)
-            if (has_name(row, overflow_chunks, chunks.name[c])) {
-                fprintf(data, "%.0f", experiment_number(row, "percent"));
-                print_medians(row, metrics, sizeof metrics / sizeof *metrics, data);
-            }
-    }
-    gnuplot_labels(variables, "chunks", &chunks);
-    const int code = check_any(chart, of, chunks.count, error);
-    labels_free(&chunks);
-    return code;
-}
-
-const struct chart chart_overflow = {
-    .name = "overflow",
-    .help = "how often a shared pool is too small against its size, measured and as claimed",
-    .scope = CHART_OF_DEVICE,
-    .write = overflow_write,
-    .detail = &(const struct shown){"overflow", ""},
-};
-
-/* ---- heap_ops: time of an operation of the device heap against the size of a batch ------------
- *
- * A panel for each number of live blocks. For each panel and each policy a block: number of the
- * batch on the axis, and time of an operation. */
-
-static const struct name_of heap_live = {"live_blocks", NULL}, heap_policy = {"policy", NULL};
-
-/* The metrics op_N_ns are of batches of N commands: their names and the sizes. */
-static void find_batches(const json_t *experiment, struct labels *metrics, struct labels *batches)
-{
-    const char *name;
-    json_t *metric;
-    json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
-    {
-        unsigned long commands;
-        char batch[32], expected[48];
-        if (sscanf(name, "op_%lu", &commands) != 1)
-            continue;
-        snprintf(batch, sizeof batch, "%lu", commands);
-        snprintf(expected, sizeof expected, "op_%s_ns", batch);
-        if (strcmp(name, expected) != 0)
-            continue;
-        labels_add(batches, batch);
-        labels_add(metrics, name);
-    }
-}
-
-static const json_t *heap_ops_row(const json_t *experiment, const char *live, const char *policy)
-{
-    const json_t *row;
-    for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
-        if (has_name(row, heap_live, live) && has_name(row, heap_policy, policy))
-            return row;
-    return NULL;
-}
-
-static int heap_ops_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
-                          struct text *variables, struct error *error)
-{
-    const json_t *experiment = experiment_of(chart, of);
-    struct labels live = names_of(experiment, heap_live), metrics = {0}, batches = {0};
-    struct labels policies = names_of(experiment, heap_policy);
-    find_batches(experiment, &metrics, &batches);
-    gnuplot_comment(data, "gamut heap-ops on %s", of->device);
-    for (size_t l = 0; l < live.count; l++)
-        for (size_t p = 0; p < policies.count; p++) {
-            const json_t *row = heap_ops_row(experiment, live.name[l], policies.name[p]);
-            gnuplot_comment(data, "live_blocks %s, %s: place op_ns", live.name[l],
-                            policies.name[p]);
-            for (size_t i = 0; i < batches.count; i++) {
-                fprintf(data, "%zu", i);
-                print_medians(row, (const char *const *)&metrics.name[i], 1, data);
-            }
-            fputs("\n\n", data);
-        }
-    gnuplot_labels(variables, "series", &policies);
-    gnuplot_labels(variables, "live", &live);
-    gnuplot_labels(variables, "batches", &batches);
-    const int code = check_any(chart, of, batches.count ? policies.count : 0, error);
-    struct labels *all[] = {&live, &policies, &metrics, &batches};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        labels_free(all[i]);
-    return code;
-}
-
-const struct chart chart_heap_ops = {
-    .name = "heap_ops",
-    .help = "time of an operation of the device heap against the size of a batch, by live blocks",
-    .scope = CHART_OF_DEVICE,
-    .write = heap_ops_write,
-    .detail = &(const struct shown){"heap-ops", ""},
-};
-
-/* ---- heap_utilisation: how full an arena of the device heap gets ------------------------------
- *
- * A panel for each distribution of sizes, a bar for each policy. A block a panel: number of the
- * policy, the mean share that is filled, and the least. */
-
-static const struct name_of heap_sizes = {"sizes", NULL};
-static const struct name_of heap_padded_policy = {"policy", "padding"}; /* "tlsf", "tlsf seed" */
-
-static int heap_utilisation_write(const struct chart *chart, const struct chart_subject *of,
-                                  FILE *data, struct text *variables, struct error *error)
-{
-    static const char *const metrics[] = {"filled_ratio", "least_filled_ratio"};
-    const json_t *experiment = experiment_of(chart, of), *row;
-    struct labels sizes = names_of(experiment, heap_sizes);
-    struct labels series = names_of(experiment, heap_padded_policy);
-    gnuplot_comment(data, "gamut heap-utilisation on %s", of->device);
-    for (size_t s = 0; s < sizes.count; s++) {
-        gnuplot_comment(data, "%s: place filled_ratio least_filled_ratio", sizes.name[s]);
-        for (size_t i = 0; (row = next_row(experiment, &i));) {
-            struct text name = {0};
-            if (!has_name(row, heap_sizes, sizes.name[s]))
-                continue;
-            add_name(row, heap_padded_policy, &name);
-            fprintf(data, "%zu", labels_find(&series, name.data));
-            print_medians(row, metrics, 2, data);
-            text_free(&name);
-        }
-        fputs("\n\n", data);
-    }
-    gnuplot_labels(variables, "sizes", &sizes);
-    gnuplot_labels(variables, "series", &series);
-    const int code = check_any(chart, of, sizes.count, error);
-    labels_free(&sizes);
-    labels_free(&series);
-    return code;
-}
-
-const struct chart chart_heap_utilisation = {
-    .name = "heap_utilisation",
-    .help = "how full an arena of the device heap gets before a request fails, by policy",
-    .scope = CHART_OF_DEVICE,
-    .write = heap_utilisation_write,
-    .detail = &(const struct shown){"heap-utilisation", " -D host"},
+    .detail = &(const struct shown){.name = "isosurface"},
 };

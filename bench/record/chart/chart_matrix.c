@@ -1,4 +1,4 @@
-/* The charts of a matrix of cases (matrix.h): speed-ups and memory, a number a cell. */
+/* The chart of a matrix of cases (matrix.h): every cell over raw. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,7 @@
 #include "record/result/result.h"
 #include "record/statistics/statistics.h"
 
-/* ---- matrix and matrix_memory: every cell over raw -------------------------------------------
- *
- * Raw is the case that speedup_over_raw names as its baseline. Rows and columns stand by their gain, the
+/* Raw is the case that speedup_over_raw names as its baseline. Rows and columns stand by their gain, the
  * largest first, and the mean stands last. Block 0: row and label; block 1: column and label; block 2, a line
  * a cell: row, column, value, status, and 1 where the value is noise, because its interval contains 1. */
 
@@ -21,12 +19,6 @@ enum { COLUMNS_MOST = 72, ROWS_MOST = 120 };
 /* Colours end at this many octaves; numbers go on. */
 static const double OCTAVES_MOST = 4;
 
-struct cells {
-    bool has_mean, less_is_better;
-    double (*value)(const struct chart_subject *of, const json_t *cell);
-    bool (*is_noise)(const json_t *cell); /* NULL: values are exact */
-};
-
 /* A case has its speed-up as a member; a mean is one itself. */
 static const json_t *speedup_of(const json_t *cell)
 {
@@ -34,33 +26,11 @@ static const json_t *speedup_of(const json_t *cell)
     return json_is_object(speedup) ? speedup : cell;
 }
 
-static double cell_speedup(const struct chart_subject *of, const json_t *cell)
-{
-    (void)of;
-    return tree_get_number(speedup_of(cell), "median");
-}
-
 static bool speedup_is_noise(const json_t *cell)
 {
     const json_t *speedup = speedup_of(cell);
     return !case_is_baseline(cell) && tree_get_number(speedup, "ci_lo") <= 1 &&
            tree_get_number(speedup, "ci_hi") >= 1;
-}
-
-static double cell_memory(const struct chart_subject *of, const json_t *cell)
-{
-    static const char reserved[] = "peak_reserved_bytes";
-    const char *id = tree_get_text(json_object_get(cell, "speedup_over_raw"), "baseline");
-    size_t i;
-    json_t *other;
-    json_array_foreach(json_object_get(of->root, "cases"), i, other)
-    {
-        if (!*id || strcmp(tree_get_text(other, "id"), id) != 0)
-            continue;
-        const double bytes = case_peak(other, reserved);
-        return bytes > 0 ? case_peak(cell, reserved) / bytes : NAN;
-    }
-    return NAN;
 }
 
 /* A matrix of numbers, and the order of its rows and columns. */
@@ -72,13 +42,13 @@ struct ordered {
     double low, high; /* octaves of the values */
 };
 
-static void find_values(const struct cells *cells, struct ordered *o)
+static void find_values(struct ordered *o)
 {
     const size_t columns = o->m->columns.count;
     for (size_t r = 0; r < o->m->rows.count; r++)
         for (size_t c = 0; c < columns; c++) {
             const json_t *cell = matrix_cell(o->m, r, c);
-            const double value = cell ? cells->value(o->m->of, cell) : NAN;
+            const double value = cell ? tree_get_number(speedup_of(cell), "median") : NAN;
             o->value[r * columns + c] = value;
             o->known += !isnan(value);
             if (value > 0) {
@@ -89,7 +59,7 @@ static void find_values(const struct cells *cells, struct ordered *o)
 }
 
 /* The geometric mean of `count` values that stand `apart` from each other, as a gain. */
-static double gain_of(const double *value, size_t count, size_t apart, bool less_is_better)
+static double gain_of(const double *value, size_t count, size_t apart)
 {
     double sum = 0;
     size_t known = 0;
@@ -98,7 +68,7 @@ static double gain_of(const double *value, size_t count, size_t apart, bool less
             sum += log(value[i * apart]);
             known++;
         }
-    return known ? (less_is_better ? -sum : sum) / (double)known : NAN;
+    return known ? sum / (double)known : NAN;
 }
 
 /* A mean that the result does not have, because cases were chosen from it, is one of the rows. */
@@ -107,18 +77,18 @@ static void find_means(struct ordered *o)
     const size_t rows = matrix_row_count(o->m), columns = o->m->columns.count;
     for (size_t c = 0; o->m->has_mean && c < columns; c++)
         if (isnan(o->value[rows * columns + c]))
-            o->value[rows * columns + c] = exp(gain_of(o->value + c, rows, columns, false));
+            o->value[rows * columns + c] = exp(gain_of(o->value + c, rows, columns));
 }
 
-static void find_order(const struct cells *cells, struct ordered *o)
+static void find_order(struct ordered *o)
 {
     const size_t rows = matrix_row_count(o->m), columns = o->m->columns.count;
     double *gain = must_alloc((rows + columns) * sizeof *gain);
     for (size_t r = 0; r < rows; r++)
-        gain[r] = gain_of(o->value + r * columns, columns, 1, cells->less_is_better);
+        gain[r] = gain_of(o->value + r * columns, columns, 1);
     matrix_order(gain, rows, o->rows);
     for (size_t c = 0; c < columns; c++)
-        gain[c] = gain_of(o->value + c, rows, columns, cells->less_is_better);
+        gain[c] = gain_of(o->value + c, rows, columns);
     matrix_order(gain, columns, o->columns);
     if (o->m->has_mean)
         o->rows[rows] = rows;
@@ -136,7 +106,7 @@ static void print_labels(const struct labels *labels, const size_t *order, const
     }
 }
 
-static void print_cells(const struct cells *cells, const struct ordered *o, FILE *out)
+static void print_cells(const struct ordered *o, FILE *out)
 {
     const struct matrix *m = o->m;
     fputs("\n\n# row column value status noise\n", out);
@@ -147,29 +117,27 @@ static void print_cells(const struct cells *cells, const struct ordered *o, FILE
             fprintf(out, "%zu %zu", r, c);
             gnuplot_data(value, out);
             gnuplot_status(cell, value, out);
-            fprintf(out, " %d\n", cells->is_noise && cell && cells->is_noise(cell));
+            fprintf(out, " %d\n", cell && speedup_is_noise(cell));
         }
 }
 
-static void print_matrix(const struct cells *cells, struct ordered *o, FILE *data,
-                         struct text *variables)
+static void print_matrix(struct ordered *o, FILE *data, struct text *variables)
 {
     find_means(o);
-    find_order(cells, o);
+    find_order(o);
     print_labels(&o->m->rows, o->rows, "row label", data);
     fputs("\n\n", data);
     print_labels(&o->m->columns, o->columns, "column label", data);
-    print_cells(cells, o, data);
+    print_cells(o, data);
     gnuplot_number(variables, "mean_row", o->m->has_mean ? (double)o->m->rows.count - 1 : -1);
     gnuplot_number(variables, "low", fmax(o->low, -OCTAVES_MOST));
     gnuplot_number(variables, "high", fmin(o->high, OCTAVES_MOST));
 }
 
-static int cells_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
-                       struct text *variables, struct error *error)
+static int matrix_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                        struct text *variables, struct error *error)
 {
-    const struct cells *cells = chart->detail;
-    const struct matrix_rules rules = {.has_mean = cells->has_mean, .mean_of_summary = true};
+    const struct matrix_rules rules = {.has_mean = true, .mean_of_summary = true};
     struct matrix m;
     int code = matrix_make(chart->name, of, &rules, &m, error);
     if (code)
@@ -178,7 +146,7 @@ static int cells_write(const struct chart *chart, const struct chart_subject *of
     o.value = must_alloc(m.rows.count * m.columns.count * sizeof *o.value);
     o.rows = must_alloc(m.rows.count * sizeof *o.rows);
     o.columns = must_alloc(m.columns.count * sizeof *o.columns);
-    find_values(cells, &o);
+    find_values(&o);
     gnuplot_comment(data, "gamut %s on %s", chart->name, of->device);
     gnuplot_matrix_variables(&m, variables);
     if (m.columns.count > COLUMNS_MOST || m.rows.count > ROWS_MOST)
@@ -192,7 +160,7 @@ static int cells_write(const struct chart *chart, const struct chart_subject *of
                          "no case on %s can be compared with raw, which the chart %s is over",
                          of->device, chart->name);
     else
-        print_matrix(cells, &o, data, variables);
+        print_matrix(&o, data, variables);
     free(o.value);
     free(o.rows);
     free(o.columns);
@@ -204,15 +172,5 @@ const struct chart chart_matrix = {
     .name = "matrix",
     .help = "speed-up over raw as a matrix of workloads and configurations",
     .scope = CHART_OF_DEVICE,
-    .write = cells_write,
-    .detail = &(
-        const struct cells){.has_mean = true, .value = cell_speedup, .is_noise = speedup_is_noise},
-};
-
-const struct chart chart_matrix_memory = {
-    .name = "matrix_memory",
-    .help = "peak reserved memory over that of raw as a matrix of workloads and configurations",
-    .scope = CHART_OF_DEVICE,
-    .write = cells_write,
-    .detail = &(const struct cells){.less_is_better = true, .value = cell_memory},
+    .write = matrix_write,
 };

@@ -1,5 +1,5 @@
 /* Charts with a row for each program and a dot for each configuration (rows.h): how many times faster than raw,
- * memory over the lower bound, and what merging saves. */
+ * memory over the lower bound, and what merging gains. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +78,7 @@ static void speedup_numbers(const struct matrix *m, const json_t *cell, struct r
     *numbers = (struct row_numbers){
         .measure = {{tree_get_number(own, "median"), tree_get_number(own, "ci_lo"),
                      tree_get_number(own, "ci_hi")}},
-        .reference = ns_of_baseline(m->of, tree_get_text(speedup, "baseline")),
-        .mark = NAN};
+        .reference = ns_of_baseline(m->of, tree_get_text(speedup, "baseline"))};
 }
 
 const struct chart chart_speedup = {
@@ -107,8 +106,7 @@ static void peak_memory_numbers(const struct matrix *m, const json_t *cell,
     (void)m;
     *numbers = (struct row_numbers){
         .measure = {measure_of_value(case_peak(cell, "peak_reserved_bytes") / bound)},
-        .reference = bound,
-        .mark = NAN};
+        .reference = bound};
 }
 
 const struct chart chart_peak_memory = {
@@ -121,57 +119,6 @@ const struct chart chart_peak_memory = {
             .rules = {.columns_most = COLUMNS_MOST},
             .of_cell = peak_memory_numbers,
             .style = {.reference_text = bytes_text, .measures = 1, .less_is_better = true}},
-};
-
-/* ---- peak_reduction: how much merging reduces the peak of requested bytes --------------------
- *
- * A column is a merge set (and release policy). Its numbers are over the program as written, freed
- * at last use. Every strategy gets the same requests, so one strategy's case stands for all. The mark is
- * the reduction at the least live lower bound that any merge set of the file has for the program. The bound
- * of a merge set itself is no aim, because merged arrays live as long as the longest-lived of them. */
-
-static bool is_as_written(const json_t *one_case)
-{
-    const char *release = tree_get_text(json_object_get(one_case, "key"), "release");
-    return case_is_unmerged(one_case) && strcmp(release, "last-use") == 0;
-}
-
-static bool is_same(const json_t *key, const json_t *other, const char *member)
-{
-    return strcmp(tree_get_text(key, member),
-                  tree_get_text(json_object_get(other, "key"), member)) == 0;
-}
-
-static void peak_reduction_numbers(const struct matrix *m, const json_t *cell,
-                                   struct row_numbers *numbers)
-{
-    const json_t *key = json_object_get(cell, "key"), *other;
-    double unmerged = NAN, bound = NAN;
-    for (size_t i = 0; (other = case_next(m->of, &i));) {
-        if (!is_same(key, other, "workload") || !is_same(key, other, "dataset"))
-            continue;
-        if (is_as_written(other) && case_peak(other, requested) > 0)
-            unmerged = case_peak(other, requested);
-        bound = fmin(bound, case_peak(other, "live_lower_bound_bytes"));
-    }
-    *numbers = (struct row_numbers){
-        .measure = {measure_of_value(1 - case_peak(cell, requested) / unmerged)},
-        .reference = unmerged,
-        .mark = 1 - bound / unmerged};
-}
-
-const struct chart chart_peak_reduction = {
-    .name = "peak_reduction",
-    .help = "reduction of the peak of requested bytes by merging, and the largest one possible",
-    .scope = CHART_OF_DEVICE,
-    .write = rows_write,
-    .detail =
-        &(const struct rows){
-            .rules = {.is_baseline = is_as_written,
-                      .any_strategy = true,
-                      .columns_most = COLUMNS_MOST},
-            .of_cell = peak_reduction_numbers,
-            .style = {.reference_text = bytes_text, .measures = 1, .is_share = true}},
 };
 
 /* ---- merging: the case without merging over the one that differs from it in the merge set alone.
@@ -204,8 +151,7 @@ static void merging_numbers(const struct matrix *m, const json_t *cell, struct r
     *numbers = (struct row_numbers){
         .measure = {{time.median, time.ci_lo, time.ci_hi},
                     measure_of_value(bytes > 0 ? case_peak(unmerged, requested) / bytes : NAN)},
-        .reference = case_stat(unmerged, "wall_ns", "median"),
-        .mark = NAN};
+        .reference = case_stat(unmerged, "wall_ns", "median")};
 }
 
 const struct chart chart_merging = {

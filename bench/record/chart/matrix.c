@@ -113,14 +113,14 @@ size_t matrix_row_count(const struct matrix *matrix)
 static const char mean_name[] = "geometric mean";
 
 /* Finds the names of the row and the column of a case, or of a mean from `summary`. */
-static void name_cell(const struct matrix *matrix, const struct matrix_rules *rules, bool is_mean,
-                      const json_t *key, struct text *row, struct text *column)
+static void name_cell(const struct matrix *matrix, bool is_mean, const json_t *key,
+                      struct text *row, struct text *column)
 {
     if (is_mean)
         text_add(row, "%s", mean_name);
     else
         naming_row(&matrix->naming, key, row);
-    naming_column(&matrix->naming, !matrix->of->strategy && !rules->any_strategy, key, column);
+    naming_column(&matrix->naming, !matrix->of->strategy, key, column);
 }
 
 /* Adds the labels of every case. */
@@ -130,7 +130,7 @@ static void matrix_label(struct matrix *matrix, const struct matrix_rules *rules
     for (size_t i = 0; (one_case = case_next(matrix->of, &i));) {
         struct text row = {0}, column = {0};
         const bool is_skipped = !rules->with_skipped && case_is_skipped(one_case);
-        name_cell(matrix, rules, false, json_object_get(one_case, "key"), &row, &column);
+        name_cell(matrix, false, json_object_get(one_case, "key"), &row, &column);
         labels_add(&matrix->rows, row.data);
         if (!rules->is_baseline || !rules->is_baseline(one_case))
             labels_add(is_skipped ? &matrix->skipped : &matrix->columns, column.data);
@@ -142,33 +142,30 @@ static void matrix_label(struct matrix *matrix, const struct matrix_rules *rules
         labels_add(&matrix->rows, mean_name);
 }
 
-static void set_cell(struct matrix *matrix, const struct matrix_rules *rules, bool is_mean,
-                     const json_t *key, const json_t *cell)
+static void set_cell(struct matrix *matrix, bool is_mean, const json_t *key, const json_t *cell)
 {
     struct text row = {0}, column = {0};
-    name_cell(matrix, rules, is_mean, key, &row, &column);
+    name_cell(matrix, is_mean, key, &row, &column);
     const size_t r = labels_find(&matrix->rows, row.data);
     const size_t c = labels_find(&matrix->columns, column.data);
     text_free(&row);
     text_free(&column);
     if (c == matrix->columns.count)
         return;
-    const json_t **at = &matrix->cell[r * matrix->columns.count + c];
-    if (!rules->any_strategy || !*at || !case_is_ok(*at))
-        *at = cell;
+    matrix->cell[r * matrix->columns.count + c] = cell;
 }
 
 static void matrix_fill(struct matrix *matrix, const struct matrix_rules *rules)
 {
     const json_t *cell;
     for (size_t i = 0; (cell = case_next(matrix->of, &i));)
-        set_cell(matrix, rules, false, json_object_get(cell, "key"), cell);
+        set_cell(matrix, false, json_object_get(cell, "key"), cell);
     if (!matrix->has_mean || !rules->mean_of_summary)
         return;
     const json_t *summary = json_object_get(matrix->of->root, "summary");
     for (size_t i = 0; (cell = json_array_get(summary, i)); i++)
         if (case_is_of(cell, matrix->of))
-            set_cell(matrix, rules, true, cell, cell);
+            set_cell(matrix, true, cell, cell);
 }
 
 int matrix_make(const char *name, const struct chart_subject *of, const struct matrix_rules *rules,

@@ -70,7 +70,6 @@ struct matrix_rules {
     bool with_skipped;    /* a skipped case makes a column too */
     bool has_mean;        /* adds a row for the geometric mean if there are several rows */
     bool mean_of_summary; /* the cells of that row come from `summary` */
-    bool any_strategy;    /* a column is a merge set; its cell is the first case that is ok */
     size_t columns_most;  /* the most columns that a chart can distinguish; 0: any number */
 };
 /* Makes the matrix of a subject; `name` is the chart's, for messages. ERR_NOT_FOUND if no column is

@@ -36,16 +36,14 @@ static const struct row_numbers *numbers_of(const struct picture *p, size_t row,
     return &p->table->cell[row * p->column_count + column];
 }
 
-/* The geometric mean of `count` values with NaN among them; shares are averaged as factors. */
-static double mean_value(const struct rows_style *style, double *values, size_t count,
-                         size_t *known)
+/* The geometric mean of `count` values with NaN among them. */
+static double mean_value(double *values, size_t count, size_t *known)
 {
     *known = 0;
     for (size_t i = 0; i < count; i++)
         if (!isnan(values[i]))
-            values[(*known)++] = style->is_share ? 1 - values[i] : values[i];
-    const double mean = statistics_geometric_mean(values, *known);
-    return style->is_share ? 1 - mean : mean;
+            values[(*known)++] = values[i];
+    return statistics_geometric_mean(values, *known);
 }
 
 /* A mean is over the rows that have all measures. Those that the result has are better: they have intervals. */
@@ -59,7 +57,7 @@ static void find_mean(struct picture *p, size_t column, double *values)
             values[r] = has_all ? measure[k].value : NAN;
         }
         p->mean[column][k] =
-            measure_of_value(mean_value(p->style, values, p->row_count, &p->mean_of[column]));
+            measure_of_value(mean_value(values, p->row_count, &p->mean_of[column]));
     }
     if (p->row_count == 1)
         memcpy(p->mean[column], numbers_of(p, 0, column)->measure, sizeof p->mean[column]);
@@ -84,42 +82,33 @@ static void find_orders(struct picture *p)
     for (size_t r = 0; r < p->row_count; r++) {
         for (size_t c = 0; c < p->column_count; c++)
             values[c] = numbers_of(p, r, c)->measure[0].value;
-        score[r] = mean_value(p->style, values, p->column_count, &known);
+        score[r] = mean_value(values, p->column_count, &known);
     }
     matrix_order(score, p->row_count, p->row_order);
-    for (size_t r = 0; r < p->row_count && p->style->in_order; r++)
-        p->row_order[r] = r;
     free(score);
     free(values);
 }
 
-/* The axis has all values and no effect (1, or a share of 0), unless some are far off, and intervals as far as
- * they go less than a quarter of an octave beyond; shares have their marks on it. Returns how many values there are. */
+/* The axis has all values and 1, no effect, unless some are far off, and intervals as far as they go less than a
+ * quarter of an octave beyond. Returns how many values there are. */
 static size_t find_range(struct picture *p, size_t k)
 {
     double *values = must_alloc((p->row_count * p->column_count + 1) * sizeof *values);
     size_t count = 0;
     for (size_t i = 0; i < p->row_count * p->column_count; i++) {
         const double value = p->table->cell[i].measure[k].value;
-        if (p->style->is_share ? !isnan(value) : value > 0)
-            values[count++] = p->style->is_share ? value : log2(value);
+        if (value > 0)
+            values[count++] = log2(value);
     }
     double least = 0, most = 0;
     for (size_t i = 0; i < p->row_count * p->column_count; i++) {
-        if (p->style->is_share) {
-            most = fmax(most, p->table->cell[i].mark);
-            continue;
-        }
         least = fmin(least, log2(p->table->cell[i].measure[k].lo));
         most = fmax(most, log2(p->table->cell[i].measure[k].hi));
     }
     statistics_sort(values, count);
     p->low[k] = count ? fmin(0, values[0]) : 0;
     p->high[k] = count ? fmax(0, values[count - 1]) : 0;
-    if (p->style->is_share) {
-        p->low[k] = fmax(p->low[k], -1);
-        p->high[k] = fmax(p->high[k], most);
-    } else if (count) {
+    if (count) {
         p->low[k] = fmax(p->low[k], fmin(0, statistics_quantile(values, count, 0.05)) - FAR);
         p->high[k] = fmin(p->high[k], fmax(0, statistics_quantile(values, count, 0.95)) + FAR);
         p->low[k] = fmin(p->low[k], fmax(least, p->low[k] - 0.25));
@@ -131,13 +120,10 @@ static size_t find_range(struct picture *p, size_t k)
 
 /* ---- data ---- */
 
-/* "1.16×", "23831×", "-31 %". */
-static void value_text(const struct rows_style *style, double value, struct text *out)
+/* "1.16×", "23831×". */
+static void value_text(double value, struct text *out)
 {
-    if (style->is_share)
-        text_add(out, "%.1f %%", 100 * value);
-    else
-        text_add(out, value < 10 ? "%.2f×" : value < 100 ? "%.1f×" : "%.0f×", value);
+    text_add(out, value < 10 ? "%.2f×" : value < 100 ? "%.1f×" : "%.0f×", value);
 }
 
 static void mean_text(const struct picture *p, size_t column, size_t k, struct text *out)
@@ -145,7 +131,7 @@ static void mean_text(const struct picture *p, size_t column, size_t k, struct t
     const struct measure *mean = &p->mean[column][k];
     if (isnan(mean->value))
         return;
-    value_text(p->style, mean->value, out);
+    value_text(mean->value, out);
     if (!isnan(mean->lo) && p->style->measures == 1)
         text_add(out, " [%.2f, %.2f]", mean->lo, mean->hi);
     if (p->mean_of[column] < p->row_count && k + 1 == p->style->measures)
@@ -154,7 +140,7 @@ static void mean_text(const struct picture *p, size_t column, size_t k, struct t
 
 static bool is_off(const struct picture *p, double value)
 {
-    const double at = p->style->is_share ? value : log2(value);
+    const double at = log2(value);
     return at < p->low[0] - 1e-9 || at > p->high[0] + 1e-9;
 }
 
@@ -172,7 +158,7 @@ static void add_remark(const struct picture *p, size_t row, struct text *out)
         if (isnan(value))
             text_add(out, "%s", case_is_ok(cell) ? "n/a" : tree_get_text(cell, "status"));
         else
-            value_text(p->style, value, out);
+            value_text(value, out);
     }
     if (count > REMARKS_MOST)
         text_add(out, ", %zu more", count - REMARKS_MOST);
@@ -181,17 +167,14 @@ static void add_remark(const struct picture *p, size_t row, struct text *out)
 static void print_row(const struct picture *p, size_t place, FILE *out)
 {
     const size_t row = p->row_order[place];
-    double reference = NAN, mark = NAN;
+    double reference = NAN;
     char text[32] = "";
     struct text remark = {0};
-    for (size_t c = 0; c < p->column_count; c++) {
+    for (size_t c = 0; c < p->column_count; c++)
         reference = fmin(reference, numbers_of(p, row, c)->reference);
-        mark = fmin(mark, numbers_of(p, row, c)->mark);
-    }
     fprintf(out, "%zu", place + 1);
     gnuplot_data_text(p->table->rows->name[row], out);
     gnuplot_data_text(reference > 0 ? p->style->reference_text(text, reference) : "", out);
-    gnuplot_data(mark, out);
     add_remark(p, row, &remark);
     gnuplot_data_text(remark.length ? remark.data : "", out);
     fputc('\n', out);
@@ -207,7 +190,7 @@ static void print_measure(const struct measure *measure, FILE *out)
 
 static void print_picture(const struct picture *p, FILE *out)
 {
-    gnuplot_comment(out, "row label reference mark remark");
+    gnuplot_comment(out, "row label reference remark");
     for (size_t r = 0; r < p->row_count; r++)
         print_row(p, r, out);
     fputs("\n\n# means: number name, a measure: value lo hi text\n", out);
@@ -244,7 +227,6 @@ static void add_variables(const struct picture *p, struct text *variables)
     for (size_t i = 0; i < p->column_count; i++)
         labels_add(&series, p->table->columns->name[p->column_order[i]]);
     gnuplot_labels(variables, "series", &series);
-    gnuplot_number(variables, "is_share", p->style->is_share);
     for (size_t k = 0; k < p->style->measures; k++) {
         char name[32];
         snprintf(name, sizeof name, "low_%zu", k + 1);

@@ -1,4 +1,4 @@
-/* A table of dots: a row for each program or setting and a dot for each configuration (Cleveland 1985), as
+/* A table of dots: a row for each program and a dot for each configuration (Cleveland 1985), as
  * plots/rows.gp draws it.
  *
  * Rows stand by their gain, the largest mean over the configurations first. Means over the rows stand
@@ -22,15 +22,12 @@ struct measure measure_of_value(double value);
 struct row_numbers {
     struct measure measure[MEASURES_MOST];
     double reference; /* what 1 stands for: ns or bytes */
-    double mark; /* of the first measure: what no configuration can pass, or what was claimed */
 };
 
 struct rows_style {
     char *(*reference_text)(char out[32], double reference);
     size_t measures;
-    bool is_share; /* values are 1 - a factor, on a linear axis; else factors, on a log2 axis */
-    bool less_is_better; /* of factors */
-    bool in_order;       /* rows stay in their order */
+    bool less_is_better;
 };
 
 /* Everything is borrowed. Arrays of cells are [row * columns->count + column]. */
@@ -39,15 +36,15 @@ struct rows_table {
     const struct labels *rows, *columns;
     size_t row_count; /* rows may have more names */
     const struct row_numbers *cell;
-    const json_t *const *status; /* cases or rows of an experiment, for those without a number */
+    const json_t *const *status; /* cases, for those without a number */
     const struct measure
         *mean; /* a mean of the first measure for each column, or NULL; NaN: none */
 };
 
-/* Writes the data and adds the variables series, is_share, low_1, high_1, … (plots/rows.gp). ERR_NOT_FOUND if there
+/* Writes the data and adds the variables series, low_1, high_1, … (plots/rows.gp). ERR_NOT_FOUND if there
  * is no number, ERR_USAGE if there are too many rows: the messages name the chart and the device.
  *
- * Block 0, a line a row: number, label, reference, mark, remark. The remark is what has no place in
+ * Block 0, a line a row: number, label, reference, remark. The remark is what has no place in
  * the picture. Block 1, a line a configuration: number, name, and for each measure its mean as value lo
  * hi text. Then a block a configuration, a line a row: row, and for each measure value lo hi. */
 int rows_print(const char *chart, const char *device, const struct rows_table *table, FILE *data,

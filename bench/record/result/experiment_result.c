@@ -61,13 +61,6 @@ size_t experiment_row_count(const json_t *root)
     return count;
 }
 
-int experiment_missing(const char *name, const char *device, const char *more, struct error *error)
-{
-    return error_set(error, ERR_NOT_FOUND,
-                     "the result has no %s experiment of %s: `gamut experiment %s%s` makes one",
-                     name, device, name, more);
-}
-
 /* ---- filing rounds --------------------------------------------------------------------------- */
 
 json_t *experiment_expect_row(json_t *experiment, const json_t *key)

@@ -36,10 +36,6 @@ json_t *experiment_row(const json_t *experiment, const json_t *key);
 /* The number of rows of all experiments of a result. */
 size_t experiment_row_count(const json_t *root);
 
-/* Sets ERR_NOT_FOUND and names the command that makes the missing experiment; `more` follows the
- * name in that command: "" or " -D host". */
-int experiment_missing(const char *name, const char *device, const char *more, struct error *error);
-
 /* Returns the row with this key (borrowed). Adds it, with the status `skipped`, if it is new: rows
  * stand in the order in which they were first expected. */
 json_t *experiment_expect_row(json_t *experiment, const json_t *key);

@@ -67,8 +67,8 @@ static int code_of(const char *chart, const struct chart_subject *of, struct err
 
 static void charts_of_a_device(void **state)
 {
-    static const char *const names[] = {"speedup",       "peak_memory", "time",      "matrix",
-                                        "matrix_memory", "pareto",      "stability", "held"};
+    static const char *const names[] = {"speedup", "peak_memory", "time", "matrix",
+                                        "pareto",  "stability",   "held"};
     struct result_draft result = record_fixture(6);
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -85,12 +85,10 @@ static void charts_of_merged_cases(void **state)
     const struct chart_subject host = {.root = result.root, .device = "host"};
     check_golden("atlas", &host);
     check_golden("cost", &host);
-    check_golden("peak_reduction", &host);
     check_golden("isosurface", &host);
     check_golden("stall", &host);
     check_golden("overflow", &host);
     check_golden("heap_ops", &host);
-    check_golden("heap_utilisation", &host);
     check_golden("capacity", &host);
     result_free(&result);
 }
@@ -159,7 +157,6 @@ static void what_there_is_nothing_of(void **state)
         {"atlas", "host", NULL, "no atlas"},
         {"time", "cuda:0", NULL, "no case on cuda:0"},
         {"cost", "host", NULL, "no atlas"},
-        {"peak_reduction", "host", NULL, "no case on host"},
         {"pareto", "opencl:0", NULL, "fewer than two configurations on opencl:0"},
         {"stability", "cuda:0", NULL, "needs two rounds"},
     };
@@ -211,8 +208,8 @@ static void what_is_too_much(void **state)
 /* A file without a good case has no empty pictures. */
 static void what_has_no_number(void **state)
 {
-    static const char *const names[] = {"speedup", "peak_memory", "time",         "matrix",
-                                        "pareto",  "stability",   "matrix_memory"};
+    static const char *const names[] = {"speedup", "peak_memory", "time",
+                                        "matrix",  "pareto",      "stability"};
     struct result_draft result = record_fixture(3);
     size_t i;
     json_t *one_case;
@@ -526,8 +523,8 @@ static void charts_are_drawn(void **state)
 /* Bars and cells of one value, and values that do not differ. */
 static void a_single_case_is_drawn(void **state)
 {
-    static const char *const names[] = {"speedup", "peak_memory",    "time",   "matrix",
-                                        "pareto",  "peak_reduction", "merging"};
+    static const char *const names[] = {"speedup", "peak_memory", "time",
+                                        "matrix",  "pareto",      "merging"};
     struct result_draft result = chart_fixture();
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     json_t *cases = json_object_get(result.root, "cases");

@@ -88,23 +88,6 @@ static void a_page_shows_means_and_what_was_skipped(void **state)
     json_decref(root);
 }
 
-/* Under any strategy, the first case that is ok stands for all. */
-static void a_merge_set_stands_for_every_strategy(void **state)
-{
-    (void)state;
-    static const struct matrix_rules rules = {.is_baseline = case_is_unmerged,
-                                              .any_strategy = true};
-    json_t *root = make_result();
-    const struct chart_subject host = {.root = root, .device = "host"};
-    struct matrix m;
-    assert_int_equal(matrix_make("peaks", &host, &rules, &m, NULL), 0);
-    assert_labels(&m.columns, "best");
-    assert_ptr_equal(matrix_cell(&m, 0, 0), json_array_get(json_object_get(root, "cases"), 3));
-    assert_null(matrix_cell(&m, 1, 0));
-    matrix_free(&m);
-    json_decref(root);
-}
-
 static void nothing_and_too_much_are_errors(void **state)
 {
     (void)state;
@@ -128,7 +111,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_say_what_differs_and_cells_are_cases),
         cmocka_unit_test(a_page_shows_means_and_what_was_skipped),
-        cmocka_unit_test(a_merge_set_stands_for_every_strategy),
         cmocka_unit_test(nothing_and_too_much_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
