@@ -28,15 +28,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
 
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
-
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
 fold_at = is_text ? columns - 4 : 180
@@ -165,8 +156,6 @@ if (file eq "dumb") {
         plot for [i = 1:methods] data index i - 1 using 1:2 with linespoints lw 2 dt dash_of(word(series, i)) pt 7 ps point_scale * 0.5 lc rgb colour_of(word(series, i)), \
             data index methods using 1:2 with lines lw 2.5 dt 2 lc rgb "#000000", \
             for [i = 1:count] "+" every ::0::0 using (x_of(end_x[i])):(y_of(i)):(name_at(i)) \
-                with labels left offset 0.8, 0 font ",10" textcolor rgb (i > methods ? "#000000" : colour_of(word(series, i))), \
-            for [i = 1:values(methods)] data index i - 1 using 1:2:(word(series, i) . ", " . amount($1) . ": " . time_of($2)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
-            for [i = 1:values(1)] data index methods using 1:2:("a copy of " . amount($1) . ": " . time_of($2)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+                with labels left offset 0.8, 0 font ",10" textcolor rgb (i > methods ? "#000000" : colour_of(word(series, i)))
     }
 }

@@ -5,19 +5,18 @@ data = 'heap_ops-cuda-0.dat'
 out = 'heap_ops-cuda-0'
 caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev a38cbb6e32e0, 3 rounds, 2026-11-21'
 note = ''
+panel_names = '"100" "1000" "10000" "100000"'
 series = '"larger" "smaller" "best" "tlsf"'
-live = '"100" "1000" "10000" "100000"'
-batches = '"1" "8" "64" "1024" "16384"'
+place_names = '"1" "8" "64" "1024" "16384"'
 
 # Time of an operation of the device heap against the commands of a batch: a panel for each number of live blocks.
 
-panels = words(live)
+panels = words(panel_names)
 panel_height = 250
 label_room = 54
 # Lays out panels in a grid, two or more a row, with the caption below. Needs the variables data, series, panels and
 # panel_height. A chart puts the plot command of panel p into the variable chart, and panels_draw.gp draws it. It may
-# set key_height (for a key below each panel) label_room (for names at the ends of lines) and
-# legend_room (for more lines of the key of all panels), in points.
+# set label_room (for names at the ends of lines), in points.
 
 # The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and loads open.gp for each file of terminals.
@@ -32,15 +31,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 # Bytes in words.
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
-
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
 
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
@@ -58,8 +48,7 @@ folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
-    name eq "device_heap" ? "#000000" : ""
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
 # The point and dash of each colour, in the order of the palette. Yellow is too light for lines, which get a
 # darker shade.
@@ -104,57 +93,42 @@ set border 3 lc rgb "#404040"
 set tics nomirror out
 if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
 
-if (!exists("key_height")) { key_height = 0 }
 if (!exists("label_room")) { label_room = 0 }
 per_row = is_text || panels < 2 ? 1 : label_room > 0 || panels == 2 || panels == 4 ? 2 : 3
 rows = int(ceil(panels / (1.0 * per_row)))
 width = 860
 head = 34
-if (!exists("legend_room")) { legend_room = 0 }
-foot = is_text ? 100 : 74 + legend_room
-key_at = (is_text ? 66.0 : 40.0) + (legend_room > 0 ? legend_room - 22 : 0)
+foot = is_text ? 100 : 74
 height = head + rows * panel_height + foot
 left(p) = ((is_text ? 80 : 66) + ((p - 1) % per_row) * (width - 60.0) / per_row) / width
 right(p) = left(p) + ((width - 60.0) / per_row - (per_row > 1 ? 46 : 20) - label_room) / width
 above(p) = 1 - (head + ((p - 1) / per_row) * panel_height + 24.0) / height
-below(p) = above(p) - (panel_height - key_height - 58.0) / height
+below(p) = above(p) - (panel_height - 58.0) / height
 
-# A value that belongs to all of a panel.
-panel_reach = (panel_height - key_height - 58) / 2.0
-whole(b) = amount(b) . sprintf(" (%.0f B)", b)
-
-# About four ticks of the x axis up to this end: 0, 5k, 10k.
-tick_step(end) = (d = 10 ** floor(log10(end / 4.0)), m = end / 4.0 / d, (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10) * d)
-thousands(x) = floor(log10(x) / 3)
-tick_format(end) = end < 1e4 ? "%g" : thousands(end) > thousands(tick_step(end)) ? "%.1s%c" : "%.0s%c"
-
-places = words(batches)
+places = words(place_names)
 set logscale y 10
 set xrange [-0.2 : places - 0.8]
 set ytics ("10 ns" 1e1, "20 ns" 2e1, "50 ns" 5e1, "100 ns" 1e2, "200 ns" 2e2, "500 ns" 5e2, "1 µs" 1e3, "2 µs" 2e3, "5 µs" 5e3, \
     "10 µs" 1e4, "20 µs" 2e4, "50 µs" 5e4, "100 µs" 1e5, "200 µs" 2e5, "500 µs" 5e5, "1 ms" 1e6) font ",9"
 set xtics nomirror font ',9' ()
-do for [i = 1:places] { set xtics add (word(batches, i) i - 1) }
+do for [i = 1:places] { set xtics add (word(place_names, i) i - 1) }
 heading = "time of an operation of the device heap, by live blocks"
 x_title = "commands in a batch"
 y_title = "an operation"
 key = is_text ? "set key inside top right" : "unset key"
 
-stats data using 2 name "OP" nooutput
+stats data using 3 name "OP" nooutput
 label_low = log10(0.7 * OP_min)
 label_high = log10(1.25 * OP_max)
 set yrange [10 ** label_low : 10 ** label_high]
 label_step = 12.0 / (panel_height - 58) * (label_high - label_low)
 label_near = 0.5
-# The ends of lines on a logarithmic y axis, and their names there: end_x, end_of(p, i) and name_of(p, i). Needs panels, count,
-# series, label_low and label_high (powers of ten), label_step and label_near; line i of panel p is the block (p - 1) * count + i - 1.
-
 array end_x[panels * count]
 array end_y[panels * count]
 do for [k = 1:panels * count] {
     end_x[k] = 0
     end_y[k] = NaN
-    stats data index k - 1 using ($2 > 0 ? (end_x[k] = $1, end_y[k] = log10($2), $1) : $1) nooutput
+    stats data index k - 1 using ($3 > 0 ? (end_x[k] = $1, end_y[k] = log10($3), $1) : $1) nooutput
 }
 # Places for names at the ends of lines, so that none covers another. Needs panels, count (lines a panel), the arrays
 # end_x and end_y (of line (p - 1) * count + i, in units of the axes; end_y is NaN where there is no line), label_low
@@ -186,10 +160,9 @@ do for [pass = 1:80] {
 end_of(p, i) = is_line((p - 1) * count + i) ? 10 ** label_y[(p - 1) * count + i] : 10 ** label_low
 name_of(p, i) = is_line((p - 1) * count + i) && !is_text ? word(series, i) : ""
 
-chart = "set title word(live, p) . ' live blocks' offset 0, -0.8 font ',11'; \
-    plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with linespoints pt point[i] ps point_scale * 0.8 lw 2 lc rgb thin[i] title word(series, i), \
-        for [i = 1:count] '+' every ::0::0 using (end_x[(p - 1) * count + i]):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb thin[i] notitle, \
-        for [i = 1:values(count)] data index (p - 1) * count + i - 1 using 1:2:(word(series, i) . ', ' . word(batches, int($1) + 1) . ' commands, ' . word(live, p) . ' live blocks: ' . time_of($2) . ' an operation') with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle"
+chart = "set title word(panel_names, p) . ' live blocks' offset 0, -0.8 font ',11'; \
+    plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:3 with linespoints pt point[i] ps point_scale * 0.8 lw 2 lc rgb thin[i] title word(series, i), \
+        for [i = 1:count] '+' every ::0::0 using (end_x[(p - 1) * count + i]):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb thin[i] notitle"
 # Draws the variable chart for each panel p (panels.gp). Needs the variables heading, key, x_title and y_title. Titles of
 # axes stand at the first panel of a row and at the last of a column, in text behind the heading.
 

@@ -5,20 +5,21 @@ data = 'overflow-cuda-0.dat'
 out = 'overflow-cuda-0'
 caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 6733acbf8b57, 1 round, 2026-11-21'
 note = ''
-chunks = '"1" "10" "100" "1000"'
+panel_names = '"1" "10" "100" "1000"'
+series = '""'
+place_names = '"50" "80" "100" "110" "120" "150" "200" "300" "500" "800"'
 
 # How often a pool that several chunks share is too small, against its size: measured, with sizes drawn one by one,
 # with a separate buffer of its share for each chunk, and as claimed (dashed). A panel for each number of chunks. A
 # claim below the axis is words.
 
-panels = words(chunks)
+panels = words(panel_names)
 panel_height = 250
 label_room = 76
 series = '"measured" "drawn singly" "separate" "claimed"'
 # Lays out panels in a grid, two or more a row, with the caption below. Needs the variables data, series, panels and
 # panel_height. A chart puts the plot command of panel p into the variable chart, and panels_draw.gp draws it. It may
-# set key_height (for a key below each panel) label_room (for names at the ends of lines) and
-# legend_room (for more lines of the key of all panels), in points.
+# set label_room (for names at the ends of lines), in points.
 
 # The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and loads open.gp for each file of terminals.
@@ -33,15 +34,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 # Bytes in words.
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
-
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
 
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
@@ -59,8 +51,7 @@ folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
-    name eq "device_heap" ? "#000000" : ""
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
 # The point and dash of each colour, in the order of the palette. Yellow is too light for lines, which get a
 # darker shade.
@@ -105,33 +96,21 @@ set border 3 lc rgb "#404040"
 set tics nomirror out
 if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
 
-if (!exists("key_height")) { key_height = 0 }
 if (!exists("label_room")) { label_room = 0 }
 per_row = is_text || panels < 2 ? 1 : label_room > 0 || panels == 2 || panels == 4 ? 2 : 3
 rows = int(ceil(panels / (1.0 * per_row)))
 width = 860
 head = 34
-if (!exists("legend_room")) { legend_room = 0 }
-foot = is_text ? 100 : 74 + legend_room
-key_at = (is_text ? 66.0 : 40.0) + (legend_room > 0 ? legend_room - 22 : 0)
+foot = is_text ? 100 : 74
 height = head + rows * panel_height + foot
 left(p) = ((is_text ? 80 : 66) + ((p - 1) % per_row) * (width - 60.0) / per_row) / width
 right(p) = left(p) + ((width - 60.0) / per_row - (per_row > 1 ? 46 : 20) - label_room) / width
 above(p) = 1 - (head + ((p - 1) / per_row) * panel_height + 24.0) / height
-below(p) = above(p) - (panel_height - key_height - 58.0) / height
-
-# A value that belongs to all of a panel.
-panel_reach = (panel_height - key_height - 58) / 2.0
-whole(b) = amount(b) . sprintf(" (%.0f B)", b)
-
-# About four ticks of the x axis up to this end: 0, 5k, 10k.
-tick_step(end) = (d = 10 ** floor(log10(end / 4.0)), m = end / 4.0 / d, (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10) * d)
-thousands(x) = floor(log10(x) / 3)
-tick_format(end) = end < 1e4 ? "%g" : thousands(end) > thousands(tick_step(end)) ? "%.1s%c" : "%.0s%c"
+below(p) = above(p) - (panel_height - 58.0) / height
 array own[4] = ["#0072B2", "#56B4E9", "#E69F00", "#D55E00"]
 
-stats data using 1 name "PERCENT" nooutput
-stats data using ($2 > 0 ? $2 : NaN) name "SEEN" nooutput
+stats data using 2 name "PERCENT" nooutput
+stats data using ($3 > 0 ? $3 : NaN) name "SEEN" nooutput
 label_low = floor(log10(SEEN_min)) - 1
 label_high = 0.1
 set xtics ("50 %%" 50, "100 %%" 100, "200 %%" 200, "400 %%" 400, "800 %%" 800) font ",9"
@@ -141,8 +120,6 @@ x_title = "size of the pool over the mean demand"
 y_title = "too small"
 key = is_text ? "set key inside top right" : "unset key"
 seen(y) = y > 10 ** label_low ? y : NaN
-at(y) = y > 10 ** label_low ? y : 10 ** label_low
-seen_text(p, i, x, y) = y > 10 ** label_low ? sprintf("%s, chunks %s, a pool of %g %%: %.3g %%", word(series, i), word(chunks, p), x, 100 * y) : ""
 
 label_step = 12.0 / (panel_height - 58) * (label_high - label_low)
 label_near = 1e9
@@ -155,7 +132,7 @@ do for [p = 1:panels] {
         k = (p - 1) * count + i
         end_x[k] = 0
         end_y[k] = NaN
-        stats data index p - 1 using (column(i + 1) > 10 ** label_low ? (end_x[k] = $1, end_y[k] = log10(column(i + 1)), $1) : $1) nooutput
+        stats data index p - 1 using (column(i + 2) > 10 ** label_low ? (end_x[k] = $2, end_y[k] = log10(column(i + 2)), $2) : $2) nooutput
         if (i == 4 && end_y[k] == end_y[k]) { hidden[p] = 0 }
     }
 }
@@ -195,12 +172,11 @@ start_of(p, i) = end_x[(p - 1) * count + i] > 0 ? end_x[(p - 1) * count + i] : P
 name_of(p, i) = is_line((p - 1) * count + i) && !is_text ? word(series, i) : ""
 claim_of(p) = hidden[p] ? "claimed: below the axis" : ""
 
-chart = "set title (word(chunks, p) eq '1' ? 'one chunk' : word(chunks, p) . ' chunks') offset 0, -0.8 font ',11'; \
+chart = "set title (word(panel_names, p) eq '1' ? 'one chunk' : word(panel_names, p) . ' chunks') offset 0, -0.8 font ',11'; \
     set label 3 claim_of(p) at graph 0.02, graph 0.06 font ',9' textcolor rgb own[4]; \
-    plot for [i = 1:3] data index p - 1 using 1:(seen(column(i + 1))) with linespoints pt (i == 2 ? 6 : i == 3 ? 5 : 7) ps point_scale * (i == 1 ? 0.9 : 0.7) lw (i == 1 ? 2.5 : 1.5) lc rgb own[i] title word(series, i), \
-        data index p - 1 using 1:(seen($5)) with lines lw 2 dt 2 lc rgb own[4] title word(series, 4), \
-        for [i = 1:count] '+' every ::0::0 using (start_of(p, i)):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb own[i] notitle, \
-        for [i = 1:values(count)] data index p - 1 using 1:(at(column(i + 1))):(seen_text(p, i, $1, column(i + 1))) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle"
+    plot for [i = 1:3] data index p - 1 using 2:(seen(column(i + 2))) with linespoints pt (i == 2 ? 6 : i == 3 ? 5 : 7) ps point_scale * (i == 1 ? 0.9 : 0.7) lw (i == 1 ? 2.5 : 1.5) lc rgb own[i] title word(series, i), \
+        data index p - 1 using 2:(seen($6)) with lines lw 2 dt 2 lc rgb own[4] title word(series, 4), \
+        for [i = 1:count] '+' every ::0::0 using (start_of(p, i)):(end_of(p, i)):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb own[i] notitle"
 # Draws the variable chart for each panel p (panels.gp). Needs the variables heading, key, x_title and y_title. Titles of
 # axes stand at the first panel of a row and at the last of a column, in text behind the heading.
 

@@ -5,23 +5,19 @@ data = 'stall-cuda-0.dat'
 out = 'stall-cuda-0'
 caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 6733acbf8b57, 3 rounds, 2026-11-21'
 note = ''
-series = '"heap" "tlsf readback" "stream readback" "pool readback" "raw readback"'
-is_share = 0
-low_1 = 0
-high_1 = 1.05040055724
+panel_names = '"0" "500000" "2500000"'
+series = '"raw readback" "pool readback" "tlsf readback" "stream readback" "heap"'
+place_names = '"0" "50000" "500000" "5000000"'
 
-# Time of a frame over the longer of what the host does and what is queued: 1 is a frame that never waits.
+# Time of a frame over the longer of what the host does and what is queued: 1 is a frame that never waits. A panel for each
+# amount of the host's work; dashed is what was claimed: the sum of both works for a read-back, the longer one for a heap.
 
-titles = '"time of a frame over the longer work"'
-better = "left is less waiting"
-reference_name = "longer work"
-mark_name = "claimed for a read-back: the sum of both works"
-row_kind = "settings"
-row_order = ""
-# A row for each program and a dot for each configuration; the means over the programs stand apart, above, and
-# their names are the legend. Needs the variables data, series, is_share, low_1, high_1, titles (a heading
-# for each measure), better ("right is better"), reference_name (what 1 stands for) and mark_name ("": there is no mark);
-# row_kind and row_order where rows are no programs.
+panels = words(panel_names)
+panel_height = 250
+label_room = 104
+# Lays out panels in a grid, two or more a row, with the caption below. Needs the variables data, series, panels and
+# panel_height. A chart puts the plot command of panel p into the variable chart, and panels_draw.gp draws it. It may
+# set label_room (for names at the ends of lines), in points.
 
 # The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and loads open.gp for each file of terminals.
@@ -36,15 +32,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 # Bytes in words.
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
-
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
 
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
@@ -62,8 +49,7 @@ folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
-    name eq "device_heap" ? "#000000" : ""
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
 # The point and dash of each colour, in the order of the palette. Yellow is too light for lines, which get a
 # darker shade.
@@ -104,64 +90,90 @@ do for [i = 1:count] {
     dash[i] = (int(word(dash_types, mark_number(colour[i]))) + before - 1) % 5 + 1
 }
 
-if (!exists("row_kind")) { row_kind = "programs"; row_order = "largest first" }
-measures = words(titles)
-array lows[2]
-array highs[2]
-lows[1] = low_1
-highs[1] = high_1
-if (measures > 1) { lows[2] = low_2; highs[2] = high_2 }
-log2(x) = log(x) / log(2)
-at(v) = is_share ? v : v > 0 ? log2(v) : NaN
-stats data index 0 using (strlen(strcol(2))) name "LABEL" nooutput
-stats data index 1 using (strlen(strcol(2))) name "NAME" nooutput
-rows = LABEL_records
-longest = LABEL_max > NAME_max + 2 * is_text ? LABEL_max : NAME_max + 2 * is_text
+set border 3 lc rgb "#404040"
+set tics nomirror out
+if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
 
-# Sizes in points of the SVG.
-width = 830
-line = is_text ? width * 1.4 / columns : 18.0
-names_width = is_text ? (longest + 2.0) * width / columns : 20 + 6.6 * longest
-texts_width = is_text ? 11.0 * width / columns : measures > 1 ? 70 : 142
-lane_height = count > 12 ? 2.2 : 3.2
-row_height = is_text ? line : lane_height * count + 5 > 17 ? lane_height * count + 5 : 17.0
-head = is_text ? 3 * line : 54
-edge = is_text ? 0.5 : 0.2 # beyond the first and the last row
-means_height = (count + 2 * edge) * line
-gap = is_text ? 4 * line : 54
-foot = is_text ? 5 * line : strlen(mark_name) > 0 ? 100 : 78
-height = head + means_height + gap + row_height * (rows + 2 * edge) + foot
-panel_width = (width - names_width - (measures > 1 ? 0 : texts_width)) / measures
-# The place of a distance from the top. The last line of a text is at 0.
-down(distance) = 1 - distance / (is_text ? height - line : height)
-left(k) = (names_width + (k - 1) * panel_width) / width
-right(k) = left(k) + (panel_width - (measures > 1 ? texts_width : 6)) / width
+if (!exists("label_room")) { label_room = 0 }
+per_row = is_text || panels < 2 ? 1 : label_room > 0 || panels == 2 || panels == 4 ? 2 : 3
+rows = int(ceil(panels / (1.0 * per_row)))
+width = 860
+head = 34
+foot = is_text ? 100 : 74
+height = head + rows * panel_height + foot
+left(p) = ((is_text ? 80 : 66) + ((p - 1) % per_row) * (width - 60.0) / per_row) / width
+right(p) = left(p) + ((width - 60.0) / per_row - (per_row > 1 ? 46 : 20) - label_room) / width
+above(p) = 1 - (head + ((p - 1) / per_row) * panel_height + 24.0) / height
+below(p) = above(p) - (panel_height - 58.0) / height
 
-set border 1 lc rgb "#404040"
-set tics nomirror out font ",10"
-if (!is_text) { set grid xtics lc rgb "#dddddd" lw 1 lt 1 }
-unset key
-unset ytics
-set datafile missing "NaN"
-letter(i) = word("A B C D E F G H I J K L M N O P Q R S T U V W X", i)
-name_of(i, name) = is_text ? letter(int(i)) . " " . name : name
-lane(i) = is_text ? 0 : (i - (count + 1) / 2.0) * 0.8 / count
-clip(v) = v < first_x ? first_x : v > last_x ? last_x : v
-mark_size = count > 9 ? 0.6 : 0.75
-share_step = high_1 - low_1 > 0.6 ? 0.25 : high_1 - low_1 > 0.25 ? 0.1 : high_1 - low_1 > 0.08 ? 0.05 : 0.01
-has_marks = strlen(mark_name) > 0 && !is_text
-array row_name[rows]
-array reference[rows]
-stats data index 0 using (row_name[int($1)] = strcol(2), reference[int($1)] = strcol(3), 0) nooutput
-range_of(lo, hi) = hi > lo ? sprintf(" [%.4g, %.4g]", lo, hi) : ""
-exact(v, lo, hi) = is_share ? share_of(v) : sprintf("%.4g×", v) . range_of(lo, hi)
-over(r, k) = k == 1 && strlen(reference[r]) > 0 ? "; " . reference_name . " " . reference[r] : ""
-# A dot's value reaches to the next lane and no farther.
-lane_reach = 0.76 * row_height / count < 5 ? 0.76 * row_height / count : 5
-measure(k) = measures > 1 ? ", " . word(titles, k) : ""
-value_x(v) = is_number(v) ? clip(at(v)) : first_x
-value_text(i, r, k, v, lo, hi) = is_number(v) ? row_name[r] . ", " . word(series, i) . measure(k) . ": " . exact(v, lo, hi) . over(r, k) : ""
+places = words(place_names)
+time_of(ns) = ns == 0 ? "0" : ns < 1e6 ? sprintf("%.3g µs", ns / 1e3) : sprintf("%.3g ms", ns / 1e6)
+work_of(p) = real(word(panel_names, p))
+longer(p, queued) = work_of(p) > queued ? work_of(p) : queued
+over(p, queued, ns) = longer(p, queued) > 0 ? ns / longer(p, queued) : NaN
 
+label_low = 0.75 # room for names
+label_high = 1
+label_near = 0.5
+array end_x[panels * count]
+array end_y[panels * count]
+do for [p = 1:panels] {
+    do for [i = 1:count] {
+        k = (p - 1) * count + i
+        end_x[k] = 0
+        end_y[k] = NaN
+        stats data index k - 1 using (y = over(p, $2, $3), y == y ? (end_x[k] = $1, end_y[k] = y, label_high = y > label_high ? y : label_high) : 0, $1) nooutput
+    }
+}
+label_high = label_high + 0.1
+label_step = 12.0 / (panel_height - 58) * (label_high - label_low)
+# Places for names at the ends of lines, so that none covers another. Needs panels, count (lines a panel), the arrays
+# end_x and end_y (of line (p - 1) * count + i, in units of the axes; end_y is NaN where there is no line), label_low
+# and label_high (the range of y), label_step (a line of text) and label_near (lines whose ends are farther apart
+# in x than this do not meet). Makes the array label_y.
+
+array label_y[panels * count]
+is_line(k) = end_y[k] == end_y[k] && end_y[k] >= label_low && end_y[k] <= label_high
+do for [k = 1:panels * count] { label_y[k] = end_y[k] }
+do for [pass = 1:80] {
+    do for [p = 1:panels] {
+        do for [i = (p - 1) * count + 1:p * count] {
+            do for [j = (p - 1) * count + 1:p * count] {
+                if (i != j && is_line(i) && is_line(j) && abs(end_x[i] - end_x[j]) < label_near) {
+                    apart = label_y[j] - label_y[i]
+                    if (apart < label_step && (apart > 0 || apart == 0 && j > i)) {
+                        label_y[i] = label_y[i] - 0.3 * (label_step - apart)
+                        label_y[j] = label_y[j] + 0.3 * (label_step - apart)
+                    }
+                }
+            }
+        }
+        do for [i = (p - 1) * count + 1:p * count] {
+            if (is_line(i) && label_y[i] < label_low + 0.5 * label_step) { label_y[i] = label_low + 0.5 * label_step }
+            if (is_line(i) && label_y[i] > label_high - 0.5 * label_step) { label_y[i] = label_high - 0.5 * label_step }
+        }
+    }
+}
+name_of(p, i) = is_line((p - 1) * count + i) && !is_text ? word(series, i) : ""
+set xrange [-0.2 : places - 0.8]
+set yrange [label_low : label_high]
+set format y "%.1f×"
+set ytics font ",9"
+set xtics nomirror font ',9' ()
+do for [i = 1:places] { set xtics add (time_of(real(word(place_names, i))) i - 1) }
+heading = "time of a frame over the longer of both works; dashed: as claimed"
+x_title = "queued work"
+y_title = "frame"
+key = is_text ? "set key inside top right" : "unset key"
+
+chart = "set title (work_of(p) == 0 ? 'without work of the host' : 'the host works ' . time_of(work_of(p))) offset 0, -0.8 font ',11'; \
+    plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:(over(p, $2, $4)) with lines lw 1.5 dt 2 lc rgb '#606060' notitle, \
+        for [i = 1:count] data index (p - 1) * count + i - 1 using 1:(over(p, $2, $3)) with linespoints pt point[i] ps point_scale * 0.8 lw 2 lc rgb thin[i] title word(series, i), \
+        for [i = 1:count] '+' every ::0::0 using (end_x[(p - 1) * count + i]):(label_y[(p - 1) * count + i]):(name_of(p, i)) with labels left offset 1, 0 font ',9' textcolor rgb thin[i] notitle"
+# Draws the variable chart for each panel p (panels.gp). Needs the variables heading, key, x_title and y_title. Titles of
+# axes stand at the first panel of a row and at the last of a column, in text behind the heading.
+
+axes = !is_text ? "" : " (" . (x_title eq "" ? "" : "x: " . x_title . "; ") . "y: " . y_title . ")"
 do for [file in terminals] {
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
 # A label that is not to be seen has no text: gnuplot 5.4 crashes on a plot of a single label at NaN.
@@ -182,97 +194,20 @@ if (file eq "dumb") {
     set terminal dumb noenhanced size columns, (lines_of_text > 16 ? lines_of_text : 16)
     set output
 }
+    eval key
     set multiplot
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    if (has_marks) { set label 2 "▏" . mark_name at screen 0.5, screen 40.0 / height center font ",10" textcolor rgb "#B04000" }
-    do for [k = 1:measures] {
-        low = lows[k]
-        high = highs[k]
-        # Room for half a dot at both ends.
-        room = 0.02 * (high - low > 0.05 ? high - low : 0.05)
-        first_x = low - room
-        last_x = high + room
-        set xrange [first_x : last_x]
-        if (is_share) {
-            set xtics ()
-            do for [t = -100:100] { if (t * share_step >= low && t * share_step <= high + 0.01) { set xtics add (sprintf("%.0f %%%%", 100 * share_step * t) share_step * t) } }
-        } else {
-            most = int(panel_width / (is_text ? 8.0 * width / columns : 50.0))
-# Ticks at factors on an axis whose values are their logarithms to base 2: as round numbers as the range needs. Needs
-# low and high, the range in octaves, and most, how many ticks there is room for. Sets those of the x axis, and makes
-# tick_places and tick_names.
-
-span = high - low > 0.05 ? high - low : 0.05
-octaves = int(ceil(span / (most > 1 ? most : 1)))
-steps = "0.01 0.02 0.05 0.1 0.2 0.25 0.5"
-step = 1.0
-do for [k = words(steps):1:-1] { if ((2 ** high - 2 ** low) / real(word(steps, k)) <= most) { step = real(word(steps, k)) } }
-tick_places = ""
-tick_names = ""
-if (span > 2.2 || step >= 1) {
-    do for [k = octaves * int(floor(low / octaves)):int(ceil(high)):octaves] {
-        tick_places = tick_places . sprintf(" %.6f", k)
-        tick_names = tick_names . sprintf(" %g×", 2.0 ** k)
-        if (octaves == 1 && 2 * span < most) {
-            tick_places = tick_places . sprintf(" %.6f", k + log(1.5) / log(2))
-            tick_names = tick_names . sprintf(" %g×", 1.5 * 2.0 ** k)
-        }
-    }
-} else {
-    do for [k = int(floor(2 ** low / step)):int(ceil(2 ** high / step))] {
-        if (k > 0) {
-            tick_places = tick_places . sprintf(" %.6f", log(k * step) / log(2))
-            tick_names = tick_names . sprintf(" %g×", k * step)
-        }
-    }
-}
-set xtics ()
-do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word(tick_places, k))) }
-        }
-        set lmargin at screen left(k)
-        set rmargin at screen right(k)
-        if (!is_text) { set arrow 1 from first 0, graph 0 to first 0, graph 1 nohead lw 1.2 lc rgb "#404040" front }
-        c = 3 + 4 * (k - 1)
-
-        # The means, which are the legend, too. An SVG says them under the pointer, and the page around it in a table.
-        set tmargin at screen down(head)
-        set bmargin at screen down(head + means_height)
-        set yrange [count + 0.5 + edge : 0.5 - edge]
-        set title word(titles, k) font bold . ",11" offset 0, -0.5
-        unset xlabel
-        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d %s", rows, row_kind) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
-        plot for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1:(clip(at(column(c + 1)))):(clip(at(column(c + 2)))) \
-                with xerrorbars pt 0 lw 1.5 lc rgb thin[i] notitle, \
-            for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps point_scale * 1.1 lw 1.5 lc rgb thin[i] notitle, \
-            data index 1 using (is_text ? clip(at(column(c))) : first_x):1:(is_text ? letter(int($1)) : "") with labels notitle, \
-            data index 1 using (first_x):1:(k == 1 ? name_of($1, strcol(2)) : "") with labels right offset -0.8, 0 font ",10" notitle, \
-            data index 1 using (last_x):1:(file eq "svg" ? "" : strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(1)] data index 1 using (value_x(column(c))):1:(is_number(column(c)) ? strcol(2) . ", mean" . measure(k) . ": " . strcol(c + 3) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+    set label 2 (heading . axes) at screen 0.5, screen 1 - 14.0 / height center font bold . ",12"
+    do for [p = 1:panels] {
+        set lmargin at screen left(p)
+        set rmargin at screen right(p)
+        set tmargin at screen above(p)
+        set bmargin at screen below(p)
+        set xlabel (!is_text && p + per_row > panels ? x_title : "") font ",10" offset 0, 0.4
+        set ylabel (!is_text && (p - 1) % per_row == 0 ? y_title : "") font ",10" offset 1.8, 0
+        eval chart
         unset label 1
         unset label 2
-
-        # The programs.
-        set tmargin at screen down(head + means_height + gap)
-        set bmargin at screen down(height - foot)
-        set yrange [rows + 0.5 + edge : 0.5 - edge]
-        unset title
-        set xlabel (is_text ? "" : word(titles, k) . ": " . better) font ",10" offset 0, 0.3
-        if (!is_text) { do for [r = 1:rows:2] { set object r rectangle from graph 0, first r - 0.5 to graph 1, first r + 0.5 behind fs solid 1 noborder fc rgb "#F3F3F3" } }
-        if (k == 1) { set label 3 (rows > 1 ? row_order : "") at screen left(k), screen down(head + means_height + gap - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
-        if (k == 1) { set label 4 reference_name at screen right(k), screen down(head + means_height + gap - 9) left offset 0.8, 0 font ",9" textcolor rgb "#404040" }
-        plot data index 0 using (has_marks && k == 1 ? clip(at($4)) : NaN):($1 - 0.45):(0):(0.9) with vectors nohead lw 2 lc rgb "#B04000" notitle, \
-            for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(clip(at(column(3 + 3 * (k - 1))))):(clip(at(column(4 + 3 * (k - 1))))) \
-                with xerrorbars pt 0 lw 1 lc rgb thin[i] notitle, \
-            for [i = 1:count] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(is_text ? letter(i) : "") with labels notitle, \
-            for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)) with points pt point[i] ps point_scale * mark_size lw 1.2 lc rgb thin[i] notitle, \
-            data index 0 using (first_x):1:(k == 1 ? strcol(2) : "") with labels right offset -0.8, 0 font ",10" notitle, \
-            data index 0 using (last_x):1:(k == 1 && !is_share ? strcol(5) : "") with labels right offset -1, 0 font ",8" textcolor rgb "#B04000" notitle, \
-            data index 0 using (first_x):1:(k == 1 && is_share ? strcol(5) : "") with labels left offset 1, 0 font ",8" textcolor rgb "#B04000" notitle, \
-            data index 0 using (last_x):1:(k == 1 ? strcol(3) : "") with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(count)] data index 1 + i using (value_x(column(2 + 3 * (k - 1)))):($1 + lane(i)):(value_text(i, int($1), k, column(2 + 3 * (k - 1)), column(3 + 3 * (k - 1)), column(4 + 3 * (k - 1)))) with labels hypertext point pt 7 ps reach(lane_reach) lc rgb clear notitle
-        unset label 3
-        unset label 4
-        unset object
     }
     unset multiplot
 }

@@ -16,11 +16,9 @@ x_name = "memory held from the driver at most, over the lower bound, on " . wher
 dot_name = "held"
 ring_name = ""
 optimum_name = ""
-in_table = 1
 # Sorted dots: a row a configuration, a panel a workload or trace, the least first. Vertical lines are the lower bound
 # and, where it is known, the optimum; the axis is what is over the better known of the two. Needs the variables data,
-# series, titles, x_name, dot_name, ring_name ("": there are no rings), optimum_name and
-# in_table (1: the page around an SVG has the same numbers in a table).
+# series, titles, x_name, dot_name, ring_name ("": there are no rings) and optimum_name.
 
 # The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and loads open.gp for each file of terminals.
@@ -35,15 +33,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 # Bytes in words.
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
-
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
 
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
@@ -61,8 +50,7 @@ folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
-    name eq "device_heap" ? "#000000" : ""
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
 # The point and dash of each colour, in the order of the palette. Yellow is too light for lines, which get a
 # darker shade.
@@ -147,7 +135,6 @@ times(p, b) = sprintf(b < 10 * base[p] ? "%.2f× %s" : "%.0f× %s", b / base[p],
 column_of(p) = (p - 1) % across
 row_of(p) = (p - 1) / across
 has_rings = strlen(ring_name) > 0
-exact(p, what, b) = word(titles, p) . ", " . sprintf("%s: %s (%.0f B), %.4g× the %s", what, amount(b), b, b / base[p], best[p] > 0 ? optimum_name : "lower bound")
 
 do for [file in terminals] {
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
@@ -220,9 +207,7 @@ do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word
         set key at screen 0.5, screen 1 - (is_text ? 3 * line : 40.0) / height center horizontal samplen 2 maxrows 1 font ",10"
         plot data index p using (over(p, $3)):1:ytic(shown(strcol(2))) with points pt 7 ps point_scale * 1.2 lc rgb "#0072B2" title (p == 1 ? dot_name : ''), \
             data index p using (has_rings && $4 > 0 ? over(p, $4) : NaN):1 with points pt 6 ps point_scale * 1.2 lw 1.5 lc rgb "#606060" title (p == 1 && has_rings ? ring_name : ''), \
-            data index p using (right):1:(file eq "svg" && in_table ? "" : times(p, $3)) with labels right font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(1)] data index p using ($3 > 0 ? over(p, $3) : right):1:($3 > 0 ? exact(p, strcol(2) . ", " . dot_name, $3) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
-            for [i = 1:values(has_rings)] data index p using ($4 > 0 ? over(p, $4) : right):1:($4 > 0 && $4 != $3 ? exact(p, strcol(2) . ", " . ring_name, $4) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle, \
+            data index p using (right):1:(times(p, $3)) with labels right font ",9" textcolor rgb "#404040" notitle, \
             keyentry with lines lw 2 dt (4, 3) lc rgb "#D55E00" title (p == 1 ? 'lower bound' : ''), \
             keyentry with lines lw 1.5 lc rgb "#404040" title (p == 1 && best[p] > 0 ? optimum_name : '')
         unset key

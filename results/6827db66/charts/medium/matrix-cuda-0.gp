@@ -12,15 +12,11 @@ mean_row = 36
 low = 0
 high = 4
 
-# How many times faster than raw: a row a workload, a column a configuration, by gain. Blue is better than raw.
-
-better = 1
-key_title = "speed-up over raw\n~ noise: the interval contains 1"
-
-# Draws the cells of a matrix. The palette is Wong's orange and blue, which people with any kind of colour blindness
-# can tell apart, and white where there is no difference. It is logarithmic, and each side goes as far as its values do (low and high,
-# in octaves). A grey print shows the size of a difference, the numbers its direction. Noise is grey, without a
-# colour; cells without a number are hatched and say why.
+# How many times faster than raw: a row a workload, a column a configuration, by gain. The palette is Wong's orange and
+# blue, which people with any kind of colour blindness can tell apart, and white where there is no difference: blue is
+# better than raw. It is logarithmic, and each side goes as far as its values do (low and high, in octaves). A grey
+# print shows the size of a difference, the numbers its direction. Noise is grey, without a colour; cells without a number
+# are hatched and say why.
 
 # The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and loads open.gp for each file of terminals.
@@ -36,15 +32,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
 
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
-
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
 fold_at = is_text ? columns - 4 : 180
@@ -53,14 +40,15 @@ shortened(s) = strlen(s) > fold_at ? s[1:fold_at - 1] . "…" : s
 folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
     (caption_at = 17.0, fold_break = fold_end(s), s[1:fold_break] . "\n" . shortened(s[fold_break + 1:*]))
 
+key_title = "speed-up over raw\n~ noise: the interval contains 1"
 log2(x) = log(x) / log(2)
 stats data index 0 using (strlen(strcol(2))) name "ROW" nooutput
 stats data index 1 using (strlen(strcol(2))) name "COLUMN" nooutput
 rows = ROW_records
 columns_shown = COLUMN_records
-# In the direction of what is better, and each side at least a quarter of an octave if it has any value.
-worst = better > 0 ? low : -high
-best = better > 0 ? high : -low
+# Each side has at least a quarter of an octave if it has any value.
+worst = low
+best = high
 worst = worst > -0.02 ? 0 : worst > -0.25 ? -0.25 : worst
 best = best < 0.02 ? 0 : best < 0.25 ? 0.25 : best
 if (worst == 0 && best == 0) { best = 0.25 }
@@ -101,7 +89,7 @@ set x2range [-0.5 : columns_shown - 0.5]
 if (mean_row > 0 && !is_text) { set arrow 1 from -0.5, mean_row - 0.5 to columns_shown - 0.5, mean_row - 0.5 nohead lw 1.5 lc rgb "#404040" front }
 
 # Ticks of the colour box: its ends and 1, unless they would cover each other.
-tick(v) = sprintf("%.3g×", 2 ** (better * v))
+tick(v) = sprintf("%.3g×", 2 ** v)
 set cbtics out nomirror scale default font ",9" ("1×" 0)
 if (worst < 0 && -worst > 0.15 * (best - worst)) { set cbtics add (tick(worst) worst) }
 if (worst < -1 && best < -3 * worst) { set cbtics add (tick(worst / 2) worst / 2) }
@@ -141,7 +129,7 @@ if (file eq "dumb") {
     set tmargin at screen 1 - top / (1.0 * height)
     set bmargin at screen key_height / (1.0 * height)
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",8" textcolor rgb "#606060"
-    set label 2 key_title at screen (left + 200.0) / width, screen (strstrt(key_title, "\n") ? 61.0 : 56.0) / height left font ",10"
+    set label 2 key_title at screen (left + 200.0) / width, screen 61.0 / height left font ",10"
     if (file eq "dumb") {
         unset colorbox
         unset x2tics
@@ -152,11 +140,11 @@ if (file eq "dumb") {
     } else {
         plot data index 0 using (0):1:ytic(2) with points pt -1, \
             data index 1 using 1:(0):x2tic(2) axes x2y1 with points pt -1, \
-            data index 2 using 2:1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47):(is_known(strcol(4)) ? ($5 == 1 ? 0 : clipped(better * log2($3))) : NaN) with boxxyerror fs solid 1.0 noborder lc palette, \
+            data index 2 using 2:1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47):(is_known(strcol(4)) ? ($5 == 1 ? 0 : clipped(log2($3))) : NaN) with boxxyerror fs solid 1.0 noborder lc palette, \
             data index 2 using (is_known(strcol(4)) ? NaN : $2):1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47) with boxxyerror fs pattern 4 noborder fc rgb "#BBBBBB", \
-            data index 2 using 2:1:(is_known(strcol(4)) && is_plain(better * log2($3), $5 == 1) ? number($3, 0) : "") with labels font ",9" textcolor rgb "#111111", \
+            data index 2 using 2:1:(is_known(strcol(4)) && is_plain(log2($3), $5 == 1) ? number($3, 0) : "") with labels font ",9" textcolor rgb "#111111", \
             data index 2 using 2:1:(is_known(strcol(4)) && $5 == 1 ? number($3, 1) : "") with labels font ",9" textcolor rgb "#808080", \
-            data index 2 using 2:1:(is_known(strcol(4)) && is_dark(better * log2($3), $5 == 1) ? number($3, 0) : "") with labels font ",9" textcolor rgb "#FFFFFF", \
+            data index 2 using 2:1:(is_known(strcol(4)) && is_dark(log2($3), $5 == 1) ? number($3, 0) : "") with labels font ",9" textcolor rgb "#FFFFFF", \
             data index 2 using 2:1:(is_known(strcol(4)) ? "" : strcol(4)) with labels font ",8" textcolor rgb "#000000"
     }
 }

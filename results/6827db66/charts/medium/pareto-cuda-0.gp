@@ -32,15 +32,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
 
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
-
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
 fold_at = is_text ? columns - 4 : 180
@@ -57,8 +48,7 @@ folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
-    name eq "device_heap" ? "#000000" : ""
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
 # The point and dash of each colour, in the order of the palette. Yellow is too light for lines, which get a
 # darker shade.
@@ -107,7 +97,6 @@ width = left + plot_width + 26
 height = head + plot_height + foot
 if (is_text) { left = 10.0 * width / columns; height = 0.62 * height }
 
-exact(time, lo, hi, memory) = sprintf("time %.4g×", time) . (hi > lo ? sprintf(" [%.4g, %.4g]", lo, hi) : "") . sprintf(", memory %.4g×", memory)
 array is_beaten[count]
 stats data index 0 using (is_beaten[int($1)] = int($8)) nooutput
 grey = "#B8B8B8"
@@ -217,7 +206,6 @@ if (file eq "dumb") {
         data index 2 using 1:2:($3 - $1):($4 - $2) with vectors nohead lw 0.7 lc rgb "#C8C8C8", \
         for [i = 1:(is_text ? 0 : count)] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)):(log2($4)):(log2($5)) with xerrorbars pt 0 lw 1.2 lc rgb (is_beaten[i] ? grey : thin[i]), \
         for [i = 1:count] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)) with points pt (is_text ? 3 : point[i]) ps point_scale * 1.3 lw 1.5 lc rgb (is_beaten[i] ? grey : thin[i]), \
-        data index 2 using (is_text ? $1 : $3):(is_text ? $2 : $4):5 with labels left offset (is_text ? 1 : 0), 0 font ",10" textcolor rgb "#202020", \
-        for [i = 1:values(1)] data index 0 using (log2($3)):(log2($6)):(strcol(2) . ": " . exact($3, $4, $5, $6)) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+        data index 2 using (is_text ? $1 : $3):(is_text ? $2 : $4):5 with labels left offset (is_text ? 1 : 0), 0 font ",10" textcolor rgb "#202020"
     unset label 1
 }

@@ -9,7 +9,6 @@ series = '"raw" "bufalloc" "caching" "pool" "tagged" "tlsf"'
 strategy = ''
 note = '; skipped: stream, vmm'
 series = '"raw" "pool" "tagged" "caching" "tlsf" "bufalloc"'
-is_share = 0
 low_1 = 0
 high_1 = 5.61260169747
 
@@ -18,11 +17,9 @@ high_1 = 5.61260169747
 titles = '"peak held over the lower bound"'
 better = "left is less"
 reference_name = "lower bound"
-mark_name = ""
 # A row for each program and a dot for each configuration; the means over the programs stand apart, above, and
-# their names are the legend. Needs the variables data, series, is_share, low_1, high_1, titles (a heading
-# for each measure), better ("right is better"), reference_name (what 1 stands for) and mark_name ("": there is no mark);
-# row_kind and row_order where rows are no programs.
+# their names are the legend. Needs the variables data, series, low_1, high_1, titles (a heading
+# for each measure), better ("right is better") and reference_name (what 1 stands for).
 
 # The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and loads open.gp for each file of terminals.
@@ -37,15 +34,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 # Bytes in words.
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
-
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
 
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
@@ -63,8 +51,7 @@ folded(s) = strlen(s) <= fold_at ? (caption_at = 12.0, s) : \
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
-    name eq "device_heap" ? "#000000" : ""
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
 # The point and dash of each colour, in the order of the palette. Yellow is too light for lines, which get a
 # darker shade.
@@ -105,7 +92,6 @@ do for [i = 1:count] {
     dash[i] = (int(word(dash_types, mark_number(colour[i]))) + before - 1) % 5 + 1
 }
 
-if (!exists("row_kind")) { row_kind = "programs"; row_order = "largest first" }
 measures = words(titles)
 array lows[2]
 array highs[2]
@@ -113,7 +99,7 @@ lows[1] = low_1
 highs[1] = high_1
 if (measures > 1) { lows[2] = low_2; highs[2] = high_2 }
 log2(x) = log(x) / log(2)
-at(v) = is_share ? v : v > 0 ? log2(v) : NaN
+at(v) = v > 0 ? log2(v) : NaN
 stats data index 0 using (strlen(strcol(2))) name "LABEL" nooutput
 stats data index 1 using (strlen(strcol(2))) name "NAME" nooutput
 rows = LABEL_records
@@ -130,7 +116,7 @@ head = is_text ? 3 * line : 54
 edge = is_text ? 0.5 : 0.2 # beyond the first and the last row
 means_height = (count + 2 * edge) * line
 gap = is_text ? 4 * line : 54
-foot = is_text ? 5 * line : strlen(mark_name) > 0 ? 100 : 78
+foot = is_text ? 5 * line : 78
 height = head + means_height + gap + row_height * (rows + 2 * edge) + foot
 panel_width = (width - names_width - (measures > 1 ? 0 : texts_width)) / measures
 # The place of a distance from the top. The last line of a text is at 0.
@@ -149,19 +135,6 @@ name_of(i, name) = is_text ? letter(int(i)) . " " . name : name
 lane(i) = is_text ? 0 : (i - (count + 1) / 2.0) * 0.8 / count
 clip(v) = v < first_x ? first_x : v > last_x ? last_x : v
 mark_size = count > 9 ? 0.6 : 0.75
-share_step = high_1 - low_1 > 0.6 ? 0.25 : high_1 - low_1 > 0.25 ? 0.1 : high_1 - low_1 > 0.08 ? 0.05 : 0.01
-has_marks = strlen(mark_name) > 0 && !is_text
-array row_name[rows]
-array reference[rows]
-stats data index 0 using (row_name[int($1)] = strcol(2), reference[int($1)] = strcol(3), 0) nooutput
-range_of(lo, hi) = hi > lo ? sprintf(" [%.4g, %.4g]", lo, hi) : ""
-exact(v, lo, hi) = is_share ? share_of(v) : sprintf("%.4g×", v) . range_of(lo, hi)
-over(r, k) = k == 1 && strlen(reference[r]) > 0 ? "; " . reference_name . " " . reference[r] : ""
-# A dot's value reaches to the next lane and no farther.
-lane_reach = 0.76 * row_height / count < 5 ? 0.76 * row_height / count : 5
-measure(k) = measures > 1 ? ", " . word(titles, k) : ""
-value_x(v) = is_number(v) ? clip(at(v)) : first_x
-value_text(i, r, k, v, lo, hi) = is_number(v) ? row_name[r] . ", " . word(series, i) . measure(k) . ": " . exact(v, lo, hi) . over(r, k) : ""
 
 do for [file in terminals] {
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
@@ -185,7 +158,6 @@ if (file eq "dumb") {
 }
     set multiplot
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    if (has_marks) { set label 2 "▏" . mark_name at screen 0.5, screen 40.0 / height center font ",10" textcolor rgb "#B04000" }
     do for [k = 1:measures] {
         low = lows[k]
         high = highs[k]
@@ -194,11 +166,7 @@ if (file eq "dumb") {
         first_x = low - room
         last_x = high + room
         set xrange [first_x : last_x]
-        if (is_share) {
-            set xtics ()
-            do for [t = -100:100] { if (t * share_step >= low && t * share_step <= high + 0.01) { set xtics add (sprintf("%.0f %%%%", 100 * share_step * t) share_step * t) } }
-        } else {
-            most = int(panel_width / (is_text ? 8.0 * width / columns : 50.0))
+        most = int(panel_width / (is_text ? 8.0 * width / columns : 50.0))
 # Ticks at factors on an axis whose values are their logarithms to base 2: as round numbers as the range needs. Needs
 # low and high, the range in octaves, and most, how many ticks there is room for. Sets those of the x axis, and makes
 # tick_places and tick_names.
@@ -229,28 +197,25 @@ if (span > 2.2 || step >= 1) {
 }
 set xtics ()
 do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word(tick_places, k))) }
-        }
         set lmargin at screen left(k)
         set rmargin at screen right(k)
         if (!is_text) { set arrow 1 from first 0, graph 0 to first 0, graph 1 nohead lw 1.2 lc rgb "#404040" front }
         c = 3 + 4 * (k - 1)
 
-        # The means, which are the legend, too. An SVG says them under the pointer, and the page around it in a table.
+        # The means, which are the legend, too.
         set tmargin at screen down(head)
         set bmargin at screen down(head + means_height)
         set yrange [count + 0.5 + edge : 0.5 - edge]
         set title word(titles, k) font bold . ",11" offset 0, -0.5
         unset xlabel
-        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d %s", rows, row_kind) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d programs", rows) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         plot for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1:(clip(at(column(c + 1)))):(clip(at(column(c + 2)))) \
                 with xerrorbars pt 0 lw 1.5 lc rgb thin[i] notitle, \
             for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps point_scale * 1.1 lw 1.5 lc rgb thin[i] notitle, \
             data index 1 using (is_text ? clip(at(column(c))) : first_x):1:(is_text ? letter(int($1)) : "") with labels notitle, \
             data index 1 using (first_x):1:(k == 1 ? name_of($1, strcol(2)) : "") with labels right offset -0.8, 0 font ",10" notitle, \
-            data index 1 using (last_x):1:(file eq "svg" ? "" : strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(1)] data index 1 using (value_x(column(c))):1:(is_number(column(c)) ? strcol(2) . ", mean" . measure(k) . ": " . strcol(c + 3) : "") with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+            data index 1 using (last_x):1:(strcol(c + 3)) with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
         unset label 1
-        unset label 2
 
         # The programs.
         set tmargin at screen down(head + means_height + gap)
@@ -259,18 +224,15 @@ do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word
         unset title
         set xlabel (is_text ? "" : word(titles, k) . ": " . better) font ",10" offset 0, 0.3
         if (!is_text) { do for [r = 1:rows:2] { set object r rectangle from graph 0, first r - 0.5 to graph 1, first r + 0.5 behind fs solid 1 noborder fc rgb "#F3F3F3" } }
-        if (k == 1) { set label 3 (rows > 1 ? row_order : "") at screen left(k), screen down(head + means_height + gap - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        if (k == 1) { set label 3 (rows > 1 ? "largest first" : "") at screen left(k), screen down(head + means_height + gap - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         if (k == 1) { set label 4 reference_name at screen right(k), screen down(head + means_height + gap - 9) left offset 0.8, 0 font ",9" textcolor rgb "#404040" }
-        plot data index 0 using (has_marks && k == 1 ? clip(at($4)) : NaN):($1 - 0.45):(0):(0.9) with vectors nohead lw 2 lc rgb "#B04000" notitle, \
-            for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(clip(at(column(3 + 3 * (k - 1))))):(clip(at(column(4 + 3 * (k - 1))))) \
+        plot for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(clip(at(column(3 + 3 * (k - 1))))):(clip(at(column(4 + 3 * (k - 1))))) \
                 with xerrorbars pt 0 lw 1 lc rgb thin[i] notitle, \
             for [i = 1:count] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)):(is_text ? letter(i) : "") with labels notitle, \
             for [i = 1:(is_text ? 0 : count)] data index 1 + i using (clip(at(column(2 + 3 * (k - 1))))):($1 + lane(i)) with points pt point[i] ps point_scale * mark_size lw 1.2 lc rgb thin[i] notitle, \
             data index 0 using (first_x):1:(k == 1 ? strcol(2) : "") with labels right offset -0.8, 0 font ",10" notitle, \
-            data index 0 using (last_x):1:(k == 1 && !is_share ? strcol(5) : "") with labels right offset -1, 0 font ",8" textcolor rgb "#B04000" notitle, \
-            data index 0 using (first_x):1:(k == 1 && is_share ? strcol(5) : "") with labels left offset 1, 0 font ",8" textcolor rgb "#B04000" notitle, \
-            data index 0 using (last_x):1:(k == 1 ? strcol(3) : "") with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle, \
-            for [i = 1:values(count)] data index 1 + i using (value_x(column(2 + 3 * (k - 1)))):($1 + lane(i)):(value_text(i, int($1), k, column(2 + 3 * (k - 1)), column(3 + 3 * (k - 1)), column(4 + 3 * (k - 1)))) with labels hypertext point pt 7 ps reach(lane_reach) lc rgb clear notitle
+            data index 0 using (last_x):1:(k == 1 ? strcol(4) : "") with labels right offset -1, 0 font ",8" textcolor rgb "#B04000" notitle, \
+            data index 0 using (last_x):1:(k == 1 ? strcol(3) : "") with labels left offset (is_text ? 2 : 0.8), 0 font ",9" textcolor rgb "#404040" notitle
         unset label 3
         unset label 4
         unset object

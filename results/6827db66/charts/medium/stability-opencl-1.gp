@@ -28,15 +28,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
 
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
-
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
 fold_at = is_text ? columns - 4 : 180
@@ -58,8 +49,6 @@ foot = is_text ? 5 * line : 84
 height = head + band_height + gap + (rows + 1) * line + foot
 down(distance) = 1 - distance / (is_text ? height - line : height)
 percent(v) = 100 * v
-array row_name[rows > 0 ? rows : 1]
-if (rows > 0) { stats data index 1 using (row_name[int($1)] = strcol(2), 0) nooutput }
 
 set border 3 lc rgb "#404040"
 set tics nomirror out font ",10"
@@ -107,8 +96,7 @@ if (file eq "dumb") {
     if (!is_text) { set label 2 "median and p10 to p90" at graph 0.99, graph 0.95 right font ",9" textcolor rgb "#404040" }
     plot data index 0 using ($1 + ($2 + $3) / 2):(percent($4)):($1 + $2):($1 + $3):(percent($5)):(percent($6)) with boxxyerror fs solid 1 noborder fc rgb "#C9DCEC", \
         data index 0 using ($1 + $2):(percent($4)):($3 - $2):(0) with vectors nohead lw 2 lc rgb "#0072B2", \
-        0 lw 1 lc rgb "#404040", \
-        for [i = 1:values(1)] data index 0 using ($1 + ($2 + $3) / 2):(percent($4)):(sprintf("round %d: median %+.3g %%, p10 %+.3g %%, p90 %+.3g %%", $1 + 1, percent($4), percent($5), percent($6))) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+        0 lw 1 lc rgb "#404040"
     unset label 1
     unset label 2
     if (rows > 0) {
@@ -127,8 +115,7 @@ if (file eq "dumb") {
         set xlabel (is_text ? "" : "time of a round over the median of the case") font ",10" offset 0, 0.3
         plot data index 1 using (low):1:(0):(0) with vectors nohead lc rgb "#ffffff", \
             data index 2 using (percent($2)):1 with points pt (is_text ? 15 : 7) ps point_scale * 0.8 lc rgb "#0072B2", \
-            data index 1 using (low - 0.03 * (high - low)):1:2 with labels right offset -0.8, 0 font ",10", \
-            for [i = 1:values(1)] data index 2 using (percent($2)):1:(sprintf("%s: %+.3g %%", row_name[int($1)], percent($2))) with labels hypertext point pt 7 ps reach(5) lc rgb clear notitle
+            data index 1 using (low - 0.03 * (high - low)):1:2 with labels right offset -0.8, 0 font ",10"
     }
     unset multiplot
     set border 3

@@ -32,15 +32,6 @@ has_cairo = strstrt(GPVAL_TERMINALS, "pngcairo")
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 2**20 ? sprintf("%.1f KiB", b / 2**10) : \
     b < 2.0**30 ? sprintf("%.1f MiB", b / 2**20) : sprintf("%.2f GiB", b / 2.0**30)
 
-# An exact value that a browser shows under the pointer: a text at an invisible point, in an SVG alone (bench/record/chart/svg.h).
-# Two points of one text and height are the ends of a bar.
-values(k) = file eq "svg" ? k : 0
-reach(radius) = radius / 4.5
-clear = "#FF000000"
-is_number(x) = x == x
-time_of(ns) = ns < 1e3 ? sprintf("%.4g ns", ns) : ns < 1e6 ? sprintf("%.4g µs", ns / 1e3) : ns < 1e9 ? sprintf("%.4g ms", ns / 1e6) : sprintf("%.4g s", ns / 1e9)
-share_of(x) = sprintf("%.4g %%", 100 * x)
-
 # A text below a picture, in at most two lines of this many letters; the rest becomes an ellipsis. Its middle is to be
 # caption_at points above the edge.
 fold_at = is_text ? columns - 4 : 180
@@ -63,11 +54,6 @@ part_count = words(parts)
 stats data index 0 using (strlen(strcol(2))) name "LABEL" nooutput
 longest = LABEL_max
 row_points = 15
-stats data index 0 using 1 name "ROW" nooutput
-array bar_name[int(ROW_max) + 1] # more than there are lines: a column may end with rows that are empty
-program = ""
-stats data index 0 using ($4 < 0 ? (program = strcol(2)) : (bar_name[int($1) + 1] = program . ", " . strcol(2) . ": " . strcol(3) . ", of it "), 0) nooutput
-part_text(p, r, ns) = bar_name[r + 1] . word(parts, p) . " " . time_of(ns)
 label_points = 14 + 6.0 * longest
 stats data index 0 using (strlen(strcol(3))) name "TIME" nooutput
 time_points = is_text ? (TIME_max + 1.0) * 830 * across / columns : 16 + 5.2 * TIME_max
@@ -115,8 +101,6 @@ if (file eq "dumb") {
         plot for [p = 1:part_count] data index p using (($2 + $3) / 2):(seen($1)):2:3:($1 - 0.38):($1 + 0.38) \
                 with boxxyerror fc rgb word(part_colours, int(word(part_numbers, p))) title word(parts, p), \
             data index part_count + 1 using 2:(seen($1) - 0.5):(0):(1) with vectors nohead lw 2.5 lc rgb "#000000" title marks, \
-            for [p = 1:values(part_count)] data index p using 2:(seen($1)):(part_text(p, int($1), $4)) with labels hypertext point pt 7 ps reach(0.38 * row_points) lc rgb clear notitle, \
-            for [p = 1:values(part_count)] data index p using 3:(seen($1)):(part_text(p, int($1), $4)) with labels hypertext point pt 7 ps reach(0.38 * row_points) lc rgb clear notitle, \
             data index 0 using (0):($4 < 0 ? NaN : seen($1)):2 with labels right offset -0.8, 0 font ",10" notitle, \
             data index 0 using (0):($4 < 0 ? seen($1) : NaN):2 with labels left offset -0.3, 0 font bold . ",11" notitle, \
             data index 0 using ($4):(seen($1)):3 with labels left offset 0.6, 0 font ",9" textcolor rgb "#404040" notitle
