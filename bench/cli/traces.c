@@ -116,7 +116,8 @@ static int add_log(struct traces *traces, const char *log, struct error *error)
     return code;
 }
 
-int traces_add(struct traces *traces, const char *path, struct error *error)
+/* Adds a trace, or the traces of a log: one for each of its devices. */
+static int add_file(struct traces *traces, const char *path, struct error *error)
 {
     if (!file_is_trace(path))
         return add_log(traces, path, error);
@@ -127,7 +128,7 @@ int traces_add(struct traces *traces, const char *path, struct error *error)
 int traces_add_one(struct traces *traces, const char *path, struct error *error)
 {
     const unsigned before = traces->count;
-    TRY(traces_add(traces, path, error));
+    TRY(add_file(traces, path, error));
     if (traces->count - before == 1)
         return 0;
     return error_set(
@@ -145,7 +146,7 @@ int traces_named(const struct command_line *line, struct traces *traces, struct 
         if (stat(line->positional[i], &status) == 0 && S_ISDIR(status.st_mode))
             TRY(add_folder(traces, line->positional[i], error));
         else
-            TRY(traces_add(traces, line->positional[i], error));
+            TRY(add_file(traces, line->positional[i], error));
     }
     return 0;
 }

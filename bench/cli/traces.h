@@ -17,10 +17,8 @@ struct traces {
     struct arena arena;         /* owns all of it */
 };
 
-/* Adds a trace, or the traces of a log: one for each of its devices. ERR_IO, ERR_PARSE: it is neither.
- * The caller calls traces_free in any case. */
-int traces_add(struct traces *traces, const char *path, struct error *error);
-/* Adds what must be one trace. ERR_USAGE: the log has several devices. */
+/* Adds a trace, or a log of one device. ERR_USAGE: the log has several; ERR_IO, ERR_PARSE: it is
+ * neither. The caller calls traces_free in any case. */
 int traces_add_one(struct traces *traces, const char *path, struct error *error);
 /* Adds a temporary trace that the caller is to write: *path is its place. ERR_IO. */
 int traces_make(struct traces *traces, const char *name, const char **path, struct error *error);

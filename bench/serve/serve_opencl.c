@@ -11,7 +11,7 @@
 
 static _Atomic uint64_t passed_counts[PASSED_COUNT];
 
-void opencl_passed(enum passed what)
+static void note_passed(enum passed what)
 {
     passed_counts[what]++;
 }
@@ -116,11 +116,11 @@ static bool passes(const struct context *context, const struct opencl_request *r
 {
     const cl_mem_flags flags = r->flags;
     if (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR))
-        opencl_passed(PASSED_host_pointer);
+        note_passed(PASSED_host_pointer);
     else if ((r->properties && *r->properties) || flags & ~(cl_mem_flags)(ACCESS | HOST | WHERE))
-        opencl_passed(PASSED_property);
+        note_passed(PASSED_property);
     else if (!context->device)
-        opencl_passed(PASSED_several_devices);
+        note_passed(PASSED_several_devices);
     else
         return !r->bytes || r->bytes > context->most_bytes || !at_most_one(flags & ACCESS) ||
                !at_most_one(flags & HOST) || !r->host != !(flags & CL_MEM_COPY_HOST_PTR);
@@ -271,7 +271,7 @@ static cl_mem make_image(const struct opencl_request *r, cl_int *error)
     struct object *object = block_at(shown);
     cl_mem image = opencl_make(r, error);
     if (image && !shown)
-        opencl_passed(PASSED_image);
+        note_passed(PASSED_image);
     if (!object)
         return image;
     struct object *block = object->whole ? object->whole : object;
@@ -299,7 +299,7 @@ static cl_mem make(const struct opencl_request *request, cl_int *error)
 static void *CL_API_CALL on_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
                                        cl_uint alignment)
 {
-    opencl_passed(PASSED_shared);
+    note_passed(PASSED_shared);
     return next_of(context)->clSVMAlloc(context, flags, size, alignment);
 }
 

@@ -111,8 +111,6 @@ enum passed {
 
 extern pthread_mutex_t opencl_lock; /* of all that is declared here */
 
-void opencl_passed(enum passed what);
-
 /* ---- serve_opencl_state.c; the caller has the lock, unless it is said otherwise ---- */
 
 /* The object of a handle. An unknown context or queue is added, with one reference. */

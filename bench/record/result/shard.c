@@ -185,7 +185,9 @@ json_t *shard_done(const json_t *root)
     return done;
 }
 
-bool shard_option_is_free(const char *name)
+/* Whether an option of a run (run.options) changes nothing about what is measured: it says where
+ * results go, how they look, or how many processors work at once. */
+static bool option_is_free(const char *name)
 {
     static const char *const names[] = {"out",  "force", "format",   "results", "no-save",
                                         "jobs", "shard", "progress", NULL};
@@ -225,7 +227,7 @@ static int check_options(const json_t *theirs, const json_t *ours, struct error 
     json_object_foreach(all, name, value)
     {
         const json_t *was = json_object_get(a, name), *is = json_object_get(b, name);
-        if (code || shard_option_is_free(name) || json_equal(was, is))
+        if (code || option_is_free(name) || json_equal(was, is))
             continue;
         char *was_text = json_dumps(was, JSON_ENCODE_ANY),
              *is_text = json_dumps(is, JSON_ENCODE_ANY);

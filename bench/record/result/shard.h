@@ -58,8 +58,4 @@ int shard_check_alike(const json_t *theirs, const json_t *ours, struct error *er
  * a device, fits and advice. */
 void shard_machine(const json_t *root, struct text *machine);
 
-/* Whether an option of a run (run.options) changes nothing about what is measured: it says where
- * results go, how they look, or how many processors work at once. */
-bool shard_option_is_free(const char *name);
-
 #endif

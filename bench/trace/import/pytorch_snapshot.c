@@ -61,7 +61,6 @@ struct history {
     const struct value **phases; /* annotations of the device, in the order of the snapshot */
     unsigned phase_count, phase_capacity, next_phase;
     struct pytorch_trace trace;
-    bool overflowed, knows_overflow;
 };
 
 /* ---- members ---- */
