@@ -57,15 +57,17 @@ static size_t find_details(const json_t *cases, struct detail **details)
     return count;
 }
 
-/* Is this program one of the largest of its device? */
-static bool is_chosen(const struct detail *details, size_t count, size_t p)
+/* The largest program of the device among those with bytes; `count`: there is none. */
+static size_t find_largest(const struct detail *details, size_t count, const char *device)
 {
-    size_t larger = 0;
-    for (size_t i = 0; i < count; i++)
-        if (has_same(details[i].largest, details[p].largest, "device"))
-            larger += details[i].peak_bytes > details[p].peak_bytes ||
-                      (details[i].peak_bytes == details[p].peak_bytes && i < p);
-    return larger < PROGRAMS_MOST;
+    size_t largest = count;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *key = json_object_get(details[i].largest, "key");
+        if (details[i].peak_bytes > (largest < count ? details[largest].peak_bytes : 0) &&
+            strcmp(tree_get_text(key, "device"), device) == 0)
+            largest = i;
+    }
+    return largest;
 }
 
 /* ---- one page -------------------------------------------------------------------------------- */
@@ -181,8 +183,24 @@ static void print_detail(const struct page *page, const struct page_file *file,
     text_free(&path);
 }
 
+/* Prints the largest programs of a device; *made is the number of pages so far. */
+static void print_device(const struct page *page, const struct page_file *file,
+                         struct detail *details, size_t count, const char *device, size_t *made)
+{
+    for (int n = 0; n < PROGRAMS_MOST; n++) {
+        const size_t largest = find_largest(details, count, device);
+        char name[64];
+        if (largest == count)
+            return;
+        snprintf(name, sizeof name, "views/%s-%zu.html", file->id, ++*made);
+        print_detail(page, file, &details[largest], name);
+        details[largest].peak_bytes = 0;
+    }
+}
+
 void section_details(const struct page *page, const struct page_file *file)
 {
+    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
     struct detail *details;
     struct text folder = {0};
     size_t made = 0;
@@ -194,12 +212,9 @@ void section_details(const struct page *page, const struct page_file *file)
                      "The programs that request the most bytes at once on each device. Their pages "
                      "show every block over time, and where each allocator puts it.");
         fputs("<ul class=\"plain\">\n", page->out);
-        for (size_t p = 0; p < count; p++)
-            if (is_chosen(details, count, p)) {
-                char name[64];
-                snprintf(name, sizeof name, "views/%s-%zu.html", file->id, ++made);
-                print_detail(page, file, &details[p], name);
-            }
+        for (size_t d = 0; d < json_array_size(devices); d++)
+            print_device(page, file, details, count,
+                         tree_get_text(json_array_get(devices, d), "id"), &made);
         fputs("</ul>\n</section>\n", page->out);
         rmdir(folder.data); /* if it is empty */
     }
