@@ -9,7 +9,7 @@ echo '{"schema": ' >half.json
 # ---- a run again, and more rounds
 quick="--smoke --progress never"
 # shellcheck disable=SC2086
-expect 0 "4 ok" run -w right.mem,canny -d smoke -s raw,pool --rounds 2 --seed 7 $quick --out first.json
+expect 0 "4 ok" run -w fft,canny -s raw,pool --rounds 2 --seed 7 $quick --out first.json
 expect 0 "4 ok" run --like first.json --out again.json
 ids() { sed -n 's/^{"id":"\([0-9a-f]*\)".*/\1/p' "$1"; }
 [ "$(ids first.json)" = "$(ids again.json)" ] || fail "--like: other cases"
@@ -29,7 +29,10 @@ expect 0 "bad.json was run with --most-time 0, which this gamut does not know" r
 sed 's/"8[0-9a-f]*","key":/&/; s/"inputs_digest":"[0-9a-f]*"/"inputs_digest":"0000000000000001"/' first.json >bad.json
 expect 0 "canny smoke: other data than in bad.json" run --like bad.json --no-save
 expect 77 "no device matches" run --like first.json -D opencl:none
-sed 's/right.mem/gone.mem/' first.json >bad.json
+# shellcheck disable=SC2086
+expect 0 "1 ok" run -w right.mem -s raw $quick --out mine.json
+expect 0 "1 ok" run --like mine.json --no-save
+sed 's/right.mem/gone.mem/' mine.json >bad.json
 expect 2 "gone.mem" run --like bad.json --no-save
 # The same cases on a device that nobody has: their ids belong to their keys.
 cat >elsewhere.py <<'END'
@@ -96,7 +99,7 @@ expect 2 "rounds 3 or more" run --aa --rounds 2
 expect 2 "rounds 3 or more" run --aa --smoke
 expect 2 "no-samples and --aa exclude each other" run --aa --no-samples
 # shellcheck disable=SC2086
-expect 0 "the noise floor of host is [0-9.]* %" run -w right.mem -s raw,pool --rounds 3 $quick --aa --results noisy
+expect 0 "the noise floor of host is [0-9.]* %" run -w fft -s raw,pool --rounds 3 $quick --aa --results noisy
 set -- noisy/*/*.json
 grep -q '^"rounds": 12,' "$1" && grep -q '^"noise": \[' "$1" || fail "--aa: not the rounds of four runs, or no floor"
 is_json "$1"

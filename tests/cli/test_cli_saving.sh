@@ -2,7 +2,7 @@
 # The command line: result files, several processes that write them at once, and full disks.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
-run="run --smoke -w right.mem -s raw --progress never"
+run="run --smoke -w fft -s raw --progress never"
 
 # together N ARGUMENT...: N processes at once. Prints their exit codes in order; stderr goes to err.
 together() {
@@ -19,7 +19,7 @@ together() {
 }
 
 # ---- runs that start in the same second
-n=4
+n=3
 for command in "$run" "experiment stall:frames=2:longest_us=100 -s raw --rounds 1"; do
     rm -rf results
     # shellcheck disable=SC2086
@@ -51,7 +51,7 @@ grep -q '"complete"' target.json || fail "--out LINK --force: the target is not 
 [ -z "$(find . -name '*.tmp')" ] || fail "temporary files are left"
 
 # ---- a file that a run is writing
-"$gamut" run --smoke -w right.mem -s raw --rounds 10000 --out busy.json --progress plain >busy.out 2>busy.err &
+"$gamut" run --smoke -w fft -s raw --rounds 10000 --out busy.json --progress plain >busy.out 2>busy.err &
 pid=$!
 tries=0
 until grep -q '\[ *2/' busy.err || [ $tries -eq 300 ]; do
@@ -66,13 +66,13 @@ is_json busy.json
 
 # ---- more rounds, from several processes
 # shellcheck disable=SC2086
-expect 0 "1 ok" $run --rounds 4 --out add.json
+expect 0 "1 ok" $run --rounds 2 --out add.json
 : >out
-[ "$(together 3 run --add add.json --rounds 4)" = "0 0 0" ] || fail "--add at once: $(cat code.*)"
-[ "$(grep -o '"round":[0-9]*' add.json | sort -u | wc -l)" -eq 16 ] || fail "--add at once: not 16 rounds"
-grep -q '^"sessions": \[\({[^}]*"rounds":4},*\)\{4\}\]' add.json || fail "--add at once: not four sessions of 4 rounds"
-grep -q '^"rounds": 16,' add.json && grep -q '^"status": "complete"' add.json || fail "--add at once: the run's facts"
-grep -q '"stats":{"wall_ns":{"rounds":16,' add.json || fail "--add at once: stats are not of all rounds"
+[ "$(together 3 run --add add.json --rounds 2)" = "0 0 0" ] || fail "--add at once: $(cat code.*)"
+[ "$(grep -o '"round":[0-9]*' add.json | sort -u | wc -l)" -eq 8 ] || fail "--add at once: not 8 rounds"
+grep -q '^"sessions": \[\({[^}]*"rounds":2},*\)\{4\}\]' add.json || fail "--add at once: not four sessions of 2 rounds"
+grep -q '^"rounds": 8,' add.json && grep -q '^"status": "complete"' add.json || fail "--add at once: the run's facts"
+grep -q '"stats":{"wall_ns":{"rounds":8,' add.json || fail "--add at once: stats are not of all rounds"
 
 # ---- no room: a file may have 64 KiB, so the result stays without rounds, and the table is printed
 tests=$((tests + 1))
@@ -103,7 +103,7 @@ has "^gnn recorded on dry"
 
 # ---- room elsewhere: a file takes the place of the folder, and the result goes on in $TMPDIR
 mkdir gone elsewhere
-TMPDIR=$dir/elsewhere "$gamut" run --smoke -w canny -s raw --rounds 100 --out gone/y.json --progress plain >out 2>err &
+TMPDIR=$dir/elsewhere "$gamut" run --smoke -w fft -s raw --rounds 20 --out gone/y.json --progress plain >out 2>err &
 pid=$!
 tries=0
 until grep -q '\[ *2/' err || [ $tries -eq 300 ]; do
@@ -117,9 +117,9 @@ tests=$((tests + 1))
 [ $code -eq 2 ] || fail "room elsewhere: exit $code, expected 2"
 grep -q "gone/y.json.*; it has what was saved before, and the whole result goes to .*elsewhere/y.json" err ||
     fail "room elsewhere: not told where"
-has "^canny smoke on host"
+has "^fft smoke on host"
 is_json was/y.json
-grep -q '"stats":{"wall_ns":{"rounds":100,' elsewhere/y.json || fail "room elsewhere: rounds are missing"
+grep -q '"stats":{"wall_ns":{"rounds":20,' elsewhere/y.json || fail "room elsewhere: rounds are missing"
 [ "$(ls elsewhere)" = y.json ] || fail "room elsewhere: more than the result"
 
 summary
