@@ -239,6 +239,17 @@ static int group_launch(struct device *device, struct device_program *program, s
 
 /* ---- queues and time ------------------------------------------------------------------------- */
 
+/* Debug builds check the copies and their contents whenever the host waits for all members. */
+static void debug_check(const struct device *group)
+{
+#ifdef GAMUT_DEBUG
+    if (residency_check(group) != 0)
+        abort();
+#else
+    (void)group;
+#endif
+}
+
 static int group_sync(struct device *device, struct error *error)
 {
     struct device_group *g = self(device);
@@ -249,6 +260,7 @@ static int group_sync(struct device *device, struct error *error)
         if (!code)
             order_completed_member(g, m);
     }
+    debug_check(device);
     return code;
 }
 

@@ -87,7 +87,7 @@ struct residency_counts {
 const struct residency_counts *residency_counts(const struct device *group);
 /* Sets peak_held_bytes to held_bytes. */
 void residency_reset_peak(struct device *group);
-/* The number of broken invariants of copies and contents. */
+/* The number of broken invariants of copies and contents. Debug builds ask for it at each sync. */
 unsigned residency_check(const struct device *group);
 
 #endif

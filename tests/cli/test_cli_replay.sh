@@ -95,6 +95,7 @@ expect 2 "overlap.plan: queue 0: slots [0-9]* and [0-9]* overlap" replay gnn.tra
 expect 0 "1 ok" replay gnn.trace -s 'p*' --no-save # no pattern means planned
 ! grep -q planned out || fail "a pattern chose planned, which needs a trace"
 expect 0 "2 ok" run -w stencil --smoke -D host -s pool,planned:trace=gnn.plan --no-save
+expect 2 "gnn.trace is no plan: gamut trace plan makes one" run -w stencil --smoke -D host -s planned:trace=gnn.trace --no-save
 
 # ---- the least capacity: it serves, and a little less does not
 expect 0 "" fit gnn.trace -s caching,vmm

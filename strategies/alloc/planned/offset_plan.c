@@ -476,7 +476,8 @@ int plan_read(const char *path, struct offset_plan *plan, struct error *error)
     int code = text_read_file(&text, path, error);
     struct lines lines = {.path = path, .at = text.data ? text.data : "", .error = error};
     if (!code && text.length != strlen(lines.at))
-        code = error_set(error, ERR_PARSE, "%s: not a text", path);
+        code = error_set(error, ERR_PARSE, "%s is no plan: gamut trace plan makes one of a trace",
+                         path);
     if (!code)
         code = read_all(&lines, plan);
     if (!code && (code = plan_verify(plan, error)))
