@@ -115,7 +115,7 @@ STRATEGY_API      = $(shell sed -n 's/^.define GAMUT_STRATEGIES_API //p' strateg
 STRATEGY_HEADERS  = $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM -x c strategies/library/gamut_strategies.h))
 
 # What serves an application is a shared object too, which has all that it needs of gamut inside: the core, and the doors of an API.
-SERVE_CORE := $(addprefix $(BUILD)/bench/serve/,recorder.o server.o serve_process.o serve_settings.o serve_statistics.o serve_record.o)
+SERVE_CORE := $(addprefix $(BUILD)/bench/serve/,recorder.o server.o serve_process.o serve_record.o)
 SERVE_CUDA := $(addprefix $(BUILD)/bench/serve/,serve_doors.o cuda_servers.o)
 SERVE_PRELOAD := $(addprefix $(BUILD)/bench/serve/,preload.o preload_names.o cuda_servers.o)
 OPENCL_LAYER := $(addprefix $(BUILD)/bench/capture/,opencl_entries.o opencl_loader.o)

@@ -1,5 +1,5 @@
 /* The doors of libgamut_alloc.so: what frameworks on CUDA call instead of their own allocator.
- * serve_settings.h has the variables of the environment. A fault of a strategy, a wrong setting and
+ * serve_process.h has the variables of the environment. A fault of a strategy, a wrong setting and
  * a driver that fails end the process with a sentence.
  *
  * `stream` is the stream whose commands use the block: a CUstream or cudaStream_t. A freed block
@@ -33,7 +33,7 @@ GAMUT_DOOR void gamut_free(void *ptr, ssize_t size, int device, void *stream);
 GAMUT_DOOR void gamut_trim(void);
 /* A phase of the program begins, such as an iteration. */
 GAMUT_DOOR void gamut_mark(const char *name);
-/* The statistics as JSON (serve_statistics.h); the caller frees the text with free. */
+/* The statistics as JSON (serve_process.h); the caller frees the text with free. */
 GAMUT_DOOR char *gamut_statistics(void);
 /* Writes a result file now. Returns NULL, or a sentence. */
 GAMUT_DOOR const char *gamut_write_result(const char *path);
