@@ -22,7 +22,7 @@ serve torch
 serve cupy
 grep -q '^1099511627776 bytes' out || fail "cupy: $(cat out)"
 serve wrong
-grep -q "strategy pool could not start: an application of CUDA has one kind of memory" out || fail "wrong: $(cat out)"
+grep -q "strategy caching could not start: .*max_split is 1048576" out || fail "wrong: $(cat out)"
 grep -q "there is no strategy 'vmmm' (did you mean vmm?)" out && grep -q "framework 'tensorflow': there are torch, cupy, rmm" out || fail "wrong: $(cat out)"
 # Statistics and a result when the process ends.
 GAMUT_SERVE_STATISTICS=- GAMUT_SERVE_RESULT=end.json serve cupy

@@ -59,7 +59,7 @@ def cupy():
 
 
 def wrong():
-    for strategy, framework in [("vmmm", "torch"), ("vmm:chunk=", "torch"), ("pool:kind=pinned", "torch"), (None, "tensorflow")]:
+    for strategy, framework in [("vmmm", "torch"), ("vmm:chunk=", "torch"), ("caching:max_split=1MiB", "torch"), (None, "tensorflow")]:
         try:
             gamut.serve(strategy, framework)
             raise AssertionError(strategy)
