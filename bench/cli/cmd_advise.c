@@ -76,7 +76,7 @@ static void add_calls(struct text *out, const struct measure *now, const struct 
         text_add(out, "; their time is unknown without --atlas");
 }
 
-/* What one gains by the advice. */
+/* The purpose of the advice. */
 static const char *gain_of(const struct measure *now, const struct measure *then, bool is_refused)
 {
     const bool holds_less = then->reserved_bytes < now->reserved_bytes;
@@ -129,7 +129,7 @@ static const char *application_title(const struct application *application)
     return application->source ? application->source : application->name;
 }
 
-/* What the search compared, and what it found elsewhere. */
+/* Prints the settings that were compared, and a better one that the application lacks. */
 static void print_search(const struct page *page, const struct advise *advise,
                          const struct advice *advice)
 {
@@ -362,8 +362,8 @@ static int find(struct advice_session *a, const bool *wanted, struct error *erro
     return code;
 }
 
-/* The advice of a shard is found piece by piece: each is in the file when it is known. Together, pieces
- * share replays. */
+/* The advice of a shard is found piece by piece: each is in the file when it is known. Together,
+ * pieces share replays. */
 static int find_own(struct advice_session *a, struct error *error)
 {
     struct session *s = &a->common;

@@ -14,7 +14,8 @@
 
 /* ---- lists of names -------------------------------------------------------------------------- */
 
-/* A flag, or in capitals an argument or a value, with the topic of gamut list that has its names. */
+/* A flag, or in capitals an argument or a value, with the topic of gamut list that has its
+ * names. */
 static const struct list {
     const char *one, *topic;
     bool has_all; /* "all" stands for each of them */
@@ -140,8 +141,8 @@ static void answer_value(struct answer *a, const struct flag *flag)
             a->kind = KIND_FOLDER;
 }
 
-/* Offers the arguments of a command. "[a | b]" are words, "WORKLOAD" is a list, other capitals (FILE,
- * BASE, NEW) are files. The user makes up "size=value", and "--by" is a flag. */
+/* Offers the arguments of a command. "[a | b]" are words, "WORKLOAD" is a list, other capitals
+ * (FILE, BASE, NEW) are files. The user makes up "size=value", and "--by" is a flag. */
 static void answer_argument(struct answer *a, const struct command *command)
 {
     for (const char *at = command->arguments; *at; at += strspn(at, "[]|. ")) {

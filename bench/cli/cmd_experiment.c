@@ -149,8 +149,8 @@ static int run_on(struct session *s, const char *id, struct error *error)
     return 0;
 }
 
-/* An item is an experiment on a device: its rows are compared with each other. Each row takes as long as
- * another, as far as is known. */
+/* An item is an experiment on a device: its rows are compared with each other. Each row takes as
+ * long as another, as far as is known. */
 static int make_item(struct session *s, const char *spec, const char *device,
                      struct shard_item *item, struct error *error)
 {

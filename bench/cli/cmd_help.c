@@ -1,4 +1,4 @@
-/* What gamut and its commands are. */
+/* gamut help: says what gamut and its commands are for. */
 #include <stdio.h>
 #include <string.h>
 

@@ -34,7 +34,7 @@ static const struct flag flags[] = {
 
 #define LIST_SCHEMA "gamut.list/1"
 
-/* ---- the lists as JSON (docs/commands.md) ------------------------------------------------------ */
+/* ---- the lists as JSON (docs/commands.md) ---- */
 
 /* An element of a list, which owns it. */
 static json_t *add_item(json_t *list, const char *name, const char *summary)
@@ -212,7 +212,7 @@ static int list_metrics(json_t *root, struct error *error)
     return 0;
 }
 
-/* Suites of recorded applications are folders beside the binary; their rows are the traces. */
+/* Suites of recorded applications are folders next to the binary; their rows are the traces. */
 static int list_trace_suites(json_t *list, struct error *error)
 {
     struct traces suites;
@@ -270,7 +270,7 @@ static int list_charts(json_t *root, struct error *error)
     return 0;
 }
 
-/* ---- the lists as text ------------------------------------------------------------------------- */
+/* ---- the lists as text ---- */
 
 /* The columns of a list are a name, two words that only metrics and charts use, and prose. */
 static void add_row(struct text_grid *list, const char *name, const char *first, const char *second,
@@ -426,7 +426,7 @@ static void print_lists(struct text_grid *list, const json_t *lists)
     }
 }
 
-/* ---- the command ------------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static const struct topic {
     const char *name;

@@ -180,7 +180,7 @@ static int choose_cases(const struct command_line *line, json_t *root, struct er
     return 0;
 }
 
-/* What `gamut fit` prints as JSON begins with a word of its own, and is no result. */
+/* The JSON of `gamut fit` begins with a word of its own, and is no result. */
 static bool begins_with(const char *file, const char *word)
 {
     char text[64] = "";

@@ -141,8 +141,8 @@ static size_t trace_of(const struct session *s, const struct replay_case *one)
     return i;
 }
 
-/* Without a device a case is an item: it has no times that another case is compared with. On a device
- * all cases of a trace are compared. */
+/* Without a device a case is an item: it has no times that another case is compared with. On a
+ * device all cases of a trace are compared. */
 static int make_work(struct replay_session *s, struct error *error)
 {
     session_divide(&s->common, s->all.count);
@@ -188,7 +188,7 @@ static void live_working(void *context, const struct items_state *state, size_t 
                      s->cases[index].key.workload, s->cases[index].key.device);
 }
 
-/* Each difference between a replay and its trace is told once. */
+/* Prints each difference between a replay and its trace once. */
 static void tell_notes(struct replay_session *s, const struct case_key *key, const char *notes)
 {
     for (size_t length; notes && *notes; notes += length + (notes[length] != 0)) {

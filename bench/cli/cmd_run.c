@@ -636,8 +636,8 @@ static void record_left_out(struct run *run)
 
 /* ---- shards ---- */
 
-/* All cases with the same data on a device are compared. Each is timed for as long as another (--min-time),
- * whatever it is. */
+/* All cases with the same data on a device are compared. Each is timed for as long as another
+ * (--min-time), whatever it is. */
 static void make_work(struct run *run, struct work *work)
 {
     const struct selection *all = &run->selection;
@@ -810,8 +810,8 @@ static int run_cases(struct run *run)
 static int run_command(const struct command_line *line)
 {
     /* Threads that spin while they wait cost a virtual machine milliseconds a launch (320 µs on
-     * average on 2 virtual cores, 10 µs asleep). The result file records the choice; a user who sets the
-     * variable keeps it. */
+     * average on 2 virtual cores, 10 µs asleep). The result file records the choice; a user who
+     * sets the variable keeps it. */
     setenv("OMP_WAIT_POLICY", "passive", 0);
     struct command_line mine = *line; /* --like sets flags in it */
     mine.arena = (struct arena){0};

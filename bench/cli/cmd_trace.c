@@ -52,8 +52,8 @@ static const struct flag flags[] = {
 
 /* ---- info ---- */
 
-/* Reads the whole trace, so that the totals are those of its events. *untimed: commands that lack the device's time, though
- * the trace knows it. */
+/* Reads the whole trace, so that the totals are those of its events. *untimed: commands that lack
+ * the device's time, though the trace knows it. */
 static int read_all(struct trace_reader *reader, uint64_t *untimed, struct error *error)
 {
     const bool knows = trace_reader_info(reader)->knows[TRACE_KNOWS_device_times];
@@ -89,7 +89,7 @@ static void add_fact(struct text_grid *grid, const char *name, const char *forma
     text_grid_add(grid, "%s", value);
 }
 
-/* What cannot be answered without a fact. */
+/* The questions that have no answer without a fact. */
 static const char *const without[TRACE_FACTS] = {
     [TRACE_KNOWS_times] = "how long anything takes",
     [TRACE_KNOWS_frees] = "--free-at let-go",
@@ -262,7 +262,7 @@ static int cut(const struct command_line *line, struct trace_reader *reader, str
     return 0;
 }
 
-/* Writes beside the file, which then gets its name: a reader sees all of it or nothing. */
+/* Writes a temporary file that then gets the name: a reader sees all of it or nothing. */
 static int export_to_file(struct trace_reader *reader, const char *path, bool replace,
                           struct error *error)
 {
@@ -420,7 +420,7 @@ static void print_wait_places(const struct waits *w, uint64_t most, struct termi
     text_grid_free(&grid);
 }
 
-/* What is in front of a sum of waits. */
+/* The words in front of a sum of waits. */
 static const char *bound_of(const struct waits *w, const struct wait_sum *sum)
 {
     return !w->by_ends ? "at most " : sum->unknown ? "at least " : "";

@@ -41,7 +41,7 @@ static const char commands_summary[] =
     "gamut runs real GPU programs under several memory strategies, checks that the\n"
     "answers are right, and records time, memory, driver calls and copies.";
 
-/* What a user of other people's programs must know. */
+/* A warning for users of other people's programs. */
 static const char commands_trust[] =
     "A .mem file is code: run compiles its kernels, and on the host they run with your\n"
     "rights. Run only programs that you trust. gamut plan runs nothing of a program.";
@@ -51,7 +51,8 @@ enum exit_code compare_exit_code(const json_t *comparison, bool strict);
 
 /* Prints what gamut is, its commands and its exit codes. */
 void help_overview(const struct command_line *line, FILE *target);
-/* Adds the lists of a topic, as gamut list prints them as JSON. ERR_USAGE: there is no such topic. */
+/* Adds the lists of a topic, as gamut list prints them as JSON. ERR_USAGE: there is no such
+ * topic. */
 int list_topic(const char *topic, json_t *root, struct error *error);
 /* Finds the command of this name. ERR_USAGE names the nearest and all that exist. */
 int help_find(const struct command_line *line, const char *name, const struct command **found,

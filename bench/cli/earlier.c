@@ -20,7 +20,8 @@ static bool of_same_driver(const json_t *atlas, const struct device_info *info)
            strcmp(tree_get_text(atlas, "driver"), info->driver) == 0;
 }
 
-/* An atlas is checked here, so that a worker need not say why it cannot use it. `root` is its file. */
+/* An atlas is checked here, so that a worker need not say why it cannot use it. `root` is its
+ * file. */
 static int take_atlas(struct known_atlases *known, const json_t *json, const char *path,
                       const json_t *root, struct error *error)
 {

@@ -1,4 +1,5 @@
-/* What a command knows from result files of earlier runs: atlases, which predict cases, and the noise floor. */
+/* Facts from result files of earlier runs: atlases, which predict cases, and the
+ * noise floor. */
 #ifndef GAMUT_CLI_EARLIER_H
 #define GAMUT_CLI_EARLIER_H
 
@@ -15,10 +16,10 @@ struct known_atlases {
     json_t *atlases, *sources;
 };
 
-/* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of the
- * same device and driver in the result files below `results`. Says on stderr which they are. The
- * caller owns what *known has. ERR_IO or ERR_PARSE: `path` is no result file; ERR_NOT_FOUND: there is no
- * atlas of any of the devices in it. */
+/* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of
+ * the same device and driver in the result files below `results`. Says on stderr which they are.
+ * The caller owns what *known has. ERR_IO or ERR_PARSE: `path` is no result file; ERR_NOT_FOUND:
+ * there is no atlas of any of the devices in it. */
 int run_atlases(const char *path, const char *results, const struct found_device *devices,
                 size_t count, struct known_atlases *known, struct error *error);
 

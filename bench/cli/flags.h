@@ -89,7 +89,7 @@ struct command {
     int (*run)(const struct command_line *line); /* returns an exit code */
 };
 
-/* What the help calls a flag's value: "LIST"; NULL for a switch. */
+/* The name of a flag's value in the help: "LIST"; NULL for a switch. */
 const char *flag_value_name(const struct flag *flag);
 
 /* The value of a flag by its long name. The command must have the flag. */

@@ -20,24 +20,24 @@ json_t *record_flags(const struct flag *flags, const struct flag_value *values);
 /* Writes all devices that were found into the result, and marks the selected ones as used. */
 void record_devices(struct result_draft *result, const struct found_device *devices, size_t count);
 
-/* Where a strategy's policy is from: an array of objects with the members of struct
+/* The sources of a strategy's policy: an array of objects with the members of struct
  * allocator_origin; null is unknown. The caller owns it. */
 json_t *origins_of(const struct allocator_ops *strategy);
 
-/* Writes the result to its file, with the origins of its cases' strategies. If that is impossible, because the disk is full or another file has
- * taken its place, says on stderr what is kept and writes it elsewhere (result_file_move). ERR_IO:
- * there is no room either. */
+/* Writes the result to its file, with the origins of its cases' strategies. If that is impossible,
+ * because the disk is full or another file has taken its place, says on stderr what is kept and
+ * writes it elsewhere (result_file_move). ERR_IO: there is no room either. */
 int save_or_move(struct result_file *file, struct result_draft *result, struct error *error);
 
 /* Reads the atlas of a result file; of several, that of cuda:0. The caller frees it in any case.
  * ERR_IO, ERR_PARSE; ERR_NOT_FOUND: it has none. */
 int recorded_atlas(const char *path, struct atlas *atlas, struct error *error);
 
-/* Ends a command that has cases: says on stderr how many ended in which way and, if they are `saved`,
- * in which file, and returns the exit code. */
+/* Ends a command that has cases: says on stderr how many ended in which way and, if they are
+ * `saved`, in which file, and returns the exit code. */
 int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted);
 
-/* What a command is to do: all of its items, or those of its shard that are not done yet. */
+/* The items that a command does: all, or those of its shard that are not done yet. */
 struct work {
     struct shard_item *items; /* `count` of them; owned by the caller */
     size_t count;
@@ -46,9 +46,9 @@ struct work {
     unsigned first_round; /* the number of the first round to be made */
 };
 
-/* Fills in work->own, which the caller frees, and begins the result's file: a new one, or the one that
- * an earlier try of the same shard has left, which replaces *result. ERR_USAGE: --shard is no shard, is
- * given without --out, or the file is no earlier try of it; ERR_IO. */
+/* Fills in work->own, which the caller frees, and begins the result's file: a new one, or the one
+ * that an earlier try of the same shard has left, which replaces *result. ERR_USAGE: --shard is no
+ * shard, is given without --out, or the file is no earlier try of it; ERR_IO. */
 int begin_work(struct result_draft *result, struct result_file *file,
                const struct command_line *line, struct work *work, struct error *error);
 
@@ -62,13 +62,14 @@ struct recording {
 };
 
 /* Begins a command that measures devices one by one: finds them, and makes a result without
- * measurements. recording_start is to follow. The command must have the flag device; it may have seed,
- * rounds, out, force, results and no-save. ERR_USAGE where flags contradict each other, a device is a group or no word for one, ERR_IO where the file
- * exists, ERR_NOT_FOUND where there is no such device. */
+ * measurements. recording_start is to follow. The command must have the flag device; it may have
+ * seed, rounds, out, force, results and no-save. ERR_USAGE where flags contradict each other, a
+ * device is a group or no word for one, ERR_IO where the file exists, ERR_NOT_FOUND where there is
+ * no such device. */
 int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error);
-/* The same for replays without a device: the result has a dry device of this capacity (0: no limit), with
- * the prices of `atlas` (or NULL). */
+/* The same for replays without a device: the result has a dry device of this capacity (0: no
+ * limit), with the prices of `atlas` (or NULL). */
 int recording_open_dry(struct recording *recording, const struct command_line *line,
                        uint64_t capacity_bytes, const struct atlas *atlas, struct error *error);
 /* begin_work for a recording. `work` may be NULL: there is no list that could be divided. */

@@ -34,14 +34,15 @@ struct session {
 int session_open(struct session *session, const struct command_line *line, struct error *error);
 /* Makes room for the items that --shard divides. Each is then set by session_item. */
 void session_divide(struct session *session, size_t count);
-/* An item has the id of a sentence, stays with the items of the same unit (NULL: it stays alone; else
- * borrowed), and costs as much as its trace has events, or as all traces together for EVERY_TRACE. */
+/* An item has the id of a sentence, stays with the items of the same unit (NULL: it stays alone;
+ * else borrowed), and costs as much as its trace has events, or as all traces together for
+ * EVERY_TRACE. */
 int session_item(struct session *session, size_t index, const char *sentence, const char *unit,
                  size_t trace, struct error *error);
 #define EVERY_TRACE SIZE_MAX
 
-/* Makes the result of replays without a device, and begins its file; `list` (NULL: none) is an array
- * that it has. */
+/* Makes the result of replays without a device, and begins its file; `list` (NULL: none) is an
+ * array that it has. */
 int session_start(struct session *session, const char *list, struct error *error);
 /* Ends the result file. `code` says how the work ended. Returns it, or the error of writing. */
 int session_finish(struct session *session, int code, struct error *error);

@@ -1,5 +1,5 @@
-/* The traces that a command line names, and their strategies. A name is that of a trace, of a log that
- * gamut trace import reads, or of a folder of traces. */
+/* The traces that a command line names, and their strategies. A name is that of a trace, of a log
+ * that gamut trace import reads, or of a folder of traces. */
 #ifndef GAMUT_CLI_TRACES_H
 #define GAMUT_CLI_TRACES_H
 
@@ -47,7 +47,7 @@ int trace_strategies_named(const char *list, struct trace_strategies *strategies
 int trace_strategies_of(const struct trace_strategies *strategies, struct traces *traces,
                         size_t trace, struct names *of_trace, struct error *error);
 
-/* How many events a trace has, by the sums at its end; by its size where it was cut off. ERR_IO,
+/* Counts the events of a trace, by the sums at its end; by its size where it was cut off. ERR_IO,
  * ERR_PARSE. */
 int trace_events(const char *path, uint64_t *events, struct error *error);
 

@@ -1,4 +1,5 @@
-/* An application that gamut starts with a library inside: what the commands that record and serve one share. */
+/* An application that gamut starts with a library inside: what the commands that record and serve
+ * one share. */
 #ifndef GAMUT_CLI_APPLICATION_APPLICATION_H
 #define GAMUT_CLI_APPLICATION_APPLICATION_H
 
@@ -7,7 +8,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* How a library gets between an application of OpenCL and its drivers (bench/capture/opencl_layer.h). */
+/* The ways of a library between an application of OpenCL and its drivers
+ * (bench/capture/opencl_layer.h). */
 #define APPLICATION_VIA "auto|layer|icd|preload"
 enum application_via {
     APPLICATION_VIA_AUTO, /* as a layer; in front where the loader knows no layers */
@@ -17,18 +19,21 @@ enum application_via {
     APPLICATION_VIA_COUNT,
 };
 
-/* The path of a library, which stands beside the program or where `make install` puts it. NULL: it was not built. */
+/* The path of a library, which stands in the folder of the program or where `make install` puts it.
+ * NULL: it was not built. */
 const char *application_library(struct arena *arena, const char *name);
-/* Makes a folder for what the application's processes write, whose name begins with `path`. ERR_IO. */
+/* Makes a folder for what the application's processes write, whose name begins with `path`.
+ * ERR_IO. */
 int application_folder(struct arena *arena, const char *path, const char **folder,
                        struct error *error);
 /* Sets the environment so that the library gets in. ERR_IO. */
 int application_inject(struct arena *arena, const char *library, enum application_via via,
                        const char *folder, struct error *error);
-/* Runs the application to its end. What stops gamut from the terminal stops the application too, and gamut goes on.
- * *status: as of waitpid. ERR_USAGE: it cannot be started. */
+/* Runs the application to its end. What stops gamut from the terminal stops the application too,
+ * and gamut goes on. *status: as of waitpid. ERR_USAGE: it cannot be started. */
 int application_run(char **program, int *status, struct error *error);
-/* Removes the folder, with what application_inject made in it. False: files of others are left in it. */
+/* Removes the folder, with what application_inject made in it. False: files of others are left in
+ * it. */
 bool application_remove(struct arena *arena, const char *folder);
 /* gamut's exit code is the application's where that is not 0, as with time and nohup. */
 int application_exit_code(int status, int exit_code);

@@ -67,7 +67,7 @@ static bool is_cuda(const struct serving *s)
     return flag_number(s->line, "via") == VIA_CUDA_PRELOAD;
 }
 
-/* What is wrong with the strategy is said before the application begins. */
+/* A mistake in the strategy is reported before the application begins. */
 static int check_line(struct serving *s, struct error *error)
 {
     const struct allocator_ops *strategy;
@@ -193,7 +193,7 @@ static int by_begin(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The result file of a process goes to --out, or to a name of its own beside it. */
+/* The result file of a process goes to --out, or to a name of its own in the same folder. */
 static int move_result(struct serving *s, const json_t *statistics, bool first, struct error *error)
 {
     const char *out = flag_text(s->line, "out");

@@ -56,8 +56,8 @@ static int join_all(struct session *s, struct error *error)
     return code;
 }
 
-/* OUT for one machine; all.json -> all-6827db66.json, or all-6827db66-2.json for the same machine with
- * another driver, where there are several. */
+/* OUT for one machine; all.json -> all-6827db66.json, or all-6827db66-2.json for the same machine
+ * with another driver, where there are several. */
 static void add_name(const struct session *s, size_t index, struct text *name)
 {
     const char *out = flag_text(s->line, "out"), *slash = strrchr(out, '/');

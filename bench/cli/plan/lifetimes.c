@@ -25,7 +25,7 @@ static int64_t at_most_int64(uint64_t value)
     return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
-/* How far above `base` a height is, as a ratio less 1. */
+/* The distance of a height above `base`, as a ratio less 1. */
 static double over(int64_t height, int64_t base)
 {
     return (double)(height - base) / (base ? (double)base : 1);

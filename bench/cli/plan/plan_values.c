@@ -138,7 +138,8 @@ static int read_word(const struct scalars *s, const char *word, struct named_val
     return code;
 }
 
-/* Checks that every parameter has a size. Other missing values are reported when they are needed. */
+/* Checks that every parameter has a size. Other missing values are reported when they are
+ * needed. */
 static int check_missing(const struct entry *entry, const struct arguments *arguments,
                          struct error *error)
 {

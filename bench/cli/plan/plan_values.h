@@ -18,9 +18,9 @@ enum { PLAN_SEED = 42 };
 
 /* Collects the scalars of a function. `words` are "name=value" for its scalar parameters and for
  * scalars that it reads from arrays; the latter may have several values, "name=first,second,…", one
- * for each read, the last one for all further reads. Words win over `dataset` (NULL: none is named).
- * If no dataset is named, it is the first that has the values of all parameters in `words`; without
- * such words "smoke", or the first that fits. Values that the program reads are found as
+ * for each read, the last one for all further reads. Words win over `dataset` (NULL: none is
+ * named). If no dataset is named, it is the first that has the values of all parameters in `words`;
+ * without such words "smoke", or the first that fits. Values that the program reads are found as
  * readings_find does, which may run a built-in program. ERR_USAGE: a name or a value is not
  * understood, or a size is missing. Errors of readings_find. */
 int plan_values_make(const struct entry *entry, const char *dataset, const char *const *words,

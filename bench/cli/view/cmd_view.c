@@ -81,7 +81,7 @@ static int make_cases(struct subject *s, const struct command_line *line, struct
     return 0;
 }
 
-/* What is for result files only. */
+/* Refuses the flags that are for result files. */
 static int check_flags(const struct command_line *line, const char *path, struct error *error)
 {
     const char *choosing = "workload,dataset,merge,release,device";

@@ -85,8 +85,8 @@ static void add_name(struct text *out, size_t i, size_t count, const char *name)
     text_add(out, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " and ", name);
 }
 
-/* Names those that have this verdict, "; caching and vmm", and returns how many there are. *farthest: the
- * end of the intervals that is farthest from 1, as a part of 1. */
+/* Names those that have this verdict, "; caching and vmm", and returns how many there are.
+ * *farthest: the end of the intervals that is farthest from 1, as a part of 1. */
 static size_t add_names(struct text *out, const json_t *device, const char *verdict,
                         double *farthest)
 {
@@ -162,8 +162,8 @@ static double memory_of(const json_t *device, const char *name)
     return NAN;
 }
 
-/* "Least memory: raw, 1.00× the lower bound; pool, the fastest, holds 1.15×." The device is named where
- * no sentence before did. */
+/* "Least memory: raw, 1.00× the lower bound; pool, the fastest, holds 1.15×." The device is named
+ * where no sentence before did. */
 static void add_least_memory(json_t *sentences, const json_t *device, bool has_times)
 {
     const json_t *names = json_object_get(device, "least_memory");
@@ -209,9 +209,9 @@ static void add_basis(json_t *sentences, const json_t *device)
     add_sentence(sentences, &out);
 }
 
-/* "Least memory on dry: tagged, 1.00× the lower bound with 3979 driver calls." and "Fewer driver calls: vmm
- * (224, 1.05×); fewest: bufalloc (9, 2.41×)." The ranking is by memory, so each that makes fewer calls
- * than all before it is beaten by none. */
+/* "Least memory on dry: tagged, 1.00× the lower bound with 3979 driver calls." and "Fewer driver
+ * calls: vmm (224, 1.05×); fewest: bufalloc (9, 2.41×)." The ranking is by memory, so each that
+ * makes fewer calls than all before it is beaten by none. */
 static void add_least(json_t *sentences, const json_t *device)
 {
     const json_t *each;
@@ -263,8 +263,8 @@ static bool is_beside(const json_t *one, const json_t *fastest)
     return same;
 }
 
-/* "Merging on host under pool, over none: best 1.08× [1.05, 1.10] with 0.80× the memory.": the merge sets
- * under the fastest strategy. */
+/* "Merging on host under pool, over none: best 1.08× [1.05, 1.10] with 0.80× the memory.": the
+ * merge sets under the fastest strategy. */
 static void add_merging(json_t *sentences, const json_t *device)
 {
     const json_t *fastest = json_array_get(ranking_of(device), 0), *each;

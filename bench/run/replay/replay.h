@@ -33,8 +33,8 @@ struct replay_options {
     struct dry_device device;
     struct live *live; /* a real device, prepared for this trace, instead of `device`; or NULL */
     enum replay_free_at free_at;
-    bool check;    /* the checks above also for one queue, and the strategy's check() often */
-    bool explain;  /* find the free pieces at a refusal; slows the replay */
+    bool check;   /* the checks above also for one queue, and the strategy's check() often */
+    bool explain; /* find the free pieces at a refusal; slows the replay */
     const volatile sig_atomic_t *stop; /* becomes true: end early (or NULL) */
 };
 
