@@ -71,8 +71,6 @@ static const struct flag flags[] = {
      .help = "measure the noise floor: run the rounds four times and compare them"},
     FLAG_MEM_LIMIT,
     FLAG_TIMEOUT("120s"),
-    {"insist", 0, FLAG_SWITCH,
-     .help = "also run the other cases of a dataset whose first case timed out on the device"},
     {"atlas", 0, FLAG_TEXT,
      .help = "predict times by the atlas in FILE [the newest of the device in RESULTS]"},
     {"baseline", 0, FLAG_TEXT, .value = "NAMES",
@@ -110,7 +108,6 @@ static int run_flags_options(const struct command_line *line, struct rounds_opti
     *options = (struct rounds_options){
         .rounds = (unsigned)rounds * (flag_is_on(line, "aa") ? NOISE_BLOCKS : 1),
         .timeout_ns = flag_number(line, "timeout"),
-        .insist = flag_is_on(line, "insist"),
         .measure = {.least_samples = (unsigned)least,
                     .most_samples = (unsigned)(most < least ? least : most),
                     .least_ns = number_or(line, "min-time", 0),

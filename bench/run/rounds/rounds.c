@@ -43,11 +43,12 @@ static void judge_data(struct rounds *r, const struct case_round *round)
     if (round->status == CASE_ok || round->status == CASE_wrong)
         tree_put(r->answered, name, json_true());
     /* Cases to which rounds are added have answered before. */
-    if (round->status != CASE_timeout || r->options->insist || r->options->first_round > 0 ||
+    if (round->status != CASE_timeout || r->options->first_round > 0 ||
         json_object_get(r->answered, name) || json_object_get(r->too_slow, name))
         return;
-    text_add(&reason, "not run: the first case of %s (%s, %s, %s) gave %s; --insist runs the rest",
-             name, key->merge, key->release, key->strategy, round->reason);
+    text_add(&reason,
+             "not run: the first case of %s (%s, %s, %s) gave %s; allow more with --timeout", name,
+             key->merge, key->release, key->strategy, round->reason);
     tree_put(r->too_slow, name, tree_text(reason.data));
     text_free(&reason);
 }
