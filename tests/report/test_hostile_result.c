@@ -172,7 +172,7 @@ static void no_text_is_carried_out(void **state)
         if (report_make(&options, &error))
             fail_msg("%s", error.text);
         assert_int_equal(nftw(folder, check_file, 16, FTW_PHYS), 0);
-        assert_true(!has_gnuplot || pictures(out) > 20);
+        assert_true(!has_gnuplot || pictures(out) > 10);
         json_decref(root);
         labels_free(&texts);
     }
