@@ -110,7 +110,7 @@ static void forget(struct live *b)
 }
 
 /* Copies the block that an address lies in. */
-static bool look(CUdeviceptr address, struct live *live)
+static bool copy_block(CUdeviceptr address, struct live *live)
 {
     if (is_inside)
         return false;
@@ -123,7 +123,7 @@ static bool look(CUdeviceptr address, struct live *live)
 }
 
 /* Takes the block that begins at an address out of the table. */
-static bool claim(CUdeviceptr address, struct live *live)
+static bool take_block(CUdeviceptr address, struct live *live)
 {
     pthread_mutex_lock(&lock);
     struct live *b = address ? find(address) : NULL;
@@ -166,7 +166,7 @@ static void begin(void)
     pthread_once(&once, begin_process);
 }
 
-static bool pass(enum passed why)
+static bool leave_to_driver(enum passed why)
 {
     atomic_fetch_add(&passed[why], 1);
     begin();
@@ -220,16 +220,16 @@ static bool serve(const struct preload_driver *driver, uint64_t queue, size_t by
     struct error error;
     uint64_t place = 0;
     if (preload_refusal())
-        return pass(PASSED_refused);
+        return leave_to_driver(PASSED_refused);
     const int device = device_of_thread(driver);
     if (device < 0)
-        return pass(PASSED_context);
+        return leave_to_driver(PASSED_context);
     if (atomic_load(&is_reset[device]))
-        return pass(PASSED_reset);
+        return leave_to_driver(PASSED_reset);
     begin();
     const int code = server_alloc(cuda_server_of(device), bytes, queue, no_tag, &place, &error);
     if (code && code != ERR_OOM)
-        return pass(PASSED_failed);
+        return leave_to_driver(PASSED_failed);
     *result = code ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
     if (code)
         return true;
@@ -280,11 +280,11 @@ static bool ask_in_order(const struct preload_driver *driver, CUstream stream, s
     if (is_inside)
         return false;
     if (atomic_load(&has_own_pool))
-        return pass(PASSED_own_pool);
+        return leave_to_driver(PASSED_own_pool);
     if (stream == CU_STREAM_PER_THREAD)
-        return pass(PASSED_thread_stream);
+        return leave_to_driver(PASSED_thread_stream);
     if (is_captured(driver, stream))
-        return pass(PASSED_capture);
+        return leave_to_driver(PASSED_capture);
     return ask(driver, (uint64_t)(uintptr_t)stream, bytes, address, result);
 }
 
@@ -303,7 +303,7 @@ static bool free_waiting(const struct preload_driver *driver, CUdeviceptr addres
 {
     struct live b;
     struct error error;
-    if (is_inside || !claim(address, &b))
+    if (is_inside || !take_block(address, &b))
         return false;
     is_inside = true;
     *result = stream ? driver->cuStreamSynchronize(stream) : wait_for(driver, b.device, true);
@@ -323,14 +323,14 @@ static bool free_in_order(const struct preload_driver *driver, CUdeviceptr addre
     struct error error;
     if (stream == CU_STREAM_PER_THREAD) /* a mark in it has a meaning for this thread alone */
         return free_waiting(driver, address, stream, result);
-    if (is_inside || !look(address, &b) || b.address != address)
+    if (is_inside || !copy_block(address, &b) || b.address != address)
         return false;
     /* A graph frees only what a graph has allocated. */
     if (is_captured(driver, stream)) {
         *result = CUDA_ERROR_INVALID_VALUE;
         return true;
     }
-    if (!claim(address, &b))
+    if (!take_block(address, &b))
         return false;
     is_inside = true;
     *result = result_of(
@@ -421,7 +421,7 @@ static bool trims(CUresult result)
     {                                                                                              \
         DRIVER_OR_RETURN(symbol);                                                                  \
         if (!is_inside)                                                                            \
-            pass(PASSED_##why);                                                                    \
+            leave_to_driver(PASSED_##why);                                                         \
         const CUresult result = driver->symbol(__VA_ARGS__);                                       \
         return trims(result) ? driver->symbol(__VA_ARGS__) : result;                               \
     }
@@ -448,7 +448,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr a
 {
     struct live b;
     DRIVER_OR_RETURN(cuMemGetAddressRange_v2);
-    if (!look(address, &b))
+    if (!copy_block(address, &b))
         return driver->cuMemGetAddressRange_v2(base, bytes, address);
     if (base)
         *base = b.address;
@@ -473,7 +473,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute which, CUdevicept
 {
     struct live b;
     DRIVER_OR_RETURN(cuPointerGetAttribute);
-    return data && look(address, &b) && put_attribute(&b, which, data)
+    return data && copy_block(address, &b) && put_attribute(&b, which, data)
                ? CUDA_SUCCESS
                : driver->cuPointerGetAttribute(data, which, address);
 }
@@ -484,7 +484,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void
     struct live b;
     DRIVER_OR_RETURN(cuPointerGetAttributes);
     const CUresult result = driver->cuPointerGetAttributes(count, which, data, address);
-    if (!result && look(address, &b))
+    if (!result && copy_block(address, &b))
         for (unsigned i = 0; i < count; i++)
             put_attribute(&b, which[i], data[i]);
     return result;
@@ -496,9 +496,9 @@ static bool refuses_handle(const char *function, CUdeviceptr address)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     struct live b;
-    if (!look(address, &b))
+    if (!copy_block(address, &b))
         return false;
-    pass(PASSED_exported);
+    leave_to_driver(PASSED_exported);
     if (!atomic_flag_test_and_set(&said))
         fprintf(stderr,
                 "gamut: %s is refused: a served block is a part of a memory, which has no handle "

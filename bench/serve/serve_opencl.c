@@ -32,7 +32,7 @@ static void context_made(cl_context context, uint64_t begin)
 {
     (void)begin;
     lock();
-    opencl_add_context(context);
+    opencl_context(context);
     unlock();
 }
 

@@ -118,7 +118,6 @@ struct context *opencl_context(cl_context handle);
 struct queue *opencl_queue(cl_command_queue handle);
 struct object *opencl_object(const void *handle); /* NULL: not served */
 
-void opencl_add_context(cl_context handle);
 /* `properties` as the queue was given. */
 void opencl_add_queue(cl_command_queue handle, cl_context context,
                       cl_command_queue_properties properties);

@@ -54,11 +54,6 @@ struct context *opencl_context(cl_context handle)
     return c ? c : add_context(handle);
 }
 
-void opencl_add_context(cl_context handle)
-{
-    opencl_context(handle);
-}
-
 /* A context without references gives its memory back. Memory of blocks that wait for queues goes
  * back when a later context ends. */
 void opencl_drop_context(struct context *context)

@@ -30,9 +30,9 @@ struct other {
 
 /* A block that the application has, or that waits for other queues. */
 struct served {
-    struct block_entry entry; /* first: in server.blocks */
-    struct served *next;      /* that waits */
-    struct part *part;        /* NULL: the driver itself served it */
+    struct block_entry entry;  /* first: in server.blocks */
+    struct served *next;       /* that waits */
+    struct instance *instance; /* NULL: the driver itself served it */
     struct block block;
     const char *tag;
     uint64_t bytes; /* requested by the application */
@@ -47,9 +47,8 @@ struct served {
 };
 
 /* An instance of the strategy: the common one, or a private pool. */
-struct part {
-    struct part *next;
-    struct server *server;
+struct instance {
+    struct instance *next;
     struct serve_pool name;
     uint64_t capture; /* not 0: the pool has no name, and serves this capture */
     int64_t uses;     /* times entered, less the times released */
@@ -63,12 +62,12 @@ struct part {
 };
 
 /* A thread whose requests come from a pool. */
-struct inside {
+struct pool_user {
     pthread_t thread;
     struct serve_pool pool;
 };
 
-struct numbered {
+struct queue_place {
     uint64_t queue, live_count, last_used;
 };
 
@@ -77,24 +76,24 @@ struct server {
     struct serve_driver driver;
     struct serve_options options;
     unsigned device; /* number of the device, in the recording */
-    struct part common;
+    struct instance common;
     struct source direct; /* of what the driver itself serves */
-    struct part *pools;
+    struct instance *pools;
     struct source_total held;
     struct allocator_counts counts;
     struct serve_counts serve;
     unsigned queue_count;
-    struct numbered queues[ALLOCATOR_QUEUES_MAX];
+    struct queue_place queues[ALLOCATOR_QUEUES_MAX];
     uint64_t clock; /* requests, for last_used */
     struct block_table blocks;
     struct slab served;
     struct served *waiting, **waiting_end; /* in the order of their frees */
     unsigned captured_count;
     uint64_t captured[ALLOCATOR_QUEUES_MAX]; /* queues that were seen to be captured */
-    unsigned inside_count, inside_capacity;
-    struct inside *inside;
+    unsigned user_count, user_capacity;
+    struct pool_user *users;
     struct owners owners; /* in the debug mode */
-    struct source_listener ears;
+    struct source_listener source_listener;
 };
 
 /* ---- faults ---- */
@@ -113,9 +112,9 @@ static _Noreturn void fault(const struct server *s, const char *format, ...)
     abort();
 }
 
-static void check(const struct server *s, const struct part *part)
+static void check(const struct server *s, const struct instance *instance)
 {
-    const unsigned broken = s->options.debug ? allocator_check(&part->allocator) : 0;
+    const unsigned broken = s->options.debug ? allocator_check(&instance->allocator) : 0;
     if (broken)
         fault(s, "%u invariants of the strategy are broken", broken);
 }
@@ -146,7 +145,7 @@ static void begin_debug(struct server *s, struct served *b)
     if (wrong)
         fault(s, "the block of %llu bytes at %#llx: %s", (unsigned long long)b->bytes,
               (unsigned long long)b->entry.address, wrong);
-    check(s, b->part);
+    check(s, b->instance);
     b->has_guard = !s->captured_count && fill(s, b, 0, NEW_BYTE, b->bytes) &&
                    fill(s, b, b->bytes, GUARD_BYTE, GUARD_BYTES);
 }
@@ -208,7 +207,7 @@ static bool number_of(struct server *s, uint64_t queue, unsigned *number)
             at = oldest;
             s->serve.queue_taken_count++;
         }
-        s->queues[at] = (struct numbered){.queue = queue};
+        s->queues[at] = (struct queue_place){.queue = queue};
         if (s->driver.name_queue)
             s->driver.name_queue(s->driver.context, at, queue);
     }
@@ -219,19 +218,18 @@ static bool number_of(struct server *s, uint64_t queue, unsigned *number)
 
 /* ---- parts ---- */
 
-static int open_pool(struct server *s, struct part *part, struct error *error)
+static int open_pool(struct server *s, struct instance *instance, struct error *error)
 {
-    part->server = s;
-    part->number = ++s->serve.pool_count;
-    part->source = s->driver.source;
-    part->source.total = &s->held;
-    part->source.listener = s->options.debug ? &s->ears : NULL;
-    part->source.capacity_bytes = s->options.capacity_bytes;
-    const int code = private_pool_open(&part->pool, s->options.strategy, &s->options.values,
-                                       &part->source, &part->allocator, error);
-    part->allocator.total = &s->counts;
+    instance->number = ++s->serve.pool_count;
+    instance->source = s->driver.source;
+    instance->source.total = &s->held;
+    instance->source.listener = s->options.debug ? &s->source_listener : NULL;
+    instance->source.capacity_bytes = s->options.capacity_bytes;
+    const int code = private_pool_open(&instance->pool, s->options.strategy, &s->options.values,
+                                       &instance->source, &instance->allocator, error);
+    instance->allocator.total = &s->counts;
     if (!code && s->options.records)
-        serve_record_pool(s->device, part->number, true);
+        serve_record_pool(s->device, instance->number, true);
     return code;
 }
 
@@ -240,58 +238,58 @@ static bool is_same(struct serve_pool a, struct serve_pool b)
     return a.first == b.first && a.second == b.second;
 }
 
-static struct part *find_pool(struct server *s, const struct serve_pool *name, uint64_t capture)
+static struct instance *find_pool(struct server *s, const struct serve_pool *name, uint64_t capture)
 {
-    struct part *part = s->pools;
-    while (part &&
-           !(name ? !part->capture && is_same(part->name, *name) : part->capture == capture))
-        part = part->next;
-    return part;
+    struct instance *instance = s->pools;
+    while (instance && !(name ? !instance->capture && is_same(instance->name, *name)
+                              : instance->capture == capture))
+        instance = instance->next;
+    return instance;
 }
 
 static int pool_of(struct server *s, const struct serve_pool *name, uint64_t capture,
-                   struct part **pool, struct error *error)
+                   struct instance **pool, struct error *error)
 {
     *pool = find_pool(s, name, capture);
     if (*pool)
         return 0;
-    struct part *part = must_alloc(sizeof *part);
-    part->capture = name ? 0 : capture;
-    part->name = name ? *name : (struct serve_pool){0};
-    const int code = open_pool(s, part, error);
+    struct instance *instance = must_alloc(sizeof *instance);
+    instance->capture = name ? 0 : capture;
+    instance->name = name ? *name : (struct serve_pool){0};
+    const int code = open_pool(s, instance, error);
     if (code) {
-        free(part);
+        free(instance);
         return code;
     }
-    part->next = s->pools;
-    *pool = s->pools = part;
+    instance->next = s->pools;
+    *pool = s->pools = instance;
     return 0;
 }
 
 static const struct serve_pool *pool_of_thread(const struct server *s)
 {
-    for (unsigned i = s->inside_count; i-- > 0;)
-        if (pthread_equal(s->inside[i].thread, pthread_self()))
-            return &s->inside[i].pool;
+    for (unsigned i = s->user_count; i-- > 0;)
+        if (pthread_equal(s->users[i].thread, pthread_self()))
+            return &s->users[i].pool;
     return NULL;
 }
 
 /* Gives back what a released pool holds, once no block of it lives. */
-static int end_pool(struct server *s, struct part *part, struct error *error)
+static int end_pool(struct server *s, struct instance *instance, struct error *error)
 {
     const struct source *driver = &s->driver.source;
-    struct part **at = &s->pools;
-    if (!part->is_released || part->live_count || s->captured_count)
+    struct instance **at = &s->pools;
+    if (!instance->is_released || instance->live_count || s->captured_count)
         return 0;
     TRY(driver->ops->sync(driver->context, error));
-    while (*at != part)
+    while (*at != instance)
         at = &(*at)->next;
-    *at = part->next;
-    const int code = private_pool_close(&part->pool, &part->allocator, error);
-    source_counts_add(&s->common.source.counts, &part->source.counts);
+    *at = instance->next;
+    const int code = private_pool_close(&instance->pool, &instance->allocator, error);
+    source_counts_add(&s->common.source.counts, &instance->source.counts);
     if (s->options.records)
-        serve_record_pool(s->device, part->number, false);
-    free(part);
+        serve_record_pool(s->device, instance->number, false);
+    free(instance);
     return code;
 }
 
@@ -311,9 +309,9 @@ static int look_at_captures(struct server *s, struct error *error)
     }
     if (!before || s->captured_count)
         return 0;
-    for (struct part *part = s->pools, *next; part; part = next) {
-        next = part->next;
-        TRY(end_pool(s, part, error));
+    for (struct instance *instance = s->pools, *next; instance; instance = next) {
+        next = instance->next;
+        TRY(end_pool(s, instance, error));
     }
     return s->driver.capturing(s->driver.context, false, error);
 }
@@ -339,23 +337,24 @@ static int capture_of(struct server *s, uint64_t queue, uint64_t *capture, struc
 }
 
 /* The instance that serves a request. */
-static int part_of(struct server *s, uint64_t queue, struct part **part, struct error *error)
+static int instance_of(struct server *s, uint64_t queue, struct instance **instance,
+                       struct error *error)
 {
     uint64_t capture;
     TRY(capture_of(s, queue, &capture, error));
-    const struct serve_pool *pool = s->inside_count ? pool_of_thread(s) : NULL;
-    if (capture && !pool && s->inside_count)
-        pool = &s->inside[s->inside_count - 1].pool;
-    *part = &s->common;
+    const struct serve_pool *pool = s->user_count ? pool_of_thread(s) : NULL;
+    if (capture && !pool && s->user_count)
+        pool = &s->users[s->user_count - 1].pool;
+    *instance = &s->common;
     if (!capture && !pool)
         return 0;
-    struct part *private;
+    struct instance *private;
     TRY(pool_of(s, pool, capture, &private, error));
     private->is_captured |= capture != 0;
     if (private->is_captured && !capture)
         return 0;
     s->serve.captured_count++;
-    *part = private;
+    *instance = private;
     return 0;
 }
 
@@ -364,28 +363,29 @@ static int part_of(struct server *s, uint64_t queue, struct part **part, struct 
 /* The strategy has the block back. */
 static int give_back(struct server *s, struct served *b, struct error *error)
 {
-    struct part *part = b->part;
+    struct instance *instance = b->instance;
     int code = 0;
-    if (part && s->options.debug)
+    if (instance && s->options.debug)
         owners_give(&s->owners, &b->block);
     if (s->options.records)
         serve_record_gone(b->entry.address);
-    if (!part) {
+    if (!instance) {
         code = source_free(&s->direct, b->block.memory, b->block.size);
         if (code)
             error_set(error, code, "%s", s->direct.error.text);
     } else {
-        code = allocator_free(&part->allocator, &b->block, b->tag, b->asked);
+        code = allocator_free(&instance->allocator, &b->block, b->tag, b->asked);
         if (code)
-            error_set(error, code, "%s", part->source.error.text);
-        check(s, part);
+            error_set(error, code, "%s", instance->source.error.text);
+        check(s, instance);
         s->queues[b->number].live_count--;
-        part->live_count--;
+        instance->live_count--;
     }
     free(b->guard);
     free(b->others);
     slab_give(&s->served, b);
-    const int ended = part && part->is_released ? end_pool(s, part, code ? NULL : error) : 0;
+    const int ended =
+        instance && instance->is_released ? end_pool(s, instance, code ? NULL : error) : 0;
     return code ? code : ended;
 }
 
@@ -525,40 +525,40 @@ static int ask(struct server *s, struct served *b, struct error *error)
 {
     const struct alloc_request request = {
         .size = b->asked, .alignment = s->driver.alignment, .tag = b->tag, .queue = b->number};
-    int code = allocator_alloc(&b->part->allocator, &request, &b->block);
+    int code = allocator_alloc(&b->instance->allocator, &request, &b->block);
     if (code == ERR_OOM && s->waiting && !s->captured_count && s->driver.source.ops->sync) {
         TRY(source_sync(&s->common.source)
                 ? error_set(error, ERR_DEVICE, "%s", s->common.source.error.text)
                 : 0);
         TRY(look_at_waiting(s, error));
-        code = allocator_alloc(&b->part->allocator, &request, &b->block);
+        code = allocator_alloc(&b->instance->allocator, &request, &b->block);
         s->serve.retried_count += !code;
     }
     /* The spare memory of the common instance may be all that is left. */
-    if (code == ERR_OOM && b->part != &s->common && !s->captured_count) {
+    if (code == ERR_OOM && b->instance != &s->common && !s->captured_count) {
         TRY(allocator_trim(&s->common.allocator));
-        code = allocator_alloc(&b->part->allocator, &request, &b->block);
+        code = allocator_alloc(&b->instance->allocator, &request, &b->block);
     }
-    return code ? error_set(error, code, "%s", b->part->source.error.text) : 0;
+    return code ? error_set(error, code, "%s", b->instance->source.error.text) : 0;
 }
 
 static int serve(struct server *s, struct served *b, struct error *error)
 {
-    TRY(part_of(s, b->queue, &b->part, error));
+    TRY(instance_of(s, b->queue, &b->instance, error));
     if (s->waiting)
         TRY(look_at_waiting(s, error));
     const bool of_thread = s->driver.of_thread && s->driver.of_thread(s->driver.context, b->queue);
     if (of_thread || !number_of(s, b->queue, &b->number))
-        b->part = NULL;
+        b->instance = NULL;
     b->asked = b->bytes + (s->options.debug ? GUARD_BYTES : 0);
-    TRY(b->part ? ask(s, b, error) : ask_driver(s, b, error));
+    TRY(b->instance ? ask(s, b, error) : ask_driver(s, b, error));
     b->entry.address = block_memory(&b->block) + block_offset(&b->block);
     if (block_table_add(&s->blocks, &b->entry))
         fault(s, "the block at %#llx was handed out twice", (unsigned long long)b->entry.address);
-    if (!b->part)
+    if (!b->instance)
         return 0;
     s->queues[b->number].live_count++;
-    b->part->live_count++;
+    b->instance->live_count++;
     if (s->options.debug)
         begin_debug(s, b);
     return 0;
@@ -608,7 +608,7 @@ int server_alloc(struct server *s, uint64_t bytes, uint64_t queue, const char *t
     s->serve.refused_count += code != 0;
     if (s->options.records)
         serve_record_block(s->device, *address, bytes, s->driver.alignment, queue,
-                           !code && b->part ? b->part->number : 0);
+                           !code && b->instance ? b->instance->number : 0);
     return leave(s, code);
 }
 
@@ -699,8 +699,8 @@ void server_limit(struct server *s, uint64_t bytes)
     enter(s);
     s->options.capacity_bytes = s->common.source.capacity_bytes = bytes;
     s->direct.capacity_bytes = bytes;
-    for (struct part *part = s->pools; part; part = part->next)
-        part->source.capacity_bytes = bytes;
+    for (struct instance *instance = s->pools; instance; instance = instance->next)
+        instance->source.capacity_bytes = bytes;
     leave(s, 0);
 }
 
@@ -715,13 +715,13 @@ void server_mark(struct server *s, const char *name)
 
 void server_enter_pool(struct server *s, struct serve_pool pool)
 {
-    struct part *part;
+    struct instance *instance;
     enter(s);
-    s->inside = must_grow(s->inside, s->inside_count, &s->inside_capacity, sizeof *s->inside);
-    s->inside[s->inside_count++] = (struct inside){pthread_self(), pool};
-    if (!pool_of(s, &pool, 0, &part, NULL)) {
-        part->uses++;
-        part->is_released = false;
+    s->users = must_grow(s->users, s->user_count, &s->user_capacity, sizeof *s->users);
+    s->users[s->user_count++] = (struct pool_user){pthread_self(), pool};
+    if (!pool_of(s, &pool, 0, &instance, NULL)) {
+        instance->uses++;
+        instance->is_released = false;
     }
     leave(s, 0);
 }
@@ -730,11 +730,11 @@ void server_enter_pool(struct server *s, struct serve_pool pool)
 void server_leave_pool(struct server *s, struct serve_pool pool)
 {
     enter(s);
-    for (unsigned i = s->inside_count; i-- > 0;) {
-        if (!is_same(s->inside[i].pool, pool))
+    for (unsigned i = s->user_count; i-- > 0;) {
+        if (!is_same(s->users[i].pool, pool))
             continue;
-        s->inside_count--;
-        memmove(&s->inside[i], &s->inside[i + 1], (s->inside_count - i) * sizeof *s->inside);
+        s->user_count--;
+        memmove(&s->users[i], &s->users[i + 1], (s->user_count - i) * sizeof *s->users);
         break;
     }
     leave(s, 0);
@@ -743,12 +743,12 @@ void server_leave_pool(struct server *s, struct serve_pool pool)
 int server_release_pool(struct server *s, struct serve_pool pool, struct error *error)
 {
     enter(s);
-    struct part *part = find_pool(s, &pool, 0);
-    int code = part ? look_at_captures(s, error) : 0;
-    if (part && --part->uses <= 0) {
-        part->is_released = true;
+    struct instance *instance = find_pool(s, &pool, 0);
+    int code = instance ? look_at_captures(s, error) : 0;
+    if (instance && --instance->uses <= 0) {
+        instance->is_released = true;
         if (!code)
-            code = end_pool(s, part, error);
+            code = end_pool(s, instance, error);
     }
     return leave(s, code);
 }
@@ -766,11 +766,10 @@ int server_open(const struct serve_driver *driver, const struct serve_options *o
     pthread_mutex_init(&s->lock, NULL);
     s->waiting_end = &s->waiting;
     owners_open(&s->owners);
-    s->ears = (struct source_listener){&s->owners, hear_source};
-    s->common.server = s;
+    s->source_listener = (struct source_listener){&s->owners, hear_source};
     s->common.source = driver->source;
     s->common.source.total = &s->held;
-    s->common.source.listener = options->debug ? &s->ears : NULL;
+    s->common.source.listener = options->debug ? &s->source_listener : NULL;
     s->common.source.capacity_bytes = options->capacity_bytes;
     s->direct = s->common.source;
     enter(s);
@@ -798,10 +797,10 @@ void server_state(struct server *s, bool checks, struct serve_state *state)
     source_counts_add(&state->driver, &s->direct.counts);
     if (checks)
         state->broken = allocator_check(&s->common.allocator);
-    for (const struct part *part = s->pools; part; part = part->next) {
-        source_counts_add(&state->driver, &part->source.counts);
+    for (const struct instance *instance = s->pools; instance; instance = instance->next) {
+        source_counts_add(&state->driver, &instance->source.counts);
         if (checks)
-            state->broken += allocator_check(&part->allocator);
+            state->broken += allocator_check(&instance->allocator);
     }
     state->driver.reserved_bytes = s->held.reserved_bytes;
     state->driver.peak_reserved_bytes = s->held.peak_reserved_bytes;
