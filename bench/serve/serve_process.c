@@ -128,6 +128,17 @@ static struct memory_counts counts_of(const struct serve_state *state)
     return spaces_between(&begin, &end);
 }
 
+static json_t *planned_to_json(const struct planned_counts *counts)
+{
+    json_t *json = tree_object();
+#define X(name, help)                                                                              \
+    tree_put(json, #name "_count", tree_count(counts->name##_count));                              \
+    tree_put(json, #name "_bytes", tree_count(counts->name##_bytes));
+    PLANNED_LIST(X)
+#undef X
+    return json;
+}
+
 static json_t *device_to_json(const struct served_device *device)
 {
     struct serve_state state;
@@ -152,6 +163,8 @@ static json_t *device_to_json(const struct served_device *device)
 #undef X
     tree_put(json, "counters", counters);
     tree_put(json, "serve", serve);
+    if (state.is_planned)
+        tree_put(json, "planned", planned_to_json(&state.planned));
     return json;
 }
 

@@ -46,7 +46,8 @@ void process_add(const struct served_device *served);
 void process_adds(void (*add)(json_t *statistics));
 
 /* {"strategy", "devices": [{"id", "name", "requested_bytes", "reserved_bytes", "live_count",
- * "broken", "counters": {those of a result file}, "serve": {SERVE_LIST}}], "process",
+ * "broken", "counters": {those of a result file}, "serve": {SERVE_LIST}, "planned":
+ * {PLANNED_LIST} under that strategy}], "process",
  * "began_realtime_us"}. The caller frees the text with free. */
 char *process_statistics(void);
 /* Writes a result file with a case for each server. The second server of a device has "#2" after

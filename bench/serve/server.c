@@ -802,6 +802,10 @@ void server_state(struct server *s, bool checks, struct serve_state *state)
         if (checks)
             state->broken += allocator_check(&instance->allocator);
     }
+    state->is_planned = s->common.allocator.ops == &allocator_planned;
+    for (unsigned q = 0; state->is_planned && q < ALLOCATOR_QUEUES_MAX; q++)
+        if (s->common.allocator.states[q])
+            planned_count(s->common.allocator.states[q], &state->planned);
     state->driver.reserved_bytes = s->held.reserved_bytes;
     state->driver.peak_reserved_bytes = s->held.peak_reserved_bytes;
     state->blocks = s->counts;

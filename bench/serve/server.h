@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "alloc/allocator.h"
+#include "alloc/planned/planned.h"
 
 /* In the place of a queue: commands of any queue may have used the block. */
 #define SERVE_ALL_QUEUES UINT64_MAX
@@ -150,6 +151,8 @@ struct serve_state {
     struct serve_counts serve;
     uint64_t live_count;
     unsigned broken; /* invariants of the strategy that do not hold */
+    bool is_planned;
+    struct planned_counts planned; /* if so: how the requests were served */
 };
 /* `checks`: whether `broken` is found out, which may be slow. */
 void server_state(struct server *server, bool checks, struct serve_state *state);

@@ -91,6 +91,9 @@ for case in late captures "stress 1 4 2000 7"; do
         "$gamut" trace import record/app_serve-*.raw -o app.trace --force >/dev/null 2>err || fail "import: $(cat err)"
         "$gamut" trace check app.trace >/dev/null || fail "the trace of $s is not whole"
         "$gamut" replay app.trace -s "$s" --free-at done -o predicted.json --force >/dev/null 2>err || fail "replay: $(cat err)"
+        # Each request under a plan is counted once.
+        case $case$s in stress*planned*) jq -e '.devices[0] | .counters.alloc_count as $all | .planned | .hit_count > 0 and ([to_entries[] | select(.key | endswith("_count")).value] | add) == $all' \
+            statistics.json >/dev/null || fail "$case under $s: $(jq -c '.devices[0] | .counters.alloc_count, .planned' statistics.json)" ;; esac
         if [ "$case$s" = capturescaching ]; then expect_ok "captures again, on the host" "$gamut" replay app.trace -s caching -D host --no-save; fi
         for file in predicted served; do
             jq -ce '.cases[0].counters.cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,
