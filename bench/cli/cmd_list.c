@@ -258,8 +258,8 @@ static int list_suites(json_t *root, struct error *error)
 
 static int list_charts(json_t *root, struct error *error)
 {
-    static const char *const of[] = {[CHART_OF_DEVICE] = "device",
-                                     [CHART_OF_STRATEGY] = "strategy"};
+    static const char *const of[] = {
+        [CHART_OF_DEVICE] = "device", [CHART_OF_STRATEGY] = "strategy"};
     json_t *list = add_list(root, "charts");
     const struct chart *chart;
     (void)error;

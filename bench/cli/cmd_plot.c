@@ -18,8 +18,7 @@
 #include "base/tree.h"
 
 static const struct flag flags[] = {
-    {"chart", 'c', FLAG_LIST,
-     .help = "the charts [all that FILE has data for]"},
+    {"chart", 'c', FLAG_LIST, .help = "the charts [all that FILE has data for]"},
     FLAG_ONLY_WORKLOADS,
     FLAG_ONLY_STRATEGIES,
     {"term", 't', FLAG_LIST, .fallback = "svg,png",
