@@ -49,7 +49,7 @@ static void print_links(FILE *out, const char *work, const char *made)
     }
 }
 
-/* Dark-screen colours for gnuplot's paper, text, axes, grid, stripes and memory that is held; the colours of data stay. An
+/* Dark-screen colours for gnuplot's paper, text, axes, grid and stripes; the colours of data stay. An
  * image does not see the style sheet of its page, so each chart carries these. */
 static const char dark_style[] =
     "\n<style>@media screen and (prefers-color-scheme:dark){"

@@ -15,8 +15,8 @@
 
 enum { PROGRAMS_MOST = 3 }; /* on a device */
 
-/* A workload with a dataset on a device. Its page shows the case that requests the most bytes, and the others with the
- * same merge set and release policy. */
+/* A workload with a dataset on a device. Its page shows the case that requests the most bytes, and
+ * the others with the same merge set and release policy. */
 struct detail {
     const json_t *largest; /* of its cases */
     double peak_bytes;     /* requested */
@@ -34,7 +34,8 @@ static bool are_of_one_program(const json_t *one_case, const json_t *other)
            has_same(one_case, other, "device");
 }
 
-/* The programs that ran on one device each; a group of devices has no page. The caller frees *details. */
+/* The programs that ran on one device each; a group of devices has no page. The caller frees
+ * *details. */
 static size_t find_details(const json_t *cases, struct detail **details)
 {
     struct detail *all = must_alloc((json_array_size(cases) + 1) * sizeof *all);

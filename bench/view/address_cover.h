@@ -1,10 +1,10 @@
-/* A picture of an address space over the steps of a replay, in bounded memory: how much of each row of
- * addresses is in blocks.
+/* A picture of an address space over the steps of a replay, in bounded memory: how much of each row
+ * of addresses is in blocks.
  *
- * A cell stands for `stride` steps and `row_bytes` addresses, and keeps the most bytes that blocks took of
- * it, so nothing is left out, however long the replay. When all columns are taken, each pair of
- * neighbours becomes one and the stride doubles; when an address is above the last row, each pair of
- * rows becomes one, whose most is at most the sum of both.
+ * A cell stands for `stride` steps and `row_bytes` addresses, and keeps the most bytes that blocks
+ * took of it, so nothing is left out, however long the replay. When all columns are taken, each
+ * pair of neighbours becomes one and the stride doubles; when an address is above the last row,
+ * each pair of rows becomes one, whose most is at most the sum of both.
  */
 #ifndef GAMUT_VIEW_ADDRESS_COVER_H
 #define GAMUT_VIEW_ADDRESS_COVER_H
@@ -32,7 +32,8 @@ void cover_advance(struct address_cover *cover, uint64_t step);
 void cover_use(struct address_cover *cover, uint64_t address, uint64_t bytes, bool begins);
 
 /* {"stride", "row_bytes", "most": [text a row]}, the lowest row first. A character of a text is a
- * column: '0' none of the row's bytes, '1' to 'e' fourteenths, rounded up; 'f' all. The caller owns it. */
+ * column: '0' none of the row's bytes, '1' to 'e' fourteenths, rounded up; 'f' all. The caller owns
+ * it. */
 json_t *cover_to_json(const struct address_cover *cover);
 
 #endif

@@ -1,5 +1,6 @@
-/* Cases of a result file as a trace: the file does not have their blocks, so the program is run again without a
- * device (run/select/program_trace.h), and what it counts shows that it is the run of the file. */
+/* Cases of a result file as a trace: the file does not have their blocks, so the program is run
+ * again without a device (run/select/program_trace.h), and what it counts shows that it is the run
+ * of the file. */
 #ifndef GAMUT_VIEW_CASES_H
 #define GAMUT_VIEW_CASES_H
 
@@ -27,17 +28,19 @@ struct viewed_cases {
     json_t *chosen;    /* owned; NULL: none */
 };
 
-/* Writes the trace of the program that the chosen cases of a result have in common to the new file `trace`. Cases
- * that are not ok are left out. `path` is the result's file, for messages. ERR_USAGE: there are no such cases, or they
- * are of several programs; ERR_UNSUPPORTED: the program cannot be had again, and why; ERR_IO, ERR_PARSE. The caller
- * calls viewed_cases_free in any case. */
+/* Writes the trace of the program that the chosen cases of a result have in common to the new file
+ * `trace`. Cases that are not ok are left out. `path` is the result's file, for messages.
+ * ERR_USAGE: there are no such cases, or they are of several programs; ERR_UNSUPPORTED: the program
+ * cannot be had again, and why; ERR_IO, ERR_PARSE. The caller calls viewed_cases_free in any
+ * case. */
 int view_cases(const json_t *root, const char *path, const struct case_choice *choice,
                const char *trace, struct viewed_cases *cases, struct error *error);
 /* What this strategy reserved at most in the file; 0: the file does not have it. */
 uint64_t viewed_cases_reserved(const struct viewed_cases *cases, const char *strategy);
 void viewed_cases_free(struct viewed_cases *cases);
 
-/* The flags that choose the program of a case: "-w srad -d small -m none --release last-use -D host". */
+/* The flags that choose the program of a case: "-w srad -d small -m none --release last-use -D
+ * host". */
 const char *viewed_case_flags(struct arena *arena, const json_t *one_case);
 
 #endif

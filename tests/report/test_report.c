@@ -135,7 +135,8 @@ static void show_gnuplot(char *path)
     free(path);
 }
 
-/* Takes the script of the report out of the page: it is the one that the tree has, at the page's end. */
+/* Takes the script of the report out of the page: it is the one that the tree has, at the page's
+ * end. */
 static void cut_script(char *page)
 {
     char *script = strstr(page, "<script>\n"), *at = script + strlen("<script>\n");
@@ -705,7 +706,8 @@ struct interval {
     double lo, hi;
 };
 
-/* Every interval that the page may have: of each case, and of each ranked mean. The caller frees it. */
+/* Every interval that the page may have: of each case, and of each ranked mean. The caller frees
+ * it. */
 static struct interval *intervals_of(const json_t *root, size_t *count)
 {
     const json_t *cases = json_object_get(root, "cases"), *ratio;
@@ -820,7 +822,8 @@ static void the_largest_programs_have_pages_of_their_own(void **state)
     remove_sandbox(&box);
 }
 
-/* The program is another one than in the file, or the cases are replays: the page says what makes one. */
+/* The program is another one than in the file, or the cases are replays: the page says what makes
+ * one. */
 static void a_program_that_is_not_here_is_named_with_its_command(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Places on the axis of an address map, and the cells that cover it, against what was in use at each step. */
+/* Places on the axis of an address map, and the cells that cover it, against what was in use at
+ * each step. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,8 +149,8 @@ static double share_of(char digit)
     return level == 15 ? 1 : level / 14;
 }
 
-/* Whatever the number of steps and rows, a cell says at least what was in use at any of its steps, and
- * some are free and some full. */
+/* Whatever the number of steps and rows, a cell says at least what was in use at any of its steps,
+ * and some are free and some full. */
 static void cells_cover_all_blocks(void **state)
 {
     (void)state;

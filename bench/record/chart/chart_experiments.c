@@ -94,8 +94,8 @@ static bool has_name(const json_t *row, struct name_of name, const char *expecte
 
 /* ---- lines: a panel for each value of a parameter --------------------------------------------
  *
- * For each panel and each series a block, a line a point: its place on the axis, its value there, and
- * the medians of the metrics. */
+ * For each panel and each series a block, a line a point: its place on the axis, its value there,
+ * and the medians of the metrics. */
 
 /* The numbers N of the metrics op_N_ns, which are of batches of N commands. */
 static struct labels batches_of(const json_t *experiment)

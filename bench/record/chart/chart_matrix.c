@@ -9,9 +9,10 @@
 #include "record/result/result.h"
 #include "record/statistics/statistics.h"
 
-/* Raw is the case that speedup_over_raw names as its baseline. Rows and columns stand by their gain, the
- * largest first, and the mean stands last. Block 0: row and label; block 1: column and label; block 2, a line
- * a cell: row, column, value, status, and 1 where the value is noise, because its interval contains 1. */
+/* Raw is the case that speedup_over_raw names as its baseline. Rows and columns stand by their
+ * gain, the largest first, and the mean stands last. Block 0: row and label; block 1: column and
+ * label; block 2, a line a cell: row, column, value, status, and 1 where the value is noise,
+ * because its interval contains 1. */
 
 /* A picture with more cells a side than this cannot be read. */
 enum { COLUMNS_MOST = 72, ROWS_MOST = 120 };

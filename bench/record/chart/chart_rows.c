@@ -1,14 +1,15 @@
-/* Charts with a row for each program and a dot for each configuration (Cleveland 1985), as plots/rows.gp draws them:
- * how many times faster than raw, memory over the lower bound, and what merging gains.
+/* Charts with a row for each program and a dot for each configuration (Cleveland 1985), as
+ * plots/rows.gp draws them: how many times faster than raw, memory over the lower bound, and what
+ * merging gains.
  *
- * Rows stand by their gain, the largest mean over the configurations first. Means over the rows stand
- * apart, the best configuration first, and after all others those that lack rows. A value far from all others
- * would squeeze them, so an axis ends two octaves beyond the middle nine tenths of the values, and the
- * row of such a value says it in words.
+ * Rows stand by their gain, the largest mean over the configurations first. Means over the rows
+ * stand apart, the best configuration first, and after all others those that lack rows. A value far
+ * from all others would squeeze them, so an axis ends two octaves beyond the middle nine tenths of
+ * the values, and the row of such a value says it in words.
  *
- * Block 0, a line a row: number, label, reference, remark. The remark is what has no place in the picture.
- * Block 1, a line a configuration: number, name, and for each measure its mean as value lo hi text. Then a
- * block a configuration, a line a row: row, and for each measure value lo hi. */
+ * Block 0, a line a row: number, label, reference, remark. The remark is what has no place in the
+ * picture. Block 1, a line a configuration: number, name, and for each measure its mean as value lo
+ * hi text. Then a block a configuration, a line a row: row, and for each measure value lo hi. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,8 @@ static double mean_value(double *values, size_t count, size_t *known)
     return statistics_geometric_mean(values, *known);
 }
 
-/* A mean is over the rows that have all measures. Those that the result has are better: they have intervals. */
+/* A mean is over the rows that have all measures. Those that the result has are better: they have
+ * intervals. */
 static void find_mean(struct picture *p, size_t column, double *values)
 {
     for (size_t k = 0; k < p->rows->measures; k++) {
@@ -122,8 +124,8 @@ static void find_orders(struct picture *p)
     free(values);
 }
 
-/* The axis has all values and 1, no effect, unless some are far off, and intervals as far as they go less than a
- * quarter of an octave beyond. Returns how many values there are. */
+/* The axis has all values and 1, no effect, unless some are far off, and intervals as far as they
+ * go less than a quarter of an octave beyond. Returns how many values there are. */
 static size_t find_range(struct picture *p, size_t k)
 {
     double *values = must_alloc((p->row_count * p->column_count + 1) * sizeof *values);
@@ -177,7 +179,8 @@ static bool is_off(const struct picture *p, double value)
     return at < p->low[0] - 1e-9 || at > p->high[0] + 1e-9;
 }
 
-/* Values that are off the axis, and cases without a value: "bufalloc 23831×, stream OOM, 2 more". */
+/* Values that are off the axis, and cases without a value: "bufalloc 23831×, stream OOM, 2
+ * more". */
 static void add_remark(const struct picture *p, size_t row, struct text *out)
 {
     size_t count = 0;

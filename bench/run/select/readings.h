@@ -39,11 +39,12 @@ int readings_take(const struct fun *fun, struct device *device, const struct ker
                   struct readings *readings, struct error *error);
 
 /* Finds, without a GPU, the values that a dry run of the entry's fun lacks; from the first of these
- * that has all: `scalars`; the arrays of `dataset` (NULL: there is none) in the sizes that `scalars`
- * give, made from `seed`; if it `may_run`, one run with these arrays on the host, but only of a built-in
- * program, because a file is not trusted. Words of a user in `scalars` win. If something is still lacking,
- * readings->from is READINGS_unknown and *lacking names it. `scalars` must outlive the readings.
- * ERR_PROGRAM, or an error of inputs_make_given. Free with readings_free. */
+ * that has all: `scalars`; the arrays of `dataset` (NULL: there is none) in the sizes that
+ * `scalars` give, made from `seed`; if it `may_run`, one run with these arrays on the host, but
+ * only of a built-in program, because a file is not trusted. Words of a user in `scalars` win. If
+ * something is still lacking, readings->from is READINGS_unknown and *lacking names it. `scalars`
+ * must outlive the readings. ERR_PROGRAM, or an error of inputs_make_given. Free with
+ * readings_free. */
 int readings_find(const struct entry *entry, const struct dataset *dataset,
                   const struct arguments *scalars, uint64_t seed, bool may_run,
                   struct readings *readings, struct error *lacking, struct error *error);

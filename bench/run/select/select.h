@@ -59,8 +59,8 @@ int select_files_of_run(const json_t *root, struct catalogue *catalogue,
  * ERR_USAGE if no workload has any of them. */
 int select_cases(struct selection *selection, const struct device_info *devices,
                  size_t device_count, struct error *error);
-/* Checks the numbers of the datasets of all cases, as inputs_check_values does. ERR_USAGE names file,
- * line and column of the first that its type does not have. */
+/* Checks the numbers of the datasets of all cases, as inputs_check_values does. ERR_USAGE names
+ * file, line and column of the first that its type does not have. */
 int select_check_values(const struct selection *selection, const struct catalogue *catalogue,
                         struct error *error);
 /* Checks that everything that a case's key names exists, except for the device. ERR_USAGE names

@@ -1,5 +1,5 @@
-/* The trace of a program that was made without a device has the blocks of a measured run on one: played again, it
- * counts what the run counted. */
+/* The trace of a program that was made without a device has the blocks of a measured run on one:
+ * played again, it counts what the run counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,8 @@ static void must(int code, const struct error *error)
         fail_msg("%s", error->text);
 }
 
-/* Played under the strategy of the measured run, the trace's blocks take the memory that they took there; and each
- * has a site. */
+/* Played under the strategy of the measured run, the trace's blocks take the memory that they took
+ * there; and each has a site. */
 static void check_blocks(const char *path, const struct case_round *round)
 {
     struct option_values values;
