@@ -112,16 +112,13 @@ static int run_session(struct session *s)
     if (flag_number(s->line, "format") == FORMAT_JSON &&
         result_print(s->recording.result.root, stdout, &error))
         return report_error(&error);
-    const struct result_file *file = &s->recording.file;
-    const bool saved = file->path.length && !measured;
-    fprintf(stderr, "gamut: %zu measured%s%s%s\n", s->measured,
-            s->interrupted ? ", interrupted" : "", saved ? "; wrote " : "",
-            saved ? file->path.data : "");
-    if (measured || file->has_moved)
-        return EXIT_INPUT;
-    if (s->interrupted)
-        return EXIT_INTERRUPTED;
-    return s->failed ? EXIT_CASE_FAILED : s->measured ? EXIT_OK : EXIT_NOTHING_RAN;
+    char what[64];
+    snprintf(what, sizeof what, "%zu measured", s->measured);
+    const int exit_code = report_end(what, &s->recording.file, !measured, s->interrupted);
+    return exit_code     ? exit_code
+           : s->failed   ? EXIT_CASE_FAILED
+           : s->measured ? EXIT_OK
+                         : EXIT_NOTHING_RAN;
 }
 
 static int atlas_command(const struct command_line *line)

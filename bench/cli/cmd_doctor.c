@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "doctor/doctor.h"
-#include "base/tree.h"
 
 enum doctor_format { FORMAT_TABLE, FORMAT_JSON };
 

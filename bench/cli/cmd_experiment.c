@@ -238,14 +238,11 @@ static int run_session(struct session *s)
         report_error(&error); /* what was measured is printed all the same */
     if (print_at_the_end(s, &error))
         return report_error(&error);
-    const struct result_file *file = &s->recording.file;
-    const bool saved = file->path.length && !measured;
-    fprintf(stderr, "gamut: %llu rows, %llu failed%s%s%s\n", (unsigned long long)s->rows,
-            (unsigned long long)s->failed, s->interrupted ? ", interrupted" : "",
-            saved ? "; wrote " : "", saved ? file->path.data : "");
-    if (measured || file->has_moved)
-        return EXIT_INPUT;
-    return s->interrupted ? EXIT_INTERRUPTED : s->failed ? EXIT_CASE_FAILED : EXIT_OK;
+    char what[96];
+    snprintf(what, sizeof what, "%llu rows, %llu failed", (unsigned long long)s->rows,
+             (unsigned long long)s->failed);
+    const int exit_code = report_end(what, &s->recording.file, !measured, s->interrupted);
+    return exit_code ? exit_code : s->failed ? EXIT_CASE_FAILED : EXIT_OK;
 }
 
 static int experiment_command(const struct command_line *line)

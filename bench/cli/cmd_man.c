@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
-#include "cli/examples.h"
 #include "record/facts/context.h"
 
 /* Adds text that roff takes literally; man itself reads the UTF-8. */

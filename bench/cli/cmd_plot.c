@@ -13,7 +13,6 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "record/chart/chart.h"
-#include "record/chart/gnuplot.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 

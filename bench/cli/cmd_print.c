@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "record/facts/atlas.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc/planned/planned.h"
-#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/terminal.h"
 #include "base/text.h"

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "record/chart/gnuplot.h"
 #include "report/report.h"
 
 static const struct flag flags[] = {

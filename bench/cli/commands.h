@@ -36,6 +36,16 @@
 COMMAND_LIST(X)
 #undef X
 
+/* Examples of command lines, for the help and the manual, in the order of the commands.
+ * tests/docs/test_commands.sh runs them all in one folder: later ones read the files of earlier
+ * ones. */
+struct example {
+    const char *command; /* its name; NULL ends the table */
+    const char *line;    /* as typed in a shell */
+    const char *what;
+};
+extern const struct example examples[];
+
 /* A sentence that says what gamut does. */
 static const char commands_summary[] =
     "gamut runs real GPU programs under several memory strategies, checks that the\n"

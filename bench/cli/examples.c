@@ -1,5 +1,5 @@
 /* The examples of all commands, which the help and the manual print. */
-#include "cli/examples.h"
+#include "cli/commands.h"
 
 #include <stddef.h>
 

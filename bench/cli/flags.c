@@ -7,7 +7,7 @@
 
 #include "base/options.h"
 #include "base/text.h"
-#include "cli/examples.h"
+#include "cli/commands.h"
 #include "record/table/text_grid.h"
 
 const struct flag flags_none[1] = {FLAGS_END};

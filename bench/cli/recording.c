@@ -269,26 +269,31 @@ int save_or_move(struct result_file *file, struct result_draft *result, struct e
     return 0;
 }
 
+int report_end(const char *what, const struct result_file *file, bool saved, bool interrupted)
+{
+    const bool wrote = file->path.length && saved;
+    fprintf(stderr, "gamut: %s%s%s%s\n", what, interrupted ? ", interrupted" : "",
+            wrote ? "; wrote " : "", wrote ? file->path.data : "");
+    return !saved || file->has_moved ? EXIT_INPUT : interrupted ? EXIT_INTERRUPTED : EXIT_OK;
+}
+
 int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted)
 {
     size_t counts[CASE_STATUSES], failed = 0;
+    struct text what = {0};
     result_status_counts(root, counts);
-    fprintf(stderr, "gamut: %zu ok", counts[CASE_ok]);
+    text_add(&what, "%zu ok", counts[CASE_ok]);
     for (int s = CASE_ok + 1; s < CASE_STATUSES; s++) {
         if (counts[s])
-            fprintf(stderr, ", %zu %s", counts[s], case_status_name((enum case_status)s));
+            text_add(&what, ", %zu %s", counts[s], case_status_name((enum case_status)s));
         failed += s > CASE_skipped ? counts[s] : 0;
     }
-    const bool wrote = file->path.length && saved;
+    const int exit_code = report_end(what.data, file, saved, interrupted);
     const bool is_empty_shard = json_object_get(json_object_get(root, "run"), "shard") &&
                                 json_array_size(json_object_get(root, "cases")) == 0;
-    fprintf(stderr, "%s%s%s\n", interrupted ? ", interrupted" : "", wrote ? "; wrote " : "",
-            wrote ? file->path.data : "");
-    if (!saved || file->has_moved)
-        return EXIT_INPUT;
-    if (interrupted)
-        return EXIT_INTERRUPTED;
-    return failed                              ? EXIT_CASE_FAILED
+    text_free(&what);
+    return exit_code                           ? exit_code
+           : failed                            ? EXIT_CASE_FAILED
            : counts[CASE_ok] || is_empty_shard ? EXIT_OK
                                                : EXIT_NOTHING_RAN;
 }

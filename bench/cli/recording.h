@@ -33,6 +33,9 @@ int save_or_move(struct result_file *file, struct result_draft *result, struct e
  * ERR_IO, ERR_PARSE; ERR_NOT_FOUND: it has none. */
 int recorded_atlas(const char *path, struct atlas *atlas, struct error *error);
 
+/* Prints "gamut: WHAT" on stderr, with the name of the file if it is `saved`. Returns the exit code
+ * of a command that was interrupted or could not save; else EXIT_OK. */
+int report_end(const char *what, const struct result_file *file, bool saved, bool interrupted);
 /* Ends a command that has cases: says on stderr how many ended in which way and, if they are
  * `saved`, in which file, and returns the exit code. */
 int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted);

@@ -6,7 +6,6 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flag_groups.h"
 #include "cli/plan/lifetimes.h"
 #include "cli/plan/plan_output.h"
 #include "cli/plan/plan_values.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/gzip_file.h"
 #include "base/text.h"
