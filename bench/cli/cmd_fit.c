@@ -123,9 +123,12 @@ static void show_step(void *context, unsigned replays, uint64_t refused, uint64_
     const struct fitting *f = context;
     struct fit_session *s = f->session;
     char low[32], high[32];
-    status_line_show(&s->common.status, "fit %zu/%zu, %s of %s, replay %u: between %s and %s",
-                     f->index + 1, s->fit_count, f->strategy, s->traces[f->trace].name, replays,
-                     text_bytes(low, refused), text_bytes(high, served));
+    char found[80] = "";
+    if (served) /* nothing is known before the first replay has ended */
+        snprintf(found, sizeof found, ": between %s and %s", text_bytes(low, refused),
+                 text_bytes(high, served));
+    status_line_show(&s->common.status, "fit %zu/%zu, %s of %s, replay %u%s", f->index + 1,
+                     s->fit_count, f->strategy, s->traces[f->trace].name, replays, found);
 }
 
 static int read_trace(void *context, size_t index, const volatile sig_atomic_t *stop,

@@ -1,4 +1,4 @@
-/* Looks for atlases, noise floors and program files in results of earlier runs. */
+/* Looks for atlases and noise floors in results of earlier runs. */
 #include "cli/earlier.h"
 
 #include <math.h>

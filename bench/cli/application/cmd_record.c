@@ -256,7 +256,8 @@ const struct command command_record = {
     .notes =
         "The application runs as it would alone; a call that is recorded takes some 30 ns more,\n"
         "and one of CUDA 1 us. What it did before it was killed is in the trace. gamut ends with\n"
-        "the application's exit code.\n"
+        "the application's exit code. A program on CUDA is recorded in the same way:\n"
+        "  gamut record -o train.trace -- python3 train.py\n"
         "\n"
         "Where gamut cannot start the application, set for it\n"
         "  GAMUT_RECORD=FOLDER              an existing folder for the raw files\n"

@@ -125,7 +125,7 @@ static bool is_missing(const struct session *s)
         fprintf(stderr, "gamut: and %zu more shards\n", missing - LINES_MOST);
     if (missing) {
         char count[48];
-        fprintf(stderr, "gamut: %s of the list are missing: nothing is joined\n",
+        fprintf(stderr, "gamut: %s missing from the list: nothing is joined\n",
                 text_count(count, (double)missing, "shard"));
     }
     text_free(&lines);
