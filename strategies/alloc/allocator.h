@@ -84,8 +84,8 @@ struct allocator_ops {
     enum queue_safety queues; /* the default, QUEUES_APART, is safe for any strategy */
     bool harness_only;        /* (optional) measures the harness; runs only when it is named */
     bool opens_pool; /* (optional) all memory of its source comes from a pool that it opens */
-    bool
-        serves_plan; /* (optional) it needs a plan (planned/plans.h), and runs only when it is named */
+    /* (optional) It needs a plan of its caller's (planned/plans.h); runs only when it is named. */
+    bool serves_plan;
 
     /* Required. Creates the strategy's state over a source that outlives it and that only instances
      * of the same strategy share. On failure the reason is in source->error. */
