@@ -13,7 +13,6 @@
     X(isosurface)                                                                                  \
     X(stall)                                                                                       \
     X(overflow)                                                                                    \
-    X(event_storm)                                                                                 \
     X(heap_ops)                                                                                    \
     X(heap_utilisation)
 /* clang-format on */

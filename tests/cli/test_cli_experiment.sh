@@ -42,20 +42,6 @@ has "readback pool"
 # The device heap: its operations on every device, how full it gets on the host.
 expect 0 "0 failed" experiment heap-ops:live_most=100 heap-utilisation:arena_words=65536:seeds=1 -D $devices --rounds 1 --no-save
 for policy in larger smaller best tlsf; do has "^$policy  *100 .* ns"; has "^lognormal  $policy  *tight  *0\.[3-9]"; done
-# Events and queues: those of drivers, and records of them, which are the same storm wherever they come from.
-expect 2 "event_bytes=100: .* multiples of 8" experiment event-storm:event_bytes=100 --rounds 1 --no-save
-expect 2 "queue_bytes=260: .* multiples of 8" experiment event-storm:queue_bytes=260 --rounds 1 --no-save
-expect 0 "0 failed; wrote storm.json" experiment event-storm:events=200:live_most=32 -D $devices --rounds 1 --out storm.json
-for objects in events queues; do
-    has "^$objects  *driver .*skipped: host has no events"
-    for records in fixed malloc slab locked; do has "^$objects  *$records  *each  *32 .* \(n\|µ\)s"; done
-done
-# The driver's queues, where it has some: as many as are told apart, of any number of events each.
-for commands in 1 20; do
-    expect 0 "0 failed" experiment event-storm:events=200:live_most=16:commands=$commands -D $devices --rounds 1 --no-save
-    if [ $devices != host ]; then has "^queues  *driver  *alone  *16 .* \(n\|µ\)s"; fi
-done
-[ "$(grep -o '"digest":"[0-9a-f]*","warnings"' storm.json | sort -u | wc -l)" -eq 1 ] || fail "the storms differ"
 # Of one chunk alone, what is claimed of a shared pool is true.
 expect 0 "0 failed" experiment overflow:cells=6:window=2:frames=8 -s raw --rounds 1 --no-save --format csv
 for metric in claim_ratio separate_ratio; do

@@ -47,7 +47,7 @@ static json_t *play_row(const char *behaviour, unsigned round, size_t slot, FILE
         return experiment_round(round, slot, CASE_oom, "asked for too much");
     }
     json_t *ok = experiment_round(round, slot, CASE_ok, NULL);
-    tree_put(ok, "samples", json_pack("{s:[i, i]}", "event_ns", 1, 2));
+    tree_put(ok, "samples", json_pack("{s:[i, i]}", "op_ns", 1, 2));
     return ok;
 }
 
@@ -87,7 +87,7 @@ static void working(void *context, const struct items_state *state, const char *
 {
     struct seen *seen = context;
     assert_true(state->position < state->in_round);
-    assert_non_null(strstr(row, "objects="));
+    assert_non_null(strstr(row, "sizes="));
     seen->working++;
 }
 
@@ -101,7 +101,7 @@ static int round_ended(void *context, struct error *error)
 
 static int run(const char *behaviour, struct seen *seen)
 {
-    struct experiment_task task = {.spec = "event-storm:live_most=16",
+    struct experiment_task task = {.spec = "heap-utilisation",
                                    .settings = {.strategies = behaviour, .seed = 42},
                                    .device = "host",
                                    .rounds = ROUNDS,
@@ -168,7 +168,7 @@ static void what_cannot_begin_ends_the_experiment(void **state)
     struct seen seen;
     (void)state;
     assert_int_equal(run("unable", &seen), ERR_DEVICE);
-    assert_string_equal(seen.error.text, "event-storm on host: there is no such kernel");
+    assert_string_equal(seen.error.text, "heap-utilisation on host: there is no such kernel");
     assert_int_equal(seen.working, 0);
     assert_int_equal(seen.rounds_ended, 0);
     assert_true(case_is_skipped(json_array_get(seen.rows, 0)));
