@@ -49,22 +49,7 @@ static int sync_queue(struct device *device, unsigned queue, struct error *error
     return code;
 }
 
-static int queue_close(struct device *device, unsigned queue, struct error *error)
-{
-    struct cuda_device *d = cuda_self(device);
-    if (queue >= DEVICE_QUEUES_MAX || d->streams[queue] == d->stream)
-        return error_set(error, ERR_INTERNAL, "queue %u can't be closed: %s", queue,
-                         queue < DEVICE_QUEUES_MAX ? "it is in use" : "there is none");
-    CUstream stream = d->streams[queue];
-    int code = cuda_use(d, error);
-    if (code || !stream)
-        return code;
-    d->streams[queue] = NULL;
-    return CUDA_CALL(&d->api, cuStreamDestroy_v2, 0, error, stream);
-}
-
-const struct device_queue_ops cuda_queues = {
-    .use = use_queue, .sync = sync_queue, .close = queue_close};
+const struct device_queue_ops cuda_queues = {.use = use_queue, .sync = sync_queue};
 
 /* ---- events ---- */
 

@@ -156,9 +156,6 @@ struct device_queue_ops {
     int (*use)(struct device *device, unsigned queue, struct error *error);
     /* Waits for one queue. */
     int (*sync)(struct device *device, unsigned queue, struct error *error);
-    /* Optional. Releases a queue that is not the current one and whose commands are done; its next
-     * use makes a new one. Events recorded on it must be recorded anew, or destroyed. */
-    int (*close)(struct device *device, unsigned queue, struct error *error);
 };
 
 /* An event is a point in the order of a queue, which other queues can wait for. On a device without

@@ -39,19 +39,7 @@ static int sync_queue(struct device *device, unsigned queue, struct error *error
     return OPENCL_CALL(&d->api, clFinish, OPENCL_WAITS, 0, error, d->queues[queue]);
 }
 
-static int queue_close(struct device *device, unsigned queue, struct error *error)
-{
-    struct opencl_device *d = opencl_self(device);
-    if (queue >= DEVICE_QUEUES_MAX || d->queues[queue] == d->queue)
-        return error_set(error, ERR_INTERNAL, "queue %u can't be closed: %s", queue,
-                         queue < DEVICE_QUEUES_MAX ? "it is in use" : "there is none");
-    cl_command_queue closed = d->queues[queue];
-    d->queues[queue] = NULL;
-    return closed ? OPENCL_CALL(&d->api, clReleaseCommandQueue, OPENCL_ASKS, 0, error, closed) : 0;
-}
-
-const struct device_queue_ops opencl_queues = {
-    .use = opencl_use_queue, .sync = sync_queue, .close = queue_close};
+const struct device_queue_ops opencl_queues = {.use = opencl_use_queue, .sync = sync_queue};
 
 /* ---- events ---- */
 

@@ -51,34 +51,6 @@ static void check_queues(struct subject *s)
     ok(s, s->ops->queues->sync(s->device, DEVICE_QUEUES_MAX - 1, &s->error)); /* never used */
 }
 
-/* A queue that was closed is another one when it is used again. */
-static void check_closed_queues(struct subject *s)
-{
-    if (!s->ops->queues || !s->ops->queues->close)
-        return;
-    uint64_t memory = allocate(s, SIZE);
-    for (uint8_t byte = 1; byte < 4; byte++) {
-        ok(s, s->ops->queues->use(s->device, 5, &s->error));
-        ok(s, s->ops->fill(s->device, memory, 0, byte, SIZE, &s->error));
-        assert_int_equal(s->ops->queues->close(s->device, 5, &s->error), ERR_INTERNAL);
-        assert_non_null(strstr(s->error.text, "in use"));
-        ok(s, s->ops->queues->use(s->device, 0, &s->error));
-        ok(s, s->ops->queues->sync(s->device, 5, &s->error));
-        ok(s, s->ops->queues->close(s->device, 5, &s->error));
-        ok(s, s->ops->queues->close(s->device, 5, &s->error)); /* is not there any more */
-        ok(s, s->ops->sync(s->device, &s->error));
-        all_bytes_are(s, memory, byte);
-    }
-    assert_int_equal(s->ops->queues->close(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
-    ok(s, s->ops->free(s->device, memory, SIZE, &s->error));
-}
-
-static void queues_close(void **state)
-{
-    (void)state;
-    on_each_device(check_closed_queues);
-}
-
 static void queues_are_separate(void **state)
 {
     (void)state;
@@ -271,7 +243,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_are_separate),
-        cmocka_unit_test(queues_close),
         cmocka_unit_test(host_memory_is_memory),
         cmocka_unit_test(pinned_memory_is_copied_as_it_is),
         cmocka_unit_test(pinned_memory_is_loaded),
