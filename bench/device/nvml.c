@@ -8,7 +8,6 @@
 
 enum { DOMAIN_SM = 1, DOMAIN_MEMORY = 2 };
 enum { SENSOR_GPU = 0 };
-enum { ECC_UNCORRECTED = 1, ECC_SINCE_BOOT = 0 };
 
 static const char library_name[] = "libnvidia-ml.so.1";
 
@@ -76,21 +75,15 @@ static void read_clocks(const struct nvml_api *api, void *gpu, struct nvml_gpu *
         g->throttle_reasons = (int64_t)reasons;
 }
 
-static void read_health(const struct nvml_api *api, void *gpu, struct nvml_gpu *g)
+static void read_settings(const struct nvml_api *api, void *gpu, struct nvml_gpu *g)
 {
     int now, later;
     unsigned slices, slices_later;
-    unsigned long long errors;
     read_number_of(api->nvmlDeviceGetTemperature, gpu, SENSOR_GPU, &g->temperature_celsius);
-    read_number(api->nvmlDeviceGetPowerUsage, gpu, &g->power_mw);
     read_number(api->nvmlDeviceGetEnforcedPowerLimit, gpu, &g->power_limit_mw);
     read_number(api->nvmlDeviceGetPowerManagementDefaultLimit, gpu, &g->power_limit_default_mw);
-    if (ASK(api, nvmlDeviceGetEccMode, gpu, &now, &later)) {
+    if (ASK(api, nvmlDeviceGetEccMode, gpu, &now, &later))
         g->ecc = now;
-        g->ecc_after_reboot = later;
-    }
-    if (ASK(api, nvmlDeviceGetTotalEccErrors, gpu, ECC_UNCORRECTED, ECC_SINCE_BOOT, &errors))
-        g->ecc_uncorrected_errors = (int64_t)errors;
     if (ASK(api, nvmlDeviceGetMigMode, gpu, &slices, &slices_later))
         g->mig = slices;
     if (ASK(api, nvmlDeviceGetPersistenceMode, gpu, &now))
@@ -99,12 +92,7 @@ static void read_health(const struct nvml_api *api, void *gpu, struct nvml_gpu *
 
 static void read_load(const struct nvml_api *api, void *gpu, struct nvml_gpu *g)
 {
-    struct nvml_memory memory;
     struct nvml_use use;
-    if (ASK(api, nvmlDeviceGetMemoryInfo, gpu, &memory)) {
-        g->memory_bytes = (int64_t)memory.total;
-        g->memory_free_bytes = (int64_t)memory.free;
-    }
     if (ASK(api, nvmlDeviceGetUtilizationRates, gpu, &use))
         g->busy_percent = use.gpu;
     count_processes(api->nvmlDeviceGetComputeRunningProcesses, gpu, &g->compute_processes);
@@ -127,7 +115,7 @@ static void read_gpu(const struct nvml_api *api, unsigned index, struct nvml_gpu
     if (ASK(api, nvmlDeviceGetPciInfo_v3, gpu, &pci))
         snprintf(g->bus_id, sizeof g->bus_id, "%.31s", pci.bus_id);
     read_clocks(api, gpu, g);
-    read_health(api, gpu, g);
+    read_settings(api, gpu, g);
     read_load(api, gpu, g);
 }
 

@@ -14,9 +14,6 @@
 
 enum { NVML_OK = 0, NVML_INSUFFICIENT_SIZE = 7 };
 
-struct nvml_memory {
-    unsigned long long total, free, used;
-};
 struct nvml_use {
     unsigned gpu, memory; /* percent of the last sample period in which they were busy */
 };
@@ -34,18 +31,15 @@ struct nvml_pci {
     X(nvmlShutdown, (void))                                                                        \
     X(nvmlDeviceGetName, (void *gpu, char *name, unsigned size))                                   \
     X(nvmlDeviceGetPciInfo_v3, (void *gpu, struct nvml_pci *pci))                                  \
-    X(nvmlDeviceGetMemoryInfo, (void *gpu, struct nvml_memory *memory))                            \
     X(nvmlDeviceGetClockInfo, (void *gpu, int domain, unsigned *mhz))                              \
     X(nvmlDeviceGetMaxClockInfo, (void *gpu, int domain, unsigned *mhz))                           \
     X(nvmlDeviceGetApplicationsClock, (void *gpu, int domain, unsigned *mhz))                      \
     X(nvmlDeviceGetDefaultApplicationsClock, (void *gpu, int domain, unsigned *mhz))               \
     X(nvmlDeviceGetCurrentClocksThrottleReasons, (void *gpu, unsigned long long *reasons))         \
     X(nvmlDeviceGetTemperature, (void *gpu, int sensor, unsigned *celsius))                        \
-    X(nvmlDeviceGetPowerUsage, (void *gpu, unsigned *milliwatts))                                  \
     X(nvmlDeviceGetEnforcedPowerLimit, (void *gpu, unsigned *milliwatts))                          \
     X(nvmlDeviceGetPowerManagementDefaultLimit, (void *gpu, unsigned *milliwatts))                 \
     X(nvmlDeviceGetEccMode, (void *gpu, int *now, int *after_reboot))                              \
-    X(nvmlDeviceGetTotalEccErrors, (void *gpu, int type, int counter, unsigned long long *count))  \
     X(nvmlDeviceGetMigMode, (void *gpu, unsigned *now, unsigned *after_reset))                     \
     X(nvmlDeviceGetPersistenceMode, (void *gpu, int *on))                                          \
     X(nvmlDeviceGetUtilizationRates, (void *gpu, struct nvml_use *use))                            \
@@ -87,15 +81,10 @@ enum { NVML_UNKNOWN = -1 };
     X(sm_most_mhz)                                                                                 \
     X(memory_most_mhz)
 #define NVML_STATE_LIST(X)                                                                         \
-    X(memory_bytes)                                                                                \
-    X(memory_free_bytes)                                                                           \
     X(sm_mhz)                                                                                      \
     X(memory_mhz)                                                                                  \
     X(throttle_reasons)                                                                            \
     X(temperature_celsius)                                                                         \
-    X(power_mw)                                                                                    \
-    X(ecc_after_reboot)                                                                            \
-    X(ecc_uncorrected_errors)                                                                      \
     X(busy_percent)                                                                                \
     X(compute_processes)                                                                           \
     X(graphics_processes)

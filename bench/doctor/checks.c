@@ -181,62 +181,6 @@ static void check_throttle(const struct nvml_gpu *g, struct doctor_row *row)
     text_free(&reasons);
 }
 
-static void check_power(const struct nvml_gpu *g, struct doctor_row *row)
-{
-    const int64_t limit = g->power_limit_mw, usual = g->power_limit_default_mw;
-    if (limit == NVML_UNKNOWN) {
-        nvml_unknown(row);
-        return;
-    }
-    const bool is_low = usual != NVML_UNKNOWN && limit < usual;
-    found(row, is_low ? DOCTOR_WARN : DOCTOR_PASS,
-          is_low ? "long kernels will run slower than on another such GPU" : NULL, "limit %.0f W%s",
-          (double)limit / 1e3,
-          is_low                  ? ", below the default"
-          : usual == NVML_UNKNOWN ? ", default unknown"
-                                  : ", the default");
-}
-
-static void check_ecc(const struct nvml_gpu *g, struct doctor_row *row)
-{
-    char errors[24];
-    if (g->ecc == NVML_UNKNOWN)
-        found(row, DOCTOR_INFO, NULL, "unknown, or the GPU has none");
-    else if (g->ecc_uncorrected_errors > 0)
-        found(row, DOCTOR_FAIL, "reset the GPU; if it comes again, have it replaced",
-              "%s uncorrected memory errors since the driver was loaded",
-              number(errors, g->ecc_uncorrected_errors));
-    else if (g->ecc_after_reboot != g->ecc && g->ecc_after_reboot != NVML_UNKNOWN)
-        found(row, DOCTOR_WARN, "restart before comparing with later runs",
-              "%s now, %s after the next restart", g->ecc ? "on" : "off",
-              g->ecc_after_reboot ? "on" : "off");
-    else
-        found(row, DOCTOR_PASS, NULL, "%s, uncorrected errors: %s", g->ecc ? "on" : "off",
-              number(errors, g->ecc_uncorrected_errors));
-}
-
-static void check_mig(const struct nvml_gpu *g, struct doctor_row *row)
-{
-    if (g->mig == NVML_UNKNOWN)
-        found(row, DOCTOR_INFO, NULL, "unknown, or the GPU cannot be divided");
-    else if (g->mig)
-        found(row, DOCTOR_WARN, "compare only with the same slice, its neighbours idle",
-              "on: numbers are those of a slice of the GPU");
-    else
-        found(row, DOCTOR_PASS, NULL, "off");
-}
-
-static void check_persistence(const struct nvml_gpu *g, struct doctor_row *row)
-{
-    if (g->persistence == NVML_UNKNOWN)
-        nvml_unknown(row);
-    else if (g->persistence)
-        found(row, DOCTOR_PASS, NULL, "on");
-    else
-        found(row, DOCTOR_INFO, "as root: nvidia-smi -pm 1",
-              "off: the driver may be loaded again in each round, which takes seconds");
-}
-
 static void check_processes(const struct nvml_gpu *g, struct doctor_row *row)
 {
     const int64_t compute = g->compute_processes, graphics = g->graphics_processes;
@@ -265,10 +209,6 @@ static const struct {
 } gpu_checks[] = {
     {"clocks", check_clocks},
     {"throttling", check_throttle},
-    {"power", check_power},
-    {"ecc", check_ecc},
-    {"mig", check_mig},
-    {"persistence", check_persistence},
     {"processes", check_processes},
 };
 
@@ -276,7 +216,6 @@ static const double busy_load = 0.5; /* per CPU; above it other processes use th
 /* Most of the built-in workloads at `medium`, several of them at `large`, hold less on the host. */
 static const uint64_t enough_memory = 4ull << 30;
 static const int64_t enough_disk = 256ll << 20; /* a hundred result files */
-static const uint64_t slow_timer_ns = 200;      /* a read of the clock that goes into the kernel */
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
@@ -291,17 +230,6 @@ static void check_governor(const struct doctor_facts *facts, struct doctor_row *
     else
         found(row, DOCTOR_WARN, "as root: cpupower frequency-set -g performance",
               "%s: the CPU's clock follows its load", governor);
-}
-
-static void check_turbo(const struct doctor_facts *facts, struct doctor_row *row)
-{
-    if (facts->host.turbo < 0)
-        found(row, DOCTOR_INFO, NULL, "unknown");
-    else if (facts->host.turbo)
-        found(row, DOCTOR_INFO, "for the steadiest host times switch it off",
-              "on: the CPU's clock depends on how many cores work, and on heat");
-    else
-        found(row, DOCTOR_PASS, NULL, "off");
 }
 
 /* CPUs that this process may use at a time; 0: unknown. */
@@ -365,21 +293,6 @@ static void check_memory(const struct doctor_facts *facts, struct doctor_row *ro
           is_limited ? " (the container's limit)" : "");
 }
 
-static void check_timer(const struct doctor_facts *facts, struct doctor_row *row)
-{
-    const bool is_slow = facts->timer_ns > slow_timer_ns;
-    const char *source = facts->host.clocksource;
-    found(
-        row, is_slow ? DOCTOR_WARN : DOCTOR_PASS,
-        is_slow ? "choose a clock source that needs no system call, such as tsc" : NULL,
-        "a reading takes %llu ns, its smallest step is %llu ns%s%s; a timed call of the driver has "
-        "%.1f ns for %s%s in it",
-        (unsigned long long)facts->timer_ns, (unsigned long long)facts->timer_step_ns,
-        *source ? ", source " : "", source, facts->clock.span_ns,
-        facts->clock.counter ? "reading " : "",
-        facts->clock.counter ? facts->clock.counter : "clock_gettime");
-}
-
 /* Some settings of the drivers change times. The others are only listed. */
 static void check_environment(const struct doctor_facts *facts, struct doctor_row *row)
 {
@@ -407,22 +320,10 @@ static void check_environment(const struct doctor_facts *facts, struct doctor_ro
 
 /* ---- files and programs ---------------------------------------------------------------------- */
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(name, *names) == 0)
-            return true;
-    return false;
-}
-
 static void check_results(const struct doctor_facts *facts, struct doctor_row *row)
 {
-    /* Filesystems of other machines, and in memory. */
-    static const char *const remote[] = {"nfs",  "cifs", "smb2", "fuse", "lustre",
-                                         "gpfs", "ceph", "afs",  "9p",   NULL};
-    static const char *const passing[] = {"tmpfs", "ramfs", NULL};
     const struct doctor_folder *f = &facts->results;
-    const char *advice = NULL;
+    const bool is_full = f->free_bytes >= 0 && f->free_bytes < enough_disk;
     char left[32] = "unknown";
     if (*f->why_not) {
         found(row, DOCTOR_FAIL, "set GAMUT_RESULTS, or name a folder with --results", "%s: %s",
@@ -431,14 +332,10 @@ static void check_results(const struct doctor_facts *facts, struct doctor_row *r
     }
     if (f->free_bytes >= 0)
         text_bytes(left, (uint64_t)f->free_bytes);
-    if (f->free_bytes >= 0 && f->free_bytes < enough_disk)
-        advice = "make room: files are replaced after each round, and need twice their size";
-    else if (is_one_of(f->filesystem, remote))
-        advice = "use a local folder: it is faster, and does not depend on the network";
-    else if (is_one_of(f->filesystem, passing))
-        advice = "files in memory are lost at a restart: copy those that you keep";
-    found(row, advice ? DOCTOR_WARN : DOCTOR_PASS, advice, "%s: %s, %s%s%s free", f->path,
-          f->exists ? "writable" : "will be made", f->filesystem, *f->filesystem ? ", " : "", left);
+    found(row, is_full ? DOCTOR_WARN : DOCTOR_PASS,
+          is_full ? "make room: files are replaced after each round, and need twice their size"
+                  : NULL,
+          "%s: %s, %s free", f->path, f->exists ? "writable" : "will be made", left);
 }
 
 static void check_gnuplot(const struct doctor_facts *facts, struct doctor_row *row)
@@ -472,19 +369,6 @@ static void check_compiler(const struct doctor_facts *facts, struct doctor_row *
 
 /* ---- this binary ----------------------------------------------------------------------------- */
 
-static void check_revision(const struct doctor_facts *facts, struct doctor_row *row)
-{
-    if (!*facts->git_rev || strcmp(facts->git_rev, "unknown") == 0)
-        found(row, DOCTOR_WARN, "build in a git clone: results then name their revision",
-              "unknown: built outside of git");
-    else if (facts->git_dirty > 0)
-        found(row, DOCTOR_WARN, "commit before measuring anything that you want to keep",
-              "%s, with uncommitted changes", facts->git_rev);
-    else
-        found(row, DOCTOR_PASS, NULL, "%s%s", facts->git_rev,
-              facts->git_dirty < 0 ? ", changed or not is unknown" : "");
-}
-
 static void check_build(const struct doctor_facts *facts, struct doctor_row *row)
 {
     const bool is_release = strcmp(facts->build, "release") == 0;
@@ -506,16 +390,13 @@ static const struct {
     void (*check)(const struct doctor_facts *facts, struct doctor_row *row);
 } checks[] = {
     {"governor", check_governor},
-    {"turbo", check_turbo},
     {"load", check_load},
     {"cpus", check_cpus},
     {"memory", check_memory},
-    {"timer", check_timer},
     {"environment", check_environment},
     {"results", check_results},
     {"gnuplot", check_gnuplot},
     {"compiler", check_compiler},
-    {"revision", check_revision},
     {"build", check_build},
 };
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "device/device.h"
@@ -150,18 +149,6 @@ static void collect_gpus(struct doctor_facts *facts)
 
 /* ---- the folder of results ------------------------------------------------------------------- */
 
-/* The numbers of filesystems in Linux (statfs(2)). */
-static const struct {
-    unsigned long type;
-    const char *name;
-} filesystems[] = {
-    {0xEF53, "ext4"},        {0x58465342, "xfs"},   {0x9123683E, "btrfs"}, {0x2FC12FC1, "zfs"},
-    {0x794C7630, "overlay"}, {0x01021994, "tmpfs"}, {0x858458F6, "ramfs"}, {0x6969, "nfs"},
-    {0xFF534D42, "cifs"},    {0xFE534D42, "smb2"},  {0x65735546, "fuse"},  {0x0BD00BD0, "lustre"},
-    {0x47504653, "gpfs"},    {0x00C36400, "ceph"},  {0x5346414F, "afs"},   {0x01021997, "9p"},
-};
-enum { FILESYSTEMS = sizeof filesystems / sizeof *filesystems };
-
 /* Shortens a path to the folder above. */
 static void go_up(char *path)
 {
@@ -189,12 +176,8 @@ void doctor_collect_folder(const char *path, struct doctor_folder *folder)
         why = errno;
     if (why)
         snprintf(folder->why_not, sizeof folder->why_not, "%s", strerror(why));
-    if (statfs(nearest, &system) != 0)
-        return;
-    folder->free_bytes = (int64_t)system.f_bavail * (int64_t)system.f_bsize;
-    for (size_t i = 0; i < FILESYSTEMS; i++)
-        if (filesystems[i].type == (unsigned long)system.f_type)
-            snprintf(folder->filesystem, sizeof folder->filesystem, "%s", filesystems[i].name);
+    if (statfs(nearest, &system) == 0)
+        folder->free_bytes = (int64_t)system.f_bavail * (int64_t)system.f_bsize;
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */
@@ -240,11 +223,8 @@ static void doctor_collect_programs(struct doctor_facts *facts)
 static void collect_build(struct doctor_facts *facts)
 {
     json_t *tool = context_tool();
-    const json_t *dirty = json_object_get(tool, "git_dirty");
-    snprintf(facts->git_rev, sizeof facts->git_rev, "%s", tree_get_text(tool, "git_rev"));
     snprintf(facts->build, sizeof facts->build, "%s", tree_get_text(tool, "build"));
     snprintf(facts->cflags, sizeof facts->cflags, "%s", tree_get_text(tool, "cflags"));
-    facts->git_dirty = json_is_boolean(dirty) ? json_is_true(dirty) : -1;
     json_decref(tool);
 }
 
@@ -253,8 +233,6 @@ void doctor_collect(const char *results, struct doctor_facts *facts)
     *facts = (struct doctor_facts){.env = context_env()};
     context_read_host("", &facts->host); /* host and GPUs first: the rest makes load */
     collect_gpus(facts);
-    facts->timer_ns = clock_reading_ns(&facts->timer_step_ns);
-    clock_measure_cost(&facts->clock);
     collect_build(facts);
     doctor_collect_folder(results, &facts->results);
     doctor_collect_programs(facts);

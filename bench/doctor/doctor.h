@@ -56,25 +56,21 @@ struct doctor_program {
 /* The folder of result files; if it does not exist, the nearest existing folder above it. */
 struct doctor_folder {
     char path[512];
-    bool exists;         /* the folder of result files itself exists */
-    char why_not[256];   /* why no file can be written there; "" if one can */
-    char filesystem[24]; /* "ext4", "nfs", …; "" if unknown */
-    int64_t free_bytes;  /* -1: unknown */
+    bool exists;        /* the folder of result files itself exists */
+    char why_not[256];  /* why no file can be written there; "" if one can */
+    int64_t free_bytes; /* -1: unknown */
 };
 
 struct doctor_facts {
-    char git_rev[48], build[16], cflags[128]; /* build of this binary; "" if unknown */
-    int git_dirty;                            /* 1: uncommitted changes; -1: unknown */
+    char build[16], cflags[128]; /* of this binary; "" if unknown */
     struct record_host host;
     size_t api_count, device_count, gpu_count;
     struct doctor_api *apis;
     char no_devices[1000]; /* why the search for devices failed; "" if it did not */
     struct doctor_device *devices;
-    struct nvml_gpu *gpus;            /* NVIDIA GPUs that gamut can use */
-    char nvml_why_not[1000];          /* why NVML gives no facts; "" if it does */
-    bool has_nvidia_node;             /* /dev/nvidiactl: NVIDIA's kernel driver is loaded */
-    uint64_t timer_ns, timer_step_ns; /* from clock_reading_ns */
-    struct clock_cost clock;
+    struct nvml_gpu *gpus;   /* NVIDIA GPUs that gamut can use */
+    char nvml_why_not[1000]; /* why NVML gives no facts; "" if it does */
+    bool has_nvidia_node;    /* /dev/nvidiactl: NVIDIA's kernel driver is loaded */
     struct doctor_folder results;
     struct doctor_program gnuplot, compiler;
     char scripts[512]; /* the folder of the charts' scripts; "" if it does not exist */

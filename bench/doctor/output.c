@@ -86,9 +86,6 @@ static json_t *facts_json(const struct doctor_facts *facts)
     for (size_t i = 0; i < facts->gpu_count; i++)
         tree_append(gpus, gpu_json(&facts->gpus[i]));
     tree_put(json, "gpus", gpus);
-    tree_put(json, "timer_ns", tree_count(facts->timer_ns));
-    tree_put(json, "timer_step_ns", tree_count(facts->timer_step_ns));
-    tree_put(json, "clock", context_clock(&facts->clock));
     tree_put(json, "results_free_bytes", tree_count_if_known(facts->results.free_bytes));
     tree_put(json, "env", json_incref(facts->env));
     return json;

@@ -65,12 +65,6 @@ static int fake_pci(void *gpu, struct nvml_pci *pci)
              gpu == &gpu_1 ? "00000000:3B:00.0" : "00000000:18:00.0");
     return NVML_OK;
 }
-static int fake_memory(void *gpu, struct nvml_memory *memory)
-{
-    (void)gpu;
-    *memory = (struct nvml_memory){.total = 100, .free = 70, .used = 30};
-    return NVML_OK;
-}
 static int fake_clock(void *gpu, int domain, unsigned *mhz)
 {
     (void)gpu;
@@ -101,12 +95,6 @@ static int fake_ecc(void *gpu, int *now, int *after_reboot)
     (void)gpu;
     *now = 1;
     *after_reboot = 0;
-    return NVML_OK;
-}
-static int fake_ecc_errors(void *gpu, int type, int counter, unsigned long long *count)
-{
-    (void)gpu;
-    *count = type == 1 && counter == 0 ? 2 : 1000; /* uncorrected, since the driver was loaded */
     return NVML_OK;
 }
 static int fake_mig(void *gpu, unsigned *now, unsigned *after_reset)
@@ -140,13 +128,11 @@ static struct nvml_api fake_nvml(void)
         .nvmlDeviceGetHandleByIndex_v2 = fake_handle,
         .nvmlDeviceGetName = fake_name,
         .nvmlDeviceGetPciInfo_v3 = fake_pci,
-        .nvmlDeviceGetMemoryInfo = fake_memory,
         .nvmlDeviceGetClockInfo = fake_clock,
         .nvmlDeviceGetApplicationsClock = no_clock,
         .nvmlDeviceGetCurrentClocksThrottleReasons = fake_throttle,
         .nvmlDeviceGetEnforcedPowerLimit = fake_watts,
         .nvmlDeviceGetEccMode = fake_ecc,
-        .nvmlDeviceGetTotalEccErrors = fake_ecc_errors,
         .nvmlDeviceGetMigMode = fake_mig,
         .nvmlDeviceGetComputeRunningProcesses = three_processes,
         .nvmlDeviceGetGraphicsRunningProcesses = no_processes,
@@ -166,15 +152,11 @@ static void nvml_tells_what_it_knows(void **state)
     assert_int_equal(g->index, 1);
     assert_string_equal(g->name, "second");
     assert_string_equal(g->bus_id, "00000000:3B:00.0");
-    assert_int_equal(g->memory_bytes, 100);
-    assert_int_equal(g->memory_free_bytes, 70);
     assert_int_equal(g->sm_mhz, 1410);
     assert_int_equal(g->memory_mhz, 3201);
     assert_int_equal(g->throttle_reasons, NVML_IDLE | NVML_POWER_CAP);
     assert_int_equal(g->power_limit_mw, 700000);
     assert_int_equal(g->ecc, 1);
-    assert_int_equal(g->ecc_after_reboot, 0);
-    assert_int_equal(g->ecc_uncorrected_errors, 2);
     assert_int_equal(g->mig, 1);
     assert_int_equal(gpus[0].mig, 0);
     assert_int_equal(g->compute_processes, 3);
@@ -183,7 +165,6 @@ static void nvml_tells_what_it_knows(void **state)
     assert_int_equal(g->sm_application_mhz, NVML_UNKNOWN);
     assert_int_equal(g->sm_most_mhz, NVML_UNKNOWN);
     assert_int_equal(g->temperature_celsius, NVML_UNKNOWN);
-    assert_int_equal(g->power_mw, NVML_UNKNOWN);
     assert_int_equal(g->power_limit_default_mw, NVML_UNKNOWN);
     assert_int_equal(g->persistence, NVML_UNKNOWN);
     assert_int_equal(g->busy_percent, NVML_UNKNOWN);
