@@ -25,12 +25,15 @@ WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst 
 SUITES    := $(sort $(wildcard suites/*.json))
 TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
-KERNEL_TEXTS := device_heap isosurface stall view
+KERNEL_TEXTS := device_heap isosurface stall report page_style view view_style
 KERNEL_device_heap := strategies/device_heap/heap_layout.h strategies/device_heap/index.kernel strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
 KERNEL_isosurface := strategies/device_heap/heap_layout.h bench/experiment/isosurface.kernel
 KERNEL_stall := strategies/device_heap/heap_layout.h bench/experiment/stall.kernel
-# The script of a page is embedded in the same way.
+# Scripts and style sheets of pages are embedded in the same way.
+KERNEL_report := bench/report/report.js
+KERNEL_page_style := bench/report/page.css
 KERNEL_view := bench/view/view.js
+KERNEL_view_style := bench/view/view.css
 
 # The build leaves out the APIs whose headers are missing; `gamut list devices` names them and what to install.
 # Versions of make differ in what a # after a backslash is inside of a call.

@@ -9,6 +9,8 @@
 #include "record/result/case_tree.h"
 #include "report/folder.h"
 
+extern const char kernel_text_page_style[], kernel_text_report[]; /* page.css, report.js */
+
 /* NUMBERS_MOST: a column of numbers after these is not aligned. */
 enum { NUMBERS_MOST = 32 };
 
@@ -31,8 +33,7 @@ void page_begin(FILE *out, const char *title)
           "/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
           out);
     html_print(out, "<title>%s – gamut report</title>\n<style>\n", title);
-    for (size_t i = 0; page_style[i]; i++)
-        fprintf(out, "%s\n", page_style[i]);
+    fputs(kernel_text_page_style, out);
     for (size_t c = 1; c <= NUMBERS_MOST; c++)
         fprintf(out, "%s.r%zu td:nth-child(%zu)", c > 1 ? "," : "", c, c);
     fputs("{text-align:right;overflow-wrap:normal}\n</style>\n</head>\n<body>\n", out);
@@ -40,10 +41,7 @@ void page_begin(FILE *out, const char *title)
 
 void page_end(FILE *out)
 {
-    fputs("<script>\n", out);
-    for (size_t i = 0; page_script[i]; i++)
-        fprintf(out, "%s\n", page_script[i]);
-    fputs("</script>\n</body>\n</html>\n", out);
+    fprintf(out, "<script>\n%s</script>\n</body>\n</html>\n", kernel_text_report);
 }
 
 void page_section(const struct page *page, const struct page_file *file, const char *id,

@@ -86,9 +86,4 @@ FILE *page_capture(struct page_capture *capture);
  * nothing if it is empty. */
 void page_captured(struct page_capture *capture, const char *before, const char *after, FILE *out);
 
-/* The lines of the style sheet, then NULL. */
-extern const char *const page_style[];
-/* The lines of the script, then NULL. The page can be read without it. */
-extern const char *const page_script[];
-
 #endif

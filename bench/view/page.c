@@ -8,35 +8,7 @@
 #include "report/html.h"
 #include "report/page.h"
 
-/* What the report's style sheet lacks. */
-static const char *const style[] = {
-    "main{max-width:1600px}header,footer{max-width:1600px}section>h2{margin-top:.2rem}",
-    "#bar{display:flex;flex-wrap:wrap;gap:8px 14px;align-items:center;font-size:.9rem}",
-    "#bar button,#bar select,#bar "
-    "input{font:inherit;color:var(--ink);background:var(--card);border:1px solid var(--line);"
-    "border-radius:6px;padding:4px 9px;min-height:32px}",
-    "#bar button:focus-visible,#bar select:focus-visible,#bar "
-    "input:focus-visible,canvas:focus-visible{outline:2px solid var(--good)}",
-    "#bar label{display:inline-flex;gap:5px;align-items:center;overflow-wrap:anywhere}#bar label "
-    "input{flex:none}",
-    "#bar fieldset{border:0;padding:0;margin:0;display:flex;flex-wrap:wrap;gap:4px 12px}",
-    ".panel{position:relative;margin:12px 0 0}.panel h3{font-size:.95rem;margin:0 0 "
-    "2px;overflow-wrap:anywhere}",
-    ".panel h3 small{font-weight:400;color:var(--soft)}",
-    "canvas{display:block;width:100%;height:264px;touch-action:pan-y;cursor:crosshair}",
-    "#tip{position:fixed;z-index:9;pointer-events:none;background:var(--card);border:1px solid "
-    "var(--line);border-radius:8px;"
-    "padding:8px 11px;font-size:.83rem;line-height:1.45;max-width:min(420px,92vw);box-shadow:0 4px "
-    "18px rgba(0,0,0,.25);"
-    "overflow-wrap:anywhere;white-space:pre-line}",
-    "#legend{display:flex;flex-wrap:wrap;gap:2px 14px;font-size:.83rem;margin-top:8px}",
-    "#legend i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:5px}",
-    "#legend span{overflow-wrap:anywhere}#said{font-size:.88rem;min-height:1.5em;margin:.5rem 0 0}",
-    "svg.still{width:100%;height:auto}svg.still text{font-size:11px;fill:var(--soft)}",
-    ".about{overflow-wrap:anywhere}",
-    "td.site{white-space:normal;overflow-wrap:anywhere;min-width:14em}",
-    NULL,
-};
+extern const char kernel_text_page_style[], kernel_text_view_style[]; /* page.css, view.css */
 
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#e69f00", "#56b4e9", "#7f7f7f", "#882255"};
@@ -65,10 +37,7 @@ void view_page_begin(FILE *out, const struct view_options *o, const struct view_
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                "<title>%s: memory over time</title>\n<style>\n",
                o->name);
-    for (const char *const *line = page_style; *line; line++)
-        fprintf(out, "%s\n", *line);
-    for (const char *const *line = style; *line; line++)
-        fprintf(out, "%s\n", *line);
+    fprintf(out, "%s%s", kernel_text_page_style, kernel_text_view_style);
     html_print(out, "</style>\n</head>\n<body>\n<header><h1>%s: memory over time</h1>\n", o->name);
     html_print(out,
                "<p class=\"soft\">%s%s%s%s%s. At the peak, event %zu, %s are requested at once.",
