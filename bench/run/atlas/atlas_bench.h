@@ -183,14 +183,6 @@ bool busy_cell(const struct bench *b, const struct open_method *method, uint64_t
 /* Fills in a cell for each size of a write, at most AFTER_WRITES_MAX; returns their number. */
 size_t after_write_cells(const struct bench *b, const struct open_method *raw, struct cell *cells);
 
-/* ---- other threads ---- */
-
-enum { OTHERS_CELLS_MAX = 6 };
-/* Fills in *cells, which measure a raw memory while other threads allocate and free such memories; at most
- * OTHERS_CELLS_MAX. Returns their number: 0 where the device gets memory at its first use, which is a
- * command, because threads may not share a queue. */
-size_t others_cells(const struct bench *b, const struct open_method *raw, struct cell *cells);
-
 /* ---- commands ---- */
 
 enum { COMMANDS_MAX = 16 };

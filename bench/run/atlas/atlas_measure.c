@@ -96,6 +96,13 @@ static void add_cell(struct cells *cells, const struct cell *cell, unsigned most
     cell_open(&cells->cell[cells->count++], most_samples);
 }
 
+static void add_cells(struct cells *cells, const struct cell *more, size_t count,
+                      unsigned most_samples)
+{
+    for (size_t i = 0; i < count; i++)
+        add_cell(cells, &more[i], most_samples);
+}
+
 /* A CPU gets its pages one by one: the cost per byte is the same above 1 GiB. */
 static uint64_t most_bytes(const struct device_info *info)
 {
@@ -153,37 +160,17 @@ static void add_lives(const struct open_method *raw, const struct effort *effort
                  effort->most);
 }
 
-static void add_after_writes(const struct bench *b, const struct open_method *raw,
-                             const struct effort *effort, struct cells *cells)
-{
-    struct cell after[AFTER_WRITES_MAX];
-    const size_t count = after_write_cells(b, raw, after);
-    for (size_t i = 0; i < count; i++)
-        add_cell(cells, &after[i], effort->most);
-}
-
-static void add_others(const struct bench *b, const struct open_method *raw,
-                       const struct effort *effort, struct cells *cells)
-{
-    struct cell others[OTHERS_CELLS_MAX];
-    const size_t count = others_cells(b, raw, others);
-    for (size_t i = 0; i < count; i++)
-        add_cell(cells, &others[i], effort->most);
-}
-
-static void add_commands(const struct bench *b, const struct effort *effort, struct cells *cells)
+/* The prices of calls after a write, and those of commands. */
+static void add_commands(const struct bench *b, const struct open_method *raw,
+                         const struct effort *effort, struct cells *cells)
 {
     uint64_t sizes[SIZES_MAX];
-    struct cell commands[COMMANDS_MAX];
-    size_t count = command_cells(b, 0, commands);
-    for (size_t i = 0; i < count; i++)
-        add_cell(cells, &commands[i], 16 * effort->most);
-    size_t size_count = sizes_up_to(b, b->moved_bytes, sizes);
-    for (size_t s = 0; s < size_count; s++) {
-        count = command_cells(b, sizes[s], commands);
-        for (size_t i = 0; i < count; i++)
-            add_cell(cells, &commands[i], effort->most);
-    }
+    struct cell after[AFTER_WRITES_MAX], commands[COMMANDS_MAX];
+    const size_t size_count = sizes_up_to(b, b->moved_bytes, sizes);
+    add_cells(cells, after, after_write_cells(b, raw, after), effort->most);
+    add_cells(cells, commands, command_cells(b, 0, commands), 16 * effort->most);
+    for (size_t s = 0; s < size_count; s++)
+        add_cells(cells, commands, command_cells(b, sizes[s], commands), effort->most);
 }
 
 /* Interval between reports of the points so far: an interruption loses no more than this. */
@@ -358,9 +345,7 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
     for (size_t i = 0; i < 2 * method_count; i++)
         add_method(b, &methods[i % method_count], i >= method_count, &effort, &cells);
     add_lives(&methods[0], &effort, &cells); /* the first method is raw */
-    add_others(b, &methods[0], &effort, &cells);
-    add_after_writes(b, &methods[0], &effort, &cells);
-    add_commands(b, &effort, &cells);
+    add_commands(b, &methods[0], &effort, &cells);
     /* Creates the curves in this order, instead of that of their first samples. */
     for (size_t i = 0; i < cells.count; i++)
         for (size_t call = 0; call < CELL_CALLS && cells.cell[i].calls[call]; call++)

@@ -2,10 +2,8 @@
  * that are busy for as long as they were told, and calls that take and wait for what a test says.
  */
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -95,24 +93,7 @@ static uint64_t at_pace(uint64_t ns)
     return is_slow() ? 2 * ns : fake.sways && clock_ns() / SLOW_NS % 2 ? ns / 5 * 6 : ns;
 }
 
-/* Threads take turns in the order in which they come, as behind a driver's lock. */
-static atomic_uint next_turn, turn;
-
-static void enter(void)
-{
-    const unsigned mine = atomic_fetch_add(&next_turn, 1);
-    while (atomic_load(&turn) != mine)
-        sched_yield();
-}
-
-static int leave(int code)
-{
-    atomic_fetch_add(&turn, 1);
-    return code;
-}
-
-static int locked_alloc(struct device *device, uint64_t bytes, uint64_t *memory,
-                        struct error *error)
+static int fake_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
 {
     wait_for(fake.alloc_waits);
     if (fake.allocs_until_lost == 1)
@@ -139,25 +120,13 @@ static int locked_alloc(struct device *device, uint64_t bytes, uint64_t *memory,
     return device_null.alloc(device, bytes, memory, error);
 }
 
-static int fake_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
-{
-    enter();
-    return leave(locked_alloc(device, bytes, memory, error));
-}
-
-static int locked_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+static int fake_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
     wait_for(fake.free_waits);
     wait_until(clock_ns() + at_pace(FREE_NS));
     fake.near -= bytes == NEAR_BYTES;
     fake.live--;
     return device_null.free(device, memory, bytes, error);
-}
-
-static int fake_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
-{
-    enter();
-    return leave(locked_free(device, memory, bytes, error));
 }
 
 static int fake_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
@@ -467,21 +436,6 @@ static void a_pools_call_without_a_wait_before_has_its_own_price(void **state)
         in_some_try(&(struct fake){.has_pool = true}, next_is_cheaper, "stream:threshold=max"));
 }
 
-static bool waits_for_another(const struct atlas *atlas, const void *context)
-{
-    (void)context;
-    assert_non_null(atlas_find(atlas, "raw", "alloc_beside_3"));
-    return costs(atlas, "raw", "alloc_beside_1", 4096, 3 * ALLOC_NS / 2, 20 * ALLOC_NS) &&
-           costs(atlas, "raw", "free_beside_1", 4096, 5 * FREE_NS / 4, 20 * FREE_NS);
-}
-
-/* Another thread's call comes between two of ours. */
-static void other_threads_calls_are_waited_for(void **state)
-{
-    (void)state;
-    assert_true(in_some_try(&(struct fake){0}, waits_for_another, NULL));
-}
-
 /* A long turn is timed once in a visit. */
 static void long_turns_are_few(void **state)
 {
@@ -572,7 +526,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_are_those_of_the_calls),
         cmocka_unit_test(prices_away_from_rest_are_those_of_the_calls),
-        cmocka_unit_test(other_threads_calls_are_waited_for),
         cmocka_unit_test(prices_are_those_of_a_host_at_full_pace),
         cmocka_unit_test(prices_over_the_pace_are_those_of_one_pace),
         cmocka_unit_test(repeated_lives_are_beside_another),
