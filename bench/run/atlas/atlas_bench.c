@@ -156,15 +156,12 @@ int bench_sync(struct bench *b, struct error *error)
 static int put_in_the_way(struct bench *b, struct error *error)
 {
     const struct obstacle *o = &b->obstacle;
-    int code = b->ops->queues->use(b->device, o->queue, error);
-    if (!code)
-        code = bench_spin(b, o->ns, error);
-    if (!code && o->use)
-        code = bench_touch(b, o->use, o->use_bytes, error);
+    TRY(b->ops->queues->use(b->device, o->queue, error));
+    TRY(bench_spin(b, o->ns, error));
+    TRY(o->use ? bench_touch(b, o->use, o->use_bytes, error) : 0);
     /* Leaving the queue submits it. */
-    if (!code)
-        code = b->ops->queues->use(b->device, 1, error);
-    return code ? code : b->ops->queues->use(b->device, 0, error);
+    TRY(b->ops->queues->use(b->device, 1, error));
+    return b->ops->queues->use(b->device, 0, error);
 }
 
 uint64_t bench_begin(struct bench *b)
@@ -179,11 +176,10 @@ uint64_t bench_begin(struct bench *b)
 static int time_spin(struct bench *b, int64_t iterations, uint64_t *ns, struct error *error)
 {
     uint64_t start = clock_ns();
-    int code = spin_iterations(b, iterations, error);
-    if (!code)
-        code = bench_sync(b, error);
+    TRY(spin_iterations(b, iterations, error));
+    TRY(bench_sync(b, error));
     *ns = clock_ns() - start;
-    return code;
+    return 0;
 }
 
 /* Raises the iterations until they take much longer than their launch. Then takes the least of a
@@ -193,17 +189,16 @@ static int bench_calibrate(struct bench *b, struct error *error)
     enum { TRIES = 5, LONG_NS = 4000000 };
     int64_t iterations = 1024;
     uint64_t ns = 0, least_ns = UINT64_MAX;
-    int code = 0;
-    while (!code && ns < LONG_NS) {
+    while (ns < LONG_NS) {
         iterations *= 2;
-        code = time_spin(b, iterations, &ns, error);
+        TRY(time_spin(b, iterations, &ns, error));
     }
-    for (int i = 0; i < TRIES && !code; i++) {
-        code = time_spin(b, iterations, &ns, error);
+    for (int i = 0; i < TRIES; i++) {
+        TRY(time_spin(b, iterations, &ns, error));
         least_ns = ns < least_ns ? ns : least_ns;
     }
     b->iterations_per_ns = (double)iterations / (double)(least_ns ? least_ns : 1);
-    return code;
+    return 0;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -224,15 +219,13 @@ static int bench_allocate(struct bench *b, struct error *error)
     b->host_bytes = smaller(b->moved_bytes, 256 * mib);
     b->host = must_alloc(b->host_bytes);
     memset(b->host, 1, b->host_bytes);
-    int code = b->ops->alloc(b->device, BENCH_SCRATCH_BYTES, &b->scratch, error);
-    if (!code)
-        code = b->ops->fill(b->device, b->scratch, 0, 1, BENCH_SCRATCH_BYTES, error);
-    for (int side = 0; side < 2 && !code; side++) {
-        code = b->ops->alloc(b->device, b->moved_bytes, &b->moved[side], error);
-        if (!code)
-            code = b->ops->fill(b->device, b->moved[side], 0, 1, b->moved_bytes, error);
+    TRY(b->ops->alloc(b->device, BENCH_SCRATCH_BYTES, &b->scratch, error));
+    TRY(b->ops->fill(b->device, b->scratch, 0, 1, BENCH_SCRATCH_BYTES, error));
+    for (int side = 0; side < 2; side++) {
+        TRY(b->ops->alloc(b->device, b->moved_bytes, &b->moved[side], error));
+        TRY(b->ops->fill(b->device, b->moved[side], 0, 1, b->moved_bytes, error));
     }
-    return code ? code : bench_sync(b, error);
+    return bench_sync(b, error);
 }
 
 int bench_open(struct bench *b, struct error *error)
@@ -407,13 +400,12 @@ static int call_write(struct bench *b, uint64_t bytes, unsigned turn, struct err
 static int time_calls(struct bench *b, struct cell *cell, command_call *call, unsigned calls,
                       struct error *error)
 {
-    int code = 0;
-    for (unsigned i = 0; i < (b->obstacle.stands ? 1 : calls) && !code; i++) {
+    for (unsigned i = 0; i < (b->obstacle.stands ? 1 : calls); i++) {
         uint64_t began = bench_begin(b);
-        code = call(b, cell->bytes, i, error);
+        TRY(call(b, cell->bytes, i, error));
         cell_take(cell, 0, bench_end(began));
     }
-    return code ? code : bench_sync(b, error);
+    return bench_sync(b, error);
 }
 
 static int device_time(struct bench *b, uint64_t spin_ns, command_call *call, uint64_t bytes,
@@ -431,19 +423,17 @@ static int run_launch_device(struct bench *b, struct cell *cell, struct error *e
 {
     uint64_t ns;
     uint64_t spin_ns = SHORT_SPIN_NS + (uint64_t)(2 * LAUNCHES * b->launch_ns);
-    int code = device_time(b, spin_ns, call_many_launches, 0, &ns, error);
-    if (!code)
-        cell_take(cell, 0, ns / LAUNCHES);
-    return code;
+    TRY(device_time(b, spin_ns, call_many_launches, 0, &ns, error));
+    cell_take(cell, 0, ns / LAUNCHES);
+    return 0;
 }
 
 static int run_mark_device(struct bench *b, struct cell *cell, struct error *error)
 {
     uint64_t ns, launch_ns = (uint64_t)b->launch_device_ns;
-    int code = device_time(b, SHORT_SPIN_NS, call_launch, 0, &ns, error);
-    if (!code)
-        cell_take(cell, 0, ns > launch_ns ? ns - launch_ns : 0);
-    return code;
+    TRY(device_time(b, SHORT_SPIN_NS, call_launch, 0, &ns, error));
+    cell_take(cell, 0, ns > launch_ns ? ns - launch_ns : 0);
+    return 0;
 }
 
 static int run_command(struct bench *b, struct cell *cell, struct error *error)
@@ -454,10 +444,9 @@ static int run_command(struct bench *b, struct cell *cell, struct error *error)
         return c->run(b, cell, error);
     if (c->calls)
         return time_calls(b, cell, c->call, c->calls, error);
-    int code = device_time(b, SHORT_SPIN_NS, c->call, cell->bytes, &ns, error);
-    if (!code)
-        cell_take(cell, 0, ns);
-    return code;
+    TRY(device_time(b, SHORT_SPIN_NS, c->call, cell->bytes, &ns, error));
+    cell_take(cell, 0, ns);
+    return 0;
 }
 
 /* clang-format off */

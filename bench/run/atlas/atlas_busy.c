@@ -95,9 +95,8 @@ static int live_busy(struct bench *b, struct cell *cell, struct error *error)
         code = use_busy(b, &block, use_ns, error);
     int freed = method_free(b, o, &block, code ? NULL : error);
     const uint64_t free_ns = method_ns(&block);
-    code = code ? code : freed ? freed : bench_sync(b, error);
-    if (code)
-        return code;
+    TRY(code ? code : freed);
+    TRY(bench_sync(b, error));
     cell_take(cell, BUSY_ALLOC, alloc_ns);
     cell_take(cell, BUSY_FIRST_USE, use_ns[0]);
     cell_take(cell, BUSY_SECOND_USE, use_ns[1]);

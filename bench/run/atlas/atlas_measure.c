@@ -407,14 +407,12 @@ static int visit_life(struct bench *b, enum condition condition, uint64_t spin_n
     const struct method *method = o->method;
     struct method_block block = {.bytes = cell->bytes};
     put_obstacle(b, condition, spin_ns);
-    int code = clear_obstacle(b, method_alloc(b, o, &block, error), error);
-    if (code)
-        return code;
+    TRY(clear_obstacle(b, method_alloc(b, o, &block, error), error));
     size_t call = 0;
     cell_take(cell, call++, method_ns(&block));
     for (size_t i = 0; method->alloc[i].name; i++)
         cell_take(cell, call++, block.step_ns[i]);
-    code = bench_touch(b, block.memory, block.bytes, error);
+    int code = bench_touch(b, block.memory, block.bytes, error);
     if (!code)
         code = bench_sync(b, error);
     put_obstacle(b, condition, spin_ns);
@@ -551,11 +549,11 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
     size_t size_count = b->options->quick ? 1 : sizeof all_sizes / sizeof *all_sizes;
     if (b->is_synchronous || !b->ops->queues)
         return 0;
-    int code = probe_commands(b, 0, error);
-    for (size_t s = 0; s < size_count && !code; s++) {
+    TRY(probe_commands(b, 0, error));
+    for (size_t s = 0; s < size_count; s++) {
         atlas_say(b, "what calls wait for", true);
-        code = probe_commands(b, all_sizes[s], error);
-        for (size_t i = 0; i < method_count && !code; i++) {
+        TRY(probe_commands(b, all_sizes[s], error));
+        for (size_t i = 0; i < method_count; i++) {
             const struct open_method *open = &methods[i];
             uint64_t bytes = all_sizes[s], most = open->method->most_bytes;
             struct cell cell;
@@ -565,10 +563,10 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
                 bytes > device_info(b->device)->memory_bytes / 8)
                 continue;
             life_cell(open, bytes, &cell);
-            code = probe_cell(b, &cell, error);
+            TRY(probe_cell(b, &cell, error));
         }
     }
-    return code;
+    return 0;
 }
 
 /* ---- the cost of an allocation while many others are live ------------------------------------ */
@@ -609,20 +607,16 @@ static int crowd_grow(struct crowd *c, size_t wanted, struct error *error)
 
 static int measure_beside(struct crowd *c, struct cell *cell, struct error *error)
 {
-    int code = 0;
-    for (int i = 0; i < PAIRS && !code; i++) {
+    for (int i = 0; i < PAIRS; i++) {
         struct method_block block = {.bytes = c->bytes};
-        code = method_alloc(c->b, c->method, &block, error);
-        if (code)
-            break;
-        uint64_t alloc_ns = method_ns(&block);
-        code = method_free(c->b, c->method, &block, error);
-        cell_take(cell, 0, alloc_ns);
+        TRY(method_alloc(c->b, c->method, &block, error));
+        cell_take(cell, 0, method_ns(&block));
+        const int code = method_free(c->b, c->method, &block, error);
         cell_take(cell, 1, method_ns(&block));
-        if (!code)
-            code = bench_sync(c->b, error);
+        TRY(code);
+        TRY(bench_sync(c->b, error));
     }
-    return code;
+    return 0;
 }
 
 static int measure_at(struct crowd *c, size_t wanted, struct error *error)

@@ -114,9 +114,9 @@ static int vmm_open(struct bench *b, uint64_t *state, struct error *error)
         return error_set(error, ERR_UNSUPPORTED, "%s has no calls for virtual memory",
                          b->ops->name);
     struct driver_vm_info info = {0};
-    int code = b->ops->vm->info(b->device, &info, error);
+    TRY(b->ops->vm->info(b->device, &info, error));
     *state = info.granularity_bytes;
-    return code;
+    return 0;
 }
 
 STEP(vmm_reserve, vm->reserve(b->device, block->bytes, &block->memory, error))
@@ -136,10 +136,9 @@ static int host_memory_open(struct bench *b, enum driver_memory kind, uint64_t *
     *state = kind;
     if (!b->ops->host_memory)
         return error_set(error, ERR_UNSUPPORTED, "%s has the host's memory anyway", b->ops->name);
-    int code =
-        b->ops->host_memory->alloc(b->device, kind, block.bytes, &block.memory, &block.host, error);
-    return code ? code
-                : b->ops->host_memory->free(b->device, kind, block.memory, block.bytes, error);
+    TRY(b->ops->host_memory->alloc(b->device, kind, block.bytes, &block.memory, &block.host,
+                                   error));
+    return b->ops->host_memory->free(b->device, kind, block.memory, block.bytes, error);
 }
 
 static int pinned_open(struct bench *b, uint64_t *state, struct error *error)
@@ -299,11 +298,10 @@ static int use_block(struct bench *b, const struct method_block *block, uint64_t
                      struct error *error)
 {
     uint64_t began = clock_ns();
-    int code = bench_touch(b, block->memory, block->bytes, error);
-    if (!code)
-        code = bench_sync(b, error);
+    TRY(bench_touch(b, block->memory, block->bytes, error));
+    TRY(bench_sync(b, error));
     *ns = bench_end(began);
-    return code;
+    return 0;
 }
 
 int method_warm_up(struct bench *b, const struct open_method *o, struct error *error)
@@ -340,12 +338,10 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     const struct open_method *o = cell->subject;
     struct method_block block = {.bytes = cell->bytes};
     uint64_t use_ns[2] = {0, 0};
-    int code = method_alloc(b, o, &block, error);
-    if (code)
-        return code;
+    TRY(method_alloc(b, o, &block, error));
     uint64_t alloc_ns = method_ns(&block);
     struct method_block allocated = block;
-    code = bench_sync(b, error);
+    int code = bench_sync(b, error);
     for (int i = 0; i < 2 && !code; i++)
         code = use_block(b, &block, &use_ns[i], error);
     int freed = method_free(b, o, &block, code ? NULL : error);
@@ -378,11 +374,9 @@ static int take_turn(struct bench *b, struct cell *cell, struct method_block *ol
 {
     const struct open_method *o = cell->subject;
     struct method_block block = {.bytes = cell->bytes};
-    int code = method_alloc(b, o, &block, error);
-    if (code)
-        return code;
+    TRY(method_alloc(b, o, &block, error));
     uint64_t realloc_ns = method_ns(&block), reuse_ns = 0;
-    code = use_block(b, &block, &reuse_ns, error);
+    int code = use_block(b, &block, &reuse_ns, error);
     if (!code)
         code = bench_touch(b, older->memory, older->bytes, error);
     if (!code && !o->method->free_while_used)
@@ -419,10 +413,8 @@ static int later_lives(struct bench *b, struct cell *cell, struct error *error)
     const uint64_t began = clock_ns();
     struct method_block block = {.bytes = cell->bytes};
     uint64_t ns;
-    int code = method_alloc(b, o, &block, error);
-    if (code)
-        return code;
-    code = use_block(b, &block, &ns, error);
+    TRY(method_alloc(b, o, &block, error));
+    int code = use_block(b, &block, &ns, error);
     for (int turn = 0, timed = 0; turn < TURNS && !code; turn++) {
         const bool is_late = clock_ns() - began >= ENOUGH_NS;
         const bool is_timed = turn >= (is_late ? LEAST_TURNS - 1 : UNTIMED_TURNS);

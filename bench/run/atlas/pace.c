@@ -14,10 +14,8 @@ static int live_once(struct device *d, uint64_t bytes, uint64_t other, uint64_t 
                      struct error *error)
 {
     uint64_t memory, began = clock_ns();
-    int code = d->ops->alloc(d, bytes, &memory, error);
-    if (code)
-        return code;
-    code = d->ops->copy(d, memory, 0, other, 0, USED_BYTES, error);
+    TRY(d->ops->alloc(d, bytes, &memory, error));
+    int code = d->ops->copy(d, memory, 0, other, 0, USED_BYTES, error);
     *ns = clock_ns() - began;
     const int synced = d->ops->sync(d, code ? NULL : error);
     began = clock_ns();
@@ -29,10 +27,8 @@ static int live_once(struct device *d, uint64_t bytes, uint64_t other, uint64_t 
 int pace_life(struct device *d, uint64_t bytes, unsigned lives, uint64_t *ns, struct error *error)
 {
     uint64_t other, times[PACE_LIVES];
-    int code = d->ops->alloc(d, pace_sizes[0], &other, error);
-    if (code)
-        return code;
-    code = d->ops->fill(d, other, 0, 0, pace_sizes[0], error);
+    TRY(d->ops->alloc(d, pace_sizes[0], &other, error));
+    int code = d->ops->fill(d, other, 0, 0, pace_sizes[0], error);
     for (unsigned i = 0; i < lives && !code; i++)
         code = live_once(d, bytes, other, &times[i], error);
     const int freed = d->ops->free(d, other, pace_sizes[0], code ? NULL : error);

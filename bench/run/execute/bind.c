@@ -6,25 +6,24 @@
 static int execute_layout(struct executor *e, const struct name *n, struct layout *l)
 {
     unsigned threads = n->thread_rank;
-    int code = 0;
     *l = (struct layout){.rank = threads + n->rank};
-    for (unsigned d = 0; d < n->rank && !code; d++) {
-        code = execute_size(e, n->shape[d], &l->shape[threads + d]);
-        if (!code && l->shape[threads + d] < 0)
-            code = execute_fail(e, n->at, "dimension %u of '%s' has size %lld", d, n->text,
+    for (unsigned d = 0; d < n->rank; d++) {
+        TRY(execute_size(e, n->shape[d], &l->shape[threads + d]));
+        if (l->shape[threads + d] < 0)
+            return execute_fail(e, n->at, "dimension %u of '%s' has size %lld", d, n->text,
                                 (long long)l->shape[threads + d]);
     }
-    if (n->index.offset && !code)
-        code = execute_size(e, n->index.offset, &l->offset);
+    if (n->index.offset)
+        TRY(execute_size(e, n->index.offset, &l->offset));
     int64_t stride = 1;
-    for (unsigned d = l->rank; d-- > 0 && !code;) {
+    for (unsigned d = l->rank; d-- > 0;) {
         l->stride[d] = stride;
         if (n->index.offset)
-            code = execute_size(e, n->index.stride[d], &l->stride[d]);
+            TRY(execute_size(e, n->index.stride[d], &l->stride[d]));
         else if (__builtin_mul_overflow(stride, l->shape[d], &stride))
-            code = execute_fail(e, n->at, "'%s' has more elements than 64 bits can count", n->text);
+            return execute_fail(e, n->at, "'%s' has more elements than 64 bits can count", n->text);
     }
-    return code;
+    return 0;
 }
 
 int execute_slice(struct executor *e, const struct stm *stm, const struct layout *whole,
@@ -34,15 +33,11 @@ int execute_slice(struct executor *e, const struct stm *stm, const struct layout
     for (unsigned d = 0; d < stm->slice_rank; d++) {
         const struct slice_dim *dim = &stm->slice[d];
         int64_t start = 0, length = whole->shape[d], step = 1;
-        int code = dim->start ? execute_size(e, dim->start, &start) : 0;
-        if (!code && dim->fixed)
+        TRY(dim->start ? execute_size(e, dim->start, &start) : 0);
+        if (dim->fixed)
             length = 1;
-        if (!code && dim->length)
-            code = execute_size(e, dim->length, &length);
-        if (!code && dim->step)
-            code = execute_size(e, dim->step, &step);
-        if (code)
-            return code;
+        TRY(dim->length ? execute_size(e, dim->length, &length) : 0);
+        TRY(dim->step ? execute_size(e, dim->step, &step) : 0);
         int64_t reach;
         bool outside = length < 0 || __builtin_mul_overflow(length - 1, step, &reach) ||
                        __builtin_add_overflow(start, reach, &reach);

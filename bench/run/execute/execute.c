@@ -55,26 +55,24 @@ static int put_down(struct executor *e, int name, const struct passed *p, struct
 static int put_down_all(struct executor *e, const int *names, const struct step_state *state,
                         unsigned count, struct source_position at)
 {
-    int code = 0;
     /* Arrays come last, because their types mention the others. */
     for (unsigned pass = 0; pass < 1u + state->passes_arrays; pass++)
-        for (unsigned i = 0; i < count && !code; i++)
+        for (unsigned i = 0; i < count; i++)
             if (e->kinds[names[i]] == NAME_SCALAR) /* the loop that only counts: no call for it */
                 put_down_scalar(e, names[i], &state->passed[i]);
             else if ((e->kinds[names[i]] == NAME_ARRAY) == (pass == 1))
-                code = put_down(e, names[i], &state->passed[i], at);
-    return code;
+                TRY(put_down(e, names[i], &state->passed[i], at));
+    return 0;
 }
 
 /* `release` is blocks_last_use or blocks_release. */
 static inline int release_all(struct executor *e, const struct names_list *list,
                               int (*release)(struct executor *e, int name))
 {
-    int code = 0;
-    for (unsigned i = 0; i < list->count && !code; i++)
+    for (unsigned i = 0; i < list->count; i++)
         if (blocks_holds(e, list->names[i]))
-            code = release(e, list->names[i]);
-    return code;
+            TRY(release(e, list->names[i]));
+    return 0;
 }
 
 static int last_use_all(struct executor *e, const struct names_list *list)
@@ -89,28 +87,24 @@ static int run_steps(struct executor *e, const struct scope *scope);
 /* Runs a body and leaves its results in `passed`. */
 static int run_body(struct executor *e, const struct scope *scope, struct passed *passed)
 {
-    int code = last_use_all(e, &scope->unused);
-    if (!code)
-        code = run_steps(e, scope);
-    if (code)
-        return code;
+    TRY(last_use_all(e, &scope->unused));
+    TRY(run_steps(e, scope));
     for (unsigned i = 0; i < scope->body->result_count; i++)
         if (e->kinds[scope->body->results[i]] == NAME_SCALAR)
             pick_up_scalar(e, scope->body->results[i], &passed[i]);
         else
             pick_up(e, scope->body->results[i], &passed[i]);
-    code = last_use_all(e, &scope->entrusted);
-    return code ? code : release_all(e, &scope->bound, blocks_release);
+    TRY(last_use_all(e, &scope->entrusted));
+    return release_all(e, &scope->bound, blocks_release);
 }
 
 static int run_if(struct executor *e, const struct step *s)
 {
     union scalar condition;
-    int code = execute_evaluate(e, s->stm->expr, &condition);
     struct step_state *state = s->state;
-    if (!code)
-        code = run_body(e, condition.u8 ? s->then : s->otherwise, state->passed);
-    return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
+    TRY(execute_evaluate(e, s->stm->expr, &condition));
+    TRY(run_body(e, condition.u8 ? s->then : s->otherwise, state->passed));
+    return put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
 }
 
 static int run_iterations(struct executor *e, const struct step *s, int64_t bound)
@@ -118,18 +112,13 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
     const struct loop *l = s->stm->loop;
     struct step_state *state = s->state;
     for (int64_t i = 0;; i++) {
-        int code = e->lacks ? dry_iteration(e, s->stm) : 0;
-        if (code)
-            return code;
+        TRY(e->lacks ? dry_iteration(e, s->stm) : 0);
         if (l->counter != NO_NAME ? i >= bound : !e->values[l->condition].u8)
             return 0;
         if (l->counter != NO_NAME)
             e->values[l->counter].i64 = i;
-        code = run_body(e, s->then, state->passed);
-        if (!code)
-            code = put_down_all(e, l->params, state, l->param_count, l->body.results_at);
-        if (code)
-            return code;
+        TRY(run_body(e, s->then, state->passed));
+        TRY(put_down_all(e, l->params, state, l->param_count, l->body.results_at));
     }
 }
 
@@ -146,37 +135,30 @@ static int run_loop(struct executor *e, const struct step *s)
     const struct loop *l = s->stm->loop;
     struct step_state *state = s->state;
     int64_t bound = 0;
-    int code = l->bound ? execute_size(e, l->bound, &bound) : 0;
-    for (unsigned i = 0; i < l->param_count && !code; i++) {
+    TRY(l->bound ? execute_size(e, l->bound, &bound) : 0);
+    for (unsigned i = 0; i < l->param_count; i++) {
         if (l->init_exprs[i]) {
             const struct expr *unknown = e->lacks ? dry_scalar_in(e, l->init_exprs[i]) : NULL;
             state->passed[i].lacks = unknown ? e->lacks[unknown->name] : NO_NAME;
             if (!unknown)
-                code = execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar);
+                TRY(execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar));
         } else
             pick_up(e, l->init_names[i], &state->passed[i]);
     }
-    if (!code)
-        code = put_down_all(e, l->params, state, l->param_count, s->stm->at);
-    if (!code)
-        code = last_use_all(e, &s->moved);
-    if (!code)
-        code = run_iterations(e, s, bound);
-    if (code)
-        return code;
+    TRY(put_down_all(e, l->params, state, l->param_count, s->stm->at));
+    TRY(last_use_all(e, &s->moved));
+    TRY(run_iterations(e, s, bound));
     for (unsigned i = 0; i < l->param_count; i++)
         pick_up(e, l->params[i], &state->passed[i]);
-    code = release_all(e, &s->then->bound, blocks_release);
-    return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
+    TRY(release_all(e, &s->then->bound, blocks_release));
+    return put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
 }
 
 /* Checks that the shape that a view declares is that of its operation. */
 static int run_view(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
-    int code = execute_bind_array(e, stm->outs[0]);
-    if (code)
-        return code;
+    TRY(execute_bind_array(e, stm->outs[0]));
     const struct layout *out = &e->arrays[stm->outs[0]].layout;
     const struct layout *from = &e->arrays[stm->array].layout;
     bool fits = true;
@@ -193,14 +175,14 @@ static int run_view(struct executor *e, const struct step *s)
         break;
     default: {
         struct layout part;
-        code = execute_slice(e, stm, from, &part);
-        fits = !code && layout_same_shape(out, &part);
+        TRY(execute_slice(e, stm, from, &part));
+        fits = layout_same_shape(out, &part);
     }
     }
-    if (!code && !fits)
-        code = execute_fail(e, stm->at, "the declared shape of '%s' is not the shape of the result",
-                            e->fun->names[stm->outs[0]].text);
-    return code;
+    return fits ? 0
+                : execute_fail(e, stm->at,
+                               "the declared shape of '%s' is not the shape of the result",
+                               e->fun->names[stm->outs[0]].text);
 }
 
 static int run_assert(struct executor *e, const struct stm *s)
@@ -240,13 +222,11 @@ static int run_step(struct executor *e, const struct step *s)
 
 static int run_steps(struct executor *e, const struct scope *scope)
 {
-    int code = 0;
-    for (const struct step *s = scope->first; s && !code; s = s->next) {
-        code = run_step(e, s);
-        if (!code)
-            code = last_use_all(e, &s->released);
+    for (const struct step *s = scope->first; s; s = s->next) {
+        TRY(run_step(e, s));
+        TRY(last_use_all(e, &s->released));
     }
-    return code;
+    return 0;
 }
 
 /* ---- opening and closing -------------------------------------------------------------------- */
@@ -396,15 +376,14 @@ int executor_begin(struct executor *e, struct allocator *const allocators[SPACES
         e->lacks[n] = NO_NAME;
         e->reads[n] = 0;
     }
-    int code = 0;
     /* Scalars come first, because the sizes of the others mention them. */
     for (unsigned pass = 0; pass < 2; pass++)
-        for (unsigned i = 0; i < e->fun->param_count && !code; i++) {
+        for (unsigned i = 0; i < e->fun->param_count; i++) {
             bool scalar = e->fun->names[e->fun->params[i]].kind == NAME_SCALAR;
             if (scalar == (pass == 0))
-                code = begin_param(e, e->fun->params[i], arguments);
+                TRY(begin_param(e, e->fun->params[i], arguments));
         }
-    return code;
+    return 0;
 }
 
 int executor_run(struct executor *e, struct error *error)

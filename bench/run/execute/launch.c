@@ -290,18 +290,12 @@ static int check_taken_over(struct executor *e, const struct stm *s, unsigned o)
 static int bind_arrays(struct executor *e, const struct stm *s)
 {
     const struct kernel *k = s->kernel;
-    for (unsigned i = 0; i < k->private_count; i++) {
-        /* The layout of a private array has the threads' dimensions in front. */
-        int code = execute_bind_array(e, k->privates[i]);
-        if (code)
-            return code;
-    }
+    /* The layout of a private array has the threads' dimensions in front. */
+    for (unsigned i = 0; i < k->private_count; i++)
+        TRY(execute_bind_array(e, k->privates[i]));
     for (unsigned o = 0; o < s->out_count; o++) {
-        int code = execute_bind_array(e, s->outs[o]);
-        if (!code)
-            code = check_taken_over(e, s, o);
-        if (code)
-            return code;
+        TRY(execute_bind_array(e, s->outs[o]));
+        TRY(check_taken_over(e, s, o));
     }
     return 0;
 }
@@ -433,43 +427,38 @@ static int move_concat(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
     int out = stm->outs[0];
-    int code = execute_bind_array(e, out);
+    TRY(execute_bind_array(e, out));
     struct array_state part = e->arrays[out];
     int64_t outer = 0;
-    for (unsigned i = 0; i < stm->piece_count && !code; i++) {
+    for (unsigned i = 0; i < stm->piece_count; i++) {
         const struct array_state *piece = &e->arrays[stm->pieces[i].array];
         part.layout.shape[0] = piece->layout.shape[0];
         part.layout.offset = e->arrays[out].layout.offset + outer * part.layout.stride[0];
         outer += piece->layout.shape[0];
         if (outer > e->arrays[out].layout.shape[0])
             break;
-        code = check_shape(e, &part.layout, &piece->layout, stm->at, "concat");
-        if (!code)
-            code = move(e, s, COPY_concat, &part, piece);
+        TRY(check_shape(e, &part.layout, &piece->layout, stm->at, "concat"));
+        TRY(move(e, s, COPY_concat, &part, piece));
     }
-    if (!code && outer != e->arrays[out].layout.shape[0])
-        code = execute_fail(e, stm->at,
-                            "concat: the pieces have %lld or more rows together, '%s' "
-                            "has %lld",
-                            (long long)outer, e->fun->names[out].text,
-                            (long long)e->arrays[out].layout.shape[0]);
-    return code;
+    if (outer == e->arrays[out].layout.shape[0])
+        return 0;
+    return execute_fail(
+        e, stm->at, "concat: the pieces have %lld or more rows together, '%s' has %lld",
+        (long long)outer, e->fun->names[out].text, (long long)e->arrays[out].layout.shape[0]);
 }
 
 static int fill(struct executor *e, const struct step *s, const struct array_state *to)
 {
     union scalar value = {.i64 = 0};
     bool unknown = e->lacks && dry_scalar_in(e, s->stm->expr);
-    int code = unknown ? 0 : execute_evaluate(e, s->stm->expr, &value);
-    return code ? code : launch_mover(e, s, to, NULL, &value);
+    TRY(unknown ? 0 : execute_evaluate(e, s->stm->expr, &value));
+    return launch_mover(e, s, to, NULL, &value);
 }
 
 static int move_update(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
-    int code = execute_bind_array(e, stm->outs[0]);
-    if (code)
-        return code;
+    TRY(execute_bind_array(e, stm->outs[0]));
     struct array_state part = {.memory = e->arrays[stm->outs[0]].memory};
     const struct array_state *whole = &e->arrays[stm->array];
     if (whole->memory != part.memory ||
@@ -481,8 +470,8 @@ static int move_update(struct executor *e, const struct step *s)
     TRY(execute_slice(e, stm, &whole->layout, &part.layout));
     if (stm->value != NO_NAME) {
         const struct array_state *value = &e->arrays[stm->value];
-        code = check_shape(e, &part.layout, &value->layout, stm->at, "with");
-        return code ? code : move(e, s, COPY_in_place, &part, value);
+        TRY(check_shape(e, &part.layout, &value->layout, stm->at, "with"));
+        return move(e, s, COPY_in_place, &part, value);
     }
     if (part.layout.rank == 0) { /* one element: a space of one thread */
         part.layout.rank = 1;
@@ -493,8 +482,8 @@ static int move_update(struct executor *e, const struct step *s)
 
 static int move_fill(struct executor *e, const struct step *s)
 {
-    int code = execute_bind_array(e, s->stm->outs[0]);
-    return code ? code : fill(e, s, &e->arrays[s->stm->outs[0]]);
+    TRY(execute_bind_array(e, s->stm->outs[0]));
+    return fill(e, s, &e->arrays[s->stm->outs[0]]);
 }
 
 /* Every element is read as often as the array is repeated: by steps of 0 along those dimensions. */
@@ -522,8 +511,8 @@ static int move_repeated(struct executor *e, const struct step *s)
 
 static int move_iota(struct executor *e, const struct step *s)
 {
-    int code = execute_bind_array(e, s->stm->outs[0]);
-    return code ? code : launch_mover(e, s, &e->arrays[s->stm->outs[0]], NULL, NULL);
+    TRY(execute_bind_array(e, s->stm->outs[0]));
+    return launch_mover(e, s, &e->arrays[s->stm->outs[0]], NULL, NULL);
 }
 
 /* Is the array in pinned memory, so that the host can load its elements after a wait? */

@@ -63,10 +63,8 @@ int atlas_work(const json_t *job, FILE *out, struct error *error)
         .seed = (uint64_t)json_integer_value(json_object_get(job, "seed"))};
     struct device *device;
     struct atlas atlas;
-    int code = device_open(tree_get_text(job, "device"), &device, error);
-    if (code)
-        return code;
-    code = atlas_measure(device, &options, send_atlas, out, &atlas, error);
+    TRY(device_open(tree_get_text(job, "device"), &device, error));
+    int code = atlas_measure(device, &options, send_atlas, out, &atlas, error);
     send_atlas(out, code ? "failed" : "done", &atlas);
     atlas_free(&atlas);
     if (code != ERR_DEVICE_LOST)

@@ -250,16 +250,10 @@ static int take_samples(struct session *s, const struct measure_options *o)
 static int measure_runs(struct session *s, const struct measure_options *o)
 {
     struct case_round *round = s->round;
-    int code = 0;
-    if (!*s->has_run)
-        code = poisoned_run(s, o->capacity_bytes);
-    if (!code) {
-        *s->has_run = true;
-        code = open_allocators(s, o->capacity_bytes);
-    }
-    if (code)
-        return code;
-    code = checked_run(s, "cold", &round->cold_sample, &round->cold);
+    TRY(*s->has_run ? 0 : poisoned_run(s, o->capacity_bytes));
+    *s->has_run = true;
+    TRY(open_allocators(s, o->capacity_bytes));
+    int code = checked_run(s, "cold", &round->cold_sample, &round->cold);
     if (!code)
         code = checked_run(s, "warm", &round->samples[0], &round->warm);
     if (!code) {

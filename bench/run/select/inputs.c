@@ -48,11 +48,10 @@ static int literal_array(const struct maker *m, const struct literal *l, const c
 {
     if (dim == a->rank) {
         union scalar value;
-        int code = literal_scalar(m, l, a->element, name, &value);
-        if (!code)
-            memcpy(*to, &value, element_bytes(a->element));
+        TRY(literal_scalar(m, l, a->element, name, &value));
+        memcpy(*to, &value, element_bytes(a->element));
         *to += element_bytes(a->element);
-        return code;
+        return 0;
     }
     if (l->scalar)
         return inputs_fail(m, l->at, "expected a list", name);
@@ -60,10 +59,9 @@ static int literal_array(const struct maker *m, const struct literal *l, const c
         return program_error(m->entry->program, m->error, ERR_USAGE, l->at,
                              "'%s' of dataset '%s': %u values, dimension %u has %lld", name,
                              m->dataset->name, l->count, dim, (long long)a->shape[dim]);
-    int code = 0;
-    for (unsigned i = 0; i < l->count && !code; i++)
-        code = literal_array(m, &l->items[i], name, a, dim + 1, to);
-    return code;
+    for (unsigned i = 0; i < l->count; i++)
+        TRY(literal_array(m, &l->items[i], name, a, dim + 1, to));
+    return 0;
 }
 
 static const struct setting *find_setting(const struct setting *settings, unsigned count,
@@ -116,9 +114,7 @@ static int shape_array(const struct maker *m, const struct name *n, const union 
     *a = (struct host_array){.element = n->element, .rank = n->rank, .count = 1};
     for (unsigned d = 0; d < n->rank; d++) {
         union scalar size;
-        int code = expr_evaluate(m->entry->program, n->shape[d], values, &size, m->error);
-        if (code)
-            return code;
+        TRY(expr_evaluate(m->entry->program, n->shape[d], values, &size, m->error));
         if (size.i64 < 0 || __builtin_mul_overflow(a->count, (size_t)size.i64, &a->count) ||
             a->count > SIZE_MAX / 16)
             return inputs_fail(m, n->at, "its size is negative or beyond what a host can hold",
@@ -175,8 +171,8 @@ static int make_scalars(struct maker *m, struct inputs *inputs, struct named_val
                         union scalar *values)
 {
     const struct fun *fun = m->entry->fun;
-    int code = evaluate_dataset(m);
-    for (unsigned i = 0; i < fun->param_count && !code; i++) {
+    TRY(evaluate_dataset(m));
+    for (unsigned i = 0; i < fun->param_count; i++) {
         const struct name *n = &fun->names[fun->params[i]];
         if (n->kind != NAME_SCALAR)
             continue;
@@ -191,10 +187,10 @@ static int make_scalars(struct maker *m, struct inputs *inputs, struct named_val
         if (given)
             values[fun->params[i]] = given->scalar;
         else
-            code = literal_scalar(m, &s->value, n->element, n->text, &values[fun->params[i]]);
+            TRY(literal_scalar(m, &s->value, n->element, n->text, &values[fun->params[i]]));
         v->scalar = values[fun->params[i]];
     }
-    return code ? code : evaluate_traffic(m, values, &inputs->traffic_bytes);
+    return evaluate_traffic(m, values, &inputs->traffic_bytes);
 }
 
 static int make_arrays(struct maker *m, struct inputs *inputs, struct named_value *out,
@@ -222,19 +218,18 @@ static int size_arrays(const struct maker *m, const union scalar *values, struct
 {
     const struct fun *fun = m->entry->fun;
     *sizes = (struct input_sizes){0};
-    int code = 0;
-    for (unsigned i = 0; i < fun->param_count && !code; i++) {
+    for (unsigned i = 0; i < fun->param_count; i++) {
         const struct name *n = &fun->names[fun->params[i]];
         struct host_array a;
         if (n->kind != NAME_ARRAY)
             continue;
-        code = shape_array(m, n, values, &a);
-        uint64_t bytes = code ? 0 : a.count * element_bytes(a.element);
+        TRY(shape_array(m, n, values, &a));
+        const uint64_t bytes = a.count * element_bytes(a.element);
         sizes->largest_bytes = bytes > sizes->largest_bytes ? bytes : sizes->largest_bytes;
         if (__builtin_add_overflow(sizes->total_bytes, bytes, &sizes->total_bytes))
             sizes->total_bytes = UINT64_MAX; /* more than any device has */
     }
-    return code;
+    return 0;
 }
 
 /* Makes the scalars; also the arrays unless `seed` is NULL. Fills in *sizes unless it is NULL. */

@@ -51,10 +51,8 @@ int dry_run_told(const struct fun *fun, const struct arguments *scalars, enum re
     const struct run_log_listener *listener = log ? log->listener : NULL;
     struct device *device;
     struct executor *executor = NULL;
-    int code = device_null.open("null", &device, error);
-    if (code)
-        return code;
-    code = executor_open(fun, device, NULL, NULL, policy, &executor, error);
+    TRY(device_null.open("null", &device, error));
+    int code = executor_open(fun, device, NULL, NULL, policy, &executor, error);
     if (!code && log) {
         run_log_open(log, 0, 0, executor_block_capacity(executor));
         log->listener = listener;
@@ -125,9 +123,7 @@ int merging_run(const struct fun *fun, const char *spec, const struct arguments 
     struct merge_options options = {.time_limit_ns = time_limit_ns,
                                     .hold = policy == RELEASE_SCOPE ? MERGE_HELD_TO_SCOPE_END
                                                                     : MERGE_HELD_TO_LAST_USE};
-    int code = merge_parse(spec, &set, &options.extensions, error);
-    if (code)
-        return code;
+    TRY(merge_parse(spec, &set, &options.extensions, error));
     union scalar *values = must_alloc((fun->name_count + 1) * sizeof *values);
     for (unsigned i = 0; scalars && i < fun->param_count; i++) {
         const struct named_value *v = argument(scalars, fun->names[fun->params[i]].text);
@@ -140,7 +136,7 @@ int merging_run(const struct fun *fun, const char *spec, const struct arguments 
         options.count = count_needs;
         options.count_context = (void *)scalars;
     }
-    code = merge_run(fun, set, &options, merged, error);
+    int code = merge_run(fun, set, &options, merged, error);
     free(values);
     return code;
 }

@@ -84,11 +84,8 @@ static int match_list(struct selection *s, const char *what, const char *list,
                       const struct names *all, struct names *chosen, struct error *error)
 {
     const char *item;
-    while ((item = next_item(s, &list))) {
-        int code = match_names(s, what, item, all, chosen, error);
-        if (code)
-            return code;
-    }
+    while ((item = next_item(s, &list)))
+        TRY(match_names(s, what, item, all, chosen, error));
     return chosen->count ? 0 : error_set(error, ERR_USAGE, "no %s is named", what);
 }
 
@@ -153,12 +150,9 @@ static int select_workloads(struct selection *s, const char *list, struct catalo
         if (in_default(&catalogue->entries[i]))
             add_name(s, &chosen, catalogue->entries[i].name);
     const char *item;
-    while (list && (item = next_item(s, &list))) {
-        int code = is_file(item) ? add_file(s, catalogue, item, &chosen, error)
-                                 : match_names(s, "workload", item, &all, &chosen, error);
-        if (code)
-            return code;
-    }
+    while (list && (item = next_item(s, &list)))
+        TRY(is_file(item) ? add_file(s, catalogue, item, &chosen, error)
+                          : match_names(s, "workload", item, &all, &chosen, error));
     if (!chosen.count)
         return error_set(error, ERR_USAGE, "no workload is named");
     /* Only now: adding a file may have moved the entries. */
@@ -192,22 +186,23 @@ static int check_merge(struct selection *s, const char *spec, struct error *erro
     return merge_parse(spec, &set, &extensions, error);
 }
 
+static const struct allocator_ops *strategy_named(const char *name)
+{
+    size_t count;
+    const struct allocator_ops *const *ops = allocator_list(&count);
+    while (strcmp((*ops)->name, name) != 0)
+        ops++;
+    return *ops;
+}
+
 static void expand_strategy(const char *name, const char *options, struct text *expanded)
 {
-    size_t count, i = 0;
-    const struct allocator_ops *const *ops = allocator_list(&count);
-    while (strcmp(ops[i]->name, name) != 0)
-        i++;
-    options_expand(ops[i]->options, allocator_options, options, expanded);
+    options_expand(strategy_named(name)->options, allocator_options, options, expanded);
 }
 
 static bool strategy_needs_option(const char *name)
 {
-    size_t count, i = 0;
-    const struct allocator_ops *const *ops = allocator_list(&count);
-    while (strcmp(ops[i]->name, name) != 0)
-        i++;
-    return ops[i]->serves_plan;
+    return strategy_named(name)->serves_plan;
 }
 
 static void expand_residency(const char *name, const char *options, struct text *expanded)
@@ -241,12 +236,11 @@ static int add_spec(struct selection *s, const struct spec_kind *kind, const cha
 {
     const char *bar = kind->expand ? spec + text_span(spec, "|") : "";
     if (!*bar) {
-        int code = strlen(spec) < kind->size
-                       ? kind->check(s, spec, error)
-                       : error_set(error, ERR_USAGE, "the %s '%s' is too long", kind->what, spec);
-        if (!code)
-            add_name(s, names, spec);
-        return code;
+        if (strlen(spec) >= kind->size)
+            return error_set(error, ERR_USAGE, "the %s '%s' is too long", kind->what, spec);
+        TRY(kind->check(s, spec, error));
+        add_name(s, names, spec);
+        return 0;
     }
     const char *begin = spec;
     for (size_t length; (length = text_span(begin, "=:|")) < (size_t)(bar - begin);)
@@ -256,9 +250,7 @@ static int add_spec(struct selection *s, const struct spec_kind *kind, const cha
         size_t length = text_span(at, "|:");
         const char *one =
             arena_printf(&s->arena, "%.*s%.*s%s", (int)(begin - spec), spec, (int)length, at, end);
-        int code = add_spec(s, kind, one, names, error);
-        if (code)
-            return code;
+        TRY(add_spec(s, kind, one, names, error));
         at += length + 1;
     }
     return 0;
@@ -290,15 +282,13 @@ static int select_specs(struct selection *s, const struct spec_kind *kind, const
         size_t length = strcspn(item, ":");
         const char *name = arena_copy(&s->arena, item, length);
         struct names matched = {0};
-        int code = match_names(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all,
-                               &matched, error);
+        TRY(match_names(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all, &matched,
+                        error));
         const bool is_pattern = strpbrk(name, "*?") != NULL;
-        for (size_t i = 0; !code && i < matched.count; i++)
+        for (size_t i = 0; i < matched.count; i++)
             if (!is_pattern || !kind->needs_option || !kind->needs_option(matched.items[i]))
-                code = add_spec(s, kind, expanded_spec(s, kind, matched.items[i], item + length),
-                                chosen, error);
-        if (code)
-            return code;
+                TRY(add_spec(s, kind, expanded_spec(s, kind, matched.items[i], item + length),
+                             chosen, error));
     }
     return chosen->count ? 0 : error_set(error, ERR_USAGE, "no %s is named", kind->what);
 }
@@ -340,23 +330,18 @@ int select_names(const struct select_request *request, struct catalogue *catalog
                  struct selection *s, struct error *error)
 {
     *s = (struct selection){.datasets = request->datasets, .smoke = request->smoke};
-    const char *strategies = request->strategies;
-    int code = select_workloads(s, request->workloads, catalogue, error);
-    if (!code)
-        code = select_strategies(s, strategies ? strategies : "all", error);
-    if (!code)
-        code = select_merges(s, request->merges ? request->merges : "none", error);
     struct names releases = {0};
+    TRY(select_workloads(s, request->workloads, catalogue, error));
+    TRY(select_strategies(s, request->strategies ? request->strategies : "all", error));
+    TRY(select_merges(s, request->merges ? request->merges : "none", error));
     for (const struct named_help *policy = release_policies; policy->name; policy++)
         add_name(s, &releases, policy->name);
-    if (!code)
-        code = match_list(s, "release policy", request->releases ? request->releases : "last-use",
-                          &releases, &s->releases, error);
-    if (!code)
-        code = select_residencies(
-            s, request->residencies ? request->residencies : DEFAULT_RESIDENCY, error);
-    if (code || !s->datasets)
-        return code;
+    TRY(match_list(s, "release policy", request->releases ? request->releases : "last-use",
+                   &releases, &s->releases, error));
+    TRY(select_residencies(s, request->residencies ? request->residencies : DEFAULT_RESIDENCY,
+                           error));
+    if (!s->datasets)
+        return 0;
     struct names all = {0}, chosen = {0};
     for (size_t i = 0; i < s->entry_count; i++)
         for (unsigned d = 0; d < s->entries[i]->program->dataset_count; d++)
@@ -416,11 +401,6 @@ static void datasets_of(struct selection *s, const struct entry *entry,
     }
 }
 
-static void copy_name(char *to, size_t size, const char *from)
-{
-    snprintf(to, size, "%s", from);
-}
-
 /* Adds the cases of one workload and dataset on one device, with one residency ("": none). */
 static void add_cases(struct selection *s, const char *device, const char *residency,
                       const char *workload, const char *dataset)
@@ -429,13 +409,15 @@ static void add_cases(struct selection *s, const char *device, const char *resid
         for (size_t r = 0; r < s->releases.count; r++)
             for (size_t a = 0; a < s->strategies.count; a++) {
                 struct case_key *key = &s->cases[s->case_count++];
-                copy_name(key->device, sizeof key->device, device);
-                copy_name(key->residency, sizeof key->residency, residency);
-                copy_name(key->workload, sizeof key->workload, workload);
-                copy_name(key->dataset, sizeof key->dataset, dataset);
-                copy_name(key->merge, sizeof key->merge, s->merges.items[m]);
-                copy_name(key->release, sizeof key->release, s->releases.items[r]);
-                copy_name(key->strategy, sizeof key->strategy, s->strategies.items[a]);
+#define COPY(name, from) snprintf(key->name, sizeof key->name, "%s", from)
+                COPY(device, device);
+                COPY(residency, residency);
+                COPY(workload, workload);
+                COPY(dataset, dataset);
+                COPY(merge, s->merges.items[m]);
+                COPY(release, s->releases.items[r]);
+                COPY(strategy, s->strategies.items[a]);
+#undef COPY
             }
 }
 
@@ -485,23 +467,22 @@ int select_check_key(const struct catalogue *catalogue, const struct case_key *k
     struct allocator_plans plans = {0};
     const struct merge_set *set;
     unsigned extensions;
-    int code = select_workload(catalogue, key->workload, &entry, error);
-    if (!code && !select_dataset(entry, key->dataset))
-        code = error_set(error, ERR_USAGE, "the workload %s has no dataset '%s'", key->workload,
-                         key->dataset);
-    if (!code)
-        code = allocator_parse_planned(&plans, key->strategy, &ops, &values, error);
-    allocator_plans_free(&plans);
-    if (!code)
-        code = merge_parse(key->merge, &set, &extensions, error);
-    if (!code && *key->residency)
-        code = check_residency(NULL, key->residency, error);
     const struct named_help *policy = release_policies;
+    TRY(select_workload(catalogue, key->workload, &entry, error));
+    if (!select_dataset(entry, key->dataset))
+        return error_set(error, ERR_USAGE, "the workload %s has no dataset '%s'", key->workload,
+                         key->dataset);
+    const int code = allocator_parse_planned(&plans, key->strategy, &ops, &values, error);
+    allocator_plans_free(&plans);
+    TRY(code);
+    TRY(merge_parse(key->merge, &set, &extensions, error));
+    if (*key->residency)
+        TRY(check_residency(NULL, key->residency, error));
     while (policy->name && strcmp(policy->name, key->release) != 0)
         policy++;
-    if (!code && !policy->name)
-        code = error_set(error, ERR_USAGE, "there is no release policy '%s'", key->release);
-    return code;
+    return policy->name
+               ? 0
+               : error_set(error, ERR_USAGE, "there is no release policy '%s'", key->release);
 }
 
 void select_free(struct selection *s)
