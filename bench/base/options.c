@@ -192,9 +192,7 @@ int options_parse_common(const struct option_spec *specs, const struct option_sp
         memcpy(pair, text, length);
         pair[length] = 0;
         text += length + (text[length] == ':');
-        int code = set_pair(&tables, owner, pair, values, error);
-        if (code)
-            return code;
+        TRY(set_pair(&tables, owner, pair, values, error));
     }
     return 0;
 }

@@ -236,9 +236,7 @@ static int best_copy(struct device *d, const uint64_t memory[2], uint64_t bytes,
     }
     for (int i = 0; i < COPIES; i++) {
         uint64_t ns;
-        int code = time_copy(d, memory[1], memory[0], bytes, &ns, error);
-        if (code)
-            return code;
+        TRY(time_copy(d, memory[1], memory[0], bytes, &ns, error));
         if (i > 0 && ns > 0 && ns < *best_ns)
             *best_ns = ns;
     }

@@ -747,9 +747,7 @@ static int create_shared_context(const struct opencl_api *api, const char *const
     for (unsigned i = 0; i < count; i++) {
         struct found_device found;
         size_t number;
-        int code = find_number(api, ids[i], &found, &number, error);
-        if (code)
-            return code;
+        TRY(find_number(api, ids[i], &found, &number, error));
         if (i > 0 && found.platform != first)
             return error_set(error, ERR_UNSUPPORTED, "%s and %s are of different platforms", ids[0],
                              ids[i]);

@@ -97,10 +97,8 @@ static int count_all(struct overflow *s, struct device *device, uint32_t cells, 
     const size_t all = (size_t)s->layers * chunks;
     struct marcher marcher;
     struct march m;
-    int code = marcher_open(device, s->window, cells, s->layers, &marcher, error);
-    if (code)
-        return code;
-    code = march_open(&marcher, &counting, NULL, &field, s->window, s->layers, &m, error);
+    TRY(marcher_open(device, s->window, cells, s->layers, &marcher, error));
+    int code = march_open(&marcher, &counting, NULL, &field, s->window, s->layers, &m, error);
     for (uint32_t layer = 0; layer < s->layers && !code; layer++)
         code = march_frame(&m, layer, error);
     if (!code)

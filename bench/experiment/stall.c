@@ -187,10 +187,8 @@ static int free_slot(struct stall_run *r, unsigned turn, struct error *error)
 static int take_slot(struct stall_run *r, unsigned turn, uint64_t bytes, struct error *error)
 {
     const struct alloc_request request = {.size = bytes, .alignment = 4, .tag = "frame"};
-    int code = free_slot(r, turn, error);
-    if (code)
-        return code;
-    code = allocator_alloc(&r->allocator, &request, &r->block[turn]);
+    TRY(free_slot(r, turn, error));
+    int code = allocator_alloc(&r->allocator, &request, &r->block[turn]);
     if (code)
         return error_set(error, code, "%s", r->source.error.text);
     r->bytes[turn] = bytes;

@@ -116,9 +116,7 @@ static int ask_again(struct allocator *allocator, const struct alloc_request *re
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
         if (!allocator->states[q] || allocator->states[q] == own)
             continue;
-        int code = allocator->ops->trim(allocator->states[q]);
-        if (code)
-            return code;
+        TRY(allocator->ops->trim(allocator->states[q]));
     }
     if (allocator->source->counts.reserved_bytes == reserved_bytes)
         return ERR_OOM;

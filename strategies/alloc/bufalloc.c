@@ -269,9 +269,7 @@ static int bufalloc_alloc(void *state, const struct alloc_request *request, stru
     for (size_t i = 0; !c && i < b->region_count; i++)
         c = serve(b, b->regions[i], request->size);
     if (!c) {
-        int code = add_region(b, request->size);
-        if (code)
-            return code;
+        TRY(add_region(b, request->size));
         c = serve(b, b->regions[b->region_count - 1], request->size);
     }
     c->is_free = false;

@@ -468,9 +468,7 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
         take_from_pool(b);
     } else {
         uint64_t memory, bytes = segment_bytes(c, size);
-        int code = ask_driver(c, pool, size, bytes, &memory);
-        if (code)
-            return code;
+        TRY(ask_driver(c, pool, size, bytes, &memory));
         b = make_segment(c, pool, memory, bytes);
     }
     if (should_split(c, b->size, size))

@@ -74,9 +74,7 @@ static int null_alloc(void *state, const struct alloc_request *request, struct b
 {
     struct null *n = state;
     if (n->memory_count == 0 || n->memories[n->memory_count - 1].bytes < request->size) {
-        int code = grow(n, request->size);
-        if (code)
-            return code;
+        TRY(grow(n, request->size));
     }
     *block =
         (struct block){.memory = n->memories[n->memory_count - 1].handle, .size = request->size};

@@ -129,9 +129,7 @@ static int pool_alloc(void *state, const struct alloc_request *request, struct b
     if (bin->count > 0) {
         memory = pop(p, bin, size);
     } else {
-        int code = ask_driver(p, size, &memory);
-        if (code)
-            return code;
+        TRY(ask_driver(p, size, &memory));
     }
     *block = (struct block){.memory = memory, .size = size};
     p->live_bytes += size;

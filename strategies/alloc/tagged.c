@@ -267,9 +267,7 @@ static int choose(struct tagged *t, uint64_t size, const char *tag, uint32_t *sl
         if (t->policy == POLICY_V2)
             *slot = find_exact(t, size);
     } else if (!fits(t, t->entries[*slot].size, size)) {
-        int code = release_entry(t, *slot);
-        if (code)
-            return code;
+        TRY(release_entry(t, *slot));
         *slot = NO_SLOT;
     }
     if (*slot == NO_SLOT && t->steal)

@@ -530,9 +530,7 @@ static int move_by_host(struct device_group *g, const struct transfer *t, int fr
     if (from != HOST_SHADOW) {
         if (!t->buffer->shadow)
             t->buffer->shadow = must_alloc(t->buffer->bytes);
-        int code = fetch(g, t, (unsigned)from, t->buffer->shadow + t->begin, error);
-        if (code)
-            return code;
+        TRY(fetch(g, t, (unsigned)from, t->buffer->shadow + t->begin, error));
         for (struct piece *p = t->first; p && p->begin < t->end; p = p->next)
             p->current |= bit(HOST_SHADOW);
     }
@@ -584,9 +582,7 @@ static int migrate_to(struct device_group *g, struct buffer *b, unsigned member,
             t.end = smaller(end, n->end);
         }
         t.first = pieces_cut(g, b, t.begin, t.end);
-        int code = move_to(g, &t, from, member, error);
-        if (code)
-            return code;
+        TRY(move_to(g, &t, from, member, error));
         moved = true;
         p = piece_at(b, t.end - 1);
     }

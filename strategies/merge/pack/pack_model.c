@@ -40,9 +40,7 @@ int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *e
                              "buffer %zu: sizes and alignments up to here add up to more than %lld",
                              i, (long long)PACK_HEIGHT_MOST);
         sum += b->size + b->alignment;
-        int code = verify_life(b, i, error);
-        if (code)
-            return code;
+        TRY(verify_life(b, i, error));
     }
     return 0;
 }
