@@ -50,6 +50,21 @@ int error_set(struct error *e, int code, const char *format, ...)
             return try_code;                                                                       \
     } while (0)
 
+/* Takes a step where all steps before it went well, as `code` says, which receives its code. */
+#define THEN(code, step)                                                                           \
+    do {                                                                                           \
+        if (!(code))                                                                               \
+            (code) = (step);                                                                       \
+    } while (0)
+
+/* Takes a step in any case. `code` keeps the first failure. */
+#define ALSO(code, step)                                                                           \
+    do {                                                                                           \
+        int also_code = (step);                                                                    \
+        if (!(code))                                                                               \
+            (code) = also_code;                                                                    \
+    } while (0)
+
 /* Puts the formatted text, which says where the error happened, in front of the message. */
 void error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds the formatted text at the end of the message. */

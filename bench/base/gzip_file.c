@@ -49,8 +49,7 @@ int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct e
                 error_set(error, ERR_PARSE, "%s: expected at most %s%s, and there is more to read",
                           path, text_bytes(most, most_bytes), gzdirect(file) ? "" : " unpacked");
     }
-    if (!code)
-        code = read_error(file, path, error);
+    THEN(code, read_error(file, path, error));
     gzclose_r(file);
     return code;
 }

@@ -130,10 +130,8 @@ static int create_context(struct cuda_device *d, struct error *error)
 {
     const struct cuda_api *api = &d->api;
     int code = CUDA_CALL(api, cuDevicePrimaryCtxRetain, 0, error, &d->context, d->device);
-    if (!code)
-        code = cuda_use(d, error);
-    if (!code)
-        code = cuda_stream(d, 0, &d->stream, error);
+    THEN(code, cuda_use(d, error));
+    THEN(code, cuda_stream(d, 0, &d->stream, error));
     for (int which = 0; which < 2 && !code; which++)
         code = CUDA_CALL(api, cuEventCreate, 0, error, &d->marks[which], CU_EVENT_DEFAULT);
     return code;
@@ -157,12 +155,9 @@ static int open_device(const char *id, struct device **device, struct error *err
     int number = 0;
     d->base.ops = &device_cuda;
     int code = cuda_api_load(&d->api, error);
-    if (!code)
-        code = find_number(&d->api, id, &number, error);
-    if (!code)
-        code = describe(&d->api, number, &d->info, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuDeviceGet, 0, error, &d->device, number);
+    THEN(code, find_number(&d->api, id, &number, error));
+    THEN(code, describe(&d->api, number, &d->info, error));
+    THEN(code, CUDA_CALL(&d->api, cuDeviceGet, 0, error, &d->device, number));
     if (!code) {
         d->arch = arch_of(&d->api, d->device);
         code = create_context(d, error);
@@ -181,17 +176,13 @@ int cuda_guest_open(unsigned number, struct device **device, struct error *error
     d->base.ops = &device_cuda;
     d->guest = cuda_guest_make();
     int code = cuda_api_load_driver(&d->api, error);
-    if (!code)
-        code = count_devices(&d->api, &count, error);
+    THEN(code, count_devices(&d->api, &count, error));
     if (!code && number >= (unsigned)count)
         code = error_set(error, ERR_NOT_FOUND, "there is no CUDA device %u: the last is %d", number,
                          count - 1);
-    if (!code)
-        code = describe(&d->api, (int)number, &d->info, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuDeviceGet, 0, error, &d->device, (int)number);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuDevicePrimaryCtxRetain, 0, error, &d->context, d->device);
+    THEN(code, describe(&d->api, (int)number, &d->info, error));
+    THEN(code, CUDA_CALL(&d->api, cuDeviceGet, 0, error, &d->device, (int)number));
+    THEN(code, CUDA_CALL(&d->api, cuDevicePrimaryCtxRetain, 0, error, &d->context, d->device));
     if (!code) {
         *device = &d->base;
         return 0;
@@ -405,9 +396,8 @@ static int load(struct device *device, void *host, uint64_t memory, uint64_t off
         return 0;
     cuda_profile_open(d); /* it waits */
     int code = cuda_use(d, error);
-    if (!code)
-        code = cuda_check(&d->api, d->api.cuStreamSynchronize(d->stream),
-                          "cuStreamSynchronize before a load from pinned memory", bytes, error);
+    THEN(code, cuda_check(&d->api, d->api.cuStreamSynchronize(d->stream),
+                          "cuStreamSynchronize before a load from pinned memory", bytes, error));
     if (!code)
         memcpy(host, (const char *)(uintptr_t)memory + offset, bytes);
     return code;
@@ -519,11 +509,9 @@ static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t byt
     CUdeviceptr pointer = 0;
     CUstream stream;
     int code = cuda_use(d, error);
-    if (!code)
-        code = cuda_stream(d, queue, &stream, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemAllocFromPoolAsync, bytes, error, &pointer, bytes,
-                         pool_handle(pool), stream);
+    THEN(code, cuda_stream(d, queue, &stream, error));
+    THEN(code, CUDA_CALL(&d->api, cuMemAllocFromPoolAsync, bytes, error, &pointer, bytes,
+                         pool_handle(pool), stream));
     *memory = pointer;
     return code;
 }
@@ -551,10 +539,8 @@ static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t
 {
     struct cuda_device *d = context;
     int code = cuda_use(d, error);
-    if (!code)
-        code = pool_get(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, bytes, error);
-    if (!code)
-        code = pool_get(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, peak_bytes, error);
+    THEN(code, pool_get(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, bytes, error));
+    THEN(code, pool_get(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, peak_bytes, error));
     /* After a reset the watermark counts only later reservations. */
     if (!code && *peak_bytes < *bytes)
         *peak_bytes = *bytes;
@@ -610,11 +596,9 @@ static int vm_info(void *context, struct driver_vm_info *info, struct error *err
     const CUmemAllocationProp properties = chunk_properties(d);
     size_t granularity = 0;
     int code = cuda_use(d, error);
-    if (!code)
-        code = check_vm(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemGetAllocationGranularity, 0, error, &granularity,
-                         &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    THEN(code, check_vm(d, error));
+    THEN(code, CUDA_CALL(&d->api, cuMemGetAllocationGranularity, 0, error, &granularity,
+                         &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     *info = (struct driver_vm_info){.granularity_bytes = granularity,
                                     .memory_bytes = d->info.memory_bytes};
     return code;

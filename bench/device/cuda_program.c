@@ -110,10 +110,10 @@ static int compile_variant(struct cuda_device *d, const struct kernel_source *so
     struct target target;
     nvrtcProgram program;
     int code = choose_target(d, &target, error);
-    if (!code)
-        code = check_nvrtc(
-            d, d->api.nvrtcCreateProgram(&program, source->text, source->name, 0, NULL, NULL),
-            "nvrtcCreateProgram", error);
+    THEN(code,
+         check_nvrtc(d,
+                     d->api.nvrtcCreateProgram(&program, source->text, source->name, 0, NULL, NULL),
+                     "nvrtcCreateProgram", error));
     if (code)
         return code;
     /* Contraction is off because the other devices round after each operation too. */
@@ -133,9 +133,8 @@ static int find_kernel(struct cuda_device *d, CUmodule module, const char *name,
 {
     int most = 0;
     int code = CUDA_CALL(&d->api, cuModuleGetFunction, 0, error, &k->function, module, name);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuFuncGetAttribute, 0, error, &most,
-                         CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function);
+    THEN(code, CUDA_CALL(&d->api, cuFuncGetAttribute, 0, error, &most,
+                         CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function));
     if (code)
         error_prefix(error, "kernel %s: ", name);
     k->group_items_max = (unsigned)most;
@@ -152,8 +151,7 @@ static int build_variant(struct cuda_device *d, struct device_program *p,
     char *image = NULL;
     struct cuda_kernel *kernels = must_alloc((p->source.kernel_count + 1) * sizeof *kernels);
     int code = compile_variant(d, &p->source, number, &image, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuModuleLoadData, 0, error, &variant->module, image);
+    THEN(code, CUDA_CALL(&d->api, cuModuleLoadData, 0, error, &variant->module, image));
     for (size_t i = 0; i < p->source.kernel_count && !code; i++)
         code = find_kernel(d, variant->module, p->source.kernel_names[i], &kernels[i], error);
     free(image);
@@ -183,8 +181,7 @@ int cuda_build(struct device *device, const struct kernel_source *source,
     struct device_program *p = must_alloc(sizeof *p);
     *p = (struct device_program){.source = *source};
     int code = cuda_use(d, error);
-    if (!code)
-        code = build_variant(d, p, source->variant, error);
+    THEN(code, build_variant(d, p, source->variant, error));
     if (code)
         cuda_unbuild(device, p);
     else

@@ -204,8 +204,7 @@ static int profile_begin(struct device *device, unsigned most, struct error *err
     p->stop = must_alloc(most * sizeof *p->stop);
     for (unsigned i = 0; i < most && !code; i++) {
         code = CUDA_CALL(api, cuEventCreate, 0, error, &p->start[i], CU_EVENT_DEFAULT);
-        if (!code)
-            code = CUDA_CALL(api, cuEventCreate, 0, error, &p->stop[i], CU_EVENT_DEFAULT);
+        THEN(code, CUDA_CALL(api, cuEventCreate, 0, error, &p->stop[i], CU_EVENT_DEFAULT));
     }
     if (code)
         free_profile(d);
@@ -223,8 +222,7 @@ static int profile_start(struct device *device, struct error *error)
         cuda_profile_release(d);
     if (!code && !p->closed)
         code = close_gate(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuEventRecord, 0, error, p->start[p->count], d->stream);
+    THEN(code, CUDA_CALL(&d->api, cuEventRecord, 0, error, p->start[p->count], d->stream));
     p->inside = !code;
     return code;
 }
@@ -236,8 +234,7 @@ static int profile_stop(struct device *device, struct error *error)
     if (!p->inside)
         return 0;
     int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuEventRecord, 0, error, p->stop[p->count], d->stream);
+    THEN(code, CUDA_CALL(&d->api, cuEventRecord, 0, error, p->stop[p->count], d->stream));
     p->inside = false;
     p->count++;
     p->entries++;

@@ -255,11 +255,9 @@ static int copy_rate_at(struct device *d, uint64_t bytes, double *bytes_per_seco
     int code = 0;
     for (int side = 0; side < 2 && !code; side++)
         code = d->ops->alloc(d, bytes, &memory[side], error);
-    if (!code)
-        code = best_copy(d, memory, bytes, &best_ns, error);
+    THEN(code, best_copy(d, memory, bytes, &best_ns, error));
     for (int side = 0; side < 2; side++) {
-        int freed = memory[side] ? d->ops->free(d, memory[side], bytes, code ? NULL : error) : 0;
-        code = code ? code : freed;
+        ALSO(code, memory[side] ? d->ops->free(d, memory[side], bytes, code ? NULL : error) : 0);
     }
     if (!code && best_ns == UINT64_MAX)
         code = error_set(error, ERR_DEVICE, "%s: the clock of the device stands still",

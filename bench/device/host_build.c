@@ -193,10 +193,8 @@ int host_build(const char *name, const char *text, void **library, struct error 
         return error_set(error, ERR_IO, "%s: a folder to compile in (%s): %s", name, folder,
                          strerror(errno));
     int code = write_text(folder, text, error);
-    if (!code)
-        code = compile_text(name, folder, error);
-    if (!code)
-        code = load_library(name, folder, library, error);
+    THEN(code, compile_text(name, folder, error));
+    THEN(code, load_library(name, folder, library, error));
     remove_folder(folder); /* the loaded library stays mapped */
     return code;
 }

@@ -249,8 +249,7 @@ static int open_in(const char *id, cl_context context, struct device **device, s
     size_t number;
     d->base.ops = &device_opencl;
     int code = opencl_api_load(&d->api, error);
-    if (!code)
-        code = find_number(&d->api, id, &found, &number, error);
+    THEN(code, find_number(&d->api, id, &found, &number, error));
     if (!code) {
         describe(&d->api, &found, number, &d->info);
         d->device = found.device;
@@ -491,8 +490,8 @@ static int move_from_buffer(struct opencl_device *d, uint64_t to, uint64_t to_of
     TRY(lend(d, to, to_offset, CL_MAP_WRITE_INVALIDATE_REGION, bytes, error));
     int code =
         read_memory(&d->base, opencl_pointer(to, to_offset), from, from_offset, bytes, error);
-    int unmapped = take_back(d, to, to_offset, bytes, code ? NULL : error);
-    return code ? code : unmapped;
+    ALSO(code, take_back(d, to, to_offset, bytes, code ? NULL : error));
+    return code;
 }
 
 static int move_to_buffer(struct opencl_device *d, uint64_t to, uint64_t to_offset, uint64_t from,
@@ -501,8 +500,8 @@ static int move_to_buffer(struct opencl_device *d, uint64_t to, uint64_t to_offs
     TRY(lend(d, from, from_offset, CL_MAP_READ, bytes, error));
     int code =
         write_memory(&d->base, to, to_offset, opencl_pointer(from, from_offset), bytes, error);
-    int unmapped = take_back(d, from, from_offset, bytes, code ? NULL : error);
-    return code ? code : unmapped;
+    ALSO(code, take_back(d, from, from_offset, bytes, code ? NULL : error));
+    return code;
 }
 
 static int svm_move(struct opencl_device *d, uint64_t to, uint64_t to_offset, uint64_t from,
@@ -589,10 +588,8 @@ static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct 
     if (!opencl_is_svm(memory)) /* shared memory cannot be migrated */
         code = OPENCL_CALL(&d->api, clEnqueueMigrateMemObjects, OPENCL_ASKS, bytes, error, d->queue,
                            1, &buffer, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
-    if (!code)
-        code = fill(device, memory, 0, 0, written, error);
-    if (!code)
-        code = OPENCL_CALL(&d->api, clFinish, OPENCL_ASKS, bytes, error, d->queue);
+    THEN(code, fill(device, memory, 0, 0, written, error));
+    THEN(code, OPENCL_CALL(&d->api, clFinish, OPENCL_ASKS, bytes, error, d->queue));
     return memory_error(d, code, error);
 }
 
@@ -674,8 +671,8 @@ static int host_free(void *context, enum driver_memory kind, uint64_t memory, ui
     if (host)
         code = OPENCL_CALL(&d->api, clEnqueueUnmapMemObject, OPENCL_ASKS, bytes, error, d->queue,
                            opencl_memory(memory), host, 0, NULL, NULL);
-    int released = release(context, memory, bytes, code ? NULL : error);
-    return code ? code : released;
+    ALSO(code, release(context, memory, bytes, code ? NULL : error));
+    return code;
 }
 
 static const struct driver_memory_ops host_memory_ops = {.alloc = host_alloc, .free = host_free};
@@ -769,8 +766,7 @@ static int open_together(const char *const *ids, unsigned count, struct device *
     struct opencl_api api;
     cl_context context = NULL;
     int code = opencl_api_load(&api, error);
-    if (!code)
-        code = create_shared_context(&api, ids, count, &context, error);
+    THEN(code, create_shared_context(&api, ids, count, &context, error));
     if (code)
         return code;
     for (unsigned i = 0; i < count && !code; i++) {

@@ -91,8 +91,7 @@ int experiment_run(const struct experiment_task *task, const json_t *root, json_
                                       .unable = row_unable,
                                       .round_ended = rows_round_ended};
     *interrupted = false;
-    if (!code)
-        code = items_run(&options, &hooks, interrupted, error);
+    THEN(code, items_run(&options, &hooks, interrupted, error));
     free(s.rows);
     experiment_plan_free(&plan);
     return code;
@@ -145,15 +144,10 @@ static int work_prepare(struct work *w, const json_t *job, struct error *error)
     w->settings.seed = (uint64_t)json_integer_value(json_object_get(job, "seed"));
     w->settings.capacity_bytes =
         (uint64_t)json_integer_value(json_object_get(job, "capacity_bytes"));
-    int code =
-        experiment_parse(tree_get_text(job, "spec"), &w->experiment, &w->settings.options, error);
-    if (!code)
-        code = w->experiment->plan(&w->settings, &w->plan, error);
-    if (!code)
-        code = device_open(tree_get_text(job, "device"), &w->device, error);
-    if (!code)
-        code = w->experiment->open(w->device, &w->settings, &w->state, error);
-    return code;
+    TRY(experiment_parse(tree_get_text(job, "spec"), &w->experiment, &w->settings.options, error));
+    TRY(w->experiment->plan(&w->settings, &w->plan, error));
+    TRY(device_open(tree_get_text(job, "device"), &w->device, error));
+    return w->experiment->open(w->device, &w->settings, &w->state, error);
 }
 
 int experiment_work(const json_t *job, FILE *out, struct error *error)

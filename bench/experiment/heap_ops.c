@@ -196,22 +196,17 @@ static int time_batches(struct ops_run *r, const struct batch *b, double *op_ns,
     const struct device_ops *ops = r->device->ops;
     uint64_t device_ns = 0, host_ns = 0;
     int code = ops_submit(r, LONG_COMMANDS, error);
-    if (!code)
-        code = ops->mark(r->device, MARK_START, error);
+    THEN(code, ops->mark(r->device, MARK_START, error));
     for (uint32_t i = 0; i < b->count && !code; i++) {
         for (uint32_t c = 0; c < b->commands && !code; c++)
             code = add_command(r, error);
         uint64_t start = clock_ns();
-        if (!code)
-            code = device_heap_submit(r->heap, 0, 0, error);
+        THEN(code, device_heap_submit(r->heap, 0, 0, error));
         host_ns += clock_ns() - start;
     }
-    if (!code)
-        code = ops->mark(r->device, MARK_END, error);
-    if (!code)
-        code = ops->sync(r->device, error);
-    if (!code)
-        code = ops->elapsed_ns(r->device, &device_ns, error);
+    THEN(code, ops->mark(r->device, MARK_END, error));
+    THEN(code, ops->sync(r->device, error));
+    THEN(code, ops->elapsed_ns(r->device, &device_ns, error));
     *op_ns = (double)device_ns / ((double)b->count * b->commands);
     *submit_ns = (double)host_ns / b->count;
     return code;
@@ -326,9 +321,8 @@ static int ops_check_words(struct ops_run *r, enum device_heap_policy policy, st
     host_heap_open(&host);
     host_heap_ops(&host, r->log, (uint32_t)r->log_count, NULL, 0);
     int code = ops_compare(r, "index", parts.index, host.index, index_words, error);
-    if (!code)
-        code = ops_compare(r, "address buffer", device_heap_slots(r->heap), host.slots, slot_words,
-                           error);
+    THEN(code, ops_compare(r, "address buffer", device_heap_slots(r->heap), host.slots, slot_words,
+                           error));
     host_heap_close(&host);
     return code;
 }
@@ -339,15 +333,11 @@ static int ops_measure(void *state, const struct experiment_row *row,
     struct ops_run r;
     uint64_t before[HEAP_HEADER_WORDS], after[HEAP_HEADER_WORDS];
     int code = ops_open_run(&r, state, row, error);
-    if (!code)
-        code = ops_check_heap(&r, before, error);
+    THEN(code, ops_check_heap(&r, before, error));
     r.commands = 0;
-    if (!code)
-        code = time_all(&r, record, error);
-    if (!code)
-        code = ops_check_heap(&r, after, error);
-    if (!code)
-        code = ops_check_words(&r, policy_of(row), error);
+    THEN(code, time_all(&r, record, error));
+    THEN(code, ops_check_heap(&r, after, error));
+    THEN(code, ops_check_words(&r, policy_of(row), error));
     if (!code) /* counters of the heap have 32 bits, and wrap */
         experiment_take(record, METRIC_visit_count,
                         (double)((uint32_t)(after[HEAP_VISITS] - before[HEAP_VISITS]) *

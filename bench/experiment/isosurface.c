@@ -196,14 +196,12 @@ static int check_ball(struct isosurface *s, const struct isosurface_method *meth
         }
     }
     march_close(&m);
-    if (!code)
-        code = march_take_hash(&s->marcher, &hash, error);
+    THEN(code, march_take_hash(&s->marcher, &hash, error));
     if (!code && hash != isosurface_hash(triangles, total))
         code = error_set(error, ERR_WRONG,
                          "the ball: the device's hash differs from that of "
                          "the triangles that were read");
-    if (!code)
-        code = isosurface_check_ball(triangles, total, s->cells, error);
+    THEN(code, isosurface_check_ball(triangles, total, s->cells, error));
     free(triangles);
     return code;
 }
@@ -256,11 +254,9 @@ static int checked_march(struct isosurface *s, struct march *m, struct hashes *h
     for (uint32_t layer = 0; layer < m->layers && !code; layer++) {
         if (layer >= m->window)
             code = check_layer(s, m, layer - m->window, error);
-        if (!code)
-            code = march_frame(m, layer, error);
+        THEN(code, march_frame(m, layer, error));
     }
-    if (!code)
-        code = march_take_hash(&s->marcher, &hashes->gone, error);
+    THEN(code, march_take_hash(&s->marcher, &hashes->gone, error));
     return code ? code : hash_window(s, m, &hashes->left, error);
 }
 
@@ -291,8 +287,7 @@ static int timed_march(struct isosurface *s, struct march *m, struct experiment_
     int code = 0;
     for (uint32_t layer = 0; layer < m->window && !code; layer++)
         code = march_frame(m, layer, error);
-    if (!code)
-        code = ops->sync(s->marcher.device, error);
+    THEN(code, ops->sync(s->marcher.device, error));
     const uint64_t calls = driver_calls(m), launches = m->launch_count, copied = m->copy_bytes;
     const uint64_t began = clock_ns();
     uint64_t before = began;
@@ -304,8 +299,7 @@ static int timed_march(struct isosurface *s, struct march *m, struct experiment_
         memory_ns += m->memory_ns;
         before = now;
     }
-    if (!code)
-        code = ops->sync(s->marcher.device, error);
+    THEN(code, ops->sync(s->marcher.device, error));
     const double frames = (double)s->frames, ns = (double)(clock_ns() - began);
     source_update(&m->source);
     experiment_take(record, METRIC_frame_ns, ns / frames);
@@ -356,21 +350,17 @@ static int surface_measure(void *state, const struct experiment_row *row,
     struct march m;
     /* A failed row may have left sums on the device. */
     int code = march_take_hash(&s->marcher, &rest, error);
-    if (!code)
-        code = check_ball(s, method, strategy, error);
+    THEN(code, check_ball(s, method, strategy, error));
     if (code)
         return code;
     code = march_open(&s->marcher, method, strategy, &s->hills, s->window, layers, &m, error);
-    if (!code)
-        code = checked_march(s, &m, &hashes, error);
+    THEN(code, checked_march(s, &m, &hashes, error));
     march_close(&m);
     if (code)
         return code;
     code = march_open(&s->marcher, method, strategy, &s->hills, s->window, layers, &m, error);
-    if (!code)
-        code = timed_march(s, &m, record, error);
-    if (!code)
-        code = hash_window(s, &m, &left, error);
+    THEN(code, timed_march(s, &m, record, error));
+    THEN(code, hash_window(s, &m, &left, error));
     march_close(&m);
     if (!code && left != hashes.left)
         code = error_set(error, ERR_WRONG,

@@ -224,12 +224,10 @@ int marcher_open(struct device *device, uint32_t window, uint32_t cells, uint32_
                              &r->built, error);
     for (size_t i = 0; i < MEMORIES && !code; i++) {
         code = r->ops->alloc(device, list[i].bytes, list[i].handle, error);
-        if (!code)
-            code = r->ops->fill(device, *list[i].handle, 0, 0, list[i].bytes, error);
+        THEN(code, r->ops->fill(device, *list[i].handle, 0, 0, list[i].bytes, error));
     }
     isosurface_tables(table);
-    if (!code)
-        code = r->ops->write(device, r->table, 0, table, sizeof table, error);
+    THEN(code, r->ops->write(device, r->table, 0, table, sizeof table, error));
     if (code)
         marcher_close(r);
     return code;
@@ -442,8 +440,7 @@ int march_take_hash(struct marcher *r, uint64_t *hash, struct error *error)
 {
     uint64_t sums[HASH_ITEMS];
     int code = r->ops->read(r->device, sums, r->sums, 0, sizeof sums, error);
-    if (!code)
-        code = r->ops->fill(r->device, r->sums, 0, 0, sizeof sums, error);
+    THEN(code, r->ops->fill(r->device, r->sums, 0, 0, sizeof sums, error));
     *hash = 0;
     for (size_t i = 0; i < HASH_ITEMS && !code; i++)
         *hash += sums[i];
@@ -591,8 +588,7 @@ static int readback_create(struct march *m, uint32_t layer, struct error *error)
         if (!m->counts[c])
             continue;
         code = march_alloc(m, chunk, (uint64_t)m->counts[c] * TRIANGLE_BYTES, error);
-        if (!code)
-            code = emit_block(m, &chunk->block, m->marcher->zeros, layer, c, 1, error);
+        THEN(code, emit_block(m, &chunk->block, m->marcher->zeros, layer, c, 1, error));
     }
     return code;
 }
@@ -619,17 +615,15 @@ static int scratch_create(struct march *m, uint32_t layer, struct error *error)
     const uint64_t worst_bytes = march_worst_bytes(m);
     int code =
         march_emit(m, m->memory, 0, worst_bytes / 4, r->zeros, layer, 0, march_chunks(m), error);
-    if (!code)
-        code = read_counts(m, layer, error);
+    THEN(code, read_counts(m, layer, error));
     for (uint32_t c = 0; c < march_chunks(m) && !code; c++) {
         struct march_chunk *chunk = chunk_at(m, layer, c);
         const uint64_t bytes = (uint64_t)m->counts[c] * TRIANGLE_BYTES;
         if (!bytes)
             continue;
         code = march_alloc(m, chunk, bytes, error);
-        if (!code)
-            code = r->ops->copy(r->device, block_memory(&chunk->block), block_offset(&chunk->block),
-                                m->memory, c * worst_bytes, bytes, error);
+        THEN(code, r->ops->copy(r->device, block_memory(&chunk->block), block_offset(&chunk->block),
+                                m->memory, c * worst_bytes, bytes, error));
         m->copy_bytes += bytes;
     }
     return code;
@@ -663,10 +657,8 @@ static int batch_create(struct march *m, uint32_t layer, struct error *error)
     struct march_chunk *all = chunk_at(m, layer, 0);
     uint32_t total;
     int code = march_launch(m, MARCH_TAKE, chunks, take, error);
-    if (!code)
-        code = march_launch(m, MARCH_SCAN, 1, scan, error);
-    if (!code)
-        code = march_read(m, &total, r->totals, layer, 1, error);
+    THEN(code, march_launch(m, MARCH_SCAN, 1, scan, error));
+    THEN(code, march_read(m, &total, r->totals, layer, 1, error));
     if (code || !total)
         return code;
     code = march_alloc(m, all, (uint64_t)total * TRIANGLE_BYTES, error);
@@ -748,8 +740,7 @@ static int heap_open(struct march *m, struct error *error)
         code = error_set(error, ERR_UNSUPPORTED,
                          "%s are more than one arena on this device: ask for a smaller heap",
                          text_bytes(bytes, r->heap_bytes));
-    if (!code)
-        code = take_numbers(m, h, error);
+    THEN(code, take_numbers(m, h, error));
     if (!code)
         m->held_bytes = device_heap_held_bytes(h->heap) + h->bytes;
     return code;
@@ -792,10 +783,8 @@ static int heap_create(struct march *m, uint32_t layer, struct error *error)
                                          error);
         h->words[layer * chunks + c] = chunk->slot;
     }
-    if (!code)
-        code = send_numbers(m, layer, error);
-    if (!code)
-        code = device_heap_submit(h->heap, m->marcher->counts, (layer + 1) * chunks, error);
+    THEN(code, send_numbers(m, layer, error));
+    THEN(code, device_heap_submit(h->heap, m->marcher->counts, (layer + 1) * chunks, error));
     m->launch_count += device_heap_launches(h->heap) - launches;
     const union launch_value to[4] = {{.memory = device_heap_slots(h->heap)},
                                       {.memory = device_heap_arena(h->heap, 0)},

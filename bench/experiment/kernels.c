@@ -89,8 +89,7 @@ int kernels_build(struct device *device, const char *name, const char *functions
                                          .kernel_count = count,
                                          .kernel_names = built->names,
                                          .host_kernels = is_host ? built->host : NULL};
-    if (!code)
-        code = device->ops->build(device, &source, &built->program, error);
+    THEN(code, device->ops->build(device, &source, &built->program, error));
     if (code)
         kernels_unbuild(built);
     return code;

@@ -101,8 +101,7 @@ static int count_all(struct overflow *s, struct device *device, uint32_t cells, 
     int code = march_open(&marcher, &counting, NULL, &field, s->window, s->layers, &m, error);
     for (uint32_t layer = 0; layer < s->layers && !code; layer++)
         code = march_frame(&m, layer, error);
-    if (!code)
-        code = device->ops->read(device, s->counts, marcher.counts, 0, all * 4, error);
+    THEN(code, device->ops->read(device, s->counts, marcher.counts, 0, all * 4, error));
     march_close(&m);
     marcher_close(&marcher);
     if (code)

@@ -40,8 +40,7 @@ int experiment_open_allocator(struct allocator *allocator, const char *strategy,
     const struct allocator_ops *ops;
     struct option_values values;
     int code = allocator_parse(strategy, &ops, &values, error);
-    if (!code)
-        code = allocator_open(allocator, ops, &values, source, error);
+    THEN(code, allocator_open(allocator, ops, &values, source, error));
     if (code)
         allocator->ops = NULL;
     return code;

@@ -115,10 +115,8 @@ static int stall_open(struct device *device, const struct experiment_settings *s
         .device = device, .ops = device->ops, .options = &s->bench_options, .atlas = &s->atlas};
     int code =
         kernels_build(device, "stall", kernel_text_stall, kernels, KERNELS, &s->built, error);
-    if (!code)
-        code = bench_open(&s->bench, error);
-    if (!code)
-        code = s->ops->alloc(device, s->frames * 4, &s->counts, error);
+    THEN(code, bench_open(&s->bench, error));
+    THEN(code, s->ops->alloc(device, s->frames * 4, &s->counts, error));
     if (code)
         stall_close(s);
     else
@@ -203,8 +201,7 @@ static int readback_frame(struct stall_run *r, uint32_t frame, struct error *err
     const uint64_t began = clock_ns();
     int code = s->ops->read(s->device, &count, s->counts, (uint64_t)frame * 4, 4, error);
     r->readback_ns = clock_ns() - began;
-    if (!code)
-        code = take_slot(r, turn, (uint64_t)count * 4, error);
+    THEN(code, take_slot(r, turn, (uint64_t)count * 4, error));
     r->blocked_ns = clock_ns() - began;
     const union launch_value arguments[] = {{.memory = r->block[turn].memory},
                                             {.i64 = (int64_t)r->block[turn].offset / 4},
@@ -334,13 +331,11 @@ static int run_frames(struct stall_run *r, struct error *error)
     int code = 0;
     for (uint32_t f = 0; f < LIVE_FRAMES && !code; f++)
         code = stall_frame(r, f, error);
-    if (!code)
-        code = s->ops->sync(s->device, error);
+    THEN(code, s->ops->sync(s->device, error));
     const uint64_t began = clock_ns();
     for (uint32_t f = LIVE_FRAMES; f < s->frames && !code; f++)
         code = timed_frame(r, f, error);
-    if (!code)
-        code = s->ops->sync(s->device, error);
+    THEN(code, s->ops->sync(s->device, error));
     experiment_take(r->record, METRIC_frame_ns,
                     (double)(clock_ns() - began) / (double)(s->frames - LIVE_FRAMES));
     experiment_take(r->record, METRIC_claim_ns, r->method->claim_ns(spin_ns, work_ns));
@@ -393,12 +388,10 @@ static int stall_measure(void *state, const struct experiment_row *row,
         r.method++;
     r.source = device_source(s->device, s->settings.capacity_bytes);
     int code = r.method->open(&r, error);
-    if (!code)
-        code = run_frames(&r, error);
+    THEN(code, run_frames(&r, error));
     if (!code)
         take_counts(&r);
-    if (!code)
-        code = stall_check(&r, error);
+    THEN(code, stall_check(&r, error));
     r.method->close(&r);
     return code;
 }

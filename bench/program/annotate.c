@@ -519,8 +519,7 @@ static int annotate_body(struct annotator *a, struct body *body)
             break;
         case STM_IF:
             code = annotate_body(a, s->then);
-            if (!code)
-                code = annotate_body(a, s->otherwise);
+            THEN(code, annotate_body(a, s->otherwise));
             if (!code)
                 annotate_if(a, s);
             break;
@@ -587,10 +586,8 @@ int program_read(const char *path, const char *text, size_t length, struct progr
 {
     TRY(program_parse(path, text, length, program, error));
     int code = program_verify(*program, error);
-    if (!code)
-        code = program_annotate(*program, error);
-    if (!code)
-        code = program_verify(*program, error);
+    THEN(code, program_annotate(*program, error));
+    THEN(code, program_verify(*program, error));
     if (code) {
         program_free(*program);
         *program = NULL;

@@ -437,14 +437,11 @@ static int verify_if(struct verifier *v, const struct stm *s)
     TRY(check_expr(v, s->expr, s->at));
     const unsigned start = v->families.change_count;
     int code = verify_body(v, s->then);
-    if (!code)
-        code = check_results(v, s->then, s->outs, s->out_count);
+    THEN(code, check_results(v, s->then, s->outs, s->out_count));
     unsigned count;
     struct family_change *taken = families_take_back(&v->families, start, &count);
-    if (!code)
-        code = verify_body(v, s->otherwise);
-    if (!code)
-        code = check_results(v, s->otherwise, s->outs, s->out_count);
+    THEN(code, verify_body(v, s->otherwise));
+    THEN(code, check_results(v, s->otherwise, s->outs, s->out_count));
     families_repeat(&v->families, taken, count);
     if (code)
         return code;

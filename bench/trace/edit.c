@@ -333,10 +333,8 @@ int trace_diff(struct trace_reader *left, struct trace_reader *right, enum trace
                            {.reader = right, .view = view, .more = 1}};
     *differences = 0;
     int code = trace_rewind(left, error);
-    if (!code)
-        code = trace_rewind(right, error);
-    if (!code)
-        code = compare(side, most, out, differences, error);
+    THEN(code, trace_rewind(right, error));
+    THEN(code, compare(side, most, out, differences, error));
     for (int i = 0; i < 2; i++) {
         text_free(&side[i].line);
         free(side[i].queues);

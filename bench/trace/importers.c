@@ -51,10 +51,8 @@ int import_log(const char *path, const char *format, const char *out, bool repla
     struct import *log;
     TRY(import_open(path, out, &log, error));
     int code = choose(log, format, &report->importer, error);
-    if (!code)
-        code = report->importer->import(log, error);
-    if (!code)
-        code = import_finish(log, replace, report, error);
+    THEN(code, report->importer->import(log, error));
+    THEN(code, import_finish(log, replace, report, error));
     import_close(log);
     return code;
 }

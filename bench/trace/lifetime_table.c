@@ -263,10 +263,8 @@ int lifetime_table_read_text(const char *path, const char *text, size_t length,
     struct reader r = {.path = path, .table = table, .error = error};
     r.rest = (struct cell){arena_copy(&table->arena, text, length), length};
     int code = read_header(&r);
-    if (!code)
-        code = read_rows(&r);
-    if (!code)
-        code = check_ids(&r);
+    THEN(code, read_rows(&r));
+    THEN(code, check_ids(&r));
     if (code)
         lifetime_table_free(table);
     return code;
@@ -276,8 +274,7 @@ int lifetime_table_read_file(const char *path, struct lifetime_table *table, str
 {
     struct text text = {0};
     int code = text_read_file(&text, path, error);
-    if (!code)
-        code = lifetime_table_read_text(path, text.data, text.length, table, error);
+    THEN(code, lifetime_table_read_text(path, text.data, text.length, table, error));
     text_free(&text);
     return code;
 }

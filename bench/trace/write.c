@@ -360,8 +360,7 @@ static int write_whole(struct trace_writer *w, const char *temporary, struct tra
     bool good = write_head(w, out) && write_text(out, &w->packed_front) && copy_chunks(w, out) &&
                 fflush(out) == 0;
     int code = good ? 0 : write_error(w, errno, error);
-    if (!code)
-        code = count_totals(temporary, totals, error);
+    THEN(code, count_totals(temporary, totals, error));
     if (!code && !(write_end(totals, out) && fflush(out) == 0 && fsync(fileno(out)) == 0))
         code = write_error(w, errno, error);
     if (fclose(out) != 0 && !code)

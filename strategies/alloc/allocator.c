@@ -48,8 +48,7 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
     allocator->makes_sub_buffers = allocator->options.common[ALLOCATOR_HANDLE];
     if (!code && allocator->makes_sub_buffers)
         code = source_has_sub_buffers(source);
-    if (!code)
-        code = ops->init(source, &allocator->options, &allocator->states[0]);
+    THEN(code, ops->init(source, &allocator->options, &allocator->states[0]));
     if (code)
         return error_set(error, code, "strategy %s could not start: %s", ops->name,
                          source->error.code == code ? source->error.text : error_sentence(code));
@@ -141,9 +140,7 @@ int allocator_trim(struct allocator *allocator)
 {
     int first_failure = 0;
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
-        int code = allocator->states[q] ? allocator->ops->trim(allocator->states[q]) : 0;
-        if (first_failure == 0)
-            first_failure = code;
+        ALSO(first_failure, allocator->states[q] ? allocator->ops->trim(allocator->states[q]) : 0);
     }
     debug_check(allocator);
     return first_failure;
@@ -188,8 +185,7 @@ static int ask_for_sub_buffer(struct allocator *allocator, const struct alloc_re
     int code = create_sub_buffer(allocator, block);
     if (code == ERR_OOM) {
         code = allocator_trim(allocator);
-        if (!code)
-            code = create_sub_buffer(allocator, block);
+        THEN(code, create_sub_buffer(allocator, block));
     }
     return code ? fail_sub_buffer(allocator, &aligned, block, code) : 0;
 }

@@ -216,9 +216,7 @@ static int bufalloc_trim(void *state)
             b->regions[kept++] = r;
             continue;
         }
-        int code = release_region(b, r);
-        if (first_failure == 0)
-            first_failure = code;
+        ALSO(first_failure, release_region(b, r));
     }
     b->region_count = kept;
     return first_failure;

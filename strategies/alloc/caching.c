@@ -332,9 +332,7 @@ static int release_whole_segments(struct caching *c, struct piece_index *pool)
     struct cached *next, *b = index_first(pool);
     for (; b; b = next) {
         next = index_after(pool, key_of(b));
-        int code = is_whole_segment(b) ? release_block(c, b) : 0;
-        if (first_failure == 0)
-            first_failure = code;
+        ALSO(first_failure, is_whole_segment(b) ? release_block(c, b) : 0);
     }
     return first_failure;
 }
@@ -345,9 +343,7 @@ static int caching_trim(void *state)
     int first_failure = 0;
     for (unsigned kind = POOL_COUNT; kind-- > 0;)
         for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
-            int code = release_whole_segments(c, &c->pools[q][kind]);
-            if (first_failure == 0)
-                first_failure = code;
+            ALSO(first_failure, release_whole_segments(c, &c->pools[q][kind]));
         }
     return first_failure;
 }

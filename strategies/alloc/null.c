@@ -44,9 +44,7 @@ static int release_all(struct null *n)
     int first_failure = 0;
     while (n->memory_count > 0) {
         struct memory *m = &n->memories[--n->memory_count];
-        int code = source_free(n->source, m->handle, m->bytes);
-        if (first_failure == 0)
-            first_failure = code;
+        ALSO(first_failure, source_free(n->source, m->handle, m->bytes));
     }
     return first_failure;
 }
@@ -57,8 +55,7 @@ static int grow(struct null *n, uint64_t bytes)
     int code = source_alloc(n->source, bytes, SOURCE_LAZY, &m.handle);
     if (code == ERR_OOM && n->live_count == 0 && n->memory_count > 0) {
         code = release_all(n);
-        if (code == 0)
-            code = source_alloc(n->source, bytes, SOURCE_LAZY, &m.handle);
+        THEN(code, source_alloc(n->source, bytes, SOURCE_LAZY, &m.handle));
     }
     if (code)
         return code;

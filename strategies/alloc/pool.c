@@ -114,8 +114,7 @@ static int ask_driver(struct pool *p, uint64_t size, uint64_t *memory)
         while (p->bins[largest].count == 0)
             largest--;
         code = release_one(p, largest);
-        if (code == 0)
-            code = source_alloc(p->source, size, p->first_use, memory);
+        THEN(code, source_alloc(p->source, size, p->first_use, memory));
     }
     return code;
 }
@@ -158,9 +157,7 @@ static int pool_trim(void *state)
     int first_failure = 0;
     for (size_t i = p->bin_count; i-- > 0;)
         while (p->bins[i].count > 0) {
-            int code = release_one(p, i);
-            if (first_failure == 0)
-                first_failure = code;
+            ALSO(first_failure, release_one(p, i));
         }
     return first_failure;
 }

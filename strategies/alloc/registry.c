@@ -65,11 +65,9 @@ static int parse_conf(const char *text, const char *conf, const struct allocator
     text_add(&all, "%.*s", (int)(conf > text ? conf - text - 1 : 0), text);
     int code = pytorch_conf(inner.data, &name, &all, error);
     text_add(&all, "%s", rest);
-    if (!code)
-        code = find_strategy(name, ops, error);
-    if (!code)
-        code = options_parse_common((*ops)->options, allocator_options, name,
-                                    all.data + (*all.data == ':'), options, error);
+    THEN(code, find_strategy(name, ops, error));
+    THEN(code, options_parse_common((*ops)->options, allocator_options, name,
+                                    all.data + (*all.data == ':'), options, error));
     text_free(&inner);
     text_free(&all);
     return code;

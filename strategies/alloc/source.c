@@ -116,8 +116,7 @@ int source_use_kind(struct source *s, enum driver_memory kind)
         code = s->kinds->offered(s->context, kind, &s->error);
     } else if (kind != MEMORY_DEVICE) {
         code = s->kinds->alloc(s->context, kind, PROBE_BYTES, &memory, NULL, &s->error);
-        if (!code)
-            code = s->kinds->free(s->context, kind, memory, PROBE_BYTES, &s->error);
+        THEN(code, s->kinds->free(s->context, kind, memory, PROBE_BYTES, &s->error));
     }
     if (!code)
         s->kind = kind;

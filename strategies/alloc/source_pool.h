@@ -13,8 +13,7 @@ static inline int source_pool_open(struct source *s, const struct driver_pool_op
     int code =
         source_requires(s, s->pools, "stream-ordered pool: only single CUDA devices have one",
                         "the driver's pool has");
-    if (!code)
-        code = s->pools->open(s->context, options, s->capacity_bytes, &s->pool, &s->error);
+    THEN(code, s->pools->open(s->context, options, s->capacity_bytes, &s->pool, &s->error));
     s->has_pool = code == 0;
     return code;
 }

@@ -82,10 +82,8 @@ static int stream_init(struct source *source, const struct option_values *option
 static int stream_trim(void *state)
 {
     struct stream *s = state;
-    int code = source_sync(s->source);
-    if (code == 0)
-        code = source_pool_trim(s->source);
-    return code;
+    TRY(source_sync(s->source));
+    return source_pool_trim(s->source);
 }
 
 static int stream_alloc(void *state, const struct alloc_request *request, struct block *block)
@@ -95,8 +93,7 @@ static int stream_alloc(void *state, const struct alloc_request *request, struct
     int code = source_pool_alloc(s->source, request->queue, request->size, &memory);
     if (code == ERR_OOM) {
         code = stream_trim(s);
-        if (code == 0)
-            code = source_pool_alloc(s->source, request->queue, request->size, &memory);
+        THEN(code, source_pool_alloc(s->source, request->queue, request->size, &memory));
     }
     if (code)
         return code;

@@ -280,8 +280,7 @@ static int ask_driver(struct tagged *t, uint64_t size, uint64_t *memory)
     int code = source_alloc(t->source, size, SOURCE_LAZY, memory);
     while (code == ERR_OOM && t->release_on_failure && t->used > 0) {
         code = release_entry(t, next_valid(t, 0));
-        if (code == 0)
-            code = source_alloc(t->source, size, SOURCE_LAZY, memory);
+        THEN(code, source_alloc(t->source, size, SOURCE_LAZY, memory));
     }
     return code;
 }
@@ -325,9 +324,7 @@ static int tagged_trim(void *state)
     struct tagged *t = state;
     int first_failure = 0;
     for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1)) {
-        int code = release_entry(t, i);
-        if (first_failure == 0)
-            first_failure = code;
+        ALSO(first_failure, release_entry(t, i));
     }
     return first_failure;
 }

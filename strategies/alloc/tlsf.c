@@ -162,9 +162,7 @@ static int tlsf_trim(void *state)
         if (!fit_is_empty(&t->parents[i]->range))
             continue;
         t->empty_count--;
-        int code = release_parent(t, t->parents[i]);
-        if (first_failure == 0)
-            first_failure = code;
+        ALSO(first_failure, release_parent(t, t->parents[i]));
     }
     return first_failure;
 }
@@ -194,8 +192,7 @@ static int ask_driver(struct tlsf *t, uint64_t least, uint64_t *memory, uint64_t
     int code = source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory);
     if (code == ERR_OOM && t->empty_count > 0) {
         code = tlsf_trim(t);
-        if (code == 0)
-            code = source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory);
+        THEN(code, source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory));
     }
     while (code == ERR_OOM && halvings++ < HALVINGS_MOST && bytes / 2 >= least) {
         bytes /= 2;

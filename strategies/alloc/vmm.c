@@ -236,10 +236,8 @@ static int unmap_chunks(struct vmm *v, struct segment *s, uint64_t start, uint64
     int first_failure = 0;
     for (uint64_t at = start; at < end; at += bytes) {
         uint64_t *chunk = &s->chunks[at / bytes];
-        int code = source_vm_unmap(v->source, s->range, at, bytes);
-        first_failure = first_failure ? first_failure : code;
-        code = source_vm_release(v->source, *chunk, bytes);
-        first_failure = first_failure ? first_failure : code;
+        ALSO(first_failure, source_vm_unmap(v->source, s->range, at, bytes));
+        ALSO(first_failure, source_vm_release(v->source, *chunk, bytes));
         *chunk = 0;
         s->class->mapped_bytes -= bytes;
     }
@@ -268,8 +266,7 @@ static int map_chunks(struct vmm *v, struct segment *s, uint64_t start, uint64_t
     int code = 0;
     for (; at < end && !code; at += code ? 0 : s->class->chunk_bytes)
         code = map_chunk(v, s, at);
-    if (!code)
-        code = source_vm_access(v->source, s->range, start, end - start);
+    THEN(code, source_vm_access(v->source, s->range, start, end - start));
     if (code) {
         int undone = unmap_chunks(v, s, start, at);
         return undone ? undone : code;
@@ -303,8 +300,7 @@ static int release_free_chunks(struct vmm *v, struct size_class *c)
         uint64_t start, end;
         if (!whole_chunks(p, &start, &end))
             continue;
-        int code = unmap_chunks(v, p->segment, start, end);
-        first_failure = first_failure ? first_failure : code;
+        ALSO(first_failure, unmap_chunks(v, p->segment, start, end));
         take(p);
         if (p->start < start) {
             cut(v, p, start - p->start);
@@ -327,8 +323,8 @@ static int vmm_trim(void *state)
         return 0;
     TRY(source_sync(v->source));
     int code = release_free_chunks(v, &v->large);
-    int second = release_free_chunks(v, &v->small);
-    return code ? code : second;
+    ALSO(code, release_free_chunks(v, &v->small));
+    return code;
 }
 
 /* ---- looking for a place ---- */
@@ -494,8 +490,7 @@ static int vmm_alloc(void *state, const struct alloc_request *request, struct bl
         int code = expand(v, c, size, &p);
         if (code == ERR_OOM && (can_release(&v->small) || can_release(&v->large))) {
             code = vmm_trim(v);
-            if (code == 0)
-                code = expand(v, c, size, &p);
+            THEN(code, expand(v, c, size, &p));
         }
         if (code)
             return code;

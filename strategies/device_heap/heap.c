@@ -108,15 +108,12 @@ static int take_ring(struct device_heap *h, struct error *error)
 static int take_memories(struct device_heap *h, struct error *error)
 {
     int code = take_memory(h, &h->slots, (uint64_t)h->slot_count * SLOT_BYTES, error);
-    if (!code)
-        code = take_memory(h, &h->report, REPORT_BYTES, error);
-    if (!code)
-        code = take_ring(h, error);
+    THEN(code, take_memory(h, &h->report, REPORT_BYTES, error));
+    THEN(code, take_ring(h, error));
     for (unsigned i = 0; i < h->arena_count && !code; i++) {
         code = take_memory(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
-        if (!code)
-            code = take_memory(h, &h->arenas[i].index, heap_index_words(h->policy, h->capacity) * 4,
-                               error);
+        THEN(code, take_memory(h, &h->arenas[i].index, heap_index_words(h->policy, h->capacity) * 4,
+                               error));
     }
     return code;
 }
@@ -265,8 +262,7 @@ static int start(struct device_heap *h, struct error *error)
         add_memories(&a, h, arena);
         add_sizes(&a, h);
         code = h->ops->fill(h->device, arena->index.handle, 0, 0, arena->index.bytes, error);
-        if (!code)
-            code = launch(h, HEAP_KERNEL_INIT, &a, error);
+        THEN(code, launch(h, HEAP_KERNEL_INIT, &a, error));
     }
     return code;
 }
@@ -300,8 +296,7 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
     int code = take_memories(h, error);
     if (!code && h->own_kernels)
         code = device_heap_kernels_build(device, &h->kernels, error);
-    if (!code)
-        code = start(h, error);
+    THEN(code, start(h, error));
     if (code)
         device_heap_close(h);
     else
@@ -470,8 +465,7 @@ static int submit_some(struct device_heap *h, const struct heap_arena *arena,
     add_memory(&a, h->commands.handle);
     add_word(&a, h->ring_count);
     int code = send_commands(h, commands, count, error);
-    if (!code)
-        code = launch(h, HEAP_KERNEL_OPS, &a, error);
+    THEN(code, launch(h, HEAP_KERNEL_OPS, &a, error));
     h->ring_count += count;
     return code;
 }
@@ -489,9 +483,8 @@ static int submit_arena(struct device_heap *h, struct heap_arena *arena, uint64_
         uint32_t room, left = arena->batch_count - done;
         code = ring_room(h, &room, error);
         count = left < room ? left : room;
-        if (!code)
-            code = submit_some(h, arena, arena->batch + (size_t)done * COMMAND_WORDS, count, counts,
-                               counts_words, error);
+        THEN(code, submit_some(h, arena, arena->batch + (size_t)done * COMMAND_WORDS, count, counts,
+                               counts_words, error));
     }
     arena->batch_count = 0;
     return code;
@@ -502,8 +495,7 @@ int device_heap_submit(struct device_heap *h, uint64_t counts, uint32_t counts_w
 {
     int code = 0;
     for (unsigned i = 0; i < h->arena_count; i++) {
-        int failed = submit_arena(h, &h->arenas[i], counts, counts_words, code ? NULL : error);
-        code = code ? code : failed;
+        ALSO(code, submit_arena(h, &h->arenas[i], counts, counts_words, code ? NULL : error));
     }
     return code;
 }
@@ -556,8 +548,7 @@ int device_heap_check(struct device_heap *h, uint64_t report[REPORT_WORDS], uint
         add_word(&a, arena->first_slot);
         add_word(&a, arena->first_slot + h->slots_each);
         code = launch(h, HEAP_KERNEL_CHECK, &a, error);
-        if (!code)
-            code = read_words(h, words, h->report.handle, 0, sizeof words, error);
+        THEN(code, read_words(h, words, h->report.handle, 0, sizeof words, error));
         for (unsigned w = 0; w < REPORT_WORDS && !code; w++)
             if (w != REPORT_LARGEST_FREE_WORDS)
                 report[w] += words[w];

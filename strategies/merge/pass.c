@@ -52,8 +52,7 @@ int merge_run_pass(struct merge *m, const struct merge_ops *pass, struct error *
 {
     m->pass = pass->name;
     int code = pass->run(m, error);
-    if (!code)
-        code = program_verify(m->program, error);
+    THEN(code, program_verify(m->program, error));
     if (code && error) {
         error_prefix(error, "the pass '%s' made a program that is not valid: ", pass->name);
         error->code = ERR_INTERNAL;

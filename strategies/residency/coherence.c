@@ -333,8 +333,7 @@ int buffer_destroy(struct device_group *g, struct buffer *b, struct error *error
 {
     int code = 0;
     for (unsigned m = 0; m < g->count; m++) {
-        int freed = b->memory[m] ? free_copy(g, b, m, code ? NULL : error) : 0;
-        code = code ? code : freed;
+        ALSO(code, b->memory[m] ? free_copy(g, b, m, code ? NULL : error) : 0);
     }
     free(b->shadow);
     while (b->first) {
@@ -648,8 +647,7 @@ int command_before(struct device_group *g, const struct command *c, struct error
     for (size_t i = 0; i < c->use_count && !code; i++) {
         code = order_check(g, c->lane, uses[i].buffer, uses[i].begin, uses[i].end,
                            uses[i].use != USE_READS, error);
-        if (!code)
-            code = buffer_need(g, uses[i].buffer, c->member, error);
+        THEN(code, buffer_need(g, uses[i].buffer, c->member, error));
     }
     for (size_t i = 0; i < c->use_count && !code; i++)
         if (!use_replaces(g, &uses[i]))

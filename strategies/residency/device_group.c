@@ -299,8 +299,7 @@ static int group_mark(struct device *device, enum device_mark which, struct erro
     int code = 0;
     for (unsigned l = 1; l < g->lane_count && which == MARK_END && !code; l++)
         code = order_join(g, 0, l, error);
-    if (!code)
-        code = order_use(g, 0, error);
+    THEN(code, order_use(g, 0, error));
     for (unsigned m = 0; m < (g->lane_count ? 1 : g->count) && !code; m++) {
         struct device *d = g->members[m].device;
         code = group_member_said(g, m, d->ops->mark(d, which, error), error);
@@ -425,12 +424,10 @@ int residency_open(struct device *const *members, unsigned count,
     if (count < 2 || count > RESIDENCY_MEMBERS_MAX || g->queues > RESIDENCY_QUEUES_MAX)
         code = error_set(error, ERR_UNSUPPORTED, "a group of %u devices: 2 to %d can be one", count,
                          RESIDENCY_MEMBERS_MAX);
-    if (!code)
-        code = residency_describe(infos, count, &g->info, error);
+    THEN(code, residency_describe(infos, count, &g->info, error));
     g->direct = g->together && (g->how.route == ROUTE_DIRECT ||
                                 (g->how.route == ROUTE_BEST && !g->info.peers_whole));
-    if (!code)
-        code = order_open(g, error);
+    THEN(code, order_open(g, error));
     g->buffers.item_bytes = sizeof(struct buffer);
     g->pieces.item_bytes = sizeof(struct piece) + 2 * g->count * g->lane_count * sizeof(uint64_t);
     for (unsigned m = RESIDENCY_MEMBERS_MAX; m < count; m++)

@@ -272,10 +272,8 @@ static int check(const struct arguments *arguments, const struct host_array *res
     for (int64_t i = 0; i < argument_i64(arguments, "steps"); i++)
         step(&f);
     int code = compare(&f, "u", f.u, results[0].data, worst_error, error);
-    if (!code)
-        code = compare(&f, "v", f.v, results[1].data, worst_error, error);
-    if (!code)
-        code = compare(&f, "d", f.d, results[2].data, worst_error, error);
+    THEN(code, compare(&f, "v", f.v, results[1].data, worst_error, error));
+    THEN(code, compare(&f, "d", f.d, results[2].data, worst_error, error));
     free(memory);
     return code;
 }

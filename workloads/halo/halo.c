@@ -83,8 +83,7 @@ static int check(const struct arguments *arguments, const struct host_array *res
     step(f, 2 * rows, steps, 8, 1, 1);
     step(g, cols, steps, 6, 3, 1);
     int code = compare(results[0].data, f, g, rows, cols, "upper", error);
-    if (!code)
-        code = compare(results[1].data, f + rows, g, rows, cols, "lower", error);
+    THEN(code, compare(results[1].data, f + rows, g, rows, cols, "lower", error));
     free(f);
     return code;
 }

@@ -195,8 +195,7 @@ static int check(const struct arguments *arguments, const struct host_array *res
         cluster(&c, strcmp(arguments->fun, "kmeans_cpu") == 0, argument_i64(arguments, "threshold"),
                 argument_i64(arguments, "max_iterations"));
         code = check_membership(&c, results[0].data, error);
-        if (!code)
-            code = check_centres(&c, results[1].data, worst_error, error);
+        THEN(code, check_centres(&c, results[1].data, worst_error, error));
     } else {
         code = error_set(error, ERR_HOST_MEMORY, "kmeans: no memory for the reference");
     }

@@ -236,8 +236,7 @@ static int check(const struct arguments *arguments, const struct host_array *res
         const int64_t alone[] = {0, m.options / 2, m.options - 1};
         for (int i = 0; i < 3 && !code; i++)
             code = check_option(&m, alone[i], results[0].data, &g, worst_error, error);
-        if (!code)
-            code = check_sum(&m, results[0].data, &g, worst_error, error);
+        THEN(code, check_sum(&m, results[0].data, &g, worst_error, error));
     } else {
         code = error_set(error, ERR_HOST_MEMORY, "locvolcalib: no memory for a grid of %zu cells",
                          cells);

@@ -180,8 +180,7 @@ static int check(const struct arguments *arguments, const struct host_array *res
         return error_set(error, ERR_HOST_MEMORY, "myocyte_like: no memory for %lld cells",
                          (long long)distinct);
     int code = simulate(arguments, distinct, expected, error);
-    if (!code)
-        code = compare(results[0].data, expected, cells, vars, worst_error, error);
+    THEN(code, compare(results[0].data, expected, cells, vars, worst_error, error));
     free(expected);
     return code;
 }

@@ -81,8 +81,7 @@ static int check(const struct arguments *arguments, const struct host_array *res
         double expected_a = i ? ref->a[i % STEPS] : ref->first;
         double expected_b = i ? ref->b[i % STEPS] : 0;
         code = compare(ref, "a", i, a[i], expected_a, worst_error, error);
-        if (!code)
-            code = compare(ref, "b", i, b[i], expected_b, worst_error, error);
+        THEN(code, compare(ref, "b", i, b[i], expected_b, worst_error, error));
     }
     free(ref);
     return code;

@@ -196,8 +196,7 @@ static int check_stencil(const struct arguments *arguments, const struct host_ar
         next = old;
     }
     int code = compare_plane("rim", &results[0], now, 0, worst, error);
-    if (!code)
-        code = compare_plane("inner", &results[1], now + area, STENCIL_TOLERANCE, worst, error);
+    THEN(code, compare_plane("inner", &results[1], now + area, STENCIL_TOLERANCE, worst, error));
     free(a);
     return code;
 }

@@ -90,9 +90,8 @@ static int import_buffers(struct import *log, struct error *error)
     struct text text = {0};
     struct lifetime_table table;
     int code = import_rest(log, LOG_MOST, &text, error);
-    if (!code)
-        code = lifetime_table_read_text(import_path(log), text.data ? text.data : "", text.length,
-                                        &table, error);
+    THEN(code, lifetime_table_read_text(import_path(log), text.data ? text.data : "", text.length,
+                                        &table, error));
     text_free(&text);
     if (code)
         return code;

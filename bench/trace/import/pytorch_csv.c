@@ -74,10 +74,8 @@ static int import_csv(struct import *log, struct error *error)
     struct pytorch_trace trace;
     TRY(pytorch_begin(&trace, log, "", "PyTorch allocator history (CSV)", NULL, error));
     int code = read_all(log, &trace, true, error);
-    if (!code)
-        code = import_rewind(log, error);
-    if (!code)
-        code = read_all(log, &trace, false, error);
+    THEN(code, import_rewind(log, error));
+    THEN(code, read_all(log, &trace, false, error));
     pytorch_end(&trace);
     return code;
 }

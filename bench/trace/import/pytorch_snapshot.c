@@ -506,8 +506,7 @@ static int import_any(struct import *log, bool is_json, struct error *error)
         json_decref(json);
     }
     text_free(&bytes);
-    if (!code)
-        code = import_snapshot(&s, error);
+    THEN(code, import_snapshot(&s, error));
     arena_free(&s.arena);
     text_free(&s.site);
     free(s.pools.ids);

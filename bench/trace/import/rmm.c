@@ -139,8 +139,7 @@ static int import_rmm(struct import *log, struct error *error)
         if (more > 0 && (*line == 0 || strcmp(line, head) == 0))
             continue;
         code = more < 0 ? more : read_row(&r, line, &row, error);
-        if (!code)
-            code = add_row(&r, &row, error);
+        THEN(code, add_row(&r, &row, error));
     }
     return code;
 }

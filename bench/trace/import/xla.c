@@ -221,8 +221,7 @@ static int import_xla(struct import *log, struct error *error)
 {
     struct xla x = {.log = log};
     int code = read_lines(&x, error);
-    if (!code)
-        code = add_trace(&x, error);
+    THEN(code, add_trace(&x, error));
     free(x.allocations.items);
     free(x.values.items);
     free(x.ranges.items);

@@ -478,8 +478,7 @@ int plan_read(const char *path, struct offset_plan *plan, struct error *error)
     if (!code && text.length != strlen(lines.at))
         code = error_set(error, ERR_PARSE, "%s is no plan: gamut trace plan makes one of a trace",
                          path);
-    if (!code)
-        code = read_all(&lines, plan);
+    THEN(code, read_all(&lines, plan));
     if (!code && (code = plan_verify(plan, error)))
         error_prefix(error, "%s: ", path);
     text_free(&text);

@@ -70,8 +70,7 @@ static int add_entry(struct allocator_plans *plans, const char *path, const char
     struct known_plan *entry = must_alloc(sizeof *entry);
     *entry = (struct known_plan){.next = plans->known, .path = path, .other = other};
     int code = find_other(other, &entry->given, error);
-    if (!code)
-        code = find_plan(plans, entry, error);
+    THEN(code, find_plan(plans, entry, error));
     if (code) {
         free(entry);
         return code;
