@@ -86,8 +86,8 @@ expect 2 'b2.json cannot be gone on with: it is of another build' replay "$@" --
 expect 0 'shard 2/5 has' replay "$@" --shard 2/5 -o b2.json --force
 
 # A shard that was killed while it replayed goes on with what it had saved: all but the last second. The trace grows until its
-# replay takes three seconds, so that there is something to kill in every build and on every machine.
-many=4000
+# replay takes one and a half seconds, so that there is something to kill in every build and on every machine.
+many=2000
 while :; do
     awk -v many=$many 'BEGIN {
         print "action,addr,size,stream,time_us"
@@ -105,8 +105,8 @@ while :; do
     start=$(date +%s%N)
     expect 0 'wrote k-one.json' replay "$@" -o k-one.json --force
     took_ms=$((1 + ($(date +%s%N) - start) / 1000000))
-    [ $took_ms -lt 3000 ] || break
-    many=$((many * 3600 / took_ms))
+    [ $took_ms -lt 1500 ] || break
+    many=$((many * 2000 / took_ms))
 done
 # A replay that SIGTERM stopped in its middle is not in the file either.
 for signal in KILL TERM; do

@@ -91,7 +91,7 @@ mkdir small_disk
 printf '%s\n' 'mount -t tmpfs -o size=16k tmpfs small_disk || exit 77' 'TMPDIR=$PWD/small_disk exec "$@"' >on_small_disk
 if unshare -rm sh -c 'mount -t tmpfs tmpfs small_disk' 2>/dev/null; then
     gamut_alone=$gamut gamut=unshare
-    expect 3 "did not compile with cc: the disk of .*small_disk/.* has .* free, which is too little; set TMPDIR" \
+    CC=cc expect 3 "did not compile with cc: the disk of .*small_disk/.* has .* free, which is too little; set TMPDIR" \
         -rm sh on_small_disk "$gamut_alone" run --smoke -s raw -w right.mem --no-save
     gamut=$gamut_alone
 else

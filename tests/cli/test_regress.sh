@@ -76,12 +76,6 @@ expect 5 "canny.*dropped (another program)" tree/.ci/regress
 sed 's/"program_digest":"[0-9a-f]*"/"program_digest":"00000000000000aa"/' base.json >tree/results/baseline/host.json
 expect 4 "^incomparable: " tree/.ci/regress
 
-# ---- the committed baselines
-devices=$("$GAMUT" list devices)
-if echo "$devices" | grep -q '^opencl:0'; then
-    expect 0 "opencl.json" "$regress"
-fi
-
 # ---- rounds in turns
 flags="--smoke -D host -w fft -s raw,pool --progress never"
 # shellcheck disable=SC2086

@@ -33,11 +33,9 @@ expect_fault() {
 # ---- each rule, under every strategy; 64 streams of strategies that take much at once
 export FAKE_CUDA_BYTES=68719476736
 for s in $strategies; do
-    for seed in 1 2; do
-        for rule in order record_stream freed_elsewhere many_streams capture capture_alone context; do
-            GAMUT_SERVE=$s FAKE_CUDA_SEED=$seed expect_ok "$rule under $s" "$app" $rule
-            GAMUT_SERVE=$s FAKE_CUDA_SEED=$seed GAMUT_SERVE_DEBUG=1 expect_ok "$rule under $s, debugged" "$app" $rule
-        done
+    for rule in order record_stream freed_elsewhere many_streams capture capture_alone context; do
+        GAMUT_SERVE=$s FAKE_CUDA_SEED=1 expect_ok "$rule under $s" "$app" $rule
+        GAMUT_SERVE=$s FAKE_CUDA_SEED=2 GAMUT_SERVE_DEBUG=1 expect_ok "$rule under $s, debugged" "$app" $rule
     done
 done
 unset FAKE_CUDA_BYTES

@@ -696,7 +696,7 @@ static struct pack_buffer *read_buffers(const char *path, size_t *count)
  * busy with something else, in eight times. The order of the buffers decides what searches meet first. */
 static void check_no_capacity(const char *path, int64_t capacity)
 {
-    enum { SHUFFLES = 24, MISSES = 4 };
+    enum { SHUFFLES = 8, MISSES = 2 };
     const int64_t least_ns = 40000000;
     struct random r = {21};
     unsigned misses = 0;
