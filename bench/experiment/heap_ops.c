@@ -106,18 +106,15 @@ struct ops_run {
     uint32_t *slots; /* slots of the live blocks */
     uint32_t live, words;
     uint32_t *log; /* all commands submitted so far, COMMAND_WORDS words each */
-    size_t log_count, log_capacity;
+    unsigned log_count, log_capacity;
     bool frees_next;   /* a free and an allocation take turns */
     uint64_t commands; /* commands since visits were last read */
 };
 
 static void log_command(struct ops_run *r, uint32_t what, uint32_t count)
 {
-    if (r->log_count == r->log_capacity) {
-        r->log_capacity = r->log_capacity ? 2 * r->log_capacity : 1 << 16;
-        r->log = must_realloc(r->log, r->log_capacity * COMMAND_WORDS * sizeof *r->log);
-    }
-    uint32_t *command = r->log + r->log_count++ * COMMAND_WORDS;
+    r->log = must_grow(r->log, r->log_count, &r->log_capacity, COMMAND_WORDS * sizeof *r->log);
+    uint32_t *command = r->log + (size_t)r->log_count++ * COMMAND_WORDS;
     command[COMMAND_DO] = what;
     command[COMMAND_COUNT] = count;
     command[COMMAND_STRIDE] = count ? 1 : 0;
@@ -319,7 +316,7 @@ static int ops_check_words(struct ops_run *r, enum device_heap_policy policy, st
                              .policy = policy,
                              .padding = DEVICE_HEAP_TIGHT};
     host_heap_open(&host);
-    host_heap_ops(&host, r->log, (uint32_t)r->log_count, NULL, 0);
+    host_heap_ops(&host, r->log, r->log_count, NULL, 0);
     int code = ops_compare(r, "index", parts.index, host.index, index_words, error);
     THEN(code, ops_compare(r, "address buffer", device_heap_slots(r->heap), host.slots, slot_words,
                            error));

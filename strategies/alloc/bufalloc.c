@@ -54,34 +54,19 @@ struct bufalloc {
     bool append_first, split;
     uint64_t descriptor_count;
     struct region **regions;
-    size_t region_count, region_capacity;
+    unsigned region_count, region_capacity;
 };
 
 enum { OPTION_REGION, OPTION_STRATEGY, OPTION_SPLIT, OPTION_CHUNKS };
 static const struct option_spec bufalloc_options[] = {
-    [OPTION_REGION] = {.name = "region",
-                       .type = OPTION_BYTES,
-                       .fallback = "256MiB",
-                       .least = 4096,
-                       .most = UINT64_C(1) << 40,
-                       .help = "bytes of a region; a larger request gets one of its own size"},
-    [OPTION_STRATEGY] = {.name = "strategy",
-                         .type = OPTION_CHOICE,
-                         .fallback = "wasteful",
-                         .choices = "wasteful|tight",
-                         .help =
-                             "wasteful: append before recycling free chunks; tight: recycle first"},
-    [OPTION_SPLIT] = {.name = "split",
-                      .type = OPTION_CHOICE,
-                      .fallback = "no",
-                      .choices = "no|yes",
-                      .help = "no: hand out a free chunk whole; yes: keep the rest free"},
-    [OPTION_CHUNKS] = {.name = "chunks",
-                       .type = OPTION_COUNT,
-                       .fallback = "1024",
-                       .least = 2,
-                       .most = 1 << 20,
-                       .help = "chunk descriptors of a region; the sentinel takes one"},
+    [OPTION_REGION] = {"region", OPTION_BYTES, "256MiB", NULL, 4096, UINT64_C(1) << 40,
+                       "bytes of a region; a larger request gets one of its own size"},
+    [OPTION_STRATEGY] = {"strategy", OPTION_CHOICE, "wasteful", "wasteful|tight", 0, 0,
+                         "wasteful: append before recycling free chunks; tight: recycle first"},
+    [OPTION_SPLIT] = {"split", OPTION_CHOICE, "no", "no|yes", 0, 0,
+                      "no: hand out a free chunk whole; yes: keep the rest free"},
+    [OPTION_CHUNKS] = {"chunks", OPTION_COUNT, "1024", NULL, 2, 1 << 20,
+                       "chunk descriptors of a region; the sentinel takes one"},
     {0},
 };
 
@@ -209,7 +194,7 @@ static int bufalloc_trim(void *state)
 {
     struct bufalloc *b = state;
     int first_failure = 0;
-    size_t kept = 0;
+    unsigned kept = 0;
     for (size_t i = 0; i < b->region_count; i++) {
         struct region *r = b->regions[i];
         if (r->first != r->sentinel) {
@@ -231,7 +216,7 @@ static int ask_driver(struct bufalloc *b, uint64_t size, uint64_t *memory, uint6
         want = least;
     int code = source_alloc(b->source, want, SOURCE_LAZY, memory);
     if (code == ERR_OOM) {
-        size_t region_count = b->region_count;
+        unsigned region_count = b->region_count;
         int released = bufalloc_trim(b);
         if (released)
             return released;
@@ -252,10 +237,7 @@ static int add_region(struct bufalloc *b, uint64_t size)
 {
     uint64_t memory, bytes;
     TRY(ask_driver(b, size, &memory, &bytes));
-    if (b->region_count == b->region_capacity) {
-        b->region_capacity = b->region_capacity ? 2 * b->region_capacity : 8;
-        b->regions = must_realloc(b->regions, b->region_capacity * sizeof *b->regions);
-    }
+    b->regions = must_grow(b->regions, b->region_count, &b->region_capacity, sizeof *b->regions);
     b->regions[b->region_count++] = make_region(b, memory, bytes);
     return 0;
 }
@@ -359,11 +341,7 @@ static void bufalloc_fini(void *state)
 }
 
 static const struct allocator_origin bufalloc_origins[] = {
-    {.what = "PoCL's bufalloc",
-     .repository = "pocl/pocl",
-     .file = "lib/CL/devices/bufalloc.c",
-     .commit = "5066640dc",
-     .year = 2026},
+    {"PoCL's bufalloc", "pocl/pocl", "lib/CL/devices/bufalloc.c", "5066640dc", 2026},
     {0},
 };
 

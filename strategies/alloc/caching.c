@@ -102,15 +102,11 @@ static bool parse_share(const char *text, uint64_t *parts)
 static const struct option_spec caching_options[] = {
     [OPTION_CONF] = PYTORCH_CONF_OPTION,
     [OPTION_DIVISIONS] = DIVISIONS_OPTION,
-    [OPTION_MAX_SPLIT] = {.name = "max_split",
-                          .type = OPTION_BYTES,
-                          .fallback = "0",
-                          .help = "blocks of this size and above are not split; 0: all may be"},
-    [OPTION_ROUNDING] = {.name = "rounding",
-                         .type = OPTION_BYTES,
-                         .fallback = "0",
-                         .help = "a request of max_split and above gets no block that exceeds it "
-                                 "by so much; 0: large_segment"},
+    [OPTION_MAX_SPLIT] = {"max_split", OPTION_BYTES, "0", NULL, 0, 0,
+                          "blocks of this size and above are not split; 0: all may be"},
+    [OPTION_ROUNDING] = {"rounding", OPTION_BYTES, "0", NULL, 0, 0,
+                         "a request of max_split and above gets no block that exceeds it by so "
+                         "much; 0: large_segment"},
     [OPTION_GC] = {.name = "gc",
                    .type = OPTION_OWN,
                    .fallback = "0",
@@ -118,18 +114,10 @@ static const struct option_spec caching_options[] = {
                    .parse = parse_share,
                    .help = "share of the capacity above which free segments are collected by age; "
                            "0: none are"},
-    [OPTION_SMALL_SEGMENT] = {.name = "small_segment",
-                              .type = OPTION_BYTES,
-                              .fallback = "2MiB",
-                              .least = 4096,
-                              .most = UINT64_C(1) << 40,
-                              .help = "bytes of a segment for requests of up to half of it"},
-    [OPTION_LARGE_SEGMENT] = {.name = "large_segment",
-                              .type = OPTION_BYTES,
-                              .fallback = "20MiB",
-                              .least = 4096,
-                              .most = UINT64_C(1) << 40,
-                              .help = "bytes of a segment for other requests below half of it"},
+    [OPTION_SMALL_SEGMENT] = {"small_segment", OPTION_BYTES, "2MiB", NULL, 4096, UINT64_C(1) << 40,
+                              "bytes of a segment for requests of up to half of it"},
+    [OPTION_LARGE_SEGMENT] = {"large_segment", OPTION_BYTES, "20MiB", NULL, 4096, UINT64_C(1) << 40,
+                              "bytes of a segment for other requests below half of it"},
     {0},
 };
 
@@ -553,11 +541,8 @@ static void caching_fini(void *state)
 }
 
 static const struct allocator_origin caching_origins[] = {
-    {.what = "PyTorch's caching allocator",
-     .repository = "pytorch/pytorch",
-     .file = "c10/cuda/CUDACachingAllocator.cpp",
-     .commit = "001074d25084",
-     .year = 2024},
+    {"PyTorch's caching allocator", "pytorch/pytorch", "c10/cuda/CUDACachingAllocator.cpp",
+     "001074d25084", 2024},
     PYTORCH_OPTION_ORIGINS,
     {0},
 };

@@ -26,7 +26,7 @@ struct memory {
 struct null {
     struct source *source;
     struct memory *memories; /* each larger than the one before; the last one is handed out */
-    size_t memory_count, memory_capacity;
+    unsigned memory_count, memory_capacity;
     uint64_t live_count;
 };
 
@@ -59,10 +59,7 @@ static int grow(struct null *n, uint64_t bytes)
     }
     if (code)
         return code;
-    if (n->memory_count == n->memory_capacity) {
-        n->memory_capacity = n->memory_capacity ? 2 * n->memory_capacity : 16;
-        n->memories = must_realloc(n->memories, n->memory_capacity * sizeof *n->memories);
-    }
+    n->memories = must_grow(n->memories, n->memory_count, &n->memory_capacity, sizeof m);
     n->memories[n->memory_count++] = m;
     return 0;
 }
@@ -70,9 +67,8 @@ static int grow(struct null *n, uint64_t bytes)
 static int null_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct null *n = state;
-    if (n->memory_count == 0 || n->memories[n->memory_count - 1].bytes < request->size) {
+    if (n->memory_count == 0 || n->memories[n->memory_count - 1].bytes < request->size)
         TRY(grow(n, request->size));
-    }
     *block =
         (struct block){.memory = n->memories[n->memory_count - 1].handle, .size = request->size};
     n->live_count++;

@@ -29,7 +29,7 @@
 
 struct bin {
     uint64_t *memories; /* a stack, the last one freed on top */
-    size_t count, capacity;
+    unsigned count, capacity;
 };
 
 struct pool {
@@ -44,18 +44,12 @@ struct pool {
 
 enum { OPTION_LEADING_BITS, OPTION_FIRST_USE };
 static const struct option_spec pool_options[] = {
-    [OPTION_LEADING_BITS] = {.name = "leading_bits",
-                             .type = OPTION_COUNT,
-                             .fallback = "4",
-                             .most = 7,
-                             .help = "bits after the leading one that select a bin: "
-                                     "2^bits bins between two powers of two"},
-    [OPTION_FIRST_USE] = {.name = "first_use",
-                          .type = OPTION_CHOICE,
-                          .fallback = "lazy",
-                          .choices = "lazy|resident",
-                          .help = "when memory becomes resident; lazy: when the driver decides; "
-                                  "resident: at allocation"},
+    [OPTION_LEADING_BITS] =
+        {"leading_bits", OPTION_COUNT, "4", NULL, 0, 7,
+         "bits after the leading one that select a bin: 2^bits bins between two powers of two"},
+    [OPTION_FIRST_USE] =
+        {"first_use", OPTION_CHOICE, "lazy", "lazy|resident", 0, 0,
+         "when memory becomes resident; lazy: when the driver decides; resident: at allocation"},
     {0},
 };
 
@@ -125,11 +119,10 @@ static int pool_alloc(void *state, const struct alloc_request *request, struct b
     size_t i = bin_number(p->leading_bits, request->size);
     struct bin *bin = &p->bins[i];
     uint64_t size = bin_block_size(p->leading_bits, i), memory;
-    if (bin->count > 0) {
+    if (bin->count > 0)
         memory = pop(p, bin, size);
-    } else {
+    else
         TRY(ask_driver(p, size, &memory));
-    }
     *block = (struct block){.memory = memory, .size = size};
     p->live_bytes += size;
     return 0;
@@ -140,10 +133,7 @@ static int pool_free(void *state, const struct block *block, const char *tag)
     (void)tag;
     struct pool *p = state;
     struct bin *bin = &p->bins[bin_number(p->leading_bits, block->size)];
-    if (bin->count == bin->capacity) {
-        bin->capacity = bin->capacity ? 2 * bin->capacity : 8;
-        bin->memories = must_realloc(bin->memories, bin->capacity * sizeof *bin->memories);
-    }
+    bin->memories = must_grow(bin->memories, bin->count, &bin->capacity, sizeof *bin->memories);
     bin->memories[bin->count++] = block->memory;
     p->held_count++;
     p->held_bytes += block->size;
@@ -208,11 +198,7 @@ static void pool_fini(void *state)
 }
 
 static const struct allocator_origin pool_origins[] = {
-    {.what = "PyOpenCL's MemoryPool",
-     .repository = "inducer/pyopencl",
-     .file = "src/mempool.hpp",
-     .commit = "26c8ab98",
-     .year = 2026},
+    {"PyOpenCL's MemoryPool", "inducer/pyopencl", "src/mempool.hpp", "26c8ab98", 2026},
     {0},
 };
 

@@ -25,12 +25,9 @@ struct raw {
 
 enum { OPTION_FIRST_USE };
 static const struct option_spec raw_options[] = {
-    [OPTION_FIRST_USE] = {.name = "first_use",
-                          .type = OPTION_CHOICE,
-                          .fallback = "lazy",
-                          .choices = "lazy|resident",
-                          .help = "when memory becomes resident; lazy: when the driver decides; "
-                                  "resident: at allocation"},
+    [OPTION_FIRST_USE] =
+        {"first_use", OPTION_CHOICE, "lazy", "lazy|resident", 0, 0,
+         "when memory becomes resident; lazy: when the driver decides; resident: at allocation"},
     {0},
 };
 

@@ -14,18 +14,12 @@ static const struct allocator_ops *const strategies[] = {
 enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
 
 const struct option_spec allocator_options[] = {
-    [ALLOCATOR_KIND] = {.name = "kind",
-                        .type = OPTION_CHOICE,
-                        .fallback = "device",
-                        .choices = "device|pinned|coarse_svm|fine_svm|managed",
-                        .help = "where memory lives: on the device, on the host, or wherever it is "
-                                "used"},
-    [ALLOCATOR_HANDLE] = {.name = "handle",
-                          .type = OPTION_CHOICE,
-                          .fallback = "offset",
-                          .choices = "offset|sub_buffer",
-                          .help = "how commands name a block: as an offset in a memory, or by a "
-                                  "sub-buffer made for it"},
+    [ALLOCATOR_KIND] = {"kind", OPTION_CHOICE, "device",
+                        "device|pinned|coarse_svm|fine_svm|managed", 0, 0,
+                        "where memory lives: on the device, on the host, or wherever it is used"},
+    [ALLOCATOR_HANDLE] =
+        {"handle", OPTION_CHOICE, "offset", "offset|sub_buffer", 0, 0,
+         "how commands name a block: as an offset in a memory, or by a sub-buffer made for it"},
     {0},
 };
 

@@ -78,23 +78,13 @@ enum {
 
 enum { OPTION_POLICY, OPTION_RELEASE, OPTION_STEAL };
 static const struct option_spec tagged_options[] = {
-    [OPTION_POLICY] = {.name = "policy",
-                       .type = OPTION_CHOICE,
-                       .fallback = "v1",
-                       .choices = "v1|v1c|v2|v3|v4",
-                       .help = "version of the free list: commits 8efaaca8e (2018-01), c4cffb8cf "
-                               "(2018-07), 4fedd7191 and a74a30dd7 (2020-06), f2a91022a (2022-07)"},
-    [OPTION_RELEASE] = {.name = "release",
-                        .type = OPTION_CHOICE,
-                        .fallback = "no",
-                        .choices = "no|yes",
-                        .help =
-                            "v1: release entries and ask again when the driver is out of memory"},
-    [OPTION_STEAL] = {.name = "steal",
-                      .type = OPTION_CHOICE,
-                      .fallback = "no",
-                      .choices = "no|yes",
-                      .help = "v1, v1c, v2: take another tag's entry before asking the driver"},
+    [OPTION_POLICY] = {"policy", OPTION_CHOICE, "v1", "v1|v1c|v2|v3|v4", 0, 0,
+                       "version of the free list: commits 8efaaca8e (2018-01), c4cffb8cf "
+                       "(2018-07), 4fedd7191 and a74a30dd7 (2020-06), f2a91022a (2022-07)"},
+    [OPTION_RELEASE] = {"release", OPTION_CHOICE, "no", "no|yes", 0, 0,
+                        "v1: release entries and ask again when the driver is out of memory"},
+    [OPTION_STEAL] = {"steal", OPTION_CHOICE, "no", "no|yes", 0, 0,
+                      "v1, v1c, v2: take another tag's entry before asking the driver"},
     {0},
 };
 
@@ -388,35 +378,12 @@ static void tagged_fini(void *state)
 }
 
 static const struct allocator_origin tagged_origins[] = {
-    {.what = "Futhark's free list: v1",
-     .repository = "diku-dk/futhark",
-     .file = "rts/c/free_list.h",
-     .commit = "8efaaca8e",
-     .year = 2018},
-    {.what = "v1c",
-     .repository = "diku-dk/futhark",
-     .file = "rts/c/free_list.h",
-     .commit = "c4cffb8cf",
-     .year = 2018},
-    {.what = "the least size from v1c on",
-     .repository = "diku-dk/futhark",
-     .commit = "330308c00",
-     .year = 2018},
-    {.what = "v2",
-     .repository = "diku-dk/futhark",
-     .file = "rts/c/free_list.h",
-     .commit = "4fedd7191c32",
-     .year = 2020},
-    {.what = "v3",
-     .repository = "diku-dk/futhark",
-     .file = "rts/c/free_list.h",
-     .commit = "a74a30dd7391",
-     .year = 2020},
-    {.what = "v4",
-     .repository = "diku-dk/futhark",
-     .file = "rts/c/free_list.h",
-     .commit = "f2a91022a",
-     .year = 2022},
+    {"Futhark's free list: v1", "diku-dk/futhark", "rts/c/free_list.h", "8efaaca8e", 2018},
+    {"v1c", "diku-dk/futhark", "rts/c/free_list.h", "c4cffb8cf", 2018},
+    {"the least size from v1c on", "diku-dk/futhark", NULL, "330308c00", 2018},
+    {"v2", "diku-dk/futhark", "rts/c/free_list.h", "4fedd7191c32", 2020},
+    {"v3", "diku-dk/futhark", "rts/c/free_list.h", "a74a30dd7391", 2020},
+    {"v4", "diku-dk/futhark", "rts/c/free_list.h", "f2a91022a", 2022},
     {0},
 };
 

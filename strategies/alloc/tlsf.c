@@ -63,36 +63,22 @@ struct tlsf {
     uint64_t keep_empty_count, empty_count;
     uint64_t dedicated_bytes;
     struct parent **parents;
-    size_t parent_count, parent_capacity;
+    unsigned parent_count, parent_capacity;
     struct slab nodes, spare_parents;
 };
 
 enum { OPTION_PARENT, OPTION_STRATEGY, OPTION_DEDICATED, OPTION_EMPTY };
 static const struct option_spec tlsf_options[] = {
-    [OPTION_PARENT] = {.name = "parent",
-                       .type = OPTION_BYTES,
-                       .fallback = "256MiB",
-                       .least = 4096,
-                       .most = UINT64_C(1) << 40,
-                       .help = "bytes of a parent; the first ones are smaller"},
+    [OPTION_PARENT] = {"parent", OPTION_BYTES, "256MiB", NULL, 4096, UINT64_C(1) << 40,
+                       "bytes of a parent; the first ones are smaller"},
     [OPTION_STRATEGY] =
-        {.name = "strategy",
-         .type = OPTION_CHOICE,
-         .fallback = "balanced",
-         .choices = "balanced|min_time|min_memory",
-         .help =
-             "which parent first: the fullest, the emptiest, or the fullest and its tightest fit"},
+        {"strategy", OPTION_CHOICE, "balanced", "balanced|min_time|min_memory", 0, 0,
+         "which parent first: the fullest, the emptiest, or the fullest and its tightest fit"},
     [OPTION_DEDICATED] =
-        {.name = "dedicated",
-         .type = OPTION_CHOICE,
-         .fallback = "half",
-         .choices = "half|never",
-         .help = "half: requests above half a parent get a memory of their own; never: none do"},
-    [OPTION_EMPTY] = {.name = "empty",
-                      .type = OPTION_COUNT,
-                      .fallback = "1",
-                      .most = 1 << 20,
-                      .help = "number of empty parents that are kept"},
+        {"dedicated", OPTION_CHOICE, "half", "half|never", 0, 0,
+         "half: requests above half a parent get a memory of their own; never: none do"},
+    [OPTION_EMPTY] = {"empty", OPTION_COUNT, "1", NULL, 0, 1 << 20,
+                      "number of empty parents that are kept"},
     {0},
 };
 
@@ -207,10 +193,7 @@ static int add_parent(struct tlsf *t, uint64_t size)
 {
     uint64_t memory, parent_size;
     TRY(ask_driver(t, size << t->unit_bits, &memory, &parent_size));
-    if (t->parent_count == t->parent_capacity) {
-        t->parent_capacity = t->parent_capacity ? 2 * t->parent_capacity : 16;
-        t->parents = must_realloc(t->parents, t->parent_capacity * sizeof *t->parents);
-    }
+    t->parents = must_grow(t->parents, t->parent_count, &t->parent_capacity, sizeof *t->parents);
     struct parent *p = slab_take(&t->spare_parents);
     p->memory = memory;
     fit_open(&p->range, parent_size, &t->nodes);
@@ -341,16 +324,13 @@ static void tlsf_fini(void *state)
 }
 
 static const struct allocator_origin tlsf_origins[] = {
-    {.what = "TLSF: Masmano, Ripoll, Crespo and Real, at ECRTS", .year = 2004},
+    {"TLSF: Masmano, Ripoll, Crespo and Real, at ECRTS", NULL, NULL, NULL, 2004},
     {.what = "Conte's tlsf: rules 2 to 4",
      .repository = "mattconte/tlsf",
      .file = "tlsf.c",
      .commit = "deff9ab"},
-    {.what = "the Vulkan Memory Allocator: the tail and rules 5 to 10",
-     .repository = "GPUOpen-LibrariesAndSDKs/VulkanMemoryAllocator",
-     .file = "include/vk_mem_alloc.h",
-     .commit = "e386068",
-     .year = 2026},
+    {"the Vulkan Memory Allocator: the tail and rules 5 to 10",
+     "GPUOpen-LibrariesAndSDKs/VulkanMemoryAllocator", "include/vk_mem_alloc.h", "e386068", 2026},
     {0},
 };
 

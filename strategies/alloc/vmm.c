@@ -105,40 +105,22 @@ enum { LIMIT_MAPPED, LIMIT_FRACTION }; /* in the order of the choices */
 static const struct option_spec vmm_options[] = {
     [OPTION_CONF] = PYTORCH_CONF_OPTION,
     [OPTION_DIVISIONS] = DIVISIONS_OPTION,
-    [OPTION_MAX_SPLIT] = {.name = "max_split",
-                          .type = OPTION_BYTES,
-                          .fallback = "0",
-                          .help = "smaller requests get no piece of this size and above; 0: all "
-                                  "may"},
-    [OPTION_ROUNDING] = {.name = "rounding",
-                         .type = OPTION_BYTES,
-                         .fallback = "0",
-                         .help = "a request of max_split and above gets no piece that exceeds it "
-                                 "by so much; 0: large_chunk"},
-    [OPTION_SMALL] = {.name = "small",
-                      .type = OPTION_BYTES,
-                      .fallback = "1MiB",
-                      .help = "requests up to this size belong to the small class"},
-    [OPTION_SMALL_CHUNK] = {.name = "small_chunk",
-                            .type = OPTION_BYTES,
-                            .fallback = "2MiB",
-                            .least = 1,
-                            .most = UINT64_C(1) << 40,
-                            .help = "memory mapped at a time in the small class, rounded up to "
-                                    "the device's granularity"},
-    [OPTION_LARGE_CHUNK] = {.name = "large_chunk",
-                            .type = OPTION_BYTES,
-                            .fallback = "20MiB",
-                            .least = 1,
-                            .most = UINT64_C(1) << 40,
-                            .help = "memory mapped at a time in the large class"},
-    [OPTION_LIMIT] = {.name = "limit",
-                      .type = OPTION_CHOICE,
-                      .fallback = "mapped",
-                      .choices = "mapped|fraction",
-                      .help = "what a memory limit counts: mapped chunks, as a device of that "
-                              "size, or requests, as set_per_process_memory_fraction, under which "
-                              "less than one chunk may exceed it"},
+    [OPTION_MAX_SPLIT] = {"max_split", OPTION_BYTES, "0", NULL, 0, 0,
+                          "smaller requests get no piece of this size and above; 0: all may"},
+    [OPTION_ROUNDING] = {"rounding", OPTION_BYTES, "0", NULL, 0, 0,
+                         "a request of max_split and above gets no piece that exceeds it by so "
+                         "much; 0: large_chunk"},
+    [OPTION_SMALL] = {"small", OPTION_BYTES, "1MiB", NULL, 0, 0,
+                      "requests up to this size belong to the small class"},
+    [OPTION_SMALL_CHUNK] =
+        {"small_chunk", OPTION_BYTES, "2MiB", NULL, 1, UINT64_C(1) << 40,
+         "memory mapped at a time in the small class, rounded up to the device's granularity"},
+    [OPTION_LARGE_CHUNK] = {"large_chunk", OPTION_BYTES, "20MiB", NULL, 1, UINT64_C(1) << 40,
+                            "memory mapped at a time in the large class"},
+    [OPTION_LIMIT] =
+        {"limit", OPTION_CHOICE, "mapped", "mapped|fraction", 0, 0,
+         "what a memory limit counts: mapped chunks, as a device of that size, or requests, as "
+         "set_per_process_memory_fraction, under which less than one chunk may exceed it"},
     {0},
 };
 
@@ -587,11 +569,8 @@ static void vmm_fini(void *state)
 }
 
 static const struct allocator_origin vmm_origins[] = {
-    {.what = "PyTorch's expandable segments",
-     .repository = "pytorch/pytorch",
-     .file = "c10/cuda/CUDACachingAllocator.cpp",
-     .commit = "001074d25084",
-     .year = 2024},
+    {"PyTorch's expandable segments", "pytorch/pytorch", "c10/cuda/CUDACachingAllocator.cpp",
+     "001074d25084", 2024},
     PYTORCH_OPTION_ORIGINS,
     {0},
 };

@@ -19,29 +19,16 @@
 enum { OPTION_GRAIN, OPTION_CONTENTS, OPTION_ROUTE, OPTION_ORDER };
 
 static const struct option_spec versioned_options[] = {
-    [OPTION_GRAIN] = {.name = "grain",
-                      .type = OPTION_CHOICE,
-                      .fallback = "range",
-                      .choices = "range|memory",
-                      .help = "versions are kept of ranges of bytes, or (as in PoCL) of memories"},
+    [OPTION_GRAIN] = {"grain", OPTION_CHOICE, "range", "range|memory", 0, 0,
+                      "versions are kept of ranges of bytes, or (as in PoCL) of memories"},
     [OPTION_CONTENTS] =
-        {.name = "contents",
-         .type = OPTION_CHOICE,
-         .fallback = "needed",
-         .choices = "needed|all",
-         .help = "all: also move contents that a command replaces or that were never written"},
-    [OPTION_ROUTE] =
-        {.name = "route",
-         .type = OPTION_CHOICE,
-         .fallback = "best",
-         .choices = "best|direct|host",
-         .help = "host: in two hops, even if the devices can copy from each other; direct: "
-                 "from device to device, even if that moves whole memories"},
-    [OPTION_ORDER] = {.name = "order",
-                      .type = OPTION_CHOICE,
-                      .fallback = "events",
-                      .choices = "events|wait",
-                      .help = "events: devices wait for each other; wait: the host waits instead"},
+        {"contents", OPTION_CHOICE, "needed", "needed|all", 0, 0,
+         "all: also move contents that a command replaces or that were never written"},
+    [OPTION_ROUTE] = {"route", OPTION_CHOICE, "best", "best|direct|host", 0, 0,
+                      "host: in two hops, even if the devices can copy from each other; direct: "
+                      "from device to device, even if that moves whole memories"},
+    [OPTION_ORDER] = {"order", OPTION_CHOICE, "events", "events|wait", 0, 0,
+                      "events: devices wait for each other; wait: the host waits instead"},
     {.name = NULL}};
 
 static const struct residency_strategy strategies[] = {

@@ -133,14 +133,10 @@ struct planned {
 /* ---- start ---- */
 
 static const struct option_spec planned_options[] = {
-    [PLANNED_TRACE] = {.name = "trace",
-                       .type = OPTION_TEXT,
-                       .fallback = "",
-                       .help = "file of a trace, or of the plan that gamut trace plan made of it"},
-    [PLANNED_ELSE] = {.name = "else",
-                      .type = OPTION_TEXT,
-                      .fallback = "caching",
-                      .help = "strategy for requests that the plan does not have"},
+    [PLANNED_TRACE] = {"trace", OPTION_TEXT, "", NULL, 0, 0,
+                       "file of a trace, or of the plan that gamut trace plan made of it"},
+    [PLANNED_ELSE] = {"else", OPTION_TEXT, "caching", NULL, 0, 0,
+                      "strategy for requests that the plan does not have"},
     {0},
 };
 
@@ -1085,10 +1081,9 @@ void planned_count(const void *state, struct planned_counts *counts)
 
 static const struct allocator_origin planned_origins[] = {
     {.what = "gamut's own design: rules 3 to 10"},
-    {.what = "STAlloc: planning from a profiled run, arXiv 2507.16274", .year = 2025},
-    {.what = "openvm's static planner: recording and replaying allocations, pull request 377",
-     .repository = "openvm-org/stark-backend",
-     .year = 2026},
+    {"STAlloc: planning from a profiled run, arXiv 2507.16274", NULL, NULL, NULL, 2025},
+    {"openvm's static planner: recording and replaying allocations, pull request 377",
+     "openvm-org/stark-backend", NULL, NULL, 2026},
     {.what = "PyTorch's CPUProfilingAllocator",
      .repository = "pytorch/pytorch",
      .file = "c10/mobile/CPUProfilingAllocator.cpp"},
