@@ -104,7 +104,7 @@ FUZZ_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter fuzz_%,$(notdir $(f))),$
 TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
 # These are binaries of their own: some are linked in another way, and of some a run starts itself again as a worker.
 OWN_TESTS := $(addprefix $(BUILD)/tests/,alloc/test_alloc_steps device/test_lost_device experiment/test_experiment_rounds \
-             run/execute/test_no_malloc run/replay/test_pytorch run/rounds/test_measure run/rounds/test_rounds)
+             run/atlas/test_atlas_measure run/execute/test_no_malloc run/replay/test_pytorch run/rounds/test_measure run/rounds/test_rounds)
 ROOM_TESTS := $(filter-out $(OWN_TESTS),$(TESTS))
 TEST_ROOMS := $(sort $(foreach t,$(ROOM_TESTS:$(BUILD)/tests/%=%),$(firstword $(subst /, ,$(t)))))
 BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
@@ -277,7 +277,7 @@ $(BENCHES): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgam
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
 	$(Q)$(TEST_LINK)
 # This test counts what the measured code allocates.
-$(BUILD)/tests/run/execute/test_no_malloc: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/tests/run/execute/test_no_malloc: private LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # This test counts the steps that the strategies take: each part of a function without a branch calls the test.
 STEP_OBJECTS := $(patsubst %.c,$(BUILD)/steps/%.o,$(wildcard strategies/alloc/*.c strategies/alloc/*/*.c))
@@ -288,11 +288,14 @@ $(BUILD)/steps/%.o: %.c $(BUILD)/flags
 $(BUILD)/tests/alloc/test_alloc_steps: $(BUILD)/tests/alloc/test_alloc_steps.o $(STEP_OBJECTS) $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
 	$(Q)$(TEST_LINK)
 
+# This test has a clock of its own.
+$(BUILD)/tests/run/atlas/test_atlas_measure: private LDFLAGS += -Wl,--wrap=clock_gettime
+
 # This test has a source that loses memory.
-$(BUILD)/tests/run/rounds/test_measure: LDFLAGS += -Wl,--wrap=source_free
+$(BUILD)/tests/run/rounds/test_measure: private LDFLAGS += -Wl,--wrap=source_free
 
 # This test opens devices that get lost.
-$(BUILD)/tests/device/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--wrap=device_open_all
+$(BUILD)/tests/device/test_lost_device: private LDFLAGS += -Wl,--wrap=device_open -Wl,--wrap=device_open_all
 
 setup-apps: ## install the applications that test-apps records, from PyPI into build/apps
 	@BUILD=$(BUILD) scripts/setup_apps
