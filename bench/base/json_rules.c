@@ -1,7 +1,6 @@
 #include "base/json_rules.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

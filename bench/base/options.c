@@ -1,12 +1,10 @@
 #include "base/options.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/text.h"
 
 /* The two tables of a plug-in: its own options, and those that it shares. NULL: none. */
 struct tables {

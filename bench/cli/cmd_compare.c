@@ -1,5 +1,4 @@
 /* gamut compare: says what became slower, larger or wrong between result files. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #include "device/nvml.h"
 #include "run/replay/cases.h"
 #include "run/replay/replay.h"
-#include "run/rounds/devices.h"
 #include "run/select/select.h"
 
 json_t *record_flags(const struct flag *flags, const struct flag_value *values)

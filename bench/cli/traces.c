@@ -14,7 +14,6 @@
 #include "record/facts/case.h"
 #include "run/plan/plan.h"
 #include "trace/import.h"
-#include "trace/trace.h"
 
 static void add(struct traces *traces, const char *path)
 {

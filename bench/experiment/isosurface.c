@@ -15,7 +15,6 @@
  *
  * The example comes from an account of a memory heap in shader code (polygons of marching cubes).
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,9 @@
 /* The charts: gnuplot draws them into the report's folder, and the page shows them as images. */
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/chart/matrix.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
 #include "record/compare/machines.h"
 #include "report/sections.h"
 

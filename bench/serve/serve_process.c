@@ -19,7 +19,6 @@
 #include "run/execute/spaces.h"
 #include "run/plan/plan.h"
 #include "run/replay/cases.h"
-#include "run/replay/serving.h"
 #include "serve/serve_record.h"
 
 /* As in bench/cli/flags.h. */

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 struct cell {
     const char *text;
     size_t length;

@@ -11,7 +11,6 @@
 #include "base/tree.h"
 #include "trace/codec.h"
 #include "trace/format.h"
-#include "trace/slots.h"
 #include "trace/trace.h"
 
 /* The names of one kind, each with an index; an open hash table finds them. */

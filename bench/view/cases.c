@@ -10,7 +10,6 @@
 #include "record/result/case_tree.h"
 #include "run/replay/cases.h"
 #include "run/select/program_trace.h"
-#include "run/select/select.h"
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* Finds the sizes for which gamut plan counts bytes. */
 #include "cli/plan/plan_values.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

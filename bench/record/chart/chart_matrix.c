@@ -7,7 +7,6 @@
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
 #include "record/result/result.h"
-#include "record/statistics/statistics.h"
 
 /* Raw is the case that speedup_over_raw names as its baseline. Rows and columns stand by their
  * gain, the largest first, and the mean stands last. Block 0: row and label; block 1: column and

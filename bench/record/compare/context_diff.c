@@ -3,11 +3,9 @@
  * A comparison holds constant: program and data, an experiment's options, the device, and for times
  * the machine. It compares builds, strategies and merge sets, so revisions may differ.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/tree.h"
 #include "record/compare/comparer.h"
 #include "record/result/case_tree.h"

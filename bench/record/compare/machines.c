@@ -1,12 +1,10 @@
 #include "record/compare/machines.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/text.h"
 #include "base/tree.h"
 #include "record/result/answer.h"
 #include "record/result/case_tree.h"

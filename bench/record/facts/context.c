@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

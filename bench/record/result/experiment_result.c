@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "record/result/case_tree.h"
 #include "base/tree.h"
 

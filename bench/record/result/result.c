@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +13,6 @@
 #include "base/clock.h"
 #include "base/gzip_file.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "record/result/case_tree.h"
 #include "base/tree.h"
 

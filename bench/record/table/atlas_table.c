@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "record/table/text_grid.h"
 
 static const uint64_t shown_bytes[] = {4096, 1 << 20, 16 << 20, 1 << 30};

@@ -1,7 +1,6 @@
 #include "run/rounds/items.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

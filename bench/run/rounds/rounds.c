@@ -1,7 +1,6 @@
 #include "run/rounds/rounds.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

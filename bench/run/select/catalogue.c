@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 static void add_program(struct catalogue *c, struct program *program, const struct builtin *builtin)
 {
     c->programs = must_realloc(c->programs, (c->program_count + 1) * sizeof *c->programs);

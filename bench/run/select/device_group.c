@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
-
 bool device_group_is_named(const char *selector)
 {
     return strchr(selector, '+');

@@ -1,6 +1,5 @@
 #include "run/select/suite.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
