@@ -20,7 +20,7 @@ static int doctor_command(const struct command_line *line)
     doctor_collect(flag_text(line, "results"), &facts);
     doctor_check(&facts, &rows);
     if (flag_number(line, "format") == FORMAT_JSON) {
-        json_t *json = doctor_json(&facts, &rows);
+        json_t *json = doctor_json(&rows);
         json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
         putchar('\n');
         json_decref(json);
@@ -44,7 +44,6 @@ const struct command command_doctor = {
              "nothing, and needs no device.\n"
              "\n"
              "--format json: {schema, verdict,\n"
-             "  checks: [{check, subject, status, found, advice}],\n"
-             "  facts: {devices, gpus, …}}; null is unknown or none.\n",
+             "  checks: [{check, subject, status, found, advice}]}; null is none.\n",
     .run = doctor_command,
 };

@@ -293,31 +293,6 @@ static void check_memory(const struct doctor_facts *facts, struct doctor_row *ro
           is_limited ? " (the container's limit)" : "");
 }
 
-/* Some settings of the drivers change times. The others are only listed. */
-static void check_environment(const struct doctor_facts *facts, struct doctor_row *row)
-{
-    static const char *const slowing[] = {"CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH",
-                                          "POCL_DEBUG"};
-    struct text set = {0};
-    const char *name, *slows = NULL;
-    json_t *value;
-    json_object_foreach(facts->env, name, value)
-        text_add(&set, "%s%s=%s", set.length ? " " : "", name, json_string_value(value));
-    for (size_t i = 0; i < sizeof slowing / sizeof *slowing && !slows; i++) {
-        const char *text = json_string_value(json_object_get(facts->env, slowing[i]));
-        if (text && *text && strcmp(text, "0") != 0)
-            slows = slowing[i];
-    }
-    char advice[96];
-    snprintf(advice, sizeof advice, "unset %s: it slows every command down", slows ? slows : "");
-    found(row,
-          slows        ? DOCTOR_WARN
-          : set.length ? DOCTOR_INFO
-                       : DOCTOR_PASS,
-          slows ? advice : NULL, "%s", set.length ? set.data : "nothing set for the drivers");
-    text_free(&set);
-}
-
 /* ---- files and programs ---------------------------------------------------------------------- */
 
 static void check_results(const struct doctor_facts *facts, struct doctor_row *row)
@@ -389,15 +364,9 @@ static const struct {
     const char *name;
     void (*check)(const struct doctor_facts *facts, struct doctor_row *row);
 } checks[] = {
-    {"governor", check_governor},
-    {"load", check_load},
-    {"cpus", check_cpus},
-    {"memory", check_memory},
-    {"environment", check_environment},
-    {"results", check_results},
-    {"gnuplot", check_gnuplot},
-    {"compiler", check_compiler},
-    {"build", check_build},
+    {"governor", check_governor}, {"load", check_load},       {"cpus", check_cpus},
+    {"memory", check_memory},     {"results", check_results}, {"gnuplot", check_gnuplot},
+    {"compiler", check_compiler}, {"build", check_build},
 };
 
 void doctor_check(const struct doctor_facts *facts, struct doctor_rows *rows)

@@ -129,10 +129,25 @@ static bool take_noise(void *context, const char *path, const json_t *root)
            json_array_size(json_object_get(json_object_get(known, "context"), "devices"));
 }
 
+/* {"host": …, "devices": […]} as in a result file's context; the caller owns it. */
+static json_t *context_of(const struct doctor_facts *facts)
+{
+    json_t *context = tree_object(), *devices = tree_array();
+    struct record_device *records = must_alloc(facts->device_count * sizeof *records);
+    for (size_t i = 0; i < facts->device_count; i++) {
+        records[i] = facts->devices[i].device;
+        tree_append(devices, context_device(&records[i]));
+    }
+    tree_put(context, "host", context_host_json(&facts->host, records, facts->device_count));
+    tree_put(context, "devices", devices);
+    free(records);
+    return context;
+}
+
 static void collect_noise(const char *results, struct doctor_facts *facts)
 {
     json_t *known = tree_object();
-    tree_put(known, "context", doctor_context(facts));
+    tree_put(known, "context", context_of(facts));
     newest_results(results, "noise", take_noise, known);
     doctor_take_noise(facts, json_object_get(known, "noise"), time(NULL));
     json_decref(known);
@@ -230,7 +245,7 @@ static void collect_build(struct doctor_facts *facts)
 
 void doctor_collect(const char *results, struct doctor_facts *facts)
 {
-    *facts = (struct doctor_facts){.env = context_env()};
+    *facts = (struct doctor_facts){0};
     context_read_host("", &facts->host); /* host and GPUs first: the rest makes load */
     collect_gpus(facts);
     collect_build(facts);
@@ -246,6 +261,5 @@ void doctor_free(struct doctor_facts *facts)
     free(facts->apis);
     free(facts->devices);
     free(facts->gpus);
-    json_decref(facts->env);
     *facts = (struct doctor_facts){0};
 }

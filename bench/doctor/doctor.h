@@ -74,7 +74,6 @@ struct doctor_facts {
     struct doctor_folder results;
     struct doctor_program gnuplot, compiler;
     char scripts[512]; /* the folder of the charts' scripts; "" if it does not exist */
-    json_t *env;       /* from context_env; never NULL. Owned */
 };
 
 /* Collects all facts, in a second or a few; opens each device in a process of its own. `results`
@@ -91,8 +90,6 @@ void doctor_collect_folder(const char *path, struct doctor_folder *folder);
 /* Copies the first line that `command --version` prints to `out`. false, and "", if the command
  * does not start or fails. The shell splits `command` into words. */
 bool doctor_program_version(const char *command, char *out, size_t size);
-/* {"host": …, "devices": […]} as in a result file's context; the caller owns it. */
-json_t *doctor_context(const struct doctor_facts *facts);
 /* Stores each entry of a result's `noise` (results/README.md) with its device. `now` is in seconds
  * since 1970. */
 void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now);
@@ -125,7 +122,7 @@ void doctor_rows_free(struct doctor_rows *rows);
 
 /* Prints a line for each row, then how many checks failed or gave a warning. */
 void doctor_print(const struct doctor_rows *rows, FILE *out);
-/* {"schema": "gamut.doctor/1", "verdict": …, "checks": […], "facts": {…}}; the caller owns it. */
-json_t *doctor_json(const struct doctor_facts *facts, const struct doctor_rows *rows);
+/* {"schema": "gamut.doctor/2", "verdict": …, "checks": […]}; the caller owns it. */
+json_t *doctor_json(const struct doctor_rows *rows);
 
 #endif

@@ -1,6 +1,3 @@
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/arena.h"
 #include "doctor/doctor.h"
 #include "record/table/text_grid.h"
@@ -48,50 +45,7 @@ static json_t *row_json(const struct doctor_row *row)
                      "found", tree_text(row->found), "advice", tree_text_or_null(row->advice));
 }
 
-static json_t *gpu_json(const struct nvml_gpu *gpu)
-{
-    json_t *json = tree_object();
-    tree_put(json, "index", tree_count(gpu->index));
-    tree_put(json, "name", tree_text_or_null(gpu->name));
-    tree_put(json, "bus_id", tree_text_or_null(gpu->bus_id));
-#define X(fact) tree_put(json, #fact, tree_count_if_known(gpu->fact));
-    NVML_FACT_LIST(X)
-#undef X
-    return json;
-}
-
-json_t *doctor_context(const struct doctor_facts *facts)
-{
-    json_t *context = tree_object(), *devices = tree_array();
-    struct record_device *records = must_alloc(facts->device_count * sizeof *records);
-    for (size_t i = 0; i < facts->device_count; i++) {
-        records[i] = facts->devices[i].device;
-        tree_append(devices, context_device(&records[i]));
-    }
-    tree_put(context, "host", context_host_json(&facts->host, records, facts->device_count));
-    tree_put(context, "devices", devices);
-    free(records);
-    return context;
-}
-
-static json_t *facts_json(const struct doctor_facts *facts)
-{
-    json_t *json = doctor_context(facts), *gpus = tree_array();
-    json_t *devices = json_object_get(json, "devices");
-    for (size_t i = 0; i < facts->device_count; i++) {
-        const struct doctor_noise *noise = &facts->devices[i].noise;
-        tree_put(json_array_get(devices, i), "noise_floor",
-                 tree_number(noise->known ? noise->floor : NAN));
-    }
-    for (size_t i = 0; i < facts->gpu_count; i++)
-        tree_append(gpus, gpu_json(&facts->gpus[i]));
-    tree_put(json, "gpus", gpus);
-    tree_put(json, "results_free_bytes", tree_count_if_known(facts->results.free_bytes));
-    tree_put(json, "env", json_incref(facts->env));
-    return json;
-}
-
-json_t *doctor_json(const struct doctor_facts *facts, const struct doctor_rows *rows)
+json_t *doctor_json(const struct doctor_rows *rows)
 {
     json_t *json = tree_object(), *checks = tree_array();
     const enum doctor_status verdict = rows->counts[DOCTOR_FAIL]   ? DOCTOR_FAIL
@@ -99,9 +53,8 @@ json_t *doctor_json(const struct doctor_facts *facts, const struct doctor_rows *
                                                                    : DOCTOR_PASS;
     for (size_t i = 0; i < rows->count; i++)
         tree_append(checks, row_json(&rows->row[i]));
-    tree_put(json, "schema", tree_text("gamut.doctor/1"));
+    tree_put(json, "schema", tree_text("gamut.doctor/2"));
     tree_put(json, "verdict", tree_text(doctor_status_name(verdict)));
     tree_put(json, "checks", checks);
-    tree_put(json, "facts", facts_json(facts));
     return json;
 }

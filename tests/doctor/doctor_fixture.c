@@ -71,6 +71,5 @@ struct doctor_facts fit_machine(void)
         .gnuplot = {"gnuplot", "gnuplot 5.4 patchlevel 4"},
         .compiler = {"cc", "cc (A Distribution) 12.2.0"},
         .scripts = "/usr/share/gamut/plots",
-        .env = json_object(),
     };
 }
