@@ -49,7 +49,7 @@ int cuda_guest_use(struct cuda_device *d, struct error *error)
     return code;
 }
 
-void cuda_guest_leave(struct device *device)
+void cuda_guest_leave(void *device)
 {
     struct cuda_device *d = cuda_self(device);
     struct cuda_guest *g = d->guest;
@@ -73,7 +73,7 @@ CUstream cuda_guest_stream_of(const struct cuda_device *d, unsigned queue)
     return d->guest->streams[queue];
 }
 
-void cuda_guest_stream(struct device *device, unsigned queue, uint64_t stream)
+void cuda_guest_stream(void *device, unsigned queue, uint64_t stream)
 {
     cuda_self(device)->guest->streams[queue] = stream_of(stream);
 }
@@ -98,8 +98,7 @@ static int find_capture_info(struct cuda_guest *g, struct error *error)
 }
 
 /* The default stream cannot be captured. The driver answers that another one is with IMPLICIT. */
-int cuda_guest_capture(struct device *device, uint64_t stream, uint64_t *capture,
-                       struct error *error)
+int cuda_guest_capture(void *device, uint64_t stream, uint64_t *capture, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -131,7 +130,7 @@ static int free_kept(struct cuda_device *d, struct error *error)
     return code;
 }
 
-int cuda_guest_capturing(struct device *device, bool capturing, struct error *error)
+int cuda_guest_capturing(void *device, bool capturing, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
     d->guest->capturing = capturing;
@@ -165,7 +164,7 @@ int cuda_guest_sync(struct cuda_device *d, struct error *error)
 
 /* ---- marks ---- */
 
-int cuda_guest_mark(struct device *device, uint64_t stream, uint64_t *event, struct error *error)
+int cuda_guest_mark(void *device, uint64_t stream, uint64_t *event, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
     struct cuda_guest *g = d->guest;
@@ -182,7 +181,7 @@ int cuda_guest_mark(struct device *device, uint64_t stream, uint64_t *event, str
     return code;
 }
 
-int cuda_guest_passed(struct device *device, uint64_t event, struct error *error)
+int cuda_guest_passed(void *device, uint64_t event, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
     TRY(cuda_guest_use(d, error));
@@ -193,7 +192,7 @@ int cuda_guest_passed(struct device *device, uint64_t event, struct error *error
     return code ? code : 1;
 }
 
-void cuda_guest_unmark(struct device *device, uint64_t event)
+void cuda_guest_unmark(void *device, uint64_t event)
 {
     struct cuda_guest *g = cuda_self(device)->guest;
     g->spare = must_grow(g->spare, g->spare_count, &g->spare_capacity, sizeof *g->spare);

@@ -19,41 +19,6 @@ static _Atomic(struct server *) servers[CUDA_SERVERS_MOST];
 
 /* ---- the driver, as a server sees it ---- */
 
-static void leave_guest(void *device)
-{
-    cuda_guest_leave(device);
-}
-
-static void name_queue(void *device, unsigned number, uint64_t queue)
-{
-    cuda_guest_stream(device, number, queue);
-}
-
-static int mark_queue(void *device, uint64_t queue, uint64_t *mark, struct error *error)
-{
-    return cuda_guest_mark(device, queue, mark, error);
-}
-
-static int passed_mark(void *device, uint64_t mark, struct error *error)
-{
-    return cuda_guest_passed(device, mark, error);
-}
-
-static void unmark(void *device, uint64_t mark)
-{
-    cuda_guest_unmark(device, mark);
-}
-
-static int capture_of(void *device, uint64_t queue, uint64_t *capture, struct error *error)
-{
-    return cuda_guest_capture(device, queue, capture, error);
-}
-
-static int capturing(void *device, bool is, struct error *error)
-{
-    return cuda_guest_capturing(device, is, error);
-}
-
 static bool of_thread(void *device, uint64_t queue)
 {
     (void)device;
@@ -86,16 +51,16 @@ static struct serve_driver driver_of(struct device *device)
                                   .memory_bytes = info->memory_bytes,
                                   .source = device_source(device, 0),
                                   .alignment = ALIGNMENT_BYTES,
-                                  .name_queue = name_queue,
-                                  .mark = mark_queue,
-                                  .passed = passed_mark,
-                                  .unmark = unmark,
-                                  .capture = capture_of,
-                                  .capturing = capturing,
+                                  .name_queue = cuda_guest_stream,
+                                  .mark = cuda_guest_mark,
+                                  .passed = cuda_guest_passed,
+                                  .unmark = cuda_guest_unmark,
+                                  .capture = cuda_guest_capture,
+                                  .capturing = cuda_guest_capturing,
                                   .of_thread = of_thread,
                                   .fill = fill_memory,
                                   .read = read_memory,
-                                  .leave = leave_guest};
+                                  .leave = cuda_guest_leave};
     driver.source.alignment = ALIGNMENT_BYTES;
     return driver;
 }
