@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/json_rules.h"
 #include "base/tree.h"
 #include "record/facts/case.h"
 #include "run/select/device_group.h"
@@ -294,22 +293,6 @@ static int measure_turn(void *context, const struct items_turn *turn, json_t *do
     return lost;
 }
 
-/* clang-format off */
-static const struct json_rule job_rules[] = {
-#define X(name) {#name, RULE_COUNT},
-    MEASURE_NUMBER_LIST(X)
-#undef X
-    {"files", RULE_ARRAY},
-    {"files[]", RULE_TEXT},
-    {"keys", RULE_ARRAY},
-    {"keys[]", RULE_OBJECT},
-    {"known", RULE_OBJECT},
-    {"known{}", RULE_ARRAY},
-    {"known{}[]", RULE_TEXT},
-    {NULL, 0},
-};
-/* clang-format on */
-
 int rounds_work(const json_t *job, FILE *out, struct error *error)
 {
     struct worker w = {.job = job, .keys = json_object_get(job, "keys")};
@@ -318,11 +301,8 @@ int rounds_work(const json_t *job, FILE *out, struct error *error)
 #define X(name) w.options.name = json_integer_value(json_object_get(job, #name));
     MEASURE_NUMBER_LIST(X)
 #undef X
-    int code = json_check(job, job_rules, error);
-    if (!code)
-        code = catalogue_open(&w.catalogue, error);
-    if (code)
-        return code;
+    TRY(catalogue_open(&w.catalogue, error));
+    int code = 0;
     json_array_foreach(json_object_get(job, "files"), i, file)
     {
         if (!code)
