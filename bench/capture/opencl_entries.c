@@ -12,6 +12,8 @@ static uint64_t now(void)
     return listener->now ? listener->now() : 0;
 }
 
+#define LIST(...) __VA_ARGS__
+
 /* ---- contexts and queues ---- */
 
 static cl_context CL_API_CALL on_clCreateContext(
@@ -164,68 +166,39 @@ static cl_mem make(struct opencl_request request, cl_int *status)
     return object;
 }
 
-static cl_mem CL_API_CALL on_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
-                                            void *host, cl_int *status)
-{
-    return make(
-        (struct opencl_request){OPENCL_BUFFER, CALLER(), context, flags, host, .bytes = bytes},
-        status);
-}
-
-static cl_mem CL_API_CALL on_clCreateBufferWithProperties(cl_context context,
-                                                          const cl_mem_properties *properties,
-                                                          cl_mem_flags flags, size_t bytes,
-                                                          void *host, cl_int *status)
-{
-    return make((struct opencl_request){OPENCL_BUFFER_WITH_PROPERTIES, CALLER(), context, flags,
-                                        host, properties, .bytes = bytes},
-                status);
-}
-
-static cl_mem CL_API_CALL on_clCreateImage(cl_context context, cl_mem_flags flags,
-                                           const cl_image_format *format,
-                                           const cl_image_desc *shape, void *host, cl_int *status)
-{
-    return make((struct opencl_request){OPENCL_IMAGE, CALLER(), context, flags, host,
-                                        .format = format, .shape = shape},
-                status);
-}
-
-static cl_mem CL_API_CALL on_clCreateImageWithProperties(
-    cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-    const cl_image_format *format, const cl_image_desc *shape, void *host, cl_int *status)
-{
-    return make((struct opencl_request){OPENCL_IMAGE_WITH_PROPERTIES, CALLER(), context, flags,
-                                        host, properties, .format = format, .shape = shape},
-                status);
-}
-
-static cl_mem CL_API_CALL on_clCreateImage2D(cl_context context, cl_mem_flags flags,
-                                             const cl_image_format *format, size_t width,
-                                             size_t height, size_t pitch, void *host,
-                                             cl_int *status)
-{
-    const cl_image_desc shape = {
-        .image_width = width, .image_height = height, .image_row_pitch = pitch};
-    return make((struct opencl_request){OPENCL_IMAGE_2D, CALLER(), context, flags, host,
-                                        .format = format, .shape = &shape},
-                status);
-}
-
-static cl_mem CL_API_CALL on_clCreateImage3D(cl_context context, cl_mem_flags flags,
-                                             const cl_image_format *format, size_t width,
-                                             size_t height, size_t depth, size_t pitch,
-                                             size_t slice_pitch, void *host, cl_int *status)
-{
-    const cl_image_desc shape = {.image_width = width,
-                                 .image_height = height,
-                                 .image_depth = depth,
-                                 .image_row_pitch = pitch,
-                                 .image_slice_pitch = slice_pitch};
-    return make((struct opencl_request){OPENCL_IMAGE_3D, CALLER(), context, flags, host,
-                                        .format = format, .shape = &shape},
-                status);
-}
+/* An entry that makes a buffer or an image. `parameters` are those between the flags and the memory
+ * of the host; members of the request follow. */
+#define MAKER(name, kind, parameters, ...)                                                         \
+    static cl_mem CL_API_CALL on_##name(cl_context context, LIST parameters, void *host,           \
+                                        cl_int *status)                                            \
+    {                                                                                              \
+        return make((struct opencl_request){kind, CALLER(), context, flags, host, __VA_ARGS__},    \
+                    status);                                                                       \
+    }
+#define IMAGE const cl_image_format *format, const cl_image_desc *shape
+MAKER(clCreateBuffer, OPENCL_BUFFER, (cl_mem_flags flags, size_t bytes), .bytes = bytes)
+MAKER(clCreateBufferWithProperties, OPENCL_BUFFER_WITH_PROPERTIES,
+      (const cl_mem_properties *properties, cl_mem_flags flags, size_t bytes), properties,
+      .bytes = bytes)
+MAKER(clCreateImage, OPENCL_IMAGE, (cl_mem_flags flags, IMAGE), .format = format, .shape = shape)
+MAKER(clCreateImageWithProperties, OPENCL_IMAGE_WITH_PROPERTIES,
+      (const cl_mem_properties *properties, cl_mem_flags flags, IMAGE), properties,
+      .format = format, .shape = shape)
+MAKER(clCreateImage2D, OPENCL_IMAGE_2D,
+      (cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height,
+       size_t pitch),
+      .format = format,
+      .shape = &(cl_image_desc){
+          .image_width = width, .image_height = height, .image_row_pitch = pitch})
+MAKER(clCreateImage3D, OPENCL_IMAGE_3D,
+      (cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height, size_t depth,
+       size_t pitch, size_t slice_pitch),
+      .format = format,
+      .shape = &(cl_image_desc){.image_width = width,
+                                .image_height = height,
+                                .image_depth = depth,
+                                .image_row_pitch = pitch,
+                                .image_slice_pitch = slice_pitch})
 
 /* ---- kernels ---- */
 
@@ -295,7 +268,6 @@ static void after(struct opencl_command *command, cl_int status)
     if (status == CL_SUCCESS)                                                                      \
         after(&c, status = next_of(queue)->call);                                                  \
     return status
-#define LIST(...) __VA_ARGS__
 /* The parameters that all commands end with. */
 #define WAITS cl_uint wait_count, const cl_event *waits, cl_event *event
 /* The members of a command that have the names of parameters. */
