@@ -153,7 +153,7 @@ static int open_device(const char *id, struct device **device, struct error *err
 {
     struct cuda_device *d = must_alloc(sizeof *d);
     int number = 0;
-    d->base.ops = &device_cuda;
+    d->base = (struct device){&device_cuda, &d->info};
     int code = cuda_api_load(&d->api, error);
     THEN(code, find_number(&d->api, id, &number, error));
     THEN(code, describe(&d->api, number, &d->info, error));
@@ -173,7 +173,7 @@ int cuda_guest_open(unsigned number, struct device **device, struct error *error
 {
     struct cuda_device *d = must_alloc(sizeof *d);
     int count = 0;
-    d->base.ops = &device_cuda;
+    d->base = (struct device){&device_cuda, &d->info};
     d->guest = cuda_guest_make();
     int code = cuda_api_load_driver(&d->api, error);
     THEN(code, count_devices(&d->api, &count, error));
@@ -190,11 +190,6 @@ int cuda_guest_open(unsigned number, struct device **device, struct error *error
     free(d->guest);
     free(d);
     return code;
-}
-
-static const struct device_info *get_info(const struct device *device)
-{
-    return &((const struct cuda_device *)device)->info;
 }
 
 static uint64_t free_bytes(struct device *device)
@@ -737,7 +732,6 @@ const struct device_ops device_cuda = {
     .enumerate = enumerate,
     .open = open_device,
     .close = close_device,
-    .info = get_info,
     .free_bytes = free_bytes,
     .alloc = alloc,
     .free = release,

@@ -260,8 +260,8 @@ static int copy_rate_at(struct device *d, uint64_t bytes, double *bytes_per_seco
         ALSO(code, memory[side] ? d->ops->free(d, memory[side], bytes, code ? NULL : error) : 0);
     }
     if (!code && best_ns == UINT64_MAX)
-        code = error_set(error, ERR_DEVICE, "%s: the clock of the device stands still",
-                         device_info(d)->id);
+        code =
+            error_set(error, ERR_DEVICE, "%s: the clock of the device stands still", d->info->id);
     if (!code)
         *bytes_per_second = 2.0 * (double)bytes / ((double)best_ns * 1e-9);
     return code;
@@ -270,7 +270,7 @@ static int copy_rate_at(struct device *d, uint64_t bytes, double *bytes_per_seco
 int device_copy_rate(struct device *device, double *bytes_per_second, struct error *error)
 {
     const uint64_t mib = 1 << 20;
-    const struct device_info *info = device_info(device);
+    const struct device_info *info = device->info;
     /* At its full rate a GPU copies 256 MiB in less than its launch overhead can be neglected. */
     uint64_t bytes = info->kind == DEVICE_GPU ? 2048 * mib : 256 * mib;
     if (bytes < 4 * info->l2_bytes)

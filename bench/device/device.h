@@ -142,7 +142,7 @@ struct kernel_source {
     const struct host_kernel *host_kernels;
 };
 
-struct device;         /* an open device; its first member is `const struct device_ops *ops` */
+struct device;         /* an open device: below */
 struct device_program; /* kernels built for a device */
 
 /* Receives one device that was found, or (info == NULL) the reason why an API offers none. */
@@ -229,8 +229,6 @@ struct device_ops {
     int (*open)(const char *id, struct device **device, struct error *error);
     /* Releases the queues and all else that the device holds. The caller has freed its memories. */
     void (*close)(struct device *device);
-    /* The device's info; valid until close. */
-    const struct device_info *(*info)(const struct device *device);
     /* The free bytes that the driver reports; 0 where it reports none. */
     uint64_t (*free_bytes)(struct device *device);
 
@@ -298,8 +296,10 @@ struct device_ops {
     const struct driver_vm_ops *vm;
 };
 
+/* An open device. Each API has a struct of its own that begins with this one. */
 struct device {
     const struct device_ops *ops;
+    const struct device_info *info; /* valid until close */
 };
 
 /* The APIs in the order of list.h; *count receives their number. */
@@ -326,12 +326,6 @@ int device_open_all(const char *const *ids, unsigned count, struct device **devi
                     struct error *error);
 /* The device that does nothing. No selector finds it: it is opened by its own `open`. */
 extern const struct device_ops device_null;
-
-/* The info of an open device; valid until it is closed. */
-static inline const struct device_info *device_info(const struct device *d)
-{
-    return d->ops->info(d);
-}
 
 /* Bytes per second of a large device-to-device copy, counting bytes read plus bytes written: the
  * ceiling that memory-bound kernels are compared with. It is the best of several copies between two

@@ -193,7 +193,7 @@ static int open_device(const char *id, struct device **device, struct error *err
     if (strcmp(id, "host") != 0)
         return error_set(error, ERR_NOT_FOUND, "'%s': there is one host device, 'host'", id);
     struct host_device *d = must_alloc(sizeof *d);
-    d->base.ops = &device_host;
+    d->base = (struct device){&device_host, &d->info};
     describe(&d->info);
 #ifdef _OPENMP
     d->threads = (unsigned)omp_get_max_threads();
@@ -209,11 +209,6 @@ static void close_device(struct device *device)
     if (self(device)->chunk_file > 0)
         close(self(device)->chunk_file);
     free(device);
-}
-
-static const struct device_info *get_info(const struct device *device)
-{
-    return &((const struct host_device *)device)->info;
 }
 
 static uint64_t free_bytes(struct device *device)
@@ -636,7 +631,6 @@ const struct device_ops device_host = {
     .enumerate = enumerate,
     .open = open_device,
     .close = close_device,
-    .info = get_info,
     .free_bytes = free_bytes,
     .alloc = alloc,
     .free = release,

@@ -38,7 +38,7 @@ static int null_open(const char *id, struct device **device, struct error *error
 {
     (void)id, (void)error;
     struct null_device *n = must_alloc(sizeof *n);
-    *n = (struct null_device){.base.ops = &device_null, .next = ALIGNMENT};
+    *n = (struct null_device){.base = {&device_null, &info}, .next = ALIGNMENT};
     *device = &n->base;
     return 0;
 }
@@ -46,12 +46,6 @@ static int null_open(const char *id, struct device **device, struct error *error
 static void null_close(struct device *device)
 {
     free(device);
-}
-
-static const struct device_info *null_info(const struct device *device)
-{
-    (void)device;
-    return &info;
 }
 
 static uint64_t null_free_bytes(struct device *device)
@@ -158,7 +152,6 @@ const struct device_ops device_null = {
     .enumerate = null_enumerate,
     .open = null_open,
     .close = null_close,
-    .info = null_info,
     .free_bytes = null_free_bytes,
     .alloc = null_alloc,
     .free = null_free,

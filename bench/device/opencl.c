@@ -247,7 +247,7 @@ static int open_in(const char *id, cl_context context, struct device **device, s
     struct opencl_device *d = must_alloc(sizeof *d);
     struct found_device found;
     size_t number;
-    d->base.ops = &device_opencl;
+    d->base = (struct device){&device_opencl, &d->info};
     int code = opencl_api_load(&d->api, error);
     THEN(code, find_number(&d->api, id, &found, &number, error));
     if (!code) {
@@ -268,11 +268,6 @@ static int open_in(const char *id, cl_context context, struct device **device, s
 static int open_device(const char *id, struct device **device, struct error *error)
 {
     return open_in(id, NULL, device, error);
-}
-
-static const struct device_info *get_info(const struct device *device)
-{
-    return &((const struct opencl_device *)device)->info;
 }
 
 static uint64_t free_bytes(struct device *device)
@@ -783,7 +778,7 @@ static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, str
 {
     if (opencl_self(device)->context != opencl_self(of)->context)
         return error_set(error, ERR_UNSUPPORTED, "%s and %s were not opened together",
-                         device_info(device)->id, device_info(of)->id);
+                         device->info->id, of->info->id);
     return copy(device, to, to_offset, from, from_offset, bytes, error);
 }
 
@@ -796,7 +791,6 @@ const struct device_ops device_opencl = {
     .enumerate = enumerate,
     .open = open_device,
     .close = close_device,
-    .info = get_info,
     .free_bytes = free_bytes,
     .alloc = alloc,
     .free = release,

@@ -56,7 +56,7 @@ static int utilisation_open(struct device *device, const struct experiment_setti
     struct utilisation_state *s = must_alloc(sizeof *s);
     (void)error;
     *s = (struct utilisation_state){.settings = *settings,
-                                    .is_host = device_info(device)->language == KERNEL_HOST_C};
+                                    .is_host = device->info->language == KERNEL_HOST_C};
     *state = s;
     return 0;
 }

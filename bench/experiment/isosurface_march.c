@@ -465,7 +465,7 @@ int march_read_chunk(struct march *m, uint32_t layer, uint32_t chunk, const uint
 static int has_room(struct march *m, uint64_t each_bytes, uint64_t count, struct error *error)
 {
     const struct marcher *r = m->marcher;
-    const struct device_info *info = device_info(r->device);
+    const struct device_info *info = r->device->info;
     uint64_t left = r->ops->free_bytes(r->device);
     char each[64], needed[64], available[64], most[64];
     if (m->source.capacity_bytes && (!left || m->source.capacity_bytes < left))

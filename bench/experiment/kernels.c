@@ -69,7 +69,7 @@ int kernels_build(struct device *device, const char *name, const char *functions
                   const struct source_kernel *kernels, size_t count, struct kernels_built *built,
                   struct error *error)
 {
-    const enum kernel_language language = device_info(device)->language;
+    const enum kernel_language language = device->info->language;
     const bool is_host = language == KERNEL_HOST_C;
     struct text text = {0};
     *built = (struct kernels_built){.device = device, .count = count};

@@ -44,7 +44,7 @@ static int read_memory(void *device, uint64_t queue, uint64_t memory, uint64_t o
 
 static struct serve_driver driver_of(struct device *device)
 {
-    const struct device_info *info = device_info(device);
+    const struct device_info *info = device->info;
     struct serve_driver driver = {.context = device,
                                   .id = info->id,
                                   .name = info->name,
@@ -84,8 +84,8 @@ static int open_server(int number, struct server **server, struct error *error)
             code = server_open(&driver, &options, server, error);
         }
         if (!code) {
-            const struct served_device served = {(unsigned)number, *server,
-                                                 device_info(devices[number]), "done"};
+            const struct served_device served = {(unsigned)number, *server, devices[number]->info,
+                                                 "done"};
             process_add(&served);
             atomic_store_explicit(&servers[number], *server, memory_order_release);
         }
@@ -111,5 +111,5 @@ struct server *cuda_server_of(int number)
 
 uint64_t cuda_server_memory_bytes(int number)
 {
-    return device_info(devices[number])->memory_bytes;
+    return devices[number]->info->memory_bytes;
 }

@@ -176,11 +176,11 @@ static int launch(struct device_heap *h, enum heap_kernel kernel, const struct h
 int device_heap_kernels_build(struct device *device, struct device_heap_kernels **kernels,
                               struct error *error)
 {
-    enum kernel_language language = device_info(device)->language;
-    if (device_info(device)->members > 1)
+    enum kernel_language language = device->info->language;
+    if (device->info->members > 1)
         return error_set(error, ERR_UNSUPPORTED,
                          "a heap lives on one device, and %s is several: run it on one of them",
-                         device_info(device)->id);
+                         device->info->id);
     struct device_heap_kernels *k = must_alloc(sizeof *k);
     k->device = device;
     text_add(&k->text, "%s%s", prelude_text(language), kernel_text_device_heap);
@@ -271,7 +271,7 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
                      struct device_heap **heap, struct error *error)
 {
     struct plan p = {0};
-    TRY(plan_arenas(device_info(device), options, &p, error));
+    TRY(plan_arenas(device->info, options, &p, error));
     struct device_heap *h = must_alloc(sizeof *h + p.arenas * sizeof h->arenas[0]);
     *h = (struct device_heap){.device = device,
                               .ops = device->ops,

@@ -23,8 +23,8 @@ static int check_bytes(const struct device_group *g, uint64_t bytes, struct erro
 {
     uint64_t most_bytes = 0;
     for (unsigned m = 0; m < g->count; m++)
-        if (device_info(g->members[m].device)->memory_bytes > most_bytes)
-            most_bytes = device_info(g->members[m].device)->memory_bytes;
+        if (g->members[m].device->info->memory_bytes > most_bytes)
+            most_bytes = g->members[m].device->info->memory_bytes;
     if (bytes <= most_bytes)
         return 0;
     return error_set(error, ERR_OOM, "asked for %llu bytes: no member of %s has more than %llu",
@@ -338,11 +338,6 @@ static void group_close(struct device *device)
     free(g);
 }
 
-static const struct device_info *group_info(const struct device *device)
-{
-    return &self(device)->info;
-}
-
 static const struct device_queue_ops group_queues = {.use = group_use_queue,
                                                      .sync = group_sync_queue};
 
@@ -351,7 +346,6 @@ static const struct device_ops group_ops = {
     .name = "group",
     .summary = "several devices as one",
     .close = group_close,
-    .info = group_info,
     .free_bytes = group_free_bytes,
     .alloc = group_alloc,
     .free = group_free,
@@ -411,14 +405,14 @@ int residency_open(struct device *const *members, unsigned count,
 {
     struct device_group *g = must_alloc(sizeof *g);
     const struct device_info *infos[RESIDENCY_MEMBERS_MAX];
-    g->base.ops = &group_ops;
+    g->base = (struct device){&group_ops, &g->info};
     g->how = options->residency;
     g->together = options->together;
     g->check_order = options->check_order;
     g->queues = options->queues ? options->queues : 1;
     int code = 0;
     for (unsigned m = 0; m < count && m < RESIDENCY_MEMBERS_MAX; m++) {
-        infos[m] = device_info(members[m]);
+        infos[m] = members[m]->info;
         g->members[g->count++] = (struct member){.device = members[m], .id = infos[m]->id};
     }
     if (count < 2 || count > RESIDENCY_MEMBERS_MAX || g->queues > RESIDENCY_QUEUES_MAX)

@@ -21,7 +21,7 @@ struct subject {
 #define ok(s, call)                                                                                \
     do {                                                                                           \
         if ((call) != 0)                                                                           \
-            fail_msg("%s: %s: %s", device_info((s)->device)->id, #call, (s)->error.text);          \
+            fail_msg("%s: %s: %s", (s)->device->info->id, #call, (s)->error.text);                 \
     } while (0)
 
 /* Prints the reason for each API that has no device to test. */

@@ -468,11 +468,6 @@ static void fake_close(struct device *device)
     d->world = NULL; /* the world's list frees it */
 }
 
-static const struct device_info *fake_info(const struct device *device)
-{
-    return &((const struct fake_device *)device)->info;
-}
-
 static const struct device_peer_ops fake_peers = {.copy = fake_peer_copy};
 static const struct device_queue_ops fake_queues = {.use = fake_use_queue, .sync = fake_sync_queue};
 static const struct device_event_ops fake_events = {.create = fake_event_create,
@@ -481,7 +476,7 @@ static const struct device_event_ops fake_events = {.create = fake_event_create,
                                                     .wait = fake_event_wait};
 
 #define REQUIRED                                                                                   \
-    .version = DEVICE_API_VERSION, .name = "fake", .close = fake_close, .info = fake_info,         \
+    .version = DEVICE_API_VERSION, .name = "fake", .close = fake_close,                            \
     .free_bytes = fake_free_bytes, .alloc = fake_alloc, .free = fake_free, .read = fake_read,      \
     .write = fake_write, .copy = fake_copy, .fill = fake_fill, .build = fake_build,                \
     .unbuild = fake_unbuild, .launch = fake_launch, .sync = fake_sync, .mark = fake_mark,          \
@@ -506,7 +501,7 @@ void fake_world_close(struct fake_world *world)
 struct device *fake_world_add(struct fake_world *world)
 {
     struct fake_device *d = must_alloc(sizeof *d);
-    d->base.ops = world->has_queues ? &with_queues : &without_queues;
+    d->base = (struct device){world->has_queues ? &with_queues : &without_queues, &d->info};
     d->world = world;
     d->info = (struct device_info){.api = "fake",
                                    .name = "fake",

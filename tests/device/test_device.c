@@ -9,7 +9,7 @@
 
 static void check_info(struct subject *s)
 {
-    const struct device_info *info = device_info(s->device);
+    const struct device_info *info = s->device->info;
     assert_string_equal(info->api, s->ops->name);
     assert_true(strlen(info->name) > 0);
     assert_true(info->memory_bytes >= info->max_alloc_bytes && info->max_alloc_bytes > 0);
@@ -69,7 +69,7 @@ static void move_bytes(struct subject *s, size_t size)
         ok(s, s->ops->write(s->device, y, 9, "part", 4, &s->error));
         memset(got, 0, size);
         ok(s, s->ops->read(s->device, got + 3, y, 3, size - 3, &s->error));
-        same_bytes(got + 3, expected + 3, size - 3, device_info(s->device)->id);
+        same_bytes(got + 3, expected + 3, size - 3, s->device->info->id);
     }
     ok(s, s->ops->free(s->device, x, size, &s->error));
     ok(s, s->ops->free(s->device, y, size, &s->error));
@@ -103,7 +103,7 @@ static void check_copy(struct subject *s)
     memmove(bytes + 64, bytes + 4096, SIZE - 5000);
     memset(bytes, 9, 64);
     memset(bytes + SIZE - 5000 + 64, 9, 5000 - 64);
-    same_bytes(got, bytes, SIZE, device_info(s->device)->id);
+    same_bytes(got, bytes, SIZE, s->device->info->id);
     ok(s, s->ops->free(s->device, x, SIZE, &s->error));
     ok(s, s->ops->free(s->device, y, SIZE, &s->error));
     free(bytes), free(got);
@@ -141,7 +141,7 @@ static void check_too_large(struct subject *s)
     uint64_t memory = 0;
     int code = s->ops->alloc(s->device, (uint64_t)1 << 50, &memory, &s->error);
     if (code != ERR_OOM)
-        fail_msg("%s: %d: %s", device_info(s->device)->id, code, s->error.text);
+        fail_msg("%s: %d: %s", s->device->info->id, code, s->error.text);
     assert_non_null(strstr(s->error.text, "1024 TiB"));
     ok(s, s->ops->sync(s->device, &s->error));
     ok(s, s->ops->free(s->device, allocate(s, 4096), 4096, &s->error)); /* it still works */
@@ -160,7 +160,7 @@ static void the_host_promises_no_more_than_it_has(void **state)
     struct subject s = {0};
     ok(&s, device_open("host", &s.device, &s.error));
     s.ops = s.device->ops;
-    uint64_t all = device_info(s.device)->memory_bytes, memory[2] = {0};
+    uint64_t all = s.device->info->memory_bytes, memory[2] = {0};
     if (s.ops->alloc(s.device, all - 4096, &memory[0], &s.error) == 0) {
         assert_int_equal(s.ops->alloc(s.device, 8192, &memory[1], &s.error), ERR_OOM);
         assert_non_null(strstr(s.error.text, "8.00 KiB"));
@@ -188,7 +188,7 @@ static void check_time(struct subject *s)
     }
     /* 160 MB moved: more than 10 µs at 16 TB/s, less than a minute on anything. */
     if (ns < 10000 || ns > 60000000000)
-        fail_msg("%s: ten copies took %llu ns", device_info(s->device)->id, (unsigned long long)ns);
+        fail_msg("%s: ten copies took %llu ns", s->device->info->id, (unsigned long long)ns);
     assert_true(nothing < ns);
     ok(s, s->ops->free(s->device, x, size, &s->error));
     ok(s, s->ops->free(s->device, y, size, &s->error));
@@ -233,7 +233,7 @@ static void check_profile(struct subject *s)
     }
     if (few < ENTRIES * 9 / 10)
         fail_msg("%s: 8 MiB took %llu ns, longer than %llu of %d copies of 64 bytes",
-                 device_info(s->device)->id, (unsigned long long)ns[LONG], (unsigned long long)few,
+                 s->device->info->id, (unsigned long long)ns[LONG], (unsigned long long)few,
                  ENTRIES);
     assert_true(ns[LONG] > 500);
     assert_true(sum <= elapsed);

@@ -123,7 +123,7 @@ static struct device_program *build(struct subject *s)
 {
     const struct kernel_source source = {
         .name = "test",
-        .text = text_for(device_info(s->device)->language),
+        .text = text_for(s->device->info->language),
         .kernel_count = KERNELS,
         .kernel_names = kernel_names,
         .host_kernels = s->built_in ? host_kernels : NULL,
@@ -161,9 +161,8 @@ static void expect_points(struct subject *s, uint64_t out, uint64_t out_ints, in
         bool inside = k >= 0 && k < nx * ny * nz;
         int expected = inside ? scale * (int)(x + 1000 * y + 100000 * z) : -1;
         if (got[i] != expected)
-            fail_msg("%s: %lld x %lld x %lld, place %lld: %d, expected %d",
-                     device_info(s->device)->id, (long long)nx, (long long)ny, (long long)nz,
-                     (long long)i, got[i], expected);
+            fail_msg("%s: %lld x %lld x %lld, place %lld: %d, expected %d", s->device->info->id,
+                     (long long)nx, (long long)ny, (long long)nz, (long long)i, got[i], expected);
     }
     free(got);
 }
@@ -311,7 +310,7 @@ static void check_build_error(struct subject *s)
 {
     struct text t = {0};
     text_add(&t, "%s\nint broken(int x) { return x + no_such_name; }\n",
-             text_for(device_info(s->device)->language));
+             text_for(s->device->info->language));
     unsigned line = 0;
     for (const char *c = t.data; c < strstr(t.data, "no_such_name"); c++)
         line += *c == '\n';
@@ -338,7 +337,7 @@ static void check_missing_kernel(struct subject *s)
 {
     const char *const names[] = {"points", "absent"};
     const struct kernel_source source = {.name = "test",
-                                         .text = text_for(device_info(s->device)->language),
+                                         .text = text_for(s->device->info->language),
                                          .kernel_count = 2,
                                          .kernel_names = names};
     struct device_program *program = NULL;

@@ -97,20 +97,20 @@ static void chunks_come_and_go(const struct vm *v)
         release(v, chunk);
     }
     uint64_t after = v->s->ops->free_bytes(v->s->device);
-    if (device_info(v->s->device)->kind == DEVICE_GPU) /* the host has other users */
+    if (v->s->device->info->kind == DEVICE_GPU) /* the host has other users */
         assert_true(after + v->bytes > before);
 }
 
 static void check_vm(struct subject *s)
 {
     if (!s->ops->vm) {
-        print_message("%s has no virtual memory\n", device_info(s->device)->id);
+        print_message("%s has no virtual memory\n", s->device->info->id);
         return;
     }
     struct driver_vm_info info = {0};
     ok(s, s->ops->vm->info(s->device, &info, &s->error));
     const uint64_t granularity = info.granularity_bytes;
-    assert_int_equal(info.memory_bytes, device_info(s->device)->memory_bytes);
+    assert_int_equal(info.memory_bytes, s->device->info->memory_bytes);
     assert_true(granularity >= 4096 && (granularity & (granularity - 1)) == 0);
     struct vm v = {.s = s, .bytes = ((2 << 20) + granularity - 1) / granularity * granularity};
     ok(s, s->ops->vm->reserve(s->device, PLACES * v.bytes, &v.range, &s->error));
@@ -183,7 +183,7 @@ static void check_limit(struct subject *s)
 static void check_pool(struct subject *s)
 {
     if (!s->ops->pools) {
-        print_message("%s has no pool\n", device_info(s->device)->id);
+        print_message("%s has no pool\n", s->device->info->id);
         return;
     }
     check_threshold(s, 0);

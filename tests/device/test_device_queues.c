@@ -13,8 +13,7 @@ static void all_bytes_are(struct subject *s, uint64_t memory, uint8_t byte)
     ok(s, s->ops->read(s->device, got, memory, 0, SIZE, &s->error));
     for (size_t i = 0; i < SIZE; i++)
         if (got[i] != byte)
-            fail_msg("%s: byte %zu is %u, expected %u", device_info(s->device)->id, i, got[i],
-                     byte);
+            fail_msg("%s: byte %zu is %u, expected %u", s->device->info->id, i, got[i], byte);
     free(got);
 }
 
@@ -161,7 +160,7 @@ static void pinned_memory_is_copied_as_it_is(void **state)
 static void check_loads(struct subject *s)
 {
     uint64_t pinned, own, part = 0;
-    const uint64_t offset = device_info(s->device)->alignment_bytes;
+    const uint64_t offset = s->device->info->alignment_bytes;
     uint8_t got[3];
     if (!s->ops->load)
         return;
@@ -213,7 +212,7 @@ static void check_sub_buffers(struct subject *s)
 {
     if (!s->ops->sub_buffers)
         return;
-    const uint64_t offset = 3 * device_info(s->device)->alignment_bytes, bytes = 1001;
+    const uint64_t offset = 3 * s->device->info->alignment_bytes, bytes = 1001;
     uint64_t memory = allocate(s, SIZE), other = allocate(s, SIZE), part = 0;
     uint8_t got[3];
     ok(s, s->ops->fill(s->device, memory, 0, 1, SIZE, &s->error));

@@ -54,7 +54,7 @@ static void launch_roots(struct subject *s, const struct kernels *kernels, uint6
 
 static void check_roots(struct subject *s)
 {
-    const struct device_info *info = device_info(s->device);
+    const struct device_info *info = s->device->info;
     if (info->language == KERNEL_HOST_C)
         return; /* the C library's */
     struct program *program;

@@ -71,9 +71,8 @@ static void compare(struct pair *p, const char *what, uint64_t memory, const uin
     ok(p->s, p->s->ops->read(p->s->device, p->words, memory, 0, words * 4, &p->s->error));
     for (uint64_t i = 0; i < words; i++)
         if (p->words[i] != expected[i])
-            fail_msg("%s, policy %d, %s: word %llu is %x, on the host %x",
-                     device_info(p->s->device)->id, p->mirror.heap.policy, what,
-                     (unsigned long long)i, p->words[i], expected[i]);
+            fail_msg("%s, policy %d, %s: word %llu is %x, on the host %x", p->s->device->info->id,
+                     p->mirror.heap.policy, what, (unsigned long long)i, p->words[i], expected[i]);
 }
 
 static void compare_all(struct pair *p)
@@ -102,7 +101,7 @@ static void run_payload(struct pair *p, bool stamp)
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         if (p->words[slot])
             fail_msg("%s, policy %d: %u words of the block of slot %u are another's",
-                     device_info(s->device)->id, p->mirror.heap.policy, p->words[slot], slot);
+                     s->device->info->id, p->mirror.heap.policy, p->words[slot], slot);
         if (stamp)
             payload(p->mirror.heap.arena, p->mirror.heap.slots, NULL, slot, true);
     }
@@ -115,7 +114,7 @@ static void open_pair(struct pair *p, struct subject *s, enum device_heap_policy
     static const struct host_kernel host_kernels[] = {{"payload", host_payload}};
     const struct device_heap_options options = {
         .policy = policy, .padding = padding, .arena_bytes = WORDS * 4, .slots = SLOTS};
-    enum kernel_language language = device_info(s->device)->language;
+    enum kernel_language language = s->device->info->language;
     *p = (struct pair){.s = s, .words = must_alloc(WORDS * 4 * 4)};
     ok(s, device_heap_open(s->device, &options, &p->heap, &s->error));
     struct device_heap_parts parts = device_heap_parts(p->heap, 0);

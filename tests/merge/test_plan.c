@@ -238,7 +238,7 @@ static void the_null_device_does_nothing(void **state)
     uint64_t memory[3];
     int word = 1;
     assert_int_equal(device_null.open("null", &d, &error), 0);
-    const uint64_t alignment = device_info(d)->alignment_bytes;
+    const uint64_t alignment = d->info->alignment_bytes;
     assert_int_equal(d->ops->alloc(d, 1000, &memory[0], &error), 0);
     assert_int_equal(d->ops->alloc(d, (uint64_t)1 << 60, &memory[1], &error), 0);
     assert_int_equal(d->ops->alloc(d, 1, &memory[2], &error), 0);

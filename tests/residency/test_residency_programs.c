@@ -77,7 +77,7 @@ static uint64_t compare_programs(const struct catalogue *c, const struct groupin
             g == 0 ? open_measure("host", "", &device)
                    : open_measure(groups[g - 1].devices, groups[g - 1].residency, &device);
         if (g > 0)
-            place_kernels(c, &random, device_info(device)->members);
+            place_kernels(c, &random, device->info->members);
         for (size_t e = 0; e < c->entry_count; e++)
             for (unsigned w = 0; w < WAYS && !is_long(c->entries[e].name); w++) {
                 struct case_round r = run(m, &c->entries[e], ways[w].strategy, ways[w].merge);

@@ -103,7 +103,7 @@ static const struct host_kernel host_kernels[] = {
 
 static int bench_build(struct bench *b, struct error *error)
 {
-    const enum kernel_language language = device_info(b->device)->language;
+    const enum kernel_language language = b->device->info->language;
     const struct kernel_source source = {
         .name = "atlas",
         .text = language == KERNEL_OPENCL_C ? opencl_text
@@ -209,7 +209,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static int bench_allocate(struct bench *b, struct error *error)
 {
     const uint64_t mib = 1 << 20;
-    const struct device_info *info = device_info(b->device);
+    const struct device_info *info = b->device->info;
     uint64_t left = b->ops->free_bytes(b->device);
     uint64_t most = smaller(info->max_alloc_bytes, (left ? left : info->memory_bytes) / 8);
     uint64_t enough = b->options->quick          ? 4 * mib
@@ -230,7 +230,7 @@ static int bench_allocate(struct bench *b, struct error *error)
 
 int bench_open(struct bench *b, struct error *error)
 {
-    b->is_synchronous = device_info(b->device)->language == KERNEL_HOST_C;
+    b->is_synchronous = b->device->info->language == KERNEL_HOST_C;
     b->random.state = b->options->seed;
     b->atlas->timer_ns = (double)clock_reading_ns(NULL);
     b->launch_ns = b->launch_device_ns = NAN;

@@ -115,7 +115,7 @@ static void add_method(const struct bench *b, const struct open_method *open, bo
                        const struct effort *effort, struct cells *cells)
 {
     const struct method *method = open->method;
-    const struct device_info *info = device_info(b->device);
+    const struct device_info *info = b->device->info;
     uint64_t sizes[SIZES_MAX], most = most_bytes(info);
     size_t count = sizes_up_to(b, most, sizes);
     for (size_t i = 0; i < count; i++) {
@@ -182,7 +182,7 @@ static bool cell_fits(const struct bench *b, struct cell *cell)
 {
     char size[32], left_text[32];
     uint64_t left = cell->bytes < LARGE_BYTES ? 0 : b->ops->free_bytes(b->device);
-    uint64_t usable = device_info(b->device)->kind == DEVICE_CPU ? left / 2 : left;
+    uint64_t usable = b->device->info->kind == DEVICE_CPU ? left / 2 : left;
     if (left == 0 || cell->bytes <= usable / 2)
         return true;
     snprintf(cell->skipped, sizeof cell->skipped, "two of %s do not fit: %s are free",
@@ -211,7 +211,7 @@ static int await_full_pace(struct bench *b, struct error *error)
     enum { LOOK_EVERY_NS = 2000000, LIVES = 4 };
     const uint64_t began = clock_ns();
     uint64_t ns[PACE_SIZES];
-    if (b->is_synchronous || device_info(b->device)->kind == DEVICE_CPU ||
+    if (b->is_synchronous || b->device->info->kind == DEVICE_CPU ||
         began - b->pace_looked_ns < LOOK_EVERY_NS)
         return 0;
     do {
@@ -560,7 +560,7 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
             if (bytes < open->least_bytes)
                 bytes = s == 0 ? open->least_bytes : 0;
             if (bytes == 0 || bytes % open->step_bytes || (most && bytes > most) ||
-                bytes > device_info(b->device)->memory_bytes / 8)
+                bytes > b->device->info->memory_bytes / 8)
                 continue;
             life_cell(open, bytes, &cell);
             TRY(probe_cell(b, &cell, error));
@@ -703,7 +703,7 @@ int atlas_measure(struct device *device, const struct atlas_options *options,
                       .context = context};
     struct open_method methods[METHODS_MAX];
     size_t method_count = 0;
-    take_facts(device_info(device), atlas);
+    take_facts(device->info, atlas);
     atlas_say(&b, "building kernels", false);
     int code = bench_open(&b, error);
     if (!code)

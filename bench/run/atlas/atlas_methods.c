@@ -52,7 +52,7 @@ static int resident_alloc(struct bench *b, uint64_t state, struct method_block *
 static int malloc_open(struct bench *b, uint64_t *state, struct error *error)
 {
     (void)state;
-    if (device_info(b->device)->language != KERNEL_HOST_C)
+    if (b->device->info->language != KERNEL_HOST_C)
         return error_set(error, ERR_UNSUPPORTED, "the device does not use the host's memory");
     return 0;
 }
@@ -148,7 +148,7 @@ static int pinned_open(struct bench *b, uint64_t *state, struct error *error)
 
 static int shared_open(struct bench *b, uint64_t *state, struct error *error)
 {
-    bool is_cuda = device_info(b->device)->language == KERNEL_CUDA_C;
+    bool is_cuda = b->device->info->language == KERNEL_CUDA_C;
     return host_memory_open(b, is_cuda ? MEMORY_MANAGED : MEMORY_COARSE_SVM, state, error);
 }
 

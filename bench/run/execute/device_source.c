@@ -31,7 +31,7 @@ struct source device_source(struct device *device, uint64_t capacity_bytes)
     static const struct source_ops resident = {
         .alloc = alloc, .free = release, .sync = sync_device};
     const struct device_ops *ops = device->ops;
-    const struct device_info *info = device_info(device);
+    const struct device_info *info = device->info;
     return (struct source){.ops = ops->touch ? &lazy : &resident,
                            .kinds = ops->host_memory,
                            .sub_buffers = ops->sub_buffers,

@@ -259,13 +259,13 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
                            .program = fun->program,
                            .device = device,
                            .kernels = kernels,
-                           .has_variants = device_info(device)->kind == DEVICE_GPU,
-                           .adds_offsets = device_info(device)->adds_offsets,
-                           .is_device_group = device_info(device)->members > 1,
+                           .has_variants = device->info->kind == DEVICE_GPU,
+                           .adds_offsets = device->info->adds_offsets,
+                           .is_device_group = device->info->members > 1,
                            .built = built,
                            .policy = policy,
                            .error = error};
-    uint64_t alignment = device_info(device)->alignment_bytes;
+    uint64_t alignment = device->info->alignment_bytes;
     e->block_alignment = alignment < 256 ? alignment : 256;
     unsigned names = fun->name_count, memories = 0;
     e->values = arena_alloc(&e->arena, names * sizeof *e->values);

@@ -99,7 +99,7 @@ static int replay_run(struct replay *r, struct case_model *prediction, int *time
 
 struct model model_of(const struct atlas *atlas, struct device *device, uint64_t capacity_bytes)
 {
-    const struct device_info *info = device_info(device);
+    const struct device_info *info = device->info;
     struct driver_vm_info vm = {0};
     if (device->ops->vm && device->ops->vm->info(device, &vm, NULL))
         vm.granularity_bytes = 0;

@@ -68,7 +68,7 @@ void predictor_close(struct predictor *p)
 static void look(const struct predictor *p, struct looks *looks)
 {
     uint64_t ns[PACE_SIZES];
-    if (device_info(p->device)->kind != DEVICE_GPU)
+    if (p->device->info->kind != DEVICE_GPU)
         return;
     for (int i = 0; i < PACE_SIZES; i++)
         if (pace_life(p->device, pace_sizes[i], PACE_LIVES, &ns[i], NULL))
@@ -413,7 +413,7 @@ static int fit_device_times(struct profiling *w, const struct allocator_ops *str
     struct predictor *p = w->predictor;
     struct looks looks = {0};
     uint64_t plain_ns;
-    if (device_info(p->device)->kind != DEVICE_GPU)
+    if (p->device->info->kind != DEVICE_GPU)
         return 0;
     TRY(time_plain_runs(w, &plain_ns, &looks));
     const struct model m = model_at(p, w->profile, w->request->capacity_bytes, &looks);

@@ -148,7 +148,7 @@ static void name_kernels(struct standins *s, const bool wanted[STANDIN_USES_MAX 
 static int build(struct standins *s, const bool wanted[STANDIN_USES_MAX + 1], bool has_counter,
                  struct error *error)
 {
-    const enum kernel_language language = device_info(s->device)->language;
+    const enum kernel_language language = s->device->info->language;
     text_free(&s->text);
     s->text = (struct text){0};
     s->count = 0;
@@ -178,7 +178,7 @@ static int64_t touching_items(const struct device_info *info, int64_t most_words
 static int launch(struct standins *s, const struct standin_use *uses, unsigned count, int64_t spin,
                   struct error *error)
 {
-    const struct device_info *info = device_info(s->device);
+    const struct device_info *info = s->device->info;
     union launch_value values[ARGUMENTS_MAX];
     int64_t most_words = 1;
     for (unsigned b = 0; b < count; b++) {
@@ -236,7 +236,7 @@ static int measure_spin(struct standins *s, struct error *error)
     enum { SHORT = 1 << 20, LONG = 1 << 23, ROUNDS = 20 };
     uint64_t short_ns = UINT64_MAX, long_ns = UINT64_MAX;
     s->ticks_per_ns = 1;
-    if (device_info(s->device)->language == KERNEL_HOST_C)
+    if (s->device->info->language == KERNEL_HOST_C)
         return 0;
     for (int i = 0; i < ROUNDS; i++) {
         TRY(time_spin(s, SHORT, &short_ns, error));
@@ -250,7 +250,7 @@ static int measure_spin(struct standins *s, struct error *error)
         error, ERR_DEVICE,
         "%s: kernels that spin 8 times as long take %.1f times as long: the machine may "
         "be too busy",
-        device_info(s->device)->id, (double)long_ns / (double)short_ns);
+        s->device->info->id, (double)long_ns / (double)short_ns);
 }
 
 int standins_open(struct device *device, const bool wanted[STANDIN_USES_MAX + 1],

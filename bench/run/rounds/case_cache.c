@@ -71,7 +71,7 @@ static void add_body_line(const struct program *program, struct error *error)
 static void build_kernels(struct case_cache *k, const struct program *program,
                           const struct builtin *builtin, struct cached_kernels *out)
 {
-    const struct device_info *info = device_info(k->device);
+    const struct device_info *info = k->device->info;
     bool compiled_in = info->language == KERNEL_HOST_C && builtin &&
                        strcmp(builtin->host_text, out->kernels.text) == 0;
     struct kernel_source source = {.name = program->path,
@@ -100,7 +100,7 @@ const struct cached_kernels *case_cache_kernels(struct case_cache *k, const stru
     struct built *b = must_alloc(sizeof *b);
     *b = (struct built){.next = k->built, .program = entry->program};
     k->built = b;
-    program_generate(entry->program, device_info(k->device)->language, &b->kernels.kernels);
+    program_generate(entry->program, k->device->info->language, &b->kernels.kernels);
     build_kernels(k, entry->program, entry->builtin, &b->kernels);
     return &b->kernels;
 }

@@ -196,7 +196,7 @@ static int look_at_device(struct found_device *found, bool copy_rate, struct err
     int code = device_group_open(found->info.id, "", &device, error);
     if (code)
         return device_group_is_named(found->info.id) && code == ERR_UNSUPPORTED ? 0 : code;
-    found->info = *device_info(device);
+    found->info = *device->info;
     found->free_bytes = device->ops->free_bytes(device);
     /* A device whose copy rate cannot be measured may still run cases; if not, they say why. */
     if (copy_rate && device_copy_rate(device, &found->copy_rate, NULL))

@@ -80,7 +80,7 @@ struct session {
 static int reset_peaks(struct session *s)
 {
     int code = spaces_reset_peaks(&s->spaces, &s->error);
-    if (device_info(s->m->device)->members > 1)
+    if (s->m->device->info->members > 1)
         residency_reset_peak(s->m->device);
     return code;
 }
@@ -165,7 +165,7 @@ static int check_answer(struct session *s)
 static int open_allocators(struct session *s, uint64_t capacity_bytes)
 {
     /* A group copies buffers without the source's knowledge, so its members have the limit. */
-    const bool is_group = device_info(s->m->device)->members > 1;
+    const bool is_group = s->m->device->info->members > 1;
     if (is_group)
         residency_limit(s->m->device, capacity_bytes);
     int code = spaces_open(&s->spaces, s->fun, s->m->device, s->strategy, &s->strategy_options,
@@ -295,7 +295,7 @@ static int choose_fun(struct session *s, enum release_policy policy)
 static int measure_session(struct session *s, const struct measure_options *o)
 {
     struct case_round *round = s->round;
-    TRY(inputs_check_device(s->entry, s->dataset, device_info(s->m->device), o->capacity_bytes,
+    TRY(inputs_check_device(s->entry, s->dataset, s->m->device->info, o->capacity_bytes,
                             &s->error));
     TRY(allocator_parse_planned(&s->m->plans, round->key.strategy, &s->strategy,
                                 &s->strategy_options, &s->error));

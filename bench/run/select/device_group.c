@@ -117,14 +117,13 @@ int device_group_open(const char *id, const char *residency, struct device **dev
 
 struct residency_counts device_group_counts(const struct device *device)
 {
-    return device_info(device)->members > 1 ? *residency_counts(device)
-                                            : (struct residency_counts){0};
+    return device->info->members > 1 ? *residency_counts(device) : (struct residency_counts){0};
 }
 
 void device_group_count_since(const struct device *device, const struct residency_counts *before,
                               struct sample *sample, struct exact_counts *counts)
 {
-    if (device_info(device)->members < 2)
+    if (device->info->members < 2)
         return;
     const struct residency_counts *now = residency_counts(device);
     sample->driver_alloc_ns = now->alloc_ns - before->alloc_ns;

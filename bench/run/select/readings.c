@@ -122,7 +122,7 @@ static int run_on_host(const struct entry *entry, struct readings *readings, str
     struct device_program *built;
     struct kernels kernels;
     TRY(device_open("host", &host, error));
-    program_generate(entry->program, device_info(host)->language, &kernels);
+    program_generate(entry->program, host->info->language, &kernels);
     const struct kernel_source source = {.name = entry->program->path,
                                          .text = kernels.text,
                                          .kernel_count = kernels.count,

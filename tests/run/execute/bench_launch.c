@@ -41,21 +41,16 @@ static void must(int code, const struct error *error)
 
 /* The null device as a GPU, for which the executor does more. */
 static struct device_info gpu_info;
-static const struct device_info *get_gpu_info(const struct device *device)
-{
-    (void)device;
-    return &gpu_info;
-}
 
 static struct device *open_null(struct device_ops *ops, struct error *error)
 {
     struct device *device;
     must(device_null.open("null", &device, error), error);
-    gpu_info = *device_info(device);
+    gpu_info = *device->info;
     gpu_info.kind = DEVICE_GPU;
     gpu_info.adds_offsets = true;
     *ops = *device->ops;
-    ops->info = get_gpu_info;
+    device->info = &gpu_info;
     device->ops = ops;
     return device;
 }
@@ -66,7 +61,7 @@ static void measure(struct device *device, const struct entry *entry)
     struct kernels kernels;
     struct device_program *built;
     struct inputs inputs;
-    const struct device_info *info = device_info(device);
+    const struct device_info *info = device->info;
     program_generate(entry->program, info->language, &kernels);
     struct kernel_source source = {.name = "launches",
                                    .text = kernels.text,
