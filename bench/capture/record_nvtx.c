@@ -120,64 +120,16 @@ static void end(uint64_t key)
 
 /* ---- the functions ---- */
 
-static int push(const char *text)
+static int pop(void)
 {
-    begin(0, NULL, text);
+    end(0);
     return NVTX_NO_PUSH_POP_TRACKING;
-}
-
-static int push_wide(const wchar_t *text)
-{
-    begin_wide(0, text);
-    return NVTX_NO_PUSH_POP_TRACKING;
-}
-
-static int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
-{
-    begin_with(key_of(domain), domain, a);
-    return NVTX_NO_PUSH_POP_TRACKING;
-}
-
-static int push_with(const nvtxEventAttributes_t *a)
-{
-    return domain_push(NULL, a);
 }
 
 static int domain_pop(nvtxDomainHandle_t domain)
 {
     end(key_of(domain));
     return NVTX_NO_PUSH_POP_TRACKING;
-}
-
-static int pop(void)
-{
-    return domain_pop(NULL);
-}
-
-static nvtxRangeId_t start(const char *text)
-{
-    const uint64_t key = new_range();
-    begin(key, NULL, text);
-    return key;
-}
-
-static nvtxRangeId_t start_wide(const wchar_t *text)
-{
-    const uint64_t key = new_range();
-    begin_wide(key, text);
-    return key;
-}
-
-static nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
-{
-    const uint64_t key = new_range();
-    begin_with(key, domain, a);
-    return key;
-}
-
-static nvtxRangeId_t start_with(const nvtxEventAttributes_t *a)
-{
-    return domain_start(NULL, a);
 }
 
 static void stop(nvtxRangeId_t range)
@@ -192,25 +144,31 @@ static void domain_stop(nvtxDomainHandle_t domain, nvtxRangeId_t range)
     stop(range);
 }
 
-static void mark(const char *text)
-{
-    stop(start(text));
-}
-
-static void mark_wide(const wchar_t *text)
-{
-    stop(start_wide(text));
-}
-
-static void domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
-{
-    stop(domain_start(domain, a));
-}
-
-static void mark_with(const nvtxEventAttributes_t *a)
-{
-    domain_mark(NULL, a);
-}
+/* The three kinds of phases with a name of one form; `begin_named` begins one under `key`. */
+#define NAMED(form, domain, parameters, begin_named)                                               \
+    static int push_##form parameters                                                              \
+    {                                                                                              \
+        const uint64_t key = key_of(domain);                                                       \
+        begin_named;                                                                               \
+        return NVTX_NO_PUSH_POP_TRACKING;                                                          \
+    }                                                                                              \
+    static nvtxRangeId_t start_##form parameters                                                   \
+    {                                                                                              \
+        const uint64_t key = new_range();                                                          \
+        begin_named;                                                                               \
+        return key;                                                                                \
+    }                                                                                              \
+    static void mark_##form parameters                                                             \
+    {                                                                                              \
+        const uint64_t key = new_range();                                                          \
+        begin_named;                                                                               \
+        end(key);                                                                                  \
+    }
+NAMED(text, NULL, (const char *text), begin(key, NULL, text))
+NAMED(wide, NULL, (const wchar_t *text), begin_wide(key, text))
+NAMED(with, NULL, (const nvtxEventAttributes_t *a), begin_with(key, NULL, a))
+NAMED(in, domain, (nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a),
+      begin_with(key, domain, a))
 
 static nvtxDomainHandle_t make_domain(const char *name)
 {
@@ -246,23 +204,23 @@ static const struct entry {
     NvtxFunctionPointer function;
 } core[] = {
     {NVTX_CBID_CORE_MarkEx, FUNCTION(mark_with)},
-    {NVTX_CBID_CORE_MarkA, FUNCTION(mark)},
+    {NVTX_CBID_CORE_MarkA, FUNCTION(mark_text)},
     {NVTX_CBID_CORE_MarkW, FUNCTION(mark_wide)},
     {NVTX_CBID_CORE_RangeStartEx, FUNCTION(start_with)},
-    {NVTX_CBID_CORE_RangeStartA, FUNCTION(start)},
+    {NVTX_CBID_CORE_RangeStartA, FUNCTION(start_text)},
     {NVTX_CBID_CORE_RangeStartW, FUNCTION(start_wide)},
     {NVTX_CBID_CORE_RangeEnd, FUNCTION(stop)},
     {NVTX_CBID_CORE_RangePushEx, FUNCTION(push_with)},
-    {NVTX_CBID_CORE_RangePushA, FUNCTION(push)},
+    {NVTX_CBID_CORE_RangePushA, FUNCTION(push_text)},
     {NVTX_CBID_CORE_RangePushW, FUNCTION(push_wide)},
     {NVTX_CBID_CORE_RangePop, FUNCTION(pop)},
     {0, NULL},
 };
 static const struct entry core2[] = {
-    {NVTX_CBID_CORE2_DomainMarkEx, FUNCTION(domain_mark)},
-    {NVTX_CBID_CORE2_DomainRangeStartEx, FUNCTION(domain_start)},
+    {NVTX_CBID_CORE2_DomainMarkEx, FUNCTION(mark_in)},
+    {NVTX_CBID_CORE2_DomainRangeStartEx, FUNCTION(start_in)},
     {NVTX_CBID_CORE2_DomainRangeEnd, FUNCTION(domain_stop)},
-    {NVTX_CBID_CORE2_DomainRangePushEx, FUNCTION(domain_push)},
+    {NVTX_CBID_CORE2_DomainRangePushEx, FUNCTION(push_in)},
     {NVTX_CBID_CORE2_DomainRangePop, FUNCTION(domain_pop)},
     {NVTX_CBID_CORE2_DomainRegisterStringA, FUNCTION(keep_text)},
     {NVTX_CBID_CORE2_DomainRegisterStringW, FUNCTION(keep_text_wide)},

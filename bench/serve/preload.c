@@ -363,41 +363,28 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     return free_waiting(driver, address, NULL, &result) ? result : driver->cuMemFree_v2(address);
 }
 
-CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream)
-{
-    CUresult result;
-    DRIVER_OR_RETURN(cuMemAllocAsync);
-    return ask_in_order(driver, stream_of(stream, false), bytes, address, &result)
-               ? result
-               : driver->cuMemAllocAsync(address, bytes, stream);
-}
-
-CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t bytes, CUstream stream)
-{
-    CUresult result;
-    DRIVER_OR_RETURN(cuMemAllocAsync_ptsz);
-    return ask_in_order(driver, stream_of(stream, true), bytes, address, &result)
-               ? result
-               : driver->cuMemAllocAsync_ptsz(address, bytes, stream);
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
-{
-    CUresult result;
-    DRIVER_OR_RETURN(cuMemFreeAsync);
-    return free_in_order(driver, address, stream_of(stream, false), &result)
-               ? result
-               : driver->cuMemFreeAsync(address, stream);
-}
-
-CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream)
-{
-    CUresult result;
-    DRIVER_OR_RETURN(cuMemFreeAsync_ptsz);
-    return free_in_order(driver, address, stream_of(stream, true), &result)
-               ? result
-               : driver->cuMemFreeAsync_ptsz(address, stream);
-}
+#define ALLOC_ASYNC(symbol, per_thread)                                                            \
+    CUresult symbol(CUdeviceptr *address, size_t bytes, CUstream stream)                           \
+    {                                                                                              \
+        CUresult result;                                                                           \
+        DRIVER_OR_RETURN(symbol);                                                                  \
+        return ask_in_order(driver, stream_of(stream, per_thread), bytes, address, &result)        \
+                   ? result                                                                        \
+                   : driver->symbol(address, bytes, stream);                                       \
+    }
+#define FREE_ASYNC(symbol, per_thread)                                                             \
+    CUresult symbol(CUdeviceptr address, CUstream stream)                                          \
+    {                                                                                              \
+        CUresult result;                                                                           \
+        DRIVER_OR_RETURN(symbol);                                                                  \
+        return free_in_order(driver, address, stream_of(stream, per_thread), &result)              \
+                   ? result                                                                        \
+                   : driver->symbol(address, stream);                                              \
+    }
+ALLOC_ASYNC(cuMemAllocAsync, false)
+ALLOC_ASYNC(cuMemAllocAsync_ptsz, true)
+FREE_ASYNC(cuMemFreeAsync, false)
+FREE_ASYNC(cuMemFreeAsync_ptsz, true)
 
 /* ---- memory that is the driver's: it may need what a strategy has spare ---- */
 
@@ -599,19 +586,15 @@ static void end_device(CUdevice device)
     pthread_mutex_unlock(&lock);
 }
 
-CUresult cuDevicePrimaryCtxReset(CUdevice device)
-{
-    DRIVER_OR_RETURN(cuDevicePrimaryCtxReset);
-    end_device(device);
-    return driver->cuDevicePrimaryCtxReset(device);
-}
-
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
-{
-    DRIVER_OR_RETURN(cuDevicePrimaryCtxReset_v2);
-    end_device(device);
-    return driver->cuDevicePrimaryCtxReset_v2(device);
-}
+#define RESET(symbol)                                                                              \
+    CUresult symbol(CUdevice device)                                                               \
+    {                                                                                              \
+        DRIVER_OR_RETURN(symbol);                                                                  \
+        end_device(device);                                                                        \
+        return driver->symbol(device);                                                             \
+    }
+RESET(cuDevicePrimaryCtxReset)
+RESET(cuDevicePrimaryCtxReset_v2)
 
 /* ---- names ---- */
 

@@ -51,43 +51,42 @@ void serve_record_block(unsigned device, uint64_t address, uint64_t bytes, uint6
     recorder_put(address ? RAW_block : RAW_refused, address, 0, now, now, words, 5);
 }
 
+/* A record of this moment. */
+static void put(enum raw_kind kind, uint64_t object, const uint64_t *words, unsigned count)
+{
+    if (!is_on)
+        return;
+    const uint64_t now = recorder_ticks();
+    recorder_put(kind, object, 0, now, now, words, count);
+}
+
 void serve_record_pool(unsigned device, unsigned pool, bool begins)
 {
-    const uint64_t now = is_on ? recorder_ticks() : 0, number = pool;
-    if (is_on)
-        recorder_put(begins ? RAW_pool_begin : RAW_pool_end, context_of(device), 0, now, now,
-                     &number, 1);
+    put(begins ? RAW_pool_begin : RAW_pool_end, context_of(device), &(uint64_t){pool}, 1);
 }
 
 void serve_record_free(uint64_t address)
 {
-    const uint64_t now = is_on ? recorder_ticks() : 0;
-    if (is_on)
-        recorder_put(RAW_free, address, 0, now, now, (uint64_t[]){0, 0}, 2);
+    put(RAW_free, address, (uint64_t[]){0, 0}, 2);
 }
 
 void serve_record_gone(uint64_t address)
 {
-    const uint64_t now = is_on ? recorder_ticks() : 0;
-    if (is_on)
-        recorder_put(RAW_gone, address, 0, now, now, NULL, 0);
+    put(RAW_gone, address, NULL, 0);
 }
 
 void serve_record_trim(unsigned device)
 {
-    const uint64_t now = is_on ? recorder_ticks() : 0;
-    if (is_on)
-        recorder_put(RAW_trim, context_of(device), 0, now, now, NULL, 0);
+    put(RAW_trim, context_of(device), NULL, 0);
 }
 
 /* One phase ends where the next begins. */
 void serve_record_mark(const char *name)
 {
     static uint64_t range; /* 0: no phase has begun */
-    const uint64_t now = is_on ? recorder_ticks() : 0;
     if (!is_on)
         return;
     if (range)
-        recorder_put(RAW_end, RAW_PHASE_RANGE | range, 0, now, now, NULL, 0);
-    recorder_text(RAW_begin, RAW_PHASE_RANGE | ++range, now, name);
+        put(RAW_end, RAW_PHASE_RANGE | range, NULL, 0);
+    recorder_text(RAW_begin, RAW_PHASE_RANGE | ++range, recorder_ticks(), name);
 }
