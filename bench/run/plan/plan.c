@@ -50,9 +50,9 @@ struct recording {
     struct sequence *queues;
     unsigned queue_count, queue_capacity;
     struct held *slots;
-    unsigned slot_count;
+    unsigned slot_capacity;
     uint32_t *tags; /* by name of the trace: its tag */
-    unsigned name_count;
+    unsigned tag_capacity;
     char (*phases)[128];
     unsigned phase_count, phase_capacity;
     uint64_t *phase_uses;
@@ -63,33 +63,21 @@ struct recording {
 
 static struct sequence *sequence_of(struct recording *r, unsigned queue)
 {
-    while (r->queue_count <= queue) {
-        r->queues = must_grow(r->queues, r->queue_count, &r->queue_capacity, sizeof *r->queues);
-        r->queues[r->queue_count++] = (struct sequence){0};
-    }
+    r->queues = must_reach(r->queues, queue, &r->queue_capacity, sizeof *r->queues);
+    r->queue_count = queue < r->queue_count ? r->queue_count : queue + 1;
     return &r->queues[queue];
 }
 
 static struct held *slot_of(struct recording *r, unsigned slot)
 {
-    if (slot >= r->slot_count) {
-        const unsigned count = 2 * slot + 256;
-        r->slots = must_realloc(r->slots, count * sizeof *r->slots);
-        memset(r->slots + r->slot_count, 0, (count - r->slot_count) * sizeof *r->slots);
-        r->slot_count = count;
-    }
+    r->slots = must_reach(r->slots, slot, &r->slot_capacity, sizeof *r->slots);
     return &r->slots[slot];
 }
 
 static uint32_t tag_of(struct recording *r, struct offset_plan *plan, const char *name,
                        unsigned index, unsigned *tag_capacity)
 {
-    if (index >= r->name_count) {
-        const unsigned count = 2 * index + 64;
-        r->tags = must_realloc(r->tags, count * sizeof *r->tags);
-        memset(r->tags + r->name_count, 0, (count - r->name_count) * sizeof *r->tags);
-        r->name_count = count;
-    }
+    r->tags = must_reach(r->tags, index, &r->tag_capacity, sizeof *r->tags);
     if (!index || !*name || strchr(name, '\n'))
         return 0;
     if (!r->tags[index]) {

@@ -69,7 +69,7 @@ struct dry {
     struct dry_device device;
     struct command_costs costs;
     struct source source;
-    size_t memory_count, memory_capacity;
+    unsigned memory_count, memory_capacity;
     struct memory *memories; /* handle - 1 */
     unsigned freed_count, freed_capacity;
     uint64_t *freed_bytes; /* sizes of memories given back in this run and not given out again */
@@ -458,12 +458,10 @@ static double dry_first_use_cost(struct dry *d, struct memory *memory, double *b
 static struct memory *dry_add_memory(struct dry *d, uint64_t *handle)
 {
     if (!d->spare) {
-        if (d->memory_count == d->memory_capacity) {
-            d->memory_capacity = d->memory_capacity ? 2 * d->memory_capacity : 64;
-            d->memories = must_realloc(d->memories, d->memory_capacity * sizeof *d->memories);
-        }
+        d->memories =
+            must_grow(d->memories, d->memory_count, &d->memory_capacity, sizeof *d->memories);
         d->memories[d->memory_count++].next = 0;
-        d->spare = (unsigned)d->memory_count;
+        d->spare = d->memory_count;
     }
     *handle = d->spare;
     struct memory *memory = &d->memories[d->spare - 1];

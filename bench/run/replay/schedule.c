@@ -7,7 +7,7 @@
 struct reading {
     struct schedule *s;
     uint64_t number; /* of the event, from 0 on */
-    uint64_t blocking_capacity;
+    unsigned blocking_capacity;
     uint64_t began_ns, ended_ns;
     bool has_begun;
     unsigned slot_capacity;
@@ -25,13 +25,8 @@ static struct schedule_queue *queue_of(struct schedule *s, unsigned queue)
 
 static void add_command(struct schedule_queue *q)
 {
-    if (++q->commands >= q->capacity) {
-        const uint64_t more = q->capacity ? 2 * q->capacity : 64;
-        q->waits = must_realloc(q->waits, more * sizeof *q->waits);
-        for (uint64_t i = q->capacity; i < more; i++)
-            q->waits[i] = 0;
-        q->capacity = more;
-    }
+    q->commands++;
+    q->waits = must_reach(q->waits, (unsigned)q->commands, &q->capacity, sizeof *q->waits);
 }
 
 static void add_wait(struct schedule_queue *q, uint64_t behind)
@@ -61,13 +56,7 @@ static bool waits_for_command(const struct trace_event *before, const struct tra
 static void add_bit(struct reading *r, bool bit)
 {
     struct schedule *s = r->s;
-    if (r->number / 8 >= r->blocking_capacity) {
-        const uint64_t more = r->blocking_capacity ? 2 * r->blocking_capacity : 1024;
-        s->blocking = must_realloc(s->blocking, more);
-        for (uint64_t i = r->blocking_capacity; i < more; i++)
-            s->blocking[i] = 0;
-        r->blocking_capacity = more;
-    }
+    s->blocking = must_reach(s->blocking, (unsigned)(r->number / 8), &r->blocking_capacity, 1);
     if (bit)
         s->blocking[(r->number - 1) / 8] |= (unsigned char)(1u << (r->number - 1) % 8);
 }

@@ -8,9 +8,9 @@
 
 struct schedule_queue {
     uint64_t commands; /* that the queue is given */
-    uint64_t capacity;
-    uint16_t
-        *waits; /* by number of the command, from 1 on: how many waits name it (at most 65535) */
+    unsigned capacity;
+    /* By number of the command, from 1 on: how many waits name it (at most 65535). */
+    uint16_t *waits;
 };
 
 /* A memory that the replay asks an allocator of its own for. */

@@ -38,7 +38,8 @@ struct idle {
 
 /* A queue and the commands that it was given. */
 struct wait_queue {
-    uint64_t count, capacity;
+    uint64_t count;
+    unsigned capacity;
     struct given {
         uint64_t ended_ns; /* when this command and all before it had ended */
         unsigned name;
@@ -159,10 +160,7 @@ static struct wait_queue *queue_of(struct reading *r, unsigned queue)
 static void give(struct reading *r, const struct trace_event *e)
 {
     struct wait_queue *q = queue_of(r, e->queue);
-    if (q->count == q->capacity) {
-        q->capacity = q->capacity ? 2 * q->capacity : 64;
-        q->given = must_realloc(q->given, q->capacity * sizeof *q->given);
-    }
+    q->given = must_grow(q->given, (unsigned)q->count, &q->capacity, sizeof *q->given);
     const uint64_t before_ns = q->count ? q->given[q->count - 1].ended_ns : 0;
     /* A copy of 0 bytes has no end of its own: it ends with the command before it. */
     const bool is_empty = e->kind <= TRACE_read && !trace_has_work(e);
