@@ -178,9 +178,7 @@ int options_parse_common(const struct option_spec *specs, const struct option_sp
     *values = (struct option_values){0};
     for (size_t i = 0; option(&tables, i); i++) {
         const struct option_spec *spec = option(&tables, i);
-        int code = set_option(spec, owner, spec->fallback, value_of(&tables, values, i), error);
-        if (code)
-            return code;
+        TRY(set_option(spec, owner, spec->fallback, value_of(&tables, values, i), error));
     }
     while (text && *text) {
         char pair[1024]; /* a text may be a path */

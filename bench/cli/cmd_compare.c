@@ -150,11 +150,9 @@ static int compare_machines(const struct command_line *line, const struct compar
                             int *exit_code, struct error *error)
 {
     struct machines *machines;
-    int code = machines_compare(files, line->positional_count, &machines, error);
-    if (code)
-        return code;
-    code = machines_print(machines, (enum table_format)flag_number(line, "format"),
-                          (enum compare_show)flag_number(line, "show"), stdout, error);
+    TRY(machines_compare(files, line->positional_count, &machines, error));
+    int code = machines_print(machines, (enum table_format)flag_number(line, "format"),
+                              (enum compare_show)flag_number(line, "show"), stdout, error);
     *exit_code = machines_have_any(machines) ? EXIT_OK : EXIT_INCOMPARABLE;
     machines_free(machines);
     return code;

@@ -326,9 +326,7 @@ static int like_devices(const struct like *like, const char *selectors, bool cop
                         struct found_device **devices, size_t *count, struct error *error)
 {
     struct text ours = {0};
-    int code = devices_find(selectors ? selectors : "", false, devices, count, NULL, error);
-    if (code)
-        return code;
+    TRY(devices_find(selectors ? selectors : "", false, devices, count, NULL, error));
     for (size_t i = 0; i < *count; i++) {
         const struct found_device *found = &(*devices)[i];
         if ((found->selected || !selectors) && has_cases_on(like, found->info.id))
@@ -339,8 +337,8 @@ static int like_devices(const struct like *like, const char *selectors, bool cop
     free(*devices);
     *devices = NULL;
     *count = 0;
-    code = ours.length ? devices_find(ours.data, copy_rate, devices, count, NULL, error)
-                       : no_device(like, selectors, error);
+    int code = ours.length ? devices_find(ours.data, copy_rate, devices, count, NULL, error)
+                           : no_device(like, selectors, error);
     text_free(&ours);
     return code;
 }

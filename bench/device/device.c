@@ -230,9 +230,7 @@ static int best_copy(struct device *d, const uint64_t memory[2], uint64_t bytes,
     enum { COPIES = 6 };
     *best_ns = UINT64_MAX;
     for (int side = 0; side < 2; side++) {
-        int code = d->ops->fill(d, memory[side], 0, 1, bytes, error);
-        if (code)
-            return code;
+        TRY(d->ops->fill(d, memory[side], 0, 1, bytes, error));
     }
     for (int i = 0; i < COPIES; i++) {
         uint64_t ns;

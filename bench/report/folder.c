@@ -113,11 +113,8 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
             "%s holds files and is not a report of gamut: choose a new folder, or add the "
             "report to these files with --force",
             out);
-    int code = state == FOLDER_OTHER ? check_names_are_free(out, error) : 0;
-    if (!code)
-        code = make_parents(out, error);
-    if (code)
-        return code;
+    TRY(state == FOLDER_OTHER ? check_names_are_free(out, error) : 0);
+    TRY(make_parents(out, error));
     text_add(work, "%.*s.report-XXXXXX", (int)length_without_slash(out), out);
     mode_t mask = umask(0);
     umask(mask);

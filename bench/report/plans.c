@@ -135,13 +135,11 @@ static int plan_program(FILE *out, const struct catalogue *catalogue,
     if (!dataset)
         return error_set(error, ERR_NOT_FOUND, "it is not built in: gamut plan FILE.mem -m %s",
                          program->sets[0]);
-    int code = inputs_make_scalars(entry, dataset, &inputs, error);
-    if (code)
-        return code;
+    TRY(inputs_make_scalars(entry, dataset, &inputs, error));
     const char *sets[SETS_MOST + 1] = {"none"};
     memcpy(sets + 1, program->sets, program->set_count * sizeof *sets);
-    code = merge_report_make(entry->fun, &inputs.arguments, sets, program->set_count + 1,
-                             RELEASE_LAST_USE, DEFAULT_TIME_LIMIT, &report, error);
+    int code = merge_report_make(entry->fun, &inputs.arguments, sets, program->set_count + 1,
+                                 RELEASE_LAST_USE, DEFAULT_TIME_LIMIT, &report, error);
     if (!code) {
         for (size_t i = 0; i < report.row_count; i++)
             print_set(out, &report, i, program, met);

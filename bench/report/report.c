@@ -42,9 +42,7 @@ static int load_files(struct page *page, struct error *error)
         snprintf(file->id, sizeof file->id, "f%zu", i + 1);
         name_file(page, file);
         file->cases_most = 1 + (PAGE_CASES_MOST - 1) / options->file_count;
-        int code = result_load(file->path, &file->root, error);
-        if (code)
-            return code;
+        TRY(result_load(file->path, &file->root, error));
         page->file_count++;
     }
     return 0;
@@ -58,15 +56,13 @@ static int compare_files(struct page *page, struct error *error)
     json_t *base;
     if (!against)
         return 0;
-    int code = result_load(against, &base, error);
-    if (code)
-        return code;
+    TRY(result_load(against, &base, error));
     struct compare_file *candidates = must_alloc(page->file_count * sizeof *candidates);
     for (size_t i = 0; i < page->file_count; i++)
         candidates[i] = (struct compare_file){page->files[i].root, page->files[i].name};
     options.gates = gates_default(options.threshold);
-    code = compare_results(&(struct compare_file){base, name_in(against)}, candidates,
-                           page->file_count, &options, &page->comparison, error);
+    int code = compare_results(&(struct compare_file){base, name_in(against)}, candidates,
+                               page->file_count, &options, &page->comparison, error);
     free(candidates);
     json_decref(base);
     return code;

@@ -185,13 +185,11 @@ static int report_dataset(const struct command_line *line, const struct entry *e
 {
     struct plan_values values;
     struct merge_report report;
-    int code = plan_values_make(entry, dataset, line->positional + 1, line->positional_count - 1,
-                                &values, error);
-    if (code)
-        return code;
-    code = merge_report_make(entry->fun, values.known, sets->items, sets->count,
-                             (enum release_policy)flag_number(line, "release"),
-                             (int64_t)flag_number(line, "time-limit"), &report, error);
+    TRY(plan_values_make(entry, dataset, line->positional + 1, line->positional_count - 1, &values,
+                         error));
+    int code = merge_report_make(entry->fun, values.known, sets->items, sets->count,
+                                 (enum release_policy)flag_number(line, "release"),
+                                 (int64_t)flag_number(line, "time-limit"), &report, error);
     if (!code) {
         code = print_report(line, entry, &report, &values, plans, error);
         merge_report_free(&report);

@@ -203,11 +203,9 @@ static int plan_table(struct lifetimes *l, FILE *out, struct error *error)
 int plan_lifetimes(const struct lifetimes_options *options, FILE *out, struct error *error)
 {
     struct lifetimes l = {.options = options};
-    int code = lifetime_table_read_file(options->path, &l.table, error);
-    if (code)
-        return code;
+    TRY(lifetime_table_read_file(options->path, &l.table, error));
     l.buffers = buffers_of(&l.table);
-    code = plan_table(&l, out, error);
+    int code = plan_table(&l, out, error);
     free(l.buffers);
     text_free(&l.reason);
     pack_result_free(&l.result);

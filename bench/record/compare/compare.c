@@ -128,9 +128,7 @@ int compare_results(const struct compare_file *base, const struct compare_file *
                     size_t candidate_count, const struct compare_options *options,
                     json_t **comparison, struct error *error)
 {
-    int code = check_options(options, error);
-    if (code)
-        return code;
+    TRY(check_options(options, error));
     struct comparer c = comparer_of(options);
     c.file_count = candidate_count;
     /* Rows borrow from the predictions until they are printed. */

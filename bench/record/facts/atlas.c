@@ -496,9 +496,7 @@ static int read_probe(const json_t *json, const char *path, struct atlas_curve *
                       struct error *error)
 {
     struct atlas_probe p;
-    int code = json_get_fields(json, path, probe_fields, &p, error);
-    if (code)
-        return code;
+    TRY(json_get_fields(json, path, probe_fields, &p, error));
     if (p.waits != atlas_classify(&p))
         return fault(error, path, "waits", "does not follow from the medians next to it");
     if (curve->probe_count && p.bytes <= curve->probes[curve->probe_count - 1].bytes)

@@ -423,9 +423,7 @@ int result_continue(struct result_draft *result, json_t *root, unsigned rounds, 
     json_t *run = json_object_get(root, "run"), *sessions = json_object_get(run, "sessions");
     const double earlier = tree_get_number(run, "duration_ns");
     result->earlier_ns = earlier > 0 ? (uint64_t)earlier : 0;
-    int code = check_same_tool(root, error);
-    if (code)
-        return code;
+    TRY(check_same_tool(root, error));
     if (!sessions) {
         /* Of an older format. */
         sessions = tree_pack("[{s:o, s:i}]", "started_at", tree_share(run, "started_at"), "rounds",
@@ -612,15 +610,13 @@ int result_write_held(struct result_draft *result, const char *path, bool only_n
     tree_put(json_object_get(result->root, "run"), "duration_ns", tree_count(result->earlier_ns));
     result_summarise(result->root);
 
-    int code = make_folders(path, error);
-    if (code)
-        return code;
+    TRY(make_folders(path, error));
     char *bytes = NULL;
     size_t length = 0;
     FILE *memory = open_memstream(&bytes, &length);
-    code = memory ? result_print(result->root, memory, error)
-                  : error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path,
-                              strerror(errno));
+    int code = memory ? result_print(result->root, memory, error)
+                      : error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path,
+                                  strerror(errno));
     if (memory && fclose(memory) != 0 && code == 0)
         code =
             error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path, strerror(errno));

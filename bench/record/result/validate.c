@@ -345,9 +345,7 @@ static int check_experiments(const json_t *experiments, struct error *error)
     json_t *each;
     json_array_foreach(experiments, i, each)
     {
-        int code = check_rows(each, i, error);
-        if (code)
-            return code;
+        TRY(check_rows(each, i, error));
         for (size_t j = 0; j < i; j++) {
             const json_t *other = json_array_get(experiments, j);
             if (json_equal(json_object_get(each, "name"), json_object_get(other, "name")) &&

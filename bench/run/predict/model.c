@@ -70,10 +70,9 @@ static int replay_event(struct replay *r, const struct trace_event *event)
 
 static int replay_part(struct replay *r, size_t from, size_t to)
 {
-    int code = 0;
-    for (size_t i = from; i < to && !code; i++)
-        code = replay_event(r, &r->trace->events[i]);
-    return code;
+    for (size_t i = from; i < to; i++)
+        TRY(replay_event(r, &r->trace->events[i]));
+    return 0;
 }
 
 /* Replays the inputs, the run between two marks, and the frees after it. *timed: what dry_times

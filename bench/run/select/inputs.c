@@ -197,17 +197,15 @@ static int make_arrays(struct maker *m, struct inputs *inputs, struct named_valu
                        const union scalar *values, uint64_t seed)
 {
     const struct fun *fun = m->entry->fun;
-    int code = 0;
-    for (unsigned i = 0; i < fun->param_count && !code; i++) {
+    for (unsigned i = 0; i < fun->param_count; i++) {
         const struct name *n = &fun->names[fun->params[i]];
         if (n->kind != NAME_ARRAY)
             continue;
-        struct named_value *v = &out[inputs->arguments.count];
+        struct named_value *v = &out[inputs->arguments.count++];
         v->name = n->text;
-        code = make_array(m, n, values, inputs, v, random_split(seed, i));
-        inputs->arguments.count++;
+        TRY(make_array(m, n, values, inputs, v, random_split(seed, i)));
     }
-    return code;
+    return 0;
 }
 
 struct input_sizes {

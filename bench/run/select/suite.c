@@ -197,19 +197,17 @@ static int read_rows(struct reader *r, struct suite *suite, struct catalogue *ca
 {
     const struct axis *compared;
     json_t *rows = json_object_get(suite->json, "rows");
-    int code = check_compare(r, suite->json, &compared);
-    if (!code && json_array_size(rows) == 0)
-        code = suite_fail(r, "rows", "there are none");
-    if (code)
-        return code;
+    TRY(check_compare(r, suite->json, &compared));
+    if (json_array_size(rows) == 0)
+        return suite_fail(r, "rows", "there are none");
     suite->rows = must_alloc(json_array_size(rows) * sizeof *suite->rows);
-    for (size_t i = 0; i < json_array_size(rows) && !code; i++) {
+    for (size_t i = 0; i < json_array_size(rows); i++) {
         snprintf(r->where, sizeof r->where, "rows[%zu]", i);
         suite->row_count++;
-        code =
-            read_row(r, suite->json, json_array_get(rows, i), compared, catalogue, &suite->rows[i]);
+        TRY(read_row(r, suite->json, json_array_get(rows, i), compared, catalogue,
+                     &suite->rows[i]));
     }
-    return code ? code : check_names(r, rows);
+    return check_names(r, rows);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -343,15 +341,12 @@ int suite_cases(struct suite *suite, const struct device_info *devices, size_t d
                 struct selection *selection, struct error *error)
 {
     size_t most = 0;
-    int code = 0;
     *selection = (struct selection){0};
-    for (size_t i = 0; i < suite->row_count && !code; i++) {
+    for (size_t i = 0; i < suite->row_count; i++) {
         if (suite->rows[i].entry_count)
-            code = select_cases(&suite->rows[i], devices, device_count, error);
+            TRY(select_cases(&suite->rows[i], devices, device_count, error));
         most += suite->rows[i].case_count;
     }
-    if (code)
-        return code;
     selection->cases = arena_alloc(&selection->arena, most * sizeof *selection->cases);
     for (size_t i = 0; i < suite->row_count; i++)
         for (size_t c = 0; c < suite->rows[i].case_count; c++)
