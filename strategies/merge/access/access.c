@@ -260,14 +260,6 @@ static int common_loop(const struct kernel_access *ka, const struct access_fact 
     return loop;
 }
 
-/* In one iteration of the loops around both: is all of `read` over before `write`? */
-static bool comes_before(const struct access_fact *read, const struct access_fact *write)
-{
-    if (read->begin == write->begin) /* `y[i] = ... x[i] ...;` */
-        return write->plain;
-    return read->end <= write->begin;
-}
-
 /* To a compiler, may these be the same memory? i32 and u32 may, and bytes with everything. */
 static bool types_alias(const struct name *a, const struct name *b)
 {
@@ -348,8 +340,9 @@ static bool check_place(struct check *c)
 
 /* ---- conditions on the writes and on reads of the result ------------------------------------- */
 
-static bool each_write(struct check *c,
-                       bool (*holds)(const struct check *, const struct access_fact *))
+typedef bool write_condition(const struct check *, const struct access_fact *write);
+
+static bool each_write(struct check *c, write_condition *holds)
 {
     for (unsigned i = 0; i < c->ka->count; i++) {
         const struct access_fact *f = &c->ka->facts[i];
@@ -367,11 +360,6 @@ static bool at_threads(const struct check *c, const struct access_fact *write)
     return true;
 }
 
-static bool check_write_index(struct check *c)
-{
-    return each_write(c, at_threads);
-}
-
 /* Does the write use all indices of the thread? Then another thread writes another element. */
 static bool names_thread(const struct check *c, const struct access_fact *write)
 {
@@ -385,11 +373,6 @@ static bool names_thread(const struct check *c, const struct access_fact *write)
             return false;
     }
     return true;
-}
-
-static bool check_write_threads(struct check *c)
-{
-    return each_write(c, names_thread);
 }
 
 /* A read of a value that the same thread has written is harmless. Any other read finds no value of
@@ -451,11 +434,6 @@ static bool reads_where_written(const struct check *c, const struct access_fact 
     return true;
 }
 
-static bool check_read_index(struct check *c)
-{
-    return each_pair(c, reads_where_written);
-}
-
 /* Does every loop around both touch other elements in each iteration? */
 static bool loops_move_on(const struct check *c, const struct access_fact *read,
                           const struct access_fact *write)
@@ -473,21 +451,14 @@ static bool loops_move_on(const struct check *c, const struct access_fact *read,
     return true;
 }
 
-static bool check_loop(struct check *c)
-{
-    return each_pair(c, loops_move_on);
-}
-
+/* In one iteration of the loops around both: is all of `read` over before `write`? */
 static bool read_first(const struct check *c, const struct access_fact *read,
                        const struct access_fact *write)
 {
     (void)c;
-    return comes_before(read, write);
-}
-
-static bool check_order(struct check *c)
-{
-    return each_pair(c, read_first);
+    if (read->begin == write->begin) /* `y[i] = ... x[i] ...;` */
+        return write->plain;
+    return read->end <= write->begin;
 }
 
 /* A compiler that assumes that f32 and i32 never share memory may move a read past a write, unless
@@ -500,35 +471,42 @@ static bool types_in_order(const struct check *c, const struct access_fact *read
            (write->pure && read->begin == write->begin);
 }
 
-static bool check_type(struct check *c)
-{
-    return each_pair(c, types_in_order);
-}
-
 /* ---- in place -------------------------------------------------------------------------------- */
 
-static bool (*const conditions[ACCESS_CHECKS])(struct check *) = {
-    [ACCESS_CHECK_TEXT] = check_text,
-    [ACCESS_CHECK_OUT] = check_out,
-    [ACCESS_CHECK_TAKEN_OVER] = check_taken_over,
-    [ACCESS_CHECK_INPUT_WRITTEN] = check_input_written,
-    [ACCESS_CHECK_SIZE] = check_size,
-    [ACCESS_CHECK_PLACE] = check_place,
-    [ACCESS_CHECK_WRITE_INDEX] = check_write_index,
-    [ACCESS_CHECK_WRITE_THREADS] = check_write_threads,
-    [ACCESS_CHECK_OUT_READ] = check_out_read,
-    [ACCESS_CHECK_READ_INDEX] = check_read_index,
-    [ACCESS_CHECK_LOOP] = check_loop,
-    [ACCESS_CHECK_ORDER] = check_order,
-    [ACCESS_CHECK_TYPE] = check_type,
+/* Each has one of the three. */
+static const struct condition {
+    bool (*holds)(struct check *);
+    write_condition *of_writes; /* holds for each write of the result */
+    pair_condition *of_pairs; /* holds for each read of what is killed, with each of these writes */
+} conditions[ACCESS_CHECKS] = {
+    [ACCESS_CHECK_TEXT] = {.holds = check_text},
+    [ACCESS_CHECK_OUT] = {.holds = check_out},
+    [ACCESS_CHECK_TAKEN_OVER] = {.holds = check_taken_over},
+    [ACCESS_CHECK_INPUT_WRITTEN] = {.holds = check_input_written},
+    [ACCESS_CHECK_SIZE] = {.holds = check_size},
+    [ACCESS_CHECK_PLACE] = {.holds = check_place},
+    [ACCESS_CHECK_WRITE_INDEX] = {.of_writes = at_threads},
+    [ACCESS_CHECK_WRITE_THREADS] = {.of_writes = names_thread},
+    [ACCESS_CHECK_OUT_READ] = {.holds = check_out_read},
+    [ACCESS_CHECK_READ_INDEX] = {.of_pairs = reads_where_written},
+    [ACCESS_CHECK_LOOP] = {.of_pairs = loops_move_on},
+    [ACCESS_CHECK_ORDER] = {.of_pairs = read_first},
+    [ACCESS_CHECK_TYPE] = {.of_pairs = types_in_order},
 };
+
+static bool condition_holds(const struct condition *condition, struct check *c)
+{
+    return condition->holds       ? condition->holds(c)
+           : condition->of_writes ? each_write(c, condition->of_writes)
+                                  : each_pair(c, condition->of_pairs);
+}
 
 bool access_in_place(const struct kernel_access *ka, const struct access_question *question,
                      struct access_refusal *refusal)
 {
     struct check c = {.ka = ka, .question = question};
     for (int i = 0; i < ACCESS_CHECKS; i++) {
-        if (question->switches >> i & 1 || conditions[i](&c))
+        if (question->switches >> i & 1 || condition_holds(&conditions[i], &c))
             continue;
         c.refusal.check = (enum access_check)i;
         if (refusal)
