@@ -29,23 +29,14 @@ static int is_true(struct translation *t, const char *word, const char *value, b
     return *truth || strcmp(value, "False") == 0 ? 0 : word_error(t, word, value, "True or False");
 }
 
-static int mebibytes(struct translation *t, const char *word, const char *value, const char *option)
+static int set_mebibytes(struct translation *t, const char *word, const char *value)
 {
+    const char *option = strcmp(word, "max_split_size_mb") == 0 ? "max_split" : "rounding";
     uint64_t mib;
     if (!text_to_u64(value, &mib) || mib < LEAST_SPLIT_MIB || mib >> 40)
         return word_error(t, word, value, "MiB, at least 20");
     text_add(&t->options, ":%s=%lluMiB", option, (unsigned long long)mib);
     return 0;
-}
-
-static int set_max_split(struct translation *t, const char *word, const char *value)
-{
-    return mebibytes(t, word, value, "max_split");
-}
-
-static int set_rounding(struct translation *t, const char *word, const char *value)
-{
-    return mebibytes(t, word, value, "rounding");
 }
 
 static int set_divisions(struct translation *t, const char *word, const char *value)
@@ -117,8 +108,8 @@ static const struct word {
     const char *name;
     int (*set)(struct translation *t, const char *word, const char *value);
 } words[] = {
-    {"expandable_segments", set_expandable},         {"max_split_size_mb", set_max_split},
-    {"max_non_split_rounding_mb", set_rounding},     {"roundup_power2_divisions", set_divisions},
+    {"expandable_segments", set_expandable},         {"max_split_size_mb", set_mebibytes},
+    {"max_non_split_rounding_mb", set_mebibytes},    {"roundup_power2_divisions", set_divisions},
     {"garbage_collection_threshold", set_threshold}, {"backend", set_backend},
     {"per_process_memory_fraction", set_fraction},   {"large_segment_size_mb", set_large_segment},
     {"release_lock_on_cudamalloc", ignore},          {"release_lock_on_hipmalloc", ignore},

@@ -341,21 +341,11 @@ static enum merge_condition check_meeting(struct reuser *r, const struct block_c
 /* A larger number: two blocks were nearer to becoming one, by the condition that refused it. */
 static unsigned nearness(enum merge_condition c)
 {
-    switch (c) {
-    case CONDITION_no_gain:
-        return 5;
-    case CONDITION_size:
-        return 4;
-    case CONDITION_dies_here:
-        return 3;
-    case CONDITION_same_index:
-    case CONDITION_threads:
-        return 2;
-    case CONDITION_interference:
-        return 1;
-    default:
-        return 0;
-    }
+    static const unsigned nearness[CONDITION_COUNT] = {
+        [CONDITION_interference] = 1, [CONDITION_threads] = 2, [CONDITION_same_index] = 2,
+        [CONDITION_dies_here] = 3,    [CONDITION_size] = 4,    [CONDITION_no_gain] = 5,
+    };
+    return nearness[c];
 }
 
 /* Either may be the one that dies. Both are refused for the reason of that which came nearer. */

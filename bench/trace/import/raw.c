@@ -121,7 +121,6 @@ struct raw_import {
         char *name; /* owned */
     } * phases;     /* phases that have not ended, in the order of their begins */
     unsigned phase_count, phase_capacity;
-    bool has_phases;
 };
 
 static bool recognises(const char *start, size_t length)
@@ -559,6 +558,25 @@ static void put_gone(struct raw_import *r)
         end_block(r, block, true);
 }
 
+static void put_release(struct raw_import *r)
+{
+    release(r);
+    if (r->words[0] & RAW_RELEASE_GONE)
+        put_gone(r);
+}
+
+static void put_site(struct raw_import *r)
+{
+    struct object *site = add(r, r->record->object, CLASS_SITE);
+    free(site->name);
+    site->name = text_of(r, 0);
+}
+
+static void put_own_event(struct raw_import *r)
+{
+    add(r, r->record->object, RAW_CLASS_EVENT);
+}
+
 /* ---- kernels ---- */
 
 static void put_kernel(struct raw_import *r)
@@ -665,25 +683,18 @@ static void put_wait(struct raw_import *r, struct object *queue, uint64_t behind
     import_event(queue->device->stream, &e);
 }
 
-static enum trace_kind kind_of_command(unsigned kind)
-{
-    switch (kind) {
-    case RAW_copy:
-        return TRACE_copy;
-    case RAW_fill:
-        return TRACE_fill;
-    case RAW_write:
-        return TRACE_write;
-    case RAW_read:
-        return TRACE_read;
-    case RAW_map:
-        return TRACE_map;
-    case RAW_unmap:
-        return TRACE_unmap;
-    default:
-        return TRACE_launch;
-    }
-}
+enum { READS_AND_WRITES = TRACE_READS | TRACE_WRITES };
+
+/* The commands in a trace, and how each uses its blocks. A copy writes its last one. */
+static const struct {
+    enum trace_kind kind;
+    unsigned access; /* 0: as the flags of the record say */
+} traced[RAW_KINDS] = {
+    [RAW_launch] = {TRACE_launch, READS_AND_WRITES}, [RAW_copy] = {TRACE_copy, TRACE_READS},
+    [RAW_fill] = {TRACE_fill, TRACE_WRITES},         [RAW_write] = {TRACE_write, TRACE_WRITES},
+    [RAW_read] = {TRACE_read, TRACE_READS},          [RAW_map] = {TRACE_map, 0},
+    [RAW_unmap] = {TRACE_unmap, READS_AND_WRITES},
+};
 
 /* The uses of a command; those of a launch of OpenCL are its kernel's arguments. */
 static void add_uses(struct raw_import *r, const struct device *device, const struct object *kernel)
@@ -692,37 +703,22 @@ static void add_uses(struct raw_import *r, const struct device *device, const st
     const uint64_t flags = r->words[RAW_COMMAND_FLAGS];
     r->use_count = 0;
     for (uint64_t i = 0; i < count; i++) {
-        const bool last = i + 1 == count;
-        unsigned access = TRACE_READS | TRACE_WRITES;
-        switch (r->record->kind) {
-        case RAW_copy:
-            access = last ? TRACE_WRITES : TRACE_READS;
-            break;
-        case RAW_fill:
-        case RAW_write:
+        unsigned access = traced[r->record->kind].access;
+        if (r->record->kind == RAW_copy && i + 1 == count)
             access = TRACE_WRITES;
-            break;
-        case RAW_read:
-            access = TRACE_READS;
-            break;
-        case RAW_map:
+        else if (!access)
             access = (flags & RAW_COMMAND_READS ? TRACE_READS : 0) |
                      (flags & RAW_COMMAND_WRITES ? TRACE_WRITES : 0);
-            break;
-        default:
-            break;
-        }
         add_use(r, device, blocks[i], access, !device->has_addresses);
     }
     for (unsigned i = 0; kernel && i < kernel->is.kernel.count; i++)
-        add_use(r, device, kernel->is.kernel.arguments[i], TRACE_READS | TRACE_WRITES, false);
+        add_use(r, device, kernel->is.kernel.arguments[i], READS_AND_WRITES, false);
 }
 
 /* A copy between addresses of one of which no block is known is one from or to the host. */
 static enum trace_kind kind_by_uses(const struct raw_import *r, enum trace_kind kind)
 {
-    if (kind != TRACE_copy || r->use_count != 1 ||
-        r->uses[0].access == (TRACE_READS | TRACE_WRITES))
+    if (kind != TRACE_copy || r->use_count != 1 || r->uses[0].access == READS_AND_WRITES)
         return kind;
     return r->uses[0].access == TRACE_READS ? TRACE_read : TRACE_write;
 }
@@ -738,7 +734,7 @@ static void put_command(struct raw_import *r)
     if (r->record->kind != RAW_marker) {
         const uint64_t handle = r->words[RAW_COMMAND_KERNEL];
         const struct object *kernel = handle ? known(r, handle, RAW_CLASS_KERNEL) : NULL;
-        struct trace_event e = event_of(r, queue->device, kind_of_command(r->record->kind));
+        struct trace_event e = event_of(r, queue->device, traced[r->record->kind].kind);
         e.queue = index_of(queue);
         e.bytes = e.kind == TRACE_launch || e.kind == TRACE_unmap ? 0 : r->words[RAW_COMMAND_BYTES];
         e.name = kernel ? trace_name(import_writer(queue->device->stream), kernel->name) : 0;
@@ -896,12 +892,34 @@ static void name_unseen(const struct raw_import *r)
 
 /* ---- the whole ---- */
 
-/* Words that each kind has at least. */
-static const unsigned least_words[RAW_KINDS] = {
-    [RAW_device] = 1,   [RAW_context] = 1,    [RAW_queue] = 2,   [RAW_block] = 4,
-    [RAW_part] = 4,     [RAW_clone] = 1,      [RAW_refused] = 5, [RAW_retain] = 1,
-    [RAW_release] = 1,  [RAW_argument] = 2,   [RAW_ran] = 1,     [RAW_free] = 2,
-    [RAW_pool_end] = 1, [RAW_pool_begin] = 1,
+/* What is done with the records that are neither commands nor of a device. */
+static const struct {
+    unsigned least_words;
+    void (*put)(struct raw_import *r); /* NULL: nothing */
+} records[RAW_KINDS] = {
+    [RAW_name] = {0, put_site},
+    [RAW_device] = {1, NULL},
+    [RAW_context] = {1, put_context},
+    [RAW_queue] = {2, put_queue},
+    [RAW_block] = {4, put_block},
+    [RAW_refused] = {5, put_block},
+    [RAW_part] = {4, put_part},
+    [RAW_kernel] = {0, put_kernel},
+    [RAW_clone] = {1, put_clone},
+    [RAW_event] = {0, put_own_event},
+    [RAW_retain] = {1, retain},
+    [RAW_free] = {2, put_free},
+    [RAW_release] = {1, put_release},
+    [RAW_gone] = {0, put_gone},
+    [RAW_argument] = {2, put_argument},
+    [RAW_trim] = {0, put_trim},
+    [RAW_pool_begin] = {1, put_pool},
+    [RAW_pool_end] = {1, put_pool},
+    [RAW_finish] = {0, put_host_wait},
+    [RAW_wait] = {0, put_host_wait},
+    [RAW_begin] = {0, begin_phase},
+    [RAW_end] = {0, end_phase},
+    [RAW_ran] = {1, NULL},
 };
 
 static bool is_command(unsigned kind)
@@ -912,7 +930,7 @@ static bool is_command(unsigned kind)
 static bool is_whole(const struct raw_record *record, const uint64_t *words)
 {
     if (!is_command(record->kind))
-        return record->words >= least_words[record->kind];
+        return record->words >= records[record->kind].least_words;
     return record->words >= RAW_COMMAND_WORDS && words[RAW_COMMAND_BLOCKS] <= record->words &&
            words[RAW_COMMAND_EVENTS] <= record->words &&
            RAW_COMMAND_WORDS + words[RAW_COMMAND_BLOCKS] + words[RAW_COMMAND_EVENTS] ==
@@ -987,77 +1005,12 @@ static int read_device_times(struct raw_import *r, struct error *error)
 
 static int put_record(struct raw_import *r, struct error *error)
 {
-    struct object *o;
-    if (is_command(r->record->kind)) {
-        put_command(r);
-        return 0;
-    }
-    switch (r->record->kind) {
-    case RAW_name:
-        free((o = add(r, r->record->object, CLASS_SITE))->name);
-        o->name = text_of(r, 0);
-        break;
-    case RAW_device:
+    if (r->record->kind == RAW_device)
         return put_device(r, error);
-    case RAW_context:
-        put_context(r);
-        break;
-    case RAW_queue:
-        put_queue(r);
-        break;
-    case RAW_block:
-    case RAW_refused:
-        put_block(r);
-        break;
-    case RAW_part:
-        put_part(r);
-        break;
-    case RAW_kernel:
-        put_kernel(r);
-        break;
-    case RAW_clone:
-        put_clone(r);
-        break;
-    case RAW_event:
-        add(r, r->record->object, RAW_CLASS_EVENT);
-        break;
-    case RAW_retain:
-        retain(r);
-        break;
-    case RAW_free:
-        put_free(r);
-        break;
-    case RAW_release:
-        release(r);
-        if (r->words[0] & RAW_RELEASE_GONE)
-            put_gone(r);
-        break;
-    case RAW_gone:
-        put_gone(r);
-        break;
-    case RAW_argument:
-        put_argument(r);
-        break;
-    case RAW_trim:
-        put_trim(r);
-        break;
-    case RAW_pool_begin:
-    case RAW_pool_end:
-        put_pool(r);
-        break;
-    case RAW_finish:
-    case RAW_wait:
-        put_host_wait(r);
-        break;
-    case RAW_begin:
-        begin_phase(r);
-        break;
-    case RAW_end:
-        end_phase(r);
-        break;
-    default:
-        break;
-    }
+    if (is_command(r->record->kind))
+        put_command(r);
+    else if (records[r->record->kind].put)
+        records[r->record->kind].put(r);
     return 0;
 }
 
