@@ -373,10 +373,10 @@ static int host_free(void *context, enum driver_memory kind, uint64_t memory, ui
         return CUDA_CALL(&d->api, cuMemFree_v2, bytes, error, memory);
     }
     /* The driver does not promise to wait. Pinned memory has one address for host and device. */
-    int synced = sync_device(context, error);
-    int code =
-        CUDA_CALL(&d->api, cuMemFreeHost, bytes, synced ? NULL : error, (void *)(uintptr_t)memory);
-    return synced ? synced : code;
+    int code = sync_device(context, error);
+    ALSO(code,
+         CUDA_CALL(&d->api, cuMemFreeHost, bytes, code ? NULL : error, (void *)(uintptr_t)memory));
+    return code;
 }
 
 static const struct driver_memory_ops host_memory_ops = {.alloc = host_alloc, .free = host_free};
@@ -492,9 +492,9 @@ static int pool_open(void *context, const struct driver_pool_options *options, u
 static int pool_close(void *context, uint64_t pool, struct error *error)
 {
     struct cuda_device *d = context;
-    int synced = sync_device(context, error);
-    int code = CUDA_CALL(&d->api, cuMemPoolDestroy, 0, synced ? NULL : error, pool_handle(pool));
-    return synced ? synced : code;
+    int code = sync_device(context, error);
+    ALSO(code, CUDA_CALL(&d->api, cuMemPoolDestroy, 0, code ? NULL : error, pool_handle(pool)));
+    return code;
 }
 
 static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,

@@ -672,25 +672,6 @@ static int host_free(void *context, enum driver_memory kind, uint64_t memory, ui
 
 static const struct driver_memory_ops host_memory_ops = {.alloc = host_alloc, .free = host_free};
 
-/* The map is a command of the queue, so it comes after earlier commands and returns what the buffer
- * then holds. A mapping that is kept would save both commands, but the result of kernels that write
- * to a mapped buffer is undefined: NVIDIA's driver goes on showing the contents at the time of the
- * map. */
-static int load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
-                struct error *error)
-{
-    struct opencl_device *d = opencl_self(device);
-    cl_int status = CL_SUCCESS;
-    if (bytes == 0)
-        return 0;
-    void *mapped = d->api.clEnqueueMapBuffer(d->queue, opencl_memory(memory), CL_TRUE, CL_MAP_READ,
-                                             offset, bytes, 0, NULL, NULL, &status);
-    TRY(opencl_check(status, "clEnqueueMapBuffer", OPENCL_WAITS, bytes, error));
-    memcpy(host, mapped, bytes);
-    return OPENCL_CALL(&d->api, clEnqueueUnmapMemObject, OPENCL_ASKS, bytes, error, d->queue,
-                       opencl_memory(memory), mapped, 0, NULL, NULL);
-}
-
 static int map_memory(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
                       unsigned access, bool waits, void **host, struct error *error)
 {
@@ -720,6 +701,21 @@ static int unmap_memory(struct device *device, uint64_t memory, void *host, stru
 }
 
 static const struct device_map_ops map_ops = {.map = map_memory, .unmap = unmap_memory};
+
+/* The map is a command of the queue, so it comes after earlier commands and returns what the buffer
+ * then holds. A mapping that is kept would save both commands, but the result of kernels that write
+ * to a mapped buffer is undefined: NVIDIA's driver goes on showing the contents at the time of the
+ * map. */
+static int load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+                struct error *error)
+{
+    void *mapped;
+    if (bytes == 0)
+        return 0;
+    TRY(map_memory(device, memory, offset, bytes, DEVICE_READS, true, &mapped, error));
+    memcpy(host, mapped, bytes);
+    return unmap_memory(device, memory, mapped, error);
+}
 
 /* ---- several devices ----
  *
