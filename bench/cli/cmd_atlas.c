@@ -137,8 +137,7 @@ const struct command command_atlas = {
     .flags = flags,
     .notes = "For each method that the device offers, an atlas has the time of an\n"
              "allocation, of the first and the second use, of a free, and of an allocation\n"
-             "after a free. It also says what each call waits for, what calls cost while\n"
-             "many other allocations are live, and what commands cost. gamut plot draws the\n"
-             "file.\n",
+             "after a free. It also says what each call waits for, and what commands cost.\n"
+             "gamut plot draws the file.\n",
     .run = atlas_command,
 };

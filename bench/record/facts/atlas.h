@@ -34,7 +34,7 @@ const char *atlas_wait_name(enum atlas_wait wait);
  * otherwise. */
 struct atlas_point {
     uint64_t bytes;      /* size of the call; 0 for calls without a size */
-    uint64_t live_count; /* other live allocations of the same method meanwhile */
+    uint64_t live_count; /* other live allocations of the same method; 0 but in older files */
     unsigned sample_count;
     uint64_t min_ns, p10_ns, p50_ns, p90_ns, p99_ns, max_ns;
     /* Median of the samples, each over the host's pace when it was taken (run/atlas/pace.h): the price at

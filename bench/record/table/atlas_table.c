@@ -151,37 +151,6 @@ static void print_commands(const struct atlas *atlas, struct terminal_page *page
     print_grid(&grid, page);
 }
 
-/* Prints a line for each curve: how long its calls take while other allocations are live. */
-static void print_live(const struct atlas *atlas, struct terminal_page *page)
-{
-    struct text_grid grid = text_grid_of(
-        "method|call|>size|~median with other live allocations of the same method and size");
-    for (size_t c = 0; c < atlas->curve_count; c++) {
-        const struct atlas_curve *curve = &atlas->curves[c];
-        struct text times = {0};
-        uint64_t bytes = 0;
-        for (size_t i = 0; i < curve->point_count; i++) {
-            const struct atlas_point *p = &curve->points[i];
-            char ns[32];
-            if (p->live_count == 0)
-                continue;
-            bytes = times.length ? bytes : p->bytes;
-            text_add(&times, "%s%llu: %s", times.length ? "  " : "",
-                     (unsigned long long)p->live_count,
-                     p->sample_count ? text_ns(ns, (double)p->p50_ns) : p->skipped);
-        }
-        if (times.length) {
-            text_grid_add_row(&grid);
-            text_grid_add(&grid, "%s", curve->method);
-            text_grid_add(&grid, "%s", curve->call);
-            text_grid_add_bytes(&grid, bytes);
-            text_grid_add(&grid, "%s", times.data);
-        }
-        text_free(&times);
-    }
-    print_grid(&grid, page);
-}
-
 /* Prints a line for each call that a method does not offer, or that was left out from some size on. */
 static void print_skipped(const struct atlas *atlas, struct terminal_page *page)
 {
@@ -217,7 +186,6 @@ void atlas_print(const struct atlas *atlas, FILE *out)
             isnan(atlas->timer_ns) ? "an unknown part" : text_ns(ns, atlas->timer_ns));
     print_methods(atlas, &page);
     print_commands(atlas, &page);
-    print_live(atlas, &page);
     print_skipped(atlas, &page);
     terminal_page_close(&page);
 }

@@ -288,7 +288,7 @@ void cell_take(struct cell *cell, size_t call, uint64_t ns)
 struct atlas_point cell_point(const struct cell *cell, size_t call)
 {
     size_t count = cell->counts[call];
-    struct atlas_point paced = {0}, point = {.bytes = cell->bytes, .live_count = cell->live_count};
+    struct atlas_point paced = {0}, point = {.bytes = cell->bytes};
     uint64_t *sorted = must_alloc((count + 1) * sizeof *sorted);
     if (count && cell->is_paced[call]) {
         memcpy(sorted, cell->paced[call], count * sizeof *sorted);

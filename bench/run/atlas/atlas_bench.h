@@ -81,7 +81,7 @@ enum { CELL_CALLS = 16 };
 struct cell {
     const char *method;
     const char *calls[CELL_CALLS]; /* up to NULL */
-    uint64_t bytes, live_count;
+    uint64_t bytes;
     int (*run)(struct bench *b, struct cell *cell, struct error *error);
     const void *subject;   /* a struct method or command */
     unsigned least_visits; /* made even beyond its time; 0: as many as others */

@@ -15,8 +15,7 @@
 static void file_point(struct atlas_curve *curve, const struct atlas_point *point)
 {
     for (size_t i = 0; i < curve->point_count; i++)
-        if (curve->points[i].bytes == point->bytes &&
-            curve->points[i].live_count == point->live_count) {
+        if (curve->points[i].bytes == point->bytes) {
             curve->points[i] = *point;
             return;
         }
@@ -569,119 +568,6 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
     return 0;
 }
 
-/* ---- the cost of an allocation while many others are live ------------------------------------ */
-
-enum { SMALL_BYTES = 4096, PAIRS = 50 };
-
-static const uint64_t patience_ns =
-    5000000000; /* for allocating, or freeing, the blocks of a method */
-
-struct crowd {
-    struct bench *b;
-    const struct open_method *method;
-    uint64_t bytes;
-    size_t count, capacity;
-    struct method_block *blocks;
-    uint64_t until_ns;
-    char why_fewer[200]; /* the reason why it stopped growing, or "" */
-};
-
-/* Allocates until there are `wanted` blocks, the time is over, or the device refuses. */
-static int crowd_grow(struct crowd *c, size_t wanted, struct error *error)
-{
-    while (c->count < wanted && !*c->why_fewer) {
-        struct error why = {0};
-        struct method_block *block = &c->blocks[c->count];
-        *block = (struct method_block){.bytes = c->bytes};
-        int code = method_alloc(c->b, c->method, block, &why);
-        if (code == ERR_DEVICE_LOST)
-            return error_set(error, code, "%s", why.text);
-        if (code)
-            snprintf(c->why_fewer, sizeof c->why_fewer, "%.190s", why.text);
-        else if (++c->count < wanted && clock_ns() > c->until_ns)
-            snprintf(c->why_fewer, sizeof c->why_fewer, "allocating them took longer than %d s",
-                     (int)(patience_ns / 1000000000));
-    }
-    return 0;
-}
-
-static int measure_beside(struct crowd *c, struct cell *cell, struct error *error)
-{
-    for (int i = 0; i < PAIRS; i++) {
-        struct method_block block = {.bytes = c->bytes};
-        TRY(method_alloc(c->b, c->method, &block, error));
-        cell_take(cell, 0, method_ns(&block));
-        const int code = method_free(c->b, c->method, &block, error);
-        cell_take(cell, 1, method_ns(&block));
-        TRY(code);
-        TRY(bench_sync(c->b, error));
-    }
-    return 0;
-}
-
-static int measure_at(struct crowd *c, size_t wanted, struct error *error)
-{
-    struct cell cell = {
-        .method = c->method->method->name, .calls = {"alloc", "free"}, .bytes = c->bytes};
-    struct error why = {0};
-    size_t before = c->count;
-    int code = crowd_grow(c, wanted, error);
-    if (code)
-        return code;
-    if (c->count > before) { /* perhaps fewer than wanted */
-        cell_open(&cell, PAIRS);
-        cell.live_count = c->count;
-        code = measure_beside(c, &cell, &why);
-        if (code)
-            snprintf(cell.skipped, sizeof cell.skipped, "%.250s", why.text);
-        file_cell(c->b, &cell);
-        cell_close(&cell);
-    }
-    if (c->count < wanted) {
-        struct cell missing = {
-            .method = cell.method, .calls = {"alloc"}, .bytes = c->bytes, .live_count = wanted};
-        snprintf(missing.skipped, sizeof missing.skipped, "stopped at %zu: %s", c->count,
-                 c->why_fewer);
-        file_cell(c->b, &missing);
-    }
-    return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
-}
-
-/* Gives up if freeing takes too long: the process ends soon, which frees its memory. */
-static int crowd_disperse(struct crowd *c, struct error *error)
-{
-    const uint64_t began = clock_ns();
-    int code = bench_sync(c->b, error);
-    while (c->count > 0 && !code && clock_ns() - began < 2 * patience_ns)
-        code = method_free(c->b, c->method, &c->blocks[--c->count], error);
-    return code ? code : bench_sync(c->b, error);
-}
-
-static int measure_live_counts(struct bench *b, const struct open_method *methods,
-                               size_t method_count, struct error *error)
-{
-    static const size_t all_counts[] = {1, 1000, 100000}, quick_counts[] = {1, 100};
-    const size_t *counts = b->options->quick ? quick_counts : all_counts;
-    size_t steps = b->options->quick ? 2 : 3;
-    int code = 0;
-    for (size_t i = 0; i < method_count && !code; i++) {
-        struct crowd c = {.b = b, .method = &methods[i], .bytes = SMALL_BYTES};
-        char doing[96];
-        snprintf(doing, sizeof doing, "live allocations: %s", methods[i].method->name);
-        atlas_say(b, doing, true);
-        if (c.bytes < c.method->least_bytes)
-            c.bytes = c.method->least_bytes;
-        c.blocks = must_alloc(counts[steps - 1] * sizeof *c.blocks);
-        c.until_ns = clock_ns() + patience_ns;
-        for (size_t step = 0; step < steps && !code; step++)
-            code = measure_at(&c, counts[step], error);
-        int freed = crowd_disperse(&c, code ? NULL : error);
-        code = code ? code : freed;
-        free(c.blocks);
-    }
-    return code;
-}
-
 /* ---- the atlas ------------------------------------------------------------------------------- */
 
 static void take_facts(const struct device_info *info, struct atlas *atlas)
@@ -716,8 +602,6 @@ int atlas_measure(struct device *device, const struct atlas_options *options,
         code = measure_sizes(&b, methods, method_count, error);
     if (!code)
         code = measure_waits(&b, methods, method_count, error);
-    if (!code)
-        code = measure_live_counts(&b, methods, method_count, error);
     if (code != ERR_DEVICE_LOST) { /* closing what is lost can hang */
         methods_close(&b, methods, method_count);
         bench_close(&b);
