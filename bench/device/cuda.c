@@ -726,7 +726,6 @@ static const struct device_peer_ops peer_ops = {.open_together = open_together, 
 
 /* There is no touch: cuMemAlloc hands out memory that is resident. */
 const struct device_ops device_cuda = {
-    .version = DEVICE_API_VERSION,
     .name = "cuda",
     .summary = SUMMARY,
     .enumerate = enumerate,
@@ -758,7 +757,6 @@ const struct device_ops device_cuda = {
 #else
 
 const struct device_ops device_cuda = {
-    .version = DEVICE_API_VERSION,
     .name = "cuda",
     .summary = SUMMARY,
     .missing = "this gamut was built without CUDA: install the CUDA toolkit's headers (cuda.h, "

@@ -25,8 +25,6 @@
 #include "base/error.h"
 #include "base/kernel_language.h"
 
-enum { DEVICE_API_VERSION = 4 };
-
 enum { DEVICE_QUEUES_MAX = 32 };
 
 enum device_kind { DEVICE_CPU, DEVICE_GPU, DEVICE_OTHER };
@@ -218,7 +216,6 @@ struct device_profile_ops {
 enum device_mark { MARK_START, MARK_END };
 
 struct device_ops {
-    int version;      /* DEVICE_API_VERSION */
     const char *name; /* "host", "opencl", "cuda": the word before ':' of a selector */
     const char *summary;
     const char *missing; /* why this binary lacks the API, all of whose hooks are NULL; or NULL */

@@ -625,7 +625,6 @@ static const struct device_profile_ops profile_ops = {
     .begin = profile_begin, .start = profile_start, .stop = profile_stop, .end = profile_end};
 
 const struct device_ops device_host = {
-    .version = DEVICE_API_VERSION,
     .name = "host",
     .summary = "this machine's processor: kernels are C functions, run on all cores",
     .enumerate = enumerate,

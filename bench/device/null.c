@@ -146,7 +146,6 @@ static int null_elapsed_ns(struct device *device, uint64_t *ns, struct error *er
 }
 
 const struct device_ops device_null = {
-    .version = DEVICE_API_VERSION,
     .name = "null",
     .summary = "does nothing",
     .enumerate = null_enumerate,

@@ -781,7 +781,6 @@ static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, str
 static const struct device_peer_ops peer_ops = {.open_together = open_together, .copy = peer_copy};
 
 const struct device_ops device_opencl = {
-    .version = DEVICE_API_VERSION,
     .name = "opencl",
     .summary = SUMMARY,
     .enumerate = enumerate,
@@ -815,7 +814,6 @@ const struct device_ops device_opencl = {
 #else
 
 const struct device_ops device_opencl = {
-    .version = DEVICE_API_VERSION,
     .name = "opencl",
     .summary = SUMMARY,
     .missing = "this gamut was built without OpenCL: install its headers (Debian: apt install "

@@ -24,23 +24,6 @@ static const char *nth_name(void *context, size_t i)
     return i < EXPERIMENTS ? experiments[i]->name : NULL;
 }
 
-static int verify(const struct experiment *e, struct error *error)
-{
-    const char *missing = !e->plan      ? "plan"
-                          : !e->open    ? "open"
-                          : !e->measure ? "measure"
-                          : !e->close   ? "close"
-                                        : NULL;
-    if (e->version != EXPERIMENT_API_VERSION)
-        return error_set(error, ERR_INTERNAL,
-                         "experiment %s was written for version %d of the interface, this is %d",
-                         e->name, e->version, EXPERIMENT_API_VERSION);
-    if (missing || e->metric_count > EXPERIMENT_METRICS_MAX)
-        return error_set(error, ERR_INTERNAL, "experiment %s lacks %s", e->name,
-                         missing ? missing : "room for its metrics");
-    return 0;
-}
-
 int experiment_parse(const char *spec, const struct experiment **experiment,
                      struct option_values *options, struct error *error)
 {
@@ -53,7 +36,6 @@ int experiment_parse(const char *spec, const struct experiment **experiment,
     if (i == EXPERIMENTS)
         return text_unknown(error, name, nth_name, NULL, "there is no experiment");
     *experiment = experiments[i];
-    TRY(verify(*experiment, error));
     return options_parse((*experiment)->options, name, spec + length + (spec[length] == ':'),
                          options, error);
 }

@@ -20,8 +20,6 @@
 #include "device/device.h"
 #include "record/result/experiment_result.h"
 
-enum { EXPERIMENT_API_VERSION = 1 };
-
 enum {
     EXPERIMENT_PARAMETERS_MAX = 6,
     EXPERIMENT_METRICS_MAX = 24,
@@ -62,10 +60,10 @@ struct experiment_record {
     {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
 #define EXPERIMENT_METRICS(LIST)                                                                   \
     enum metric { LIST(EXPERIMENT_METRIC_NUMBER) METRICS };                                        \
+    _Static_assert((int)METRICS <= EXPERIMENT_METRICS_MAX, "there is no room for all metrics");    \
     static const struct counter_info metrics[] = {LIST(EXPERIMENT_METRIC_INFO)}
 
 struct experiment {
-    int version;
     const char *name;                              /* as on the command line */
     const char *summary;                           /* one line for `gamut list` */
     const struct option_spec *options;             /* up to a NULL name, or NULL */

@@ -360,7 +360,6 @@ static int ops_plan(const struct experiment_settings *settings, struct experimen
 }
 
 const struct experiment experiment_heap_ops = {
-    .version = EXPERIMENT_API_VERSION,
     .name = "heap-ops",
     .summary = "the cost of an allocation or a free in a heap on the device, by size of batch",
     .options = options,

@@ -117,7 +117,6 @@ static int utilisation_plan(const struct experiment_settings *settings, struct e
 }
 
 const struct experiment experiment_heap_utilisation = {
-    .version = EXPERIMENT_API_VERSION,
     .name = "heap-utilisation",
     .summary = "how full an arena of the device heap gets before a request fails",
     .options = options,

@@ -388,7 +388,6 @@ static int surface_plan(const struct experiment_settings *settings, struct exper
 }
 
 const struct experiment experiment_isosurface = {
-    .version = EXPERIMENT_API_VERSION,
     .name = "isosurface",
     .summary = "memory whose size only the device knows: the triangles of a surface in chunks",
     .options = options,

@@ -224,7 +224,6 @@ static int overflow_plan(const struct experiment_settings *settings, struct expe
 }
 
 const struct experiment experiment_overflow = {
-    .version = EXPERIMENT_API_VERSION,
     .name = "overflow",
     .summary =
         "how often a pool shared by chunks of a surface is too small, and the published claim",

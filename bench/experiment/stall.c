@@ -427,7 +427,6 @@ static int stall_plan(const struct experiment_settings *settings, struct experim
 }
 
 const struct experiment experiment_stall = {
-    .version = EXPERIMENT_API_VERSION,
     .name = "stall",
     .summary = "the time of a frame in which the host reads back how much memory it needs",
     .options = options,

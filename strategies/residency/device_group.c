@@ -342,7 +342,6 @@ static const struct device_queue_ops group_queues = {.use = group_use_queue,
                                                      .sync = group_sync_queue};
 
 static const struct device_ops group_ops = {
-    .version = DEVICE_API_VERSION,
     .name = "group",
     .summary = "several devices as one",
     .close = group_close,

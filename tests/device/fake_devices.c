@@ -476,11 +476,10 @@ static const struct device_event_ops fake_events = {.create = fake_event_create,
                                                     .wait = fake_event_wait};
 
 #define REQUIRED                                                                                   \
-    .version = DEVICE_API_VERSION, .name = "fake", .close = fake_close,                            \
-    .free_bytes = fake_free_bytes, .alloc = fake_alloc, .free = fake_free, .read = fake_read,      \
-    .write = fake_write, .copy = fake_copy, .fill = fake_fill, .build = fake_build,                \
-    .unbuild = fake_unbuild, .launch = fake_launch, .sync = fake_sync, .mark = fake_mark,          \
-    .elapsed_ns = fake_elapsed_ns, .peers = &fake_peers
+    .name = "fake", .close = fake_close, .free_bytes = fake_free_bytes, .alloc = fake_alloc,       \
+    .free = fake_free, .read = fake_read, .write = fake_write, .copy = fake_copy,                  \
+    .fill = fake_fill, .build = fake_build, .unbuild = fake_unbuild, .launch = fake_launch,        \
+    .sync = fake_sync, .mark = fake_mark, .elapsed_ns = fake_elapsed_ns, .peers = &fake_peers
 
 static const struct device_ops without_queues = {REQUIRED};
 static const struct device_ops with_queues = {REQUIRED, .queues = &fake_queues,
