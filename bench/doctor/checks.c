@@ -84,20 +84,6 @@ static void check_device(const struct doctor_device *device, struct doctor_row *
           left ? left_text : "unknown how much is");
 }
 
-static void check_noise(const struct doctor_noise *noise, struct doctor_row *row)
-{
-    static const double old_days = 30; /* updates and neighbours come and go */
-    if (!noise->known)
-        found(row, DOCTOR_INFO, "gamut run --aa measures it", "not measured yet");
-    else if (noise->age_days > old_days)
-        found(row, DOCTOR_WARN, "gamut run --aa measures it again",
-              "%.1f %% of wall time, of %s: %.0f days old", noise->floor * 100, noise->measured,
-              noise->age_days);
-    else
-        found(row, DOCTOR_PASS, NULL, "%.1f %% of wall time, of %s", noise->floor * 100,
-              noise->measured);
-}
-
 /* ---- one GPU of NVIDIA's --------------------------------------------------------------------- */
 
 static void check_nvml(const struct doctor_facts *facts, struct doctor_row *row)
@@ -376,9 +362,6 @@ void doctor_check(const struct doctor_facts *facts, struct doctor_rows *rows)
         check_api(facts, &facts->apis[i], add_row(rows, "api", facts->apis[i].name));
     for (size_t i = 0; i < facts->device_count; i++)
         check_device(&facts->devices[i], add_row(rows, "device", facts->devices[i].device.id));
-    for (size_t i = 0; i < facts->device_count; i++)
-        check_noise(&facts->devices[i].noise,
-                    add_row(rows, "noise floor", facts->devices[i].device.id));
     if (*facts->nvml_why_not)
         check_nvml(facts, add_row(rows, "nvml", ""));
     for (size_t i = 0; i < facts->gpu_count; i++)

@@ -1,6 +1,5 @@
 /* Collects the facts. Those of the host are read in record/facts/context.c. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +13,6 @@
 #include "device/device.h"
 #include "device/host_build.h"
 #include "doctor/doctor.h"
-#include "record/chart/gnuplot.h"
-#include "record/compare/noise.h"
-#include "record/result/result.h"
 #include "run/rounds/devices.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -96,61 +92,6 @@ void doctor_keep_usable_gpus(struct doctor_facts *facts)
     }
     if (usable)
         facts->gpu_count = usable;
-}
-
-void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now)
-{
-    const json_t *entry;
-    for (size_t i = 0; (entry = json_array_get(noise, i)); i++) {
-        const json_t *wall = json_object_get(json_object_get(entry, "metrics"), "wall_ns");
-        const double floor = tree_get_number(wall, "floor");
-        const char *moment = tree_get_text(entry, "measured_at");
-        for (size_t d = 0; d < facts->device_count && !isnan(floor); d++) {
-            struct doctor_device *device = &facts->devices[d];
-            if (strcmp(device->device.id, tree_get_text(entry, "device")) != 0)
-                continue;
-            device->noise =
-                (struct doctor_noise){.known = true,
-                                      .floor = floor,
-                                      .age_days = ((double)now - text_to_seconds(moment)) / 86400};
-            snprintf(device->noise.measured, sizeof device->noise.measured, "%.31s", moment);
-        }
-    }
-}
-
-/* Takes the noise floors of this machine's devices with the same drivers. Returns whether all of
- * them have one: then older files are not read. */
-static bool take_noise(void *context, const char *path, const json_t *root)
-{
-    json_t *known = context;
-    (void)path;
-    noise_take(known, root);
-    return json_array_size(json_object_get(known, "noise")) ==
-           json_array_size(json_object_get(json_object_get(known, "context"), "devices"));
-}
-
-/* {"host": …, "devices": […]} as in a result file's context; the caller owns it. */
-static json_t *context_of(const struct doctor_facts *facts)
-{
-    json_t *context = tree_object(), *devices = tree_array();
-    struct record_device *records = must_alloc(facts->device_count * sizeof *records);
-    for (size_t i = 0; i < facts->device_count; i++) {
-        records[i] = facts->devices[i].device;
-        tree_append(devices, context_device(&records[i]));
-    }
-    tree_put(context, "host", context_host_json(&facts->host, records, facts->device_count));
-    tree_put(context, "devices", devices);
-    free(records);
-    return context;
-}
-
-static void collect_noise(const char *results, struct doctor_facts *facts)
-{
-    json_t *known = tree_object();
-    tree_put(known, "context", context_of(facts));
-    newest_results(results, "noise", take_noise, known);
-    doctor_take_noise(facts, json_object_get(known, "noise"), time(NULL));
-    json_decref(known);
 }
 
 static void collect_gpus(struct doctor_facts *facts)
@@ -253,7 +194,6 @@ void doctor_collect(const char *results, struct doctor_facts *facts)
     doctor_collect_programs(facts);
     collect_devices(facts);
     doctor_keep_usable_gpus(facts);
-    collect_noise(results, facts);
 }
 
 void doctor_free(struct doctor_facts *facts)

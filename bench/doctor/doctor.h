@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "device/nvml.h"
 #include "record/facts/context.h"
@@ -31,20 +30,10 @@ struct doctor_api {
     char why_not[1000]; /* why it has no device; "" if it has some */
 };
 
-/* The noise floor of a device: how far apart two runs of the same build were in the newest result
- * of `gamut run --aa`. */
-struct doctor_noise {
-    bool known;
-    double floor;      /* relative difference of wall times: 0.03 is 3 % */
-    double age_days;   /* NaN: unknown */
-    char measured[32]; /* when: "2026-11-21T13:18:03Z" */
-};
-
 struct doctor_device {
     struct record_device device;
     char bus_id[32];    /* as in struct device_info */
     char failure[1000]; /* why it cannot be used; "" if it can */
-    struct doctor_noise noise;
 };
 
 /* A program that gamut starts. */
@@ -90,9 +79,6 @@ void doctor_collect_folder(const char *path, struct doctor_folder *folder);
 /* Copies the first line that `command --version` prints to `out`. false, and "", if the command
  * does not start or fails. The shell splits `command` into words. */
 bool doctor_program_version(const char *command, char *out, size_t size);
-/* Stores each entry of a result's `noise` (results/README.md) with its device. `now` is in seconds
- * since 1970. */
-void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now);
 /* Removes the GPUs that are not among the devices (CUDA_VISIBLE_DEVICES hides them). If no GPU can
  * be matched with a device, all stay. */
 void doctor_keep_usable_gpus(struct doctor_facts *facts);

@@ -133,10 +133,6 @@ has "^pass  results  *looked_at/here: will be made"
 
 expect 0 "the noise floor of host is [0-9.]* % for a case, [0-9.]* % for all cases of a strategy" \
     run --aa --smoke -w canny,fft,crypt -s raw --rounds 12 --results floors
-"$gamut" doctor --results floors >out 2>err
-has "^pass  noise floor host  *[0-9.]* % of wall time"
-"$gamut" doctor >out 2>err
-has "^info  noise floor host  *not measured yet"
 
 # ---- manual and completion
 expect 0 "" man

@@ -16,7 +16,6 @@ struct doctor_facts fit_machine(void)
                    .kind = "cpu",
                    .memory_bytes = 64ull << 30,
                    .memory_free_start_bytes = 60ull << 30},
-        .noise = {.known = true, .floor = 0.007, .age_days = 3, .measured = "2026-11-18T10:00:00Z"},
     };
     devices[1] = (struct doctor_device){
         .device = {.id = "cuda:0",
@@ -28,7 +27,6 @@ struct doctor_facts fit_machine(void)
                    .memory_bytes = 140ull << 30,
                    .memory_free_start_bytes = 139ull << 30},
         .bus_id = "0000:18:00.0",
-        .noise = {.known = true, .floor = 0.007, .age_days = 3, .measured = "2026-11-18T10:00:00Z"},
     };
     gpus[0] = (struct nvml_gpu){
         .name = "A GPU",

@@ -77,8 +77,6 @@ CHANGE(no_compiler, f->compiler = (struct doctor_program){"", ""})
 CHANGE(wrong_compiler, f->compiler = (struct doctor_program){"gc", ""})
 CHANGE(debug_build, SET(f->build, "debug"))
 CHANGE(unoptimised, SET(f->cflags, "-O0 -g"))
-CHANGE(no_floor, f->devices[1].noise.known = false)
-CHANGE(old_floor, f->devices[1].noise.age_days = 31)
 
 static const struct {
     void (*change)(struct doctor_facts *facts);
@@ -151,9 +149,6 @@ static const struct {
     {nothing, "build", "", DOCTOR_PASS, "release, -O2 -g", NULL},
     {debug_build, "build", "", DOCTOR_FAIL, "debug", "FLAVOUR=release"},
     {unoptimised, "build", "", DOCTOR_FAIL, "-O0", "-O2"},
-    {nothing, "noise floor", "cuda:0", DOCTOR_PASS, "0.7 % of wall time, of 2026-11-18", NULL},
-    {no_floor, "noise floor", "cuda:0", DOCTOR_INFO, "not measured yet", "run --aa"},
-    {old_floor, "noise floor", "cuda:0", DOCTOR_WARN, "31 days old", "again"},
     /* clang-format on */
 };
 
@@ -223,7 +218,6 @@ static void an_unfit(struct doctor_facts *facts)
     limited(facts);
     load_unknown(facts);
     read_only(facts);
-    no_floor(facts);
 }
 
 static void rows_are_printed_as_a_table(void **state)
@@ -268,7 +262,8 @@ static void the_verdict_is_that_of_the_worst_row(void **state)
     static const struct {
         void (*change)(struct doctor_facts *facts);
         const char *verdict;
-    } cases[] = {{nothing, "pass"}, {no_floor, "pass"}, {no_gnuplot, "warn"}, {read_only, "fail"}};
+    } cases[] = {
+        {nothing, "pass"}, {governor_unknown, "pass"}, {no_gnuplot, "warn"}, {read_only, "fail"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct doctor_facts facts = fit_machine();

@@ -219,31 +219,6 @@ static void only_gpus_that_gamut_can_use_are_kept(void **state)
     assert_int_equal(facts.gpu_count, 2);
 }
 
-static void a_noise_floor_is_of_its_device(void **state)
-{
-    struct doctor_device devices[3] = {
-        {.device.id = "host"}, {.device.id = "cuda:0"}, {.device.id = "cuda:1"}};
-    struct doctor_facts facts = {.device_count = 3, .devices = devices};
-    json_t *noise = json_loads(
-        "[{\"device\": \"cuda:0\", \"measured_at\": \"2026-11-01T12:00:00Z\","
-        "  \"metrics\": {\"wall_ns\": {\"floor\": 0.01}, \"device_ns\": {\"floor\": 0.5}}},"
-        " {\"device\": \"host\", \"measured_at\": null, \"metrics\": {\"wall_ns\": {\"floor\": "
-        "0.02}}},"
-        " {\"device\": \"cuda:1\", \"measured_at\": \"2026-11-01T12:00:00Z\", \"metrics\": {}}]",
-        0, NULL);
-    (void)state;
-    assert_non_null(noise);
-    doctor_take_noise(&facts, noise, 1793491200 + 36 * 3600); /* 2026-11-01 00:00:00 UTC */
-    assert_true(devices[1].noise.known);
-    assert_true(devices[1].noise.floor == 0.01);
-    assert_string_equal(devices[1].noise.measured, "2026-11-01T12:00:00Z");
-    assert_true(devices[1].noise.age_days == 1);
-    assert_true(devices[0].noise.known);
-    assert_true(isnan(devices[0].noise.age_days));
-    assert_false(devices[2].noise.known);
-    json_decref(noise);
-}
-
 /* ---- a machine made of files ----------------------------------------------------------------- */
 
 static char machine[64];
@@ -466,7 +441,6 @@ int main(void)
         cmocka_unit_test(nvml_tells_what_it_knows),
         cmocka_unit_test(a_gpu_that_does_not_answer_is_unknown),
         cmocka_unit_test(nvml_without_a_driver_says_so),
-        cmocka_unit_test(a_noise_floor_is_of_its_device),
         cmocka_unit_test(only_gpus_that_gamut_can_use_are_kept),
         WITH_MACHINE(the_host_is_read_from_files),
         WITH_MACHINE(amd_says_whether_turbo_is_on),
