@@ -1,6 +1,7 @@
 #include "base/json_rules.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,76 +256,301 @@ int json_check(const json_t *root, const struct json_rule *rules, struct error *
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
+enum { NULL_TOO = RULE_NULL | RULE_ABSENT };
+static const int field_types[] = {
+    [FIELD_TEXT] = RULE_TEXT,
+    [FIELD_TEXT_OR_NULL] = RULE_TEXT | NULL_TOO,
+    [FIELD_STRING] = RULE_TEXT,
+    [FIELD_STRING_OR_NULL] = RULE_TEXT | NULL_TOO,
+    [FIELD_COUNT] = RULE_COUNT,
+    [FIELD_COUNT_SMALL] = RULE_COUNT,
+    [FIELD_COUNT_OR_NULL] = RULE_COUNT | NULL_TOO,
+    [FIELD_COUNT_OR_UNKNOWN] = RULE_COUNT | NULL_TOO,
+    [FIELD_NUMBER] = RULE_NUMBER | NULL_TOO,
+    [FIELD_NUMBER_SIGNED] = RULE_NUMBER | NULL_TOO,
+    [FIELD_BOOLEAN] = RULE_BOOLEAN,
+    [FIELD_BOOLEAN_OR_NULL] = RULE_BOOLEAN | NULL_TOO,
+    [FIELD_DIGEST] = RULE_TEXT | NULL_TOO,
+    [FIELD_WORD] = RULE_TEXT,
+    [FIELD_OBJECT] = RULE_OBJECT,
+    [FIELD_OBJECT_OR_NULL] = RULE_OBJECT | NULL_TOO,
+    [FIELD_POINTER] = RULE_OBJECT | NULL_TOO,
+    [FIELD_LIST] = RULE_ARRAY,
+    [FIELD_MAP] = RULE_OBJECT,
+    [FIELD_MAP_OR_NULL] = RULE_OBJECT | NULL_TOO,
+    [FIELD_STRINGS] = RULE_ARRAY,
+    [FIELD_NUMBERS] = RULE_ARRAY,
+    [FIELD_JSON] = ~RULE_CLOSED,
+};
+
+/* ---- writing ---- */
+
 static uint64_t count_of(const struct json_field *field, const void *member)
 {
     return field->size == sizeof(unsigned) ? *(const unsigned *)member : *(const uint64_t *)member;
 }
 
-static json_t *field_to_json(const struct json_field *field, const void *member)
+static size_t number_of_items(const struct json_field *field, const void *from)
 {
+    return *(const size_t *)((const char *)from + field->count);
+}
+
+static json_t *struct_to_json(const struct json_struct *as, const void *from)
+{
+    if (!*as->fields->name)
+        return json_field_value(as->fields, "", from);
+    json_t *object = tree_object();
+    json_put_fields(object, as->fields, from);
+    return object;
+}
+
+static json_t *list_to_json(const struct json_field *field, const void *from, const void *items)
+{
+    const size_t count = number_of_items(field, from);
+    const bool is_map = field->type == FIELD_MAP || field->type == FIELD_MAP_OR_NULL;
+    json_t *all = is_map ? tree_object() : tree_array();
+    for (size_t i = 0; i < count; i++) {
+        if (field->type == FIELD_STRINGS)
+            tree_append(all, tree_text(((const char *const *)items)[i]));
+        else if (field->type == FIELD_NUMBERS)
+            tree_append(all, tree_number(((const double *)items)[i]));
+        else {
+            const void *item = (const char *)items + i * field->of->size;
+            json_t *value = struct_to_json(field->of, item);
+            if (is_map)
+                tree_put(all, *(const char *const *)item, value);
+            else
+                tree_append(all, value);
+        }
+    }
+    return all;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? tree_text(text) : json_null();
+}
+
+static bool is_zero(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) == 0;
+}
+
+static json_t *field_to_json(const struct json_field *field, const void *from)
+{
+    const void *member = (const char *)from + field->offset;
+    const void *target = field->type >= FIELD_POINTER || field->type == FIELD_STRING ||
+                                 field->type == FIELD_STRING_OR_NULL
+                             ? *(void *const *)member
+                             : member;
     char digits[17];
     switch (field->type) {
     case FIELD_TEXT:
         return tree_text(member);
     case FIELD_TEXT_OR_NULL:
         return tree_text_or_null(member);
+    case FIELD_STRING:
+    case FIELD_STRING_OR_NULL:
+        return text_or_null(target);
     case FIELD_COUNT:
+    case FIELD_COUNT_SMALL:
     case FIELD_COUNT_OR_UNKNOWN:
         return tree_count(count_of(field, member));
     case FIELD_COUNT_OR_NULL:
         return tree_count_or_null(count_of(field, member));
     case FIELD_NUMBER:
+    case FIELD_NUMBER_SIGNED:
         return tree_number(*(const double *)member);
     case FIELD_BOOLEAN:
         return json_boolean(*(const bool *)member);
+    case FIELD_BOOLEAN_OR_NULL:
+        return *(const int *)member < 0 ? json_null() : json_boolean(*(const int *)member);
     case FIELD_DIGEST:
         snprintf(digits, sizeof digits, "%016" PRIx64, *(const uint64_t *)member);
         return tree_text_or_null(*(const uint64_t *)member ? digits : NULL);
     case FIELD_WORD:
+        return tree_text(field->words[*(const unsigned *)member]);
+    case FIELD_OBJECT_OR_NULL: {
+        json_t *first = field_to_json(field->of->fields, member);
+        const bool is_unknown = json_is_null(first) || is_zero(first);
+        json_decref(first);
+        return is_unknown ? json_null() : struct_to_json(field->of, member);
+    }
+    case FIELD_OBJECT:
+    case FIELD_POINTER:
+        return target ? struct_to_json(field->of, target) : json_null();
+    case FIELD_MAP_OR_NULL:
+        return number_of_items(field, from) ? list_to_json(field, from, target) : json_null();
+    case FIELD_LIST:
+    case FIELD_MAP:
+    case FIELD_STRINGS:
+    case FIELD_NUMBERS:
+        return list_to_json(field, from, target);
+    case FIELD_JSON:
         break;
     }
-    return tree_text(field->words[*(const unsigned *)member]);
+    return target ? json_incref((json_t *)target) : json_null();
+}
+
+static bool is_empty(const json_t *value)
+{
+    return json_is_null(value) || (json_is_array(value) && json_array_size(value) == 0) ||
+           (json_is_string(value) && json_string_length(value) == 0);
 }
 
 void json_put_fields(json_t *object, const struct json_field *fields, const void *from)
 {
+    for (const struct json_field *f = fields; f->name; f++) {
+        json_t *value = field_to_json(f, from);
+        if (f->presence == JSON_LEFT_OUT && is_empty(value))
+            json_decref(value);
+        else
+            tree_put(object, f->name, value);
+    }
+}
+
+json_t *json_field_value(const struct json_field *fields, const char *name, const void *from)
+{
     for (const struct json_field *f = fields; f->name; f++)
-        tree_put(object, f->name, field_to_json(f, (const char *)from + f->offset));
+        if (strcmp(f->name, name) == 0)
+            return field_to_json(f, from);
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static int read_struct(struct arena *arena, const json_t *value, const struct json_struct *as,
+                       const struct step *step, void *to, struct error *error);
+
+static void set_unknown(const struct json_field *field, void *to)
+{
+    char *out = (char *)to + field->offset;
+    memset(out, 0, field->size);
+    if (field->type == FIELD_NUMBER || field->type == FIELD_NUMBER_SIGNED)
+        *(double *)out = NAN;
+    else if (field->type == FIELD_COUNT_OR_UNKNOWN)
+        *(uint64_t *)out = UINT64_MAX;
+    else if (field->type == FIELD_BOOLEAN_OR_NULL)
+        *(int *)out = -1;
+    else if (field->type == FIELD_OBJECT || field->type == FIELD_OBJECT_OR_NULL)
+        for (const struct json_field *f = field->of->fields; f->name; f++)
+            set_unknown(f, out);
+    else if (field->type >= FIELD_LIST && field->type <= FIELD_NUMBERS)
+        *(size_t *)((char *)to + field->count) = 0;
+}
+
+static int read_word(const struct json_field *field, const char *text, unsigned *out,
+                     const struct step *step, struct error *error)
+{
+    struct text words = {0};
+    int code = 0;
+    text_add(&words, "\"%.60s\" is none of ", text);
+    unsigned i = 0;
+    for (; field->words[i] && strcmp(text, field->words[i]) != 0; i++)
+        text_add(&words, "%s%s", i ? ", " : "", field->words[i]);
+    if (field->words[i])
+        *out = i;
+    else
+        code = refuse(step, words.data, error);
+    text_free(&words);
+    return code;
+}
+
+static int read_text(const struct json_field *field, const char *text, char *out,
+                     const struct step *step, struct error *error)
+{
+    char what[64];
+    snprintf(what, sizeof what, "the text is longer than %zu bytes", field->size - 1);
+    if (strlen(text) >= field->size)
+        return refuse(step, what, error);
+    memcpy(out, text, strlen(text) + 1);
+    return 0;
+}
+
+static int read_count(const struct json_field *field, uint64_t count, void *out,
+                      const struct step *step, struct error *error)
+{
+    if (field->type == FIELD_COUNT_SMALL && count >= (uint64_t)first_large) {
+        char what[80];
+        snprintf(what, sizeof what, "expected a count below 2^20, found %" PRIu64, count);
+        return refuse(step, what, error);
+    }
+    if (field->size == sizeof(uint64_t))
+        *(uint64_t *)out = count;
+    else if (count <= UINT32_MAX)
+        *(unsigned *)out = (unsigned)count;
+    else
+        return refuse(step, "expected a count below 2^32", error);
+    return 0;
+}
+
+static int read_items(struct arena *arena, const struct json_field *field, json_t *value, void *to,
+                      const struct step *parent, struct error *error)
+{
+    const bool is_map = json_is_object(value), is_text = field->type == FIELD_STRINGS;
+    const size_t count = is_map ? json_object_size(value) : json_array_size(value);
+    const size_t size = is_text                        ? sizeof(char *)
+                        : field->type == FIELD_NUMBERS ? sizeof(double)
+                                                       : field->of->size;
+    char *items = arena_alloc(arena, (count + 1) * size);
+    void *member = is_map ? json_object_iter(value) : NULL;
+    *(void **)((char *)to + field->offset) = items;
+    *(size_t *)((char *)to + field->count) = count;
+    for (size_t i = 0; i < count; i++) {
+        struct step step = {.parent = parent, .element = i};
+        void *item = items + i * size;
+        const json_t *each = is_map ? json_object_iter_value(member) : json_array_get(value, i);
+        if (is_map) {
+            step.member = json_object_iter_key(member);
+            step.length = strlen(step.member);
+            *(const char **)item = step.member;
+            member = json_object_iter_next(value, member);
+        }
+        if (field->type != FIELD_STRINGS && field->type != FIELD_NUMBERS) {
+            TRY(read_struct(arena, each, field->of, &step, item, error));
+        } else if (is_text) {
+            if (!(*(const char **)item = json_string_value(each)))
+                return mismatch(RULE_TEXT, each, &step, error);
+        } else {
+            *(double *)item = tree_to_number(each);
+            if (!(types_of(each) & (RULE_NUMBER | RULE_NULL)))
+                return mismatch(RULE_NUMBER | RULE_NULL, each, &step, error);
+            TRY(check_number(each, RULE_NOT_NEGATIVE, &step, error));
+        }
+    }
+    return 0;
 }
 
 /* Reads a value that has the right type. */
-static int read_field(const struct json_field *field, const json_t *value, void *out,
+static int read_field(struct arena *arena, const struct json_field *field, json_t *value, void *to,
                       const struct step *step, struct error *error)
 {
     const char *text = json_is_string(value) ? json_string_value(value) : "";
-    const uint64_t count = (uint64_t)json_integer_value(value);
-    struct text words = {0};
-    char what[64];
-    int code = 0;
+    void *out = (char *)to + field->offset;
     switch (field->type) {
     case FIELD_TEXT:
     case FIELD_TEXT_OR_NULL:
-        snprintf(what, sizeof what, "the text is longer than %zu bytes", field->size - 1);
-        if (strlen(text) >= field->size)
-            return refuse(step, what, error);
-        memcpy(out, text, strlen(text) + 1);
+        return read_text(field, text, out, step, error);
+    case FIELD_STRING:
+    case FIELD_STRING_OR_NULL:
+        *(const char **)out = text;
         return 0;
     case FIELD_COUNT:
+    case FIELD_COUNT_SMALL:
     case FIELD_COUNT_OR_NULL:
     case FIELD_COUNT_OR_UNKNOWN:
-        if (field->size == sizeof(uint64_t))
-            *(uint64_t *)out =
-                json_is_null(value) && field->type == FIELD_COUNT_OR_UNKNOWN ? UINT64_MAX : count;
-        else if (count <= UINT32_MAX)
-            *(unsigned *)out = (unsigned)count;
-        else
-            return refuse(step, "expected a count below 2^32", error);
-        return 0;
+        return read_count(field, (uint64_t)json_integer_value(value), out, step, error);
     case FIELD_NUMBER:
-        *(double *)out = tree_to_number(value);
-        return *(double *)out < 0 ? refuse(step, "expected a number from 0 up, or null", error) : 0;
+    case FIELD_NUMBER_SIGNED:
+        *(double *)out = json_number_value(value);
+        return field->type == FIELD_NUMBER && *(double *)out < 0
+                   ? refuse(step, "expected a number from 0 up, or null", error)
+                   : 0;
     case FIELD_BOOLEAN:
         *(bool *)out = json_is_true(value);
+        return 0;
+    case FIELD_BOOLEAN_OR_NULL:
+        *(int *)out = json_is_true(value);
         return 0;
     case FIELD_DIGEST:
         if (*text && (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16))
@@ -332,44 +558,65 @@ static int read_field(const struct json_field *field, const json_t *value, void 
         *(uint64_t *)out = strtoull(text, NULL, 16);
         return 0;
     case FIELD_WORD:
+        return read_word(field, text, out, step, error);
+    case FIELD_POINTER:
+        out = *(void **)out = arena_alloc(arena, field->of->size);
+        return read_struct(arena, value, field->of, step, out, error);
+    case FIELD_OBJECT:
+    case FIELD_OBJECT_OR_NULL:
+        return read_struct(arena, value, field->of, step, out, error);
+    case FIELD_LIST:
+    case FIELD_MAP:
+    case FIELD_MAP_OR_NULL:
+    case FIELD_STRINGS:
+    case FIELD_NUMBERS:
+        return read_items(arena, field, value, to, step, error);
+    case FIELD_JSON:
         break;
     }
-    text_add(&words, "\"%.60s\" is none of ", text);
-    unsigned i = 0;
-    for (; field->words[i] && strcmp(text, field->words[i]) != 0; i++)
-        text_add(&words, "%s%s", i ? ", " : "", field->words[i]);
-    *(unsigned *)out = field->words[i] ? i : 0;
-    if (!field->words[i])
-        code = refuse(step, words.data, error);
-    text_free(&words);
+    *(json_t **)out = value;
+    return 0;
+}
+
+static int read_fields(struct arena *arena, const json_t *object, const struct json_field *fields,
+                       const struct step *parent, void *to, struct error *error)
+{
+    int code = 0;
+    for (const struct json_field *f = fields; f->name; f++)
+        set_unknown(f, to);
+    for (const struct json_field *f = fields; f->name && !code; f++) {
+        json_t *value = *f->name ? json_object_get(object, f->name) : (json_t *)object;
+        const struct step own = {.parent = parent, .member = f->name, .length = strlen(f->name)};
+        const struct step *step = *f->name ? &own : parent;
+        const int types = types_of(value), wanted = field_types[f->type];
+        if (!(types & wanted) && !(f->presence && types & NULL_TOO))
+            code = mismatch(wanted & ~RULE_ABSENT, value, step, error);
+        else if (!(types & NULL_TOO) || (f->type == FIELD_JSON && value))
+            code = read_field(arena, f, value, to, step, error);
+    }
     return code;
+}
+
+static int read_struct(struct arena *arena, const json_t *value, const struct json_struct *as,
+                       const struct step *step, void *to, struct error *error)
+{
+    if (*as->fields->name && !json_is_object(value))
+        return mismatch(RULE_OBJECT, value, step, error);
+    return read_fields(arena, value, as->fields, step, to, error);
+}
+
+int json_get_fields_in(struct arena *arena, const json_t *object, const char *path,
+                       const struct json_field *fields, void *to, struct error *error)
+{
+    const struct step root = {.member = path, .length = strlen(path)};
+    const struct json_struct as = {fields, 0};
+    for (const struct json_field *f = fields; f->name; f++)
+        set_unknown(f, to);
+    return read_struct(arena, object, &as, *path ? &root : NULL, to, error);
 }
 
 int json_get_fields(const json_t *object, const char *path, const struct json_field *fields,
                     void *to, struct error *error)
 {
-    static const int types[] = {
-        [FIELD_TEXT] = RULE_TEXT,
-        [FIELD_TEXT_OR_NULL] = RULE_TEXT | RULE_NULL | RULE_ABSENT,
-        [FIELD_COUNT] = RULE_COUNT,
-        [FIELD_COUNT_OR_NULL] = RULE_COUNT | RULE_NULL,
-        [FIELD_COUNT_OR_UNKNOWN] = RULE_COUNT | RULE_NULL,
-        [FIELD_NUMBER] = RULE_NUMBER | RULE_NULL,
-        [FIELD_BOOLEAN] = RULE_BOOLEAN,
-        [FIELD_DIGEST] = RULE_TEXT | RULE_NULL,
-        [FIELD_WORD] = RULE_TEXT,
-    };
-    const struct step root = {.member = path, .length = strlen(path)};
-    const struct step *parent = *path ? &root : NULL;
-    int code = json_is_object(object) ? 0 : mismatch(RULE_OBJECT, object, parent, error);
-    for (const struct json_field *f = fields; f->name; f++)
-        memset((char *)to + f->offset, 0, f->size);
-    for (const struct json_field *f = fields; f->name && !code; f++) {
-        const json_t *value = json_object_get(object, f->name);
-        const struct step step = {.parent = parent, .member = f->name, .length = strlen(f->name)};
-        code = types_of(value) & types[f->type]
-                   ? read_field(f, value, (char *)to + f->offset, &step, error)
-                   : mismatch(types[f->type], value, &step, error);
-    }
-    return code;
+    return json_get_fields_in(NULL, object, path, fields, to, error);
 }

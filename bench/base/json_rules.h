@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -47,16 +48,44 @@ int json_check(const json_t *root, const struct json_rule *rules, struct error *
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
+/* A null may be absent too. Texts are borrowed from the JSON value that was read. */
 enum json_field_type {
     FIELD_TEXT,             /* char[] */
-    FIELD_TEXT_OR_NULL,     /* char[]: "" is null, and may be absent */
+    FIELD_TEXT_OR_NULL,     /* char[]: "" is null */
+    FIELD_STRING,           /* const char * */
+    FIELD_STRING_OR_NULL,   /* const char *: NULL is null */
     FIELD_COUNT,            /* unsigned or uint64_t, below 2^53 */
-    FIELD_COUNT_OR_NULL,    /* the same: 0 is null */
+    FIELD_COUNT_SMALL,      /* the same below 2^20: readers may count up to it */
+    FIELD_COUNT_OR_NULL,    /* 0 is null */
     FIELD_COUNT_OR_UNKNOWN, /* uint64_t: UINT64_MAX is null */
     FIELD_NUMBER,           /* double, 0 or more: NaN is null */
+    FIELD_NUMBER_SIGNED,    /* double: NaN is null */
     FIELD_BOOLEAN,          /* bool */
+    FIELD_BOOLEAN_OR_NULL,  /* int: below 0 is null */
     FIELD_DIGEST,           /* uint64_t: 16 hexadecimal digits, 0 is null */
     FIELD_WORD,             /* an enum: the word at its place in `words` */
+    FIELD_OBJECT,           /* a struct by the table `of` */
+    FIELD_OBJECT_OR_NULL,   /* null if the first member of `of` is unknown */
+    FIELD_POINTER,          /* a pointer to a struct: NULL is null */
+    FIELD_LIST,             /* an array: a pointer to structs, and how many */
+    FIELD_MAP,              /* an object: the same; a struct begins with its name, a const char * */
+    FIELD_MAP_OR_NULL,      /* no structs are null */
+    FIELD_STRINGS,          /* an array of texts: a pointer to const char *, and how many */
+    FIELD_NUMBERS,          /* an array of numbers from 0 up: a pointer to double, and how many */
+    FIELD_JSON,             /* json_t *, borrowed from the value that was read: NULL is absent */
+};
+
+/* How the structs of a FIELD_OBJECT and of what follows it are written. A table whose only field is
+ * called "" stands for a value that is no object. */
+struct json_struct {
+    const struct json_field *fields;
+    size_t size;
+};
+
+enum json_presence {
+    JSON_REQUIRED,
+    JSON_MAY_LACK, /* may be absent */
+    JSON_LEFT_OUT, /* may be absent, and is not written if it is null or empty */
 };
 
 struct json_field {
@@ -64,26 +93,53 @@ struct json_field {
     enum json_field_type type;
     size_t offset, size;
     const char *const *words; /* the words of a FIELD_WORD, then NULL; else NULL */
+    const struct json_struct *of;
+    size_t count; /* offset of the size_t that says how many there are */
+    enum json_presence presence;
 };
-#define JSON_FIELD_AS(name, type, of, member)                                                      \
+#define JSON_ANY(name, type, type_of, member, words, table, count, presence)                       \
     {                                                                                              \
-        name, FIELD_##type, offsetof(of, member), sizeof((of *)0)->member, NULL                    \
+        name, FIELD_##type, offsetof(type_of, member), sizeof((type_of *)0)->member, words, table, \
+            count, presence                                                                        \
     }
-#define JSON_FIELD(type, of, member) JSON_FIELD_AS(#member, type, of, member)
-#define JSON_WORD(of, member, words)                                                               \
-    {                                                                                              \
-#member, FIELD_WORD, offsetof(of, member), sizeof((of *)0)->member, words                  \
-    }
+#define JSON_FIELD_AS(name, type, type_of, member)                                                 \
+    JSON_ANY(name, type, type_of, member, NULL, NULL, 0, JSON_REQUIRED)
+#define JSON_FIELD(type, type_of, member) JSON_FIELD_AS(#member, type, type_of, member)
+#define JSON_WORD(type_of, member, words)                                                          \
+    JSON_ANY(#member, WORD, type_of, member, words, NULL, 0, JSON_REQUIRED)
+#define JSON_NESTED(type, type_of, member, table)                                                  \
+    JSON_ANY(#member, type, type_of, member, NULL, table, 0, JSON_REQUIRED)
+/* `many`: LIST, MAP, STRINGS or NUMBERS. */
+#define JSON_MANY_AS(name, many, type_of, member, count, table)                                    \
+    JSON_ANY(name, many, type_of, member, NULL, table, offsetof(type_of, count), JSON_REQUIRED)
+#define JSON_MANY(many, type_of, member, count, table)                                             \
+    JSON_MANY_AS(#member, many, type_of, member, count, table)
+/* The same for optional members. */
+#define JSON_OPTIONAL_AS(name, type, type_of, member)                                              \
+    JSON_ANY(name, type, type_of, member, NULL, NULL, 0, JSON_LEFT_OUT)
+#define JSON_OPTIONAL(type, type_of, member) JSON_OPTIONAL_AS(#member, type, type_of, member)
+#define JSON_OPTIONAL_WORD(type_of, member, words)                                                 \
+    JSON_ANY(#member, WORD, type_of, member, words, NULL, 0, JSON_LEFT_OUT)
+#define JSON_OPTIONAL_NESTED(type, type_of, member, table)                                         \
+    JSON_ANY(#member, type, type_of, member, NULL, table, 0, JSON_LEFT_OUT)
+#define JSON_OPTIONAL_MANY(many, type_of, member, count, table)                                    \
+    JSON_ANY(#member, many, type_of, member, NULL, table, offsetof(type_of, count), JSON_LEFT_OUT)
 #define JSON_FIELDS_END                                                                            \
     {                                                                                              \
-        NULL, FIELD_TEXT, 0, 0, NULL                                                               \
+        NULL, FIELD_TEXT, 0, 0, NULL, NULL, 0, JSON_REQUIRED                                       \
     }
 
 /* Adds the fields of the struct at `from` to an object, in the order of the table. */
 void json_put_fields(json_t *object, const struct json_field *fields, const void *from);
-/* Fills in the fields of the struct at `to`; fields that could not be read are 0 or "". ERR_PARSE
+/* The value of the field with this name; NULL if the table has none. The caller owns it. */
+json_t *json_field_value(const struct json_field *fields, const char *name, const void *from);
+/* Fills in the fields of the struct at `to`; fields that could not be read are unknown. ERR_PARSE
  * names the first member that is missing or wrong. Other members of the object are ignored. `path`
- * is the object's path, for messages; "" for the root. */
+ * is the object's path, for messages; "" for the root. The arena owns arrays and what pointers
+ * point to; NULL if the table has none. */
+int json_get_fields_in(struct arena *arena, const json_t *object, const char *path,
+                       const struct json_field *fields, void *to, struct error *error);
+/* The same without an arena. */
 int json_get_fields(const json_t *object, const char *path, const struct json_field *fields,
                     void *to, struct error *error);
 

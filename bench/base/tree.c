@@ -49,12 +49,6 @@ void tree_append(json_t *array, json_t *value)
     must(json_array_append_new(array, value) == 0 ? array : NULL);
 }
 
-void tree_insert(json_t *array, size_t position, json_t *value)
-{
-    must(value);
-    must(json_array_insert_new(array, position, value) == 0 ? array : NULL);
-}
-
 json_t *tree_share(const json_t *object, const char *key)
 {
     json_t *value = json_object_get(object, key);

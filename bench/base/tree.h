@@ -18,8 +18,6 @@ json_t *tree_pack(const char *format, ...);
 void tree_put(json_t *object, const char *key, json_t *value);
 /* Adds an element at the end. */
 void tree_append(json_t *array, json_t *value);
-/* Adds an element at a position. */
-void tree_insert(json_t *array, size_t position, json_t *value);
 /* The index of a name among those that an object has seen, which is `count` for a new one. */
 size_t tree_index_of(json_t *seen, const char *name, size_t count);
 /* A new reference to a member; null if it is missing. */

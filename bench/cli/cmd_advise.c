@@ -344,7 +344,7 @@ static int find(struct advice_session *a, const bool *wanted, struct error *erro
 {
     struct session *s = &a->common;
     const enum advise_format format = (enum advise_format)flag_number(s->line, "format");
-    json_t *all = json_object_get(s->recording.result.root, "advice");
+    json_t *all = s->recording.draft.result.advice;
     struct advise advise = {0};
     a->options.wanted = wanted;
     status_line_open(&s->status, stderr);

@@ -10,7 +10,7 @@
 #include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "record/table/atlas_table.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "run/rounds/atlas_run.h"
 
 enum atlas_format { FORMAT_TABLE, FORMAT_JSON };
@@ -65,7 +65,7 @@ static void measure_device(struct session *s, const struct found_device *found)
     int code = atlas_run(s->device, &options, atlas_progress, s, &atlas, &s->interrupted, &error);
     status_line_clear(&s->status);
     if (atlas.curve_count) { /* also of what ended early */
-        result_set_atlas(&s->recording.result, &atlas);
+        draft_set_atlas(&s->recording.draft, &atlas);
         if (flag_number(s->line, "format") == FORMAT_TABLE) {
             fputs(s->measured ? "\n" : "", stdout);
             atlas_print(&atlas, stdout);
@@ -110,7 +110,7 @@ static int run_session(struct session *s)
     if (measured)
         report_error(&error); /* what was measured is printed all the same */
     if (flag_number(s->line, "format") == FORMAT_JSON &&
-        result_print(s->recording.result.root, stdout, &error))
+        result_print(&s->recording.draft.result, stdout, &error))
         return report_error(&error);
     char what[64];
     snprintf(what, sizeof what, "%zu measured", s->measured);

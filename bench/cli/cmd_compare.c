@@ -135,13 +135,13 @@ static int check_files(const struct command_line *line, struct error *error)
 }
 
 /* Loads all files or none: half a comparison would look like a whole one. */
-static int load_files(const struct command_line *line, json_t **roots, struct compare_file *files,
-                      struct error *error)
+static int load_files(const struct command_line *line, struct result *results,
+                      struct compare_file *files, struct error *error)
 {
     int code = 0;
     for (size_t i = 0; i < line->positional_count && code == 0; i++) {
-        code = result_load(line->positional[i], &roots[i], error);
-        files[i] = (struct compare_file){roots[i], line->positional[i]};
+        code = result_open(line->positional[i], &results[i], error);
+        files[i] = (struct compare_file){&results[i], line->positional[i]};
     }
     return code;
 }
@@ -181,16 +181,17 @@ static int compare_cases(const struct command_line *line, const struct compare_f
 static int compare_command(const struct command_line *line)
 {
     struct compare_file files[POSITIONALS_MAX];
-    json_t *roots[POSITIONALS_MAX] = {NULL};
+    struct result *results = must_alloc(line->positional_count * sizeof *results);
     struct error error = {0};
     int exit_code = EXIT_OK, code = check_files(line, &error);
     if (!code)
-        code = load_files(line, roots, files, &error);
+        code = load_files(line, results, files, &error);
     if (!code)
         code = is_by_machine(line) ? compare_machines(line, files, &exit_code, &error)
                                    : compare_cases(line, files, &exit_code, &error);
     for (size_t i = 0; i < line->positional_count; i++)
-        json_decref(roots[i]);
+        result_release(&results[i]);
+    free(results);
     return code ? report_error(&error) : exit_code;
 }
 

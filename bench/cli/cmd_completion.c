@@ -50,7 +50,7 @@ static const struct list *find_list(const char *name, size_t length)
 enum answer_kind { KIND_WORDS, KIND_LIST, KIND_FILE, KIND_FOLDER };
 static const char *const kind_names[] = {"words", "list", "file", "folder"};
 
-struct answer {
+struct completions {
     enum answer_kind kind;
     const char *typed; /* the word as far as it is typed */
     const struct command_line *line;
@@ -59,7 +59,7 @@ struct answer {
 
 /* Offers a word of `bytes` bytes if it begins with the typed text, of which the last part of a list
  * counts. */
-static void offer(struct answer *a, const char *word, size_t bytes, const char *help)
+static void offer(struct completions *a, const char *word, size_t bytes, const char *help)
 {
     const char *comma = a->kind == KIND_LIST ? strrchr(a->typed, ',') : NULL;
     const char *part = comma ? comma + 1 : a->typed;
@@ -73,7 +73,7 @@ static void offer(struct answer *a, const char *word, size_t bytes, const char *
 }
 
 /* Offers the names in a list of gamut list. */
-static void offer_names(struct answer *a, const json_t *names)
+static void offer_names(struct completions *a, const json_t *names)
 {
     const char *name = json_is_string(names) ? json_string_value(names)
                                              : json_string_value(json_object_get(names, "name"));
@@ -88,7 +88,7 @@ static void offer_names(struct answer *a, const json_t *names)
 }
 
 /* Names the APIs of devices without looking for devices: a driver takes too long to start. */
-static void offer_devices(struct answer *a)
+static void offer_devices(struct completions *a)
 {
     size_t count;
     const struct device_ops *const *apis = device_api_list(&count);
@@ -97,7 +97,7 @@ static void offer_devices(struct answer *a)
         offer(a, apis[i]->name, strlen(apis[i]->name), "");
 }
 
-static void offer_list(struct answer *a, const struct list *list)
+static void offer_list(struct completions *a, const struct list *list)
 {
     json_t *root = tree_object();
     if (list->topic && list_topic(list->topic, root, NULL) == 0)
@@ -115,7 +115,7 @@ static void offer_list(struct answer *a, const struct list *list)
 
 /* Offers the values of a flag: its choices, the names of the list with the name of the flag or its
  * value (METRIC:LIMIT), files or folders. For numbers and new names it offers nothing. */
-static void answer_value(struct answer *a, const struct flag *flag)
+static void answer_value(struct completions *a, const struct flag *flag)
 {
     static const char *const folders[] = {"DIR", "RESULTS"}, *const files[] = {"FILE", "RESULT",
                                                                                "BASE"};
@@ -143,7 +143,7 @@ static void answer_value(struct answer *a, const struct flag *flag)
 
 /* Offers the arguments of a command. "[a | b]" are words, "WORKLOAD" is a list, other capitals
  * (FILE, BASE, NEW) are files. The user makes up "size=value", and "--by" is a flag. */
-static void answer_argument(struct answer *a, const struct command *command)
+static void answer_argument(struct completions *a, const struct command *command)
 {
     for (const char *at = command->arguments; *at; at += strspn(at, "[]|. ")) {
         const size_t length = strcspn(at, "[]|. ");
@@ -158,7 +158,7 @@ static void answer_argument(struct answer *a, const struct command *command)
     }
 }
 
-static void answer_flag(struct answer *a, const struct command *command)
+static void answer_flag(struct completions *a, const struct command *command)
 {
     char name[64];
     for (const struct flag *f = command->flags; f->name; f++) {
@@ -179,7 +179,7 @@ static const struct flag *find_flag(const struct command *command, const char *w
     return NULL;
 }
 
-static void answer(struct answer *a, const char *command, const char *before)
+static void answer(struct completions *a, const char *command, const char *before)
 {
     for (size_t i = 0; i < a->line->command_count; i++) {
         const struct command *c = a->line->commands[i];
@@ -202,7 +202,7 @@ static void answer(struct answer *a, const char *command, const char *before)
 
 static int print_answer(const struct command_line *line)
 {
-    struct answer a = {.typed = line->positional[3], .line = line};
+    struct completions a = {.typed = line->positional[3], .line = line};
     answer(&a, line->positional[1], line->positional[2]);
     printf("%s\n%s", kind_names[a.kind], a.lines.data ? a.lines.data : "");
     text_free(&a.lines);

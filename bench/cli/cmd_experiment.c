@@ -11,7 +11,7 @@
 #include "cli/recording.h"
 #include "experiment/experiment_rounds.h"
 #include "record/table/experiment_table.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "base/tree.h"
 
 static const struct flag flags[] = {
@@ -104,17 +104,11 @@ static int round_ended(void *context, struct error *error)
     return recording_save(&s->recording, error);
 }
 
-static void count_rows(struct session *s, const json_t *tree)
+static void count_rows(struct session *s, const struct result_experiment *experiment)
 {
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(tree, "rows"), i, row)
-    {
-        const char *status = tree_get_text(row, "status");
-        s->rows++;
-        s->failed += strcmp(status, case_status_name(CASE_ok)) != 0 &&
-                     strcmp(status, case_status_name(CASE_skipped)) != 0;
-    }
+    s->rows += experiment->row_count;
+    for (size_t i = 0; i < experiment->row_count; i++)
+        s->failed += experiment->rows[i].status > CASE_skipped;
 }
 
 static int run_on(struct session *s, const char *id, struct error *error)
@@ -123,23 +117,22 @@ static int run_on(struct session *s, const char *id, struct error *error)
         .context = s, .working = working, .round_ended = round_ended};
     const struct experiment *e = s->task.experiment;
     json_t *options = experiment_options_to_json(e, &s->task.settings);
-    json_t *tree = experiment_tree(e->name, s->task.device, options, e->parameters, e->metrics,
-                                   e->metric_count);
+    struct result *result = &s->recording.draft.result;
+    struct result_experiment *experiment = experiment_add(
+        result, e->name, s->task.device, options, e->parameters, e->metrics, e->metric_count);
     const enum table_format format = (enum table_format)flag_number(s->line, "format");
     struct error why = {0};
     json_decref(options);
-    tree_put(tree, "id", tree_text(id));
-    result_set_experiment(&s->recording.result, tree);
-    int code =
-        experiment_run(&s->task, s->recording.result.root, tree, &watcher, &s->interrupted, &why);
+    experiment->id = arena_copy(&result->arena, id, strlen(id));
+    int code = experiment_run(&s->task, result, experiment, &watcher, &s->interrupted, &why);
     status_line_clear(&s->status);
-    experiment_summarise(tree);
+    experiment_summarise(result, experiment);
     if ((!code || code == ERR_IO) && (format == TABLE_TEXT || format == TABLE_MARKDOWN)) {
         fputs(s->rows ? "\n" : "", stdout);
-        experiment_table_print(tree, format, stdout);
+        experiment_table_print(experiment, format, stdout);
         fflush(stdout);
     }
-    count_rows(s, tree);
+    count_rows(s, experiment);
     if (code == ERR_IO)
         return error_set(error, code, "%s", why.text);
     if (code) { /* the next device or experiment may do better */
@@ -202,12 +195,12 @@ static int run_own(struct session *s, const struct work *work, struct error *err
 
 static int print_at_the_end(const struct session *s, struct error *error)
 {
-    const json_t *root = s->recording.result.root;
+    const struct result *result = &s->recording.draft.result;
     switch ((enum table_format)flag_number(s->line, "format")) {
     case TABLE_JSON:
-        return result_print(root, stdout, error);
+        return result_print(result, stdout, error);
     case TABLE_CSV:
-        experiment_tables_print(root, TABLE_CSV, stdout);
+        experiment_tables_print(result, TABLE_CSV, stdout);
         return 0;
     default:
         return 0;

@@ -181,7 +181,8 @@ static int work(void *context, size_t index, const volatile sig_atomic_t *stop, 
 
 static void put_fits(struct fit_session *s)
 {
-    json_t *fits = tree_array();
+    json_t *fits = s->common.recording.draft.result.fits;
+    json_array_clear(fits);
     for (size_t i = 0; i < s->fit_count; i++) {
         struct fitting *f = &s->fits[i];
         if (f->is_own && f->has_ended && !f->json && s->traces[f->trace].is_planned)
@@ -189,7 +190,6 @@ static void put_fits(struct fit_session *s)
         if (f->json)
             tree_append(fits, json_incref(f->json));
     }
-    tree_put(s->common.recording.result.root, "fits", fits);
 }
 
 static void ended(void *context, size_t index)
@@ -319,7 +319,7 @@ static int make_work(struct fit_session *s, struct error *error)
 /* Takes the fits that an earlier try has made. */
 static void take_earlier(struct fit_session *s)
 {
-    json_t *all = json_object_get(s->common.recording.result.root, "fits"), *by_id = tree_object();
+    json_t *all = s->common.recording.draft.result.fits, *by_id = tree_object();
     json_t *one;
     size_t k;
     json_array_foreach(all, k, one)
@@ -375,7 +375,7 @@ static int run(struct fit_session *s, const struct command_line *line, struct er
     return session_finish(&s->common, code, error);
 }
 
-static int print_fits(const struct fit_session *s)
+static int print_fits(struct fit_session *s)
 {
     const uint64_t format = flag_number(s->common.line, "format");
     size_t ok = 0, failed = 0;

@@ -15,7 +15,7 @@
 #include "record/chart/chart.h"
 #include "record/facts/context.h"
 #include "record/facts/counters.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "record/table/text_grid.h"
 #include "base/tree.h"
 #include "residency/residency.h"
@@ -493,7 +493,7 @@ static int list_command(const struct command_line *line)
         code = show_topic(topics[i].name, root, &error);
     }
     if (!code && root)
-        code = result_print(root, stdout, &error);
+        code = result_print_json(root, stdout, &error);
     json_decref(root);
     return code ? report_error(&error) : EXIT_OK;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/tree.h"
 #include "cli/commands.h"
 #include "record/facts/context.h"
 
@@ -58,15 +57,13 @@ static void add_command(struct text *page, const struct command *command)
 
 static void add_head(struct text *page)
 {
-    json_t *tool = context_tool();
     /* The date of the source, so that two builds of one revision have the same manual. */
     text_add(page,
              ".\\\" Made by: gamut man\n.TH GAMUT 1 \"%s\" \"gamut %s\" \"User Commands\"\n"
              ".SH NAME\ngamut \\- benchmark memory strategies of GPU programs\n"
              ".SH SYNOPSIS\n.B gamut\n.I command\n.RI [ flags ]\n.RI [ arguments ]\n"
              ".SH DESCRIPTION\n",
-             GAMUT_SOURCE_DATE, tree_get_text(tool, "version"));
-    json_decref(tool);
+             GAMUT_SOURCE_DATE, context_tool().version);
     add_text(page, commands_summary);
     text_add(page, "\n.PP\n");
     add_text(page, commands_trust);

@@ -47,7 +47,7 @@ struct plot {
     const struct chart *charts[CHARTS_MOST]; /* those asked for, then NULL */
     bool by_name;                            /* the user named them */
     struct chart_options options;
-    const json_t *root;
+    const struct result *result;
     unsigned made, failed;
     bool lacks_gnuplot;
 };
@@ -74,7 +74,7 @@ static void tell_files(const struct plot *plot, const char *base)
 static void draw_chart(struct plot *plot, const struct chart *chart)
 {
     struct chart_subject *subjects;
-    const size_t count = chart_subjects(chart, plot->root, NULL, &subjects);
+    const size_t count = chart_subjects(chart, plot->result, NULL, &subjects);
     const unsigned made_before = plot->made;
     struct error nothing = {0};
     if (count == 0)
@@ -157,21 +157,20 @@ static unsigned dumb_columns(void)
 }
 
 /* Keeps the chosen cases. Means include other workloads, so they go. */
-static int choose_cases(const struct command_line *line, json_t *root, struct error *error)
+static int choose_cases(const struct command_line *line, struct result *result, struct error *error)
 {
     const char *workloads = flag_text(line, "workload");
     const char *strategies = flag_text(line, "strategy");
-    json_t *cases = json_object_get(root, "cases");
-    const size_t count = json_array_size(cases);
-    for (size_t i = count; i-- > 0;) {
-        const json_t *key = json_object_get(json_array_get(cases, i), "key");
-        if (!text_is_listed(workloads, tree_get_text(key, "workload")) ||
-            !text_is_listed(strategies, tree_get_text(key, "strategy")))
-            json_array_remove(cases, i);
+    const size_t count = result->case_count;
+    result->case_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct case_key *key = &result->cases[i].key;
+        if (text_is_listed(workloads, key->workload) && text_is_listed(strategies, key->strategy))
+            result->cases[result->case_count++] = result->cases[i];
     }
     if (flag_is_given(line, "workload"))
-        json_array_clear(json_object_get(root, "summary"));
-    if (count > 0 && json_array_size(cases) == 0)
+        result->mean_count = 0;
+    if (count > 0 && result->case_count == 0)
         return error_set(error, ERR_USAGE,
                          "none of the %zu cases is of workload %s and strategy %s", count,
                          workloads, strategies);
@@ -190,29 +189,32 @@ static bool begins_with(const char *file, const char *word)
     return strstr(text, word) != NULL;
 }
 
-/* Loads a result, or puts fits into the place where a chart looks for them. */
-static int load_file(const char *file, json_t **root, struct error *error)
+/* Loads a result, or makes one of what `gamut fit` prints. */
+static int load_file(const char *file, struct result *result, struct error *error)
 {
     json_error_t why;
     if (!begins_with(file, "\"fits\""))
-        return result_load(file, root, error);
-    *root = json_load_file(file, 0, &why);
-    if (!json_is_array(json_object_get(*root, "fits"))) {
+        return result_open(file, result, error);
+    *result = (struct result){.root = json_load_file(file, 0, &why)};
+    result->fits = json_object_get(result->root, "fits");
+    if (!json_is_array(result->fits)) {
         error_set(error, ERR_PARSE, "%s: it is not what gamut fit --format json prints%s%s", file,
-                  *root ? "" : ": ", *root ? "" : why.text);
-        json_decref(*root);
+                  result->root ? "" : ": ", result->root ? "" : why.text);
+        result_release(result);
         return ERR_PARSE;
     }
-    tree_put(*root, "context", tree_pack("{s:[{s:s}]}", "devices", "id", "dry"));
+    result->context.devices = arena_alloc(&result->arena, sizeof *result->context.devices);
+    result->context.device_count = 1;
+    strcpy(result->context.devices->id, CASE_DRY_DEVICE);
     return 0;
 }
 
 static int plot_file(struct plot *plot, const struct command_line *line, const char *file,
                      struct error *error)
 {
-    json_t *root;
+    struct result result;
     struct text out = {0};
-    int code = load_file(file, &root, error);
+    int code = load_file(file, &result, error);
     if (code)
         return code;
     const char *folder = flag_text(line, "out");
@@ -229,13 +231,13 @@ static int plot_file(struct plot *plot, const struct command_line *line, const c
         default_out(file, &out);
     }
     if (code == 0)
-        code = choose_cases(line, root, error);
-    plot->root = root;
+        code = choose_cases(line, &result, error);
+    plot->result = &result;
     plot->options.folder = out.data;
     if (code == 0)
         draw_file(plot);
     text_free(&out);
-    json_decref(root);
+    result_release(&result);
     return code;
 }
 

@@ -1,10 +1,12 @@
 /* gamut print: prints a result file as a table, or in the format of another tool. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "record/facts/atlas.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "record/table/atlas_table.h"
 #include "record/table/experiment_table.h"
 #include "record/table/table.h"
@@ -14,11 +16,11 @@ static const struct flag flags[] = {
     FLAGS_END,
 };
 
-static int print_atlases(const json_t *root, struct error *error)
+static int print_atlases(const json_t *atlases, struct error *error)
 {
     size_t i;
     json_t *each;
-    json_array_foreach(json_object_get(root, "atlas"), i, each)
+    json_array_foreach((json_t *)atlases, i, each)
     {
         struct atlas atlas;
         TRY(atlas_from_json(each, &atlas, error));
@@ -29,49 +31,46 @@ static int print_atlases(const json_t *root, struct error *error)
 }
 
 /* Atlases and experiments have tables of their own; their files have no cases. */
-static int print_result(const json_t *root, enum table_format format, struct error *error)
+static int print_result(const struct result *result, enum table_format format, struct error *error)
 {
     const bool is_for_people = format == TABLE_TEXT || format == TABLE_MARKDOWN;
-    if (json_array_size(json_object_get(root, "experiments")) &&
-        (is_for_people || format == TABLE_CSV)) {
-        experiment_tables_print(root, format, stdout);
+    if (result->experiment_count && (is_for_people || format == TABLE_CSV)) {
+        experiment_tables_print(result, format, stdout);
         return 0;
     }
-    if (json_array_size(json_object_get(root, "atlas")) && is_for_people)
-        return print_atlases(root, error);
-    return table_print(root, format, stdout, error);
+    if (json_array_size(result->atlas) && is_for_people)
+        return print_atlases(result->atlas, error);
+    return table_print(result, format, stdout, error);
 }
 
 /* Loads and summarises all files or none. */
-static int load_files(const struct command_line *line, json_t **roots, struct error *error)
+static int load_files(const struct command_line *line, struct result *results, struct error *error)
 {
-    int code = 0;
-    for (size_t i = 0; i < line->positional_count && code == 0; i++) {
-        code = result_load(line->positional[i], &roots[i], error);
-        if (code == 0)
-            result_summarise(roots[i]);
+    for (size_t i = 0; i < line->positional_count; i++) {
+        TRY(result_open(line->positional[i], &results[i], error));
+        result_summarise(&results[i]);
     }
-    return code;
+    return 0;
 }
 
 static int print_command(const struct command_line *line)
 {
     const enum table_format format = (enum table_format)flag_number(line, "format");
     const size_t count = line->positional_count;
-    json_t *roots[POSITIONALS_MAX] = {NULL};
+    struct result *results = must_alloc(count * sizeof *results);
     struct error error = {0};
     int code = 0;
     if (count > 1 && format != TABLE_OTAVA)
         code = error_set(&error, ERR_USAGE,
                          "print takes one file; only --format otava makes a history of %zu", count);
     if (!code)
-        code = load_files(line, roots, &error);
+        code = load_files(line, results, &error);
     if (!code)
-        code = format == TABLE_OTAVA
-                   ? table_print_history((const json_t *const *)roots, count, stdout, &error)
-                   : print_result(roots[0], format, &error);
+        code = format == TABLE_OTAVA ? table_print_history(results, count, stdout, &error)
+                                     : print_result(results, format, &error);
     for (size_t i = 0; i < count; i++)
-        json_decref(roots[i]);
+        result_release(&results[i]);
+    free(results);
     return code ? report_error(&error) : EXIT_OK;
 }
 

@@ -1,4 +1,5 @@
 /* gamut replay: replays traces under allocators, without a device or on one. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "record/table/table.h"
 #include "run/replay/cases.h"
 #include "run/replay/replays.h"
-#include "record/result/case_tree.h"
+#include "record/result/measured.h"
 #include "run/select/select.h"
 
 enum free_at_choice { CHOICE_DONE, CHOICE_LET_GO, CHOICE_BOTH };
@@ -209,14 +210,14 @@ static void live_ended(void *context, const struct items_state *state, size_t in
     struct replay_session *s = context;
     (void)state;
     tell_notes(s, &s->cases[index].key, notes);
-    result_add_round(&s->common.recording.result, round);
+    draft_add_round(&s->common.recording.draft, round);
 }
 
 static int live_round_ended(void *context, const struct items_state *state, struct error *error)
 {
     struct replay_session *s = context;
     status_line_clear(&s->common.status);
-    result_set_session(&s->common.recording.result, state->round + 1);
+    draft_set_session(&s->common.recording.draft, state->round + 1);
     return recording_save(&s->common.recording, error);
 }
 
@@ -256,29 +257,24 @@ static bool is_recorded(const struct replay_session *s, const char *path,
  * recorded allocator on the recorded device, and is a prediction elsewhere. */
 static void compare_times(const struct replay_session *s)
 {
-    const json_t *cases = json_object_get(s->common.recording.result.root, "cases"), *one;
+    const struct result *result = &s->common.recording.draft.result;
     for (size_t i = 0; i < s->all.count; i++) {
         const struct replay_case *c = &s->cases[i];
-        struct case_key key;
         struct error error;
         uint64_t recorded_ns = 0;
-        size_t k;
-        char took[32], recorded[32];
+        char took[32], recorded[32], id[13];
         if (replay_recorded_ns(c->path, &recorded_ns, &error) || !recorded_ns)
             continue;
-        json_array_foreach(cases, k, one)
-        {
-            const double ns = case_stat(one, "wall_ns", "median");
-            if (case_key_from_json(json_object_get(one, "key"), &key, NULL) ||
-                memcmp(&key, &c->key, sizeof key) != 0 || !(ns > 0))
-                continue;
-            fprintf(stderr, "gamut: %s, %s on %s: %s, %.3f of the recorded %s%s%s\n", key.workload,
-                    key.strategy, key.device, text_ns(took, ns), ns / (double)recorded_ns,
-                    text_ns(recorded, (double)recorded_ns),
-                    strcmp(key.dataset, REPLAY_NO_GAPS) == 0 ? ", without its gaps" : "",
-                    is_recorded(s, c->path, &key) ? ""
-                                                  : ": a prediction of the application's time");
-        }
+        case_id(&c->key, id);
+        const struct result_case *one = result_case_of(result, id);
+        const double ns = one ? measured_wall_ns(one) : NAN;
+        if (!(ns > 0))
+            continue;
+        fprintf(stderr, "gamut: %s, %s on %s: %s, %.3f of the recorded %s%s%s\n", c->key.workload,
+                c->key.strategy, c->key.device, text_ns(took, ns), ns / (double)recorded_ns,
+                text_ns(recorded, (double)recorded_ns),
+                strcmp(c->key.dataset, REPLAY_NO_GAPS) == 0 ? ", without its gaps" : "",
+                is_recorded(s, c->path, &c->key) ? "" : ": a prediction of the application's time");
     }
 }
 
@@ -289,7 +285,7 @@ static void ended(void *context, size_t index, const struct case_round *round)
     struct replay_session *s = context;
     s->rounds[index] = *round;
     s->ended[index] = true;
-    result_add_round(&s->common.recording.result, round);
+    draft_add_round(&s->common.recording.draft, round);
     recording_save_now_and_then(&s->common.recording);
     status_line_show(&s->common.status, "replayed %zu/%zu: %s of %s", ++s->ended_count,
                      s->all.count, s->cases[index].key.strategy, s->cases[index].key.workload);
@@ -313,17 +309,17 @@ static void name_oracles(const struct replay_session *s)
 
 static int report_result(struct replay_session *s, struct error *error)
 {
-    json_t *root = s->common.recording.result.root;
+    struct result *result = &s->common.recording.draft.result;
     if (s->unsaved)
         report_error(error);
-    result_summarise(root);
-    int code =
-        table_print(root, (enum table_format)flag_number(s->common.line, "format"), stdout, error);
+    result_summarise(result);
+    int code = table_print(result, (enum table_format)flag_number(s->common.line, "format"), stdout,
+                           error);
     name_oracles(s);
     if (s->on_device)
         compare_times(s);
     int exit_code =
-        report_cases(root, &s->common.recording.file, !s->unsaved, s->common.interrupted);
+        report_cases(result, &s->common.recording.file, !s->unsaved, s->common.interrupted);
     return code ? report_error(error) : exit_code;
 }
 

@@ -19,8 +19,8 @@
 #include "record/compare/noise.h"
 #include "record/facts/case.h"
 #include "record/result/baseline.h"
-#include "record/result/case_tree.h"
-#include "record/result/result.h"
+#include "record/result/measured.h"
+#include "record/result/draft.h"
 #include "record/result/suite_result.h"
 #include "record/statistics/ranks.h"
 #include "record/table/table.h"
@@ -161,7 +161,8 @@ static json_t *run_flags_record(const struct command_line *line,
 /* A result whose run is to be repeated. */
 struct like {
     const char *path;
-    json_t *root;     /* NULL: none */
+    bool is_given;
+    struct result result;
     json_t *left_out; /* "reason" of each case that cannot be repeated, by its id */
 };
 
@@ -169,22 +170,18 @@ struct like {
 static int like_open(struct like *like, const char *path, struct error *error)
 {
     *like = (struct like){.path = path, .left_out = tree_object()};
-    int code = result_load(path, &like->root, error);
-    if (!code && json_array_size(json_object_get(like->root, "cases")) == 0)
+    int code = result_open(path, &like->result, error);
+    like->is_given = !code;
+    if (!code && like->result.case_count == 0)
         code = error_set(error, ERR_USAGE, "%s has no cases to repeat", path);
     return code;
 }
 
 static void like_close(struct like *like)
 {
-    json_decref(like->root);
+    result_release(&like->result);
     json_decref(like->left_out);
     *like = (struct like){0};
-}
-
-static const json_t *options_of(const struct like *like)
-{
-    return json_object_get(json_object_get(like->root, "run"), "options");
 }
 
 /* ---- flags ---------------------------------------------------------------------------------- */
@@ -218,7 +215,7 @@ static bool says_how_to_measure(const char *name)
 static void like_selection(const struct like *like, json_t *options)
 {
     for (size_t i = 0; i < SELECTING; i++) {
-        json_t *value = json_object_get(options_of(like), selecting[i]);
+        json_t *value = json_object_get(like->result.run.options, selecting[i]);
         if (value)
             tree_put(options, selecting[i], json_incref(value));
         else
@@ -243,7 +240,7 @@ static int like_flags(const struct like *like, struct command_line *line, bool a
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)options_of(like), name, value)
+    json_object_foreach(like->result.run.options, name, value)
     {
         const char *text = value_text(&line->arena, value);
         size_t i = 0;
@@ -267,16 +264,10 @@ static int like_flags(const struct like *like, struct command_line *line, bool a
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-static const char *device_of(const json_t *one_case)
-{
-    return tree_get_text(json_object_get(one_case, "key"), "device");
-}
-
 static bool has_cases_on(const struct like *like, const char *device)
 {
-    const json_t *cases = json_object_get(like->root, "cases"), *one_case;
-    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++)
-        if (strcmp(device_of(one_case), device) == 0)
+    for (size_t i = 0; i < like->result.case_count; i++)
+        if (strcmp(like->result.cases[i].key.device, device) == 0)
             return true;
     return false;
 }
@@ -298,10 +289,9 @@ static bool all_are_here(const char *group, const struct found_device *devices, 
 static void add_groups(const struct like *like, const struct found_device *devices, size_t count,
                        struct text *ours)
 {
-    const json_t *cases = json_object_get(like->root, "cases"), *one_case;
     json_t *seen = tree_object();
-    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
-        const char *id = device_of(one_case);
+    for (size_t i = 0; i < like->result.case_count; i++) {
+        const char *id = like->result.cases[i].key.device;
         if (!device_group_is_named(id) || json_object_get(seen, id) ||
             !all_are_here(id, devices, count))
             continue;
@@ -316,8 +306,7 @@ static int no_device(const struct like *like, const char *selectors, struct erro
     return error_set(error, ERR_NOT_FOUND,
                      "%s has no case on a device that %s%s; its cases are on %s", like->path,
                      selectors ? "is named by --device " : "this machine has",
-                     selectors ? selectors : "",
-                     device_of(json_array_get(json_object_get(like->root, "cases"), 0)));
+                     selectors ? selectors : "", like->result.cases[0].key.device);
 }
 
 /* The devices of the file's cases that this machine has, or of these the ones that `selectors`
@@ -353,11 +342,11 @@ static bool is_selected(const struct found_device *devices, size_t count, const 
 
 /* ---- cases ---------------------------------------------------------------------------------- */
 
-static void leave_out(struct like *like, const json_t *one_case, const char *reason)
+static void leave_out(struct like *like, const struct result_case *one, const char *reason)
 {
-    char words[512];
-    terminal_print(stderr, "gamut: not repeated: %s: %s\n", case_words(words, one_case), reason);
-    tree_put(like->left_out, tree_get_text(one_case, "id"), tree_text(reason));
+    char words[MEASURED_WORDS];
+    terminal_print(stderr, "gamut: not repeated: %s: %s\n", measured_words(words, one), reason);
+    tree_put(like->left_out, one->id, tree_text(reason));
 }
 
 /* The cases of the file that can be run here, in its order. Of the others like->left_out says why;
@@ -367,25 +356,22 @@ static int like_cases(struct like *like, const struct catalogue *catalogue,
                       const struct found_device *devices, size_t device_count, bool narrowed,
                       bool only_ok, struct selection *selection, struct error *error)
 {
-    json_t *cases = json_object_get(like->root, "cases"), *one_case;
-    size_t i;
+    const struct result *result = &like->result;
     selection->case_count = 0;
     selection->cases =
-        arena_alloc(&selection->arena, json_array_size(cases) * sizeof *selection->cases);
-    json_array_foreach(cases, i, one_case)
-    {
-        struct case_key key;
+        arena_alloc(&selection->arena, result->case_count * sizeof *selection->cases);
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
         struct error why = {0};
-        TRY(case_key_from_json(json_object_get(one_case, "key"), &key, error));
-        const bool is_here = is_selected(devices, device_count, key.device);
-        if ((!is_here && narrowed) || (only_ok && !case_is_ok(one_case)))
+        const bool is_here = is_selected(devices, device_count, one->key.device);
+        if ((!is_here && narrowed) || (only_ok && one->status != CASE_ok))
             continue;
         if (!is_here)
-            leave_out(like, one_case, "this machine has no such device");
-        else if (select_check_key(catalogue, &key, &why))
-            leave_out(like, one_case, why.text);
+            leave_out(like, one, "this machine has no such device");
+        else if (select_check_key(catalogue, &one->key, &why))
+            leave_out(like, one, why.text);
         else
-            selection->cases[selection->case_count++] = key;
+            selection->cases[selection->case_count++] = one->key;
     }
     return selection->case_count
                ? 0
@@ -394,26 +380,17 @@ static int like_cases(struct like *like, const struct catalogue *catalogue,
 
 /* ---- what is not as it was ------------------------------------------------------------------ */
 
-static const json_t *device_facts(const json_t *root, const char *id)
-{
-    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *device;
-    for (size_t i = 0; (device = json_array_get(devices, i)); i++)
-        if (strcmp(tree_get_text(device, "id"), id) == 0)
-            return device;
-    return NULL;
-}
-
 /* ERR_USAGE where one of the devices is not the one that the file's rounds were made on. */
 static int like_check_machine(const struct like *like, const struct found_device *devices,
                               size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         const struct device_info *ours = &devices[i].info;
-        const json_t *theirs = device_facts(like->root, ours->id);
+        const struct record_device *theirs = result_device(&like->result, ours->id);
         const struct {
             const char *name, *was, *is;
-        } facts[] = {{"name", tree_get_text(theirs, "name"), ours->name},
-                     {"driver", tree_get_text(theirs, "driver"), ours->driver}};
+        } facts[] = {{"name", theirs ? theirs->name : "", ours->name},
+                     {"driver", theirs ? theirs->driver : "", ours->driver}};
         for (size_t f = 0; theirs && f < sizeof facts / sizeof *facts; f++)
             if (strcmp(facts[f].was, facts[f].is) != 0)
                 return error_set(error, ERR_USAGE,
@@ -424,38 +401,27 @@ static int like_check_machine(const struct like *like, const struct found_device
     return 0;
 }
 
-/* The case of the file with this id. */
-static const json_t *case_of(const json_t *root, const char *id)
-{
-    const json_t *cases = json_object_get(root, "cases"), *one_case;
-    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++)
-        if (strcmp(tree_get_text(one_case, "id"), id) == 0)
-            return one_case;
-    return NULL;
-}
-
 /* Says on stderr which workloads and datasets are not what they were in the file. */
-static void like_tell_changes(const struct like *like, const json_t *candidate)
+static void like_tell_changes(const struct like *like, const struct result *now)
 {
-    static const struct {
-        const char *member, *sentence;
-    } facts[] = {{"program_digest", "another program"}, {"inputs_digest", "other data"}};
-    const json_t *cases = json_object_get(candidate, "cases"), *one_case;
     json_t *printed = tree_object();
-    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
-        const json_t *key = json_object_get(one_case, "key");
-        const json_t *before = case_of(like->root, tree_get_text(one_case, "id"));
+    for (size_t i = 0; i < now->case_count; i++) {
+        const struct result_case *one = &now->cases[i];
+        const struct result_case *before = result_case_of(&like->result, one->id);
+        const struct {
+            const char *was, *is, *sentence;
+        } facts[] = {
+            {before ? before->program_digest : NULL, one->program_digest, "another program"},
+            {before ? before->inputs_digest : NULL, one->inputs_digest, "other data"}};
         struct text what = {0};
-        text_add(&what, "%s %s", tree_get_text(key, "workload"), tree_get_text(key, "dataset"));
-        for (size_t f = 0; f < sizeof facts / sizeof *facts; f++) {
-            const char *was = tree_get_text(before, facts[f].member);
-            const char *is = tree_get_text(one_case, facts[f].member);
-            if (*was && *is && strcmp(was, is) != 0 && !json_object_get(printed, what.data)) {
+        text_add(&what, "%s %s", one->key.workload, one->key.dataset);
+        for (size_t f = 0; f < sizeof facts / sizeof *facts; f++)
+            if (facts[f].was && facts[f].is && strcmp(facts[f].was, facts[f].is) != 0 &&
+                !json_object_get(printed, what.data)) {
                 terminal_print(stderr, "gamut: %s: %s than in %s\n", what.data, facts[f].sentence,
                                like->path);
                 tree_put(printed, what.data, json_true());
             }
-        }
         text_free(&what);
     }
     json_decref(printed);
@@ -468,13 +434,13 @@ struct run {
     struct command_line *line;
     struct catalogue catalogue;
     struct suite suite; /* json NULL: none */
-    struct like like;   /* root NULL: none */
+    struct like like;
     struct selection selection;
     size_t device_count;
     struct found_device *devices; /* selected ones first */
     struct known_atlases known;
     struct rounds_options options;
-    struct result_draft result;
+    struct result_draft draft;
     struct result_file file;
     struct progress progress;
     bool interrupted;
@@ -516,8 +482,9 @@ static int select_from_flags(struct run *run, struct error *error)
                                            .residencies = flag_text(run->line, "residency"),
                                            .smoke = flag_is_on(run->line, "smoke")};
     TRY(catalogue_open(&run->catalogue, error));
-    if (run->like.root)
-        TRY(select_files_of_run(run->like.root, &run->catalogue, &run->selection, error));
+    if (run->like.is_given)
+        TRY(select_files_of_run(run->like.result.run.options, &run->catalogue, &run->selection,
+                                error));
     else if (flag_text(run->line, "suite"))
         TRY(open_suite(run, error));
     else
@@ -531,13 +498,13 @@ static int find_devices(struct run *run, struct error *error)
     /* Times are compared with the rate of copies, but those of a smoke run are not used. */
     const bool copy_rate = !flag_is_on(run->line, "smoke") && !flag_text(run->line, "add");
     int code =
-        run->like.root
+        run->like.is_given
             ? like_devices(&run->like, flag_is_given(run->line, "device") ? selectors : NULL,
                            copy_rate, &run->devices, &run->device_count, error)
             : devices_find(selectors, copy_rate, &run->devices, &run->device_count, NULL, error);
     if (code)
         return code;
-    if (run->like.root)
+    if (run->like.is_given)
         return like_cases(&run->like, &run->catalogue, run->devices, run->device_count,
                           flag_is_given(run->line, "device"), flag_text(run->line, "add"),
                           &run->selection, error);
@@ -581,15 +548,14 @@ static int find_atlases(struct run *run, struct error *error)
 static int save_result(struct run *run, struct error *error)
 {
     if (!run->file.path.length) {
-        result_summarise(run->result.root);
+        result_summarise(&run->draft.result);
         return 0;
     }
     if (!flag_is_on(run->line, "no-samples"))
-        return save_or_move(&run->file, &run->result, error);
-    struct result_draft counters = run->result;
-    counters.root = result_without_rounds(run->result.root);
+        return save_or_move(&run->file, &run->draft, error);
+    struct result_draft counters = draft_without_rounds(&run->draft);
     int code = save_or_move(&run->file, &counters, error);
-    result_free(&counters);
+    draft_free(&counters);
     return code;
 }
 
@@ -598,7 +564,7 @@ static int continue_result(struct run *run, struct error *error)
 {
     struct like *like = &run->like;
     size_t counts[CASE_STATUSES];
-    result_status_counts(like->root, counts);
+    result_status_counts(&like->result, counts);
     if (run->selection.case_count < counts[CASE_ok])
         return error_set(error, ERR_USAGE,
                          "%s has %zu cases that are ok, of which %zu can be run here: rounds are "
@@ -609,23 +575,22 @@ static int continue_result(struct run *run, struct error *error)
         error_prefix(error, "%s: ", like->path);
         return code;
     }
-    return result_file_continue(&run->file, &run->result, like->path, like->root,
+    return result_file_continue(&run->file, &run->draft, like->path, &like->result,
                                 run->options.rounds, error);
 }
 
 /* Adds the cases that cannot be repeated to the result too, with the reason. */
 static void record_left_out(struct run *run)
 {
-    json_t *one_case;
-    for (size_t i = 0; (one_case = json_array_get(json_object_get(run->like.root, "cases"), i));
-         i++) {
+    for (size_t i = 0; i < run->like.result.case_count; i++) {
+        const struct result_case *one = &run->like.result.cases[i];
         struct case_round round = {
-            .status = CASE_skipped, .worst_error = NAN, .traffic_bytes = NAN};
-        const char *reason = tree_get_text(run->like.left_out, tree_get_text(one_case, "id"));
-        if (!*reason || case_key_from_json(json_object_get(one_case, "key"), &round.key, NULL))
+            .key = one->key, .status = CASE_skipped, .worst_error = NAN, .traffic_bytes = NAN};
+        const char *reason = tree_get_text(run->like.left_out, one->id);
+        if (!*reason)
             continue;
         snprintf(round.reason, sizeof round.reason, "%s", reason);
-        result_add_round(&run->result, &round);
+        draft_add_round(&run->draft, &round);
     }
 }
 
@@ -653,7 +618,7 @@ static int start(struct run *run, struct error *error)
     struct work work;
     size_t kept = 0;
     make_work(run, &work);
-    int code = begin_work(&run->result, &run->file, run->line, &work, error);
+    int code = begin_work(&run->draft, &run->file, run->line, &work, error);
     for (size_t i = 0; !code && i < work.count; i++)
         if (work.own[i])
             run->selection.cases[kept++] = run->selection.cases[i];
@@ -667,34 +632,44 @@ static int start(struct run *run, struct error *error)
     return code;
 }
 
+/* The suite of the file as JSON; NULL if it has none. The caller owns it. */
+static json_t *like_suite(const struct like *like)
+{
+    if (!like->is_given || !like->result.suite)
+        return NULL;
+    json_t *json = tree_object();
+    json_put_fields(json, result_suite_struct.fields, like->result.suite);
+    return json;
+}
+
 /* Makes the result and, before anything is measured, its file. */
 static int create_result(struct run *run, struct error *error)
 {
     if (flag_text(run->line, "add"))
         return continue_result(run, error);
     json_t *options = run_flags_record(run->line, &run->options);
-    if (run->like.root)
+    if (run->like.is_given)
         like_selection(&run->like, options);
     const struct result_command facts = {.argc = run->line->argc,
                                          .argv = run->line->argv,
                                          .seed = run->options.measure.seed,
                                          .rounds = run->options.rounds,
                                          .options = options};
-    int code = result_create(&run->result, &facts, error);
+    int code = draft_create(&run->draft, &facts, error);
     json_decref(options);
     if (code)
         return code;
-    record_devices(&run->result, run->devices, run->device_count);
-    const json_t *suite =
-        run->like.root ? json_object_get(run->like.root, "suite") : run->suite.json;
-    if (suite)
-        suite_result_set(run->result.root,
-                         run->like.root ? tree_get_text(suite, "name") : run->suite.name, suite);
+    record_devices(&run->draft, run->devices, run->device_count);
+    json_t *suite = like_suite(&run->like);
+    if (suite || run->suite.json)
+        suite_result_set(&run->draft.result, suite ? run->like.result.suite->name : run->suite.name,
+                         suite ? suite : run->suite.json);
+    json_decref(suite);
     if (!flag_text(run->line, "shard")) /* they are in no shard's list */
         record_left_out(run);
     /* A floor is for times that can be compared: with fewer rounds none can. */
     if (run->options.rounds >= RANKS_LEAST_ROUNDS && !flag_is_on(run->line, "aa"))
-        run_noise_known(&run->result, flag_text(run->line, "results"));
+        run_noise_known(&run->draft.result, flag_text(run->line, "results"));
     return start(run, error);
 }
 
@@ -710,7 +685,7 @@ static void case_ended(void *context, const struct items_state *state,
                        const struct case_round *round)
 {
     struct run *run = context;
-    result_add_round(&run->result, round);
+    draft_add_round(&run->draft, round);
     progress_case(&run->progress, state, round);
     if (round->status == CASE_ok)
         return;
@@ -723,7 +698,7 @@ static int round_ended(void *context, const struct items_state *state, struct er
     struct run *run = context;
     progress_clear(&run->progress);
     reasons_round_ended(&run->reasons);
-    result_set_session(&run->result, state->round + 1);
+    draft_set_session(&run->draft, state->round + 1);
     TRY(save_result(run, error));
     progress_round(&run->progress, state); /* a round that was announced is in the file */
     return 0;
@@ -743,14 +718,14 @@ static int measure_all(struct run *run, struct error *error)
     int code = rounds_run(&run->selection, &run->options, &watcher, &run->interrupted, error);
     progress_clear(&run->progress);
     reasons_round_ended(&run->reasons);
-    if (!code && !run->interrupted && run->like.root)
-        like_tell_changes(&run->like, run->result.root);
+    if (!code && !run->interrupted && run->like.is_given)
+        like_tell_changes(&run->like, &run->draft.result);
     if (!code && !run->interrupted && flag_is_on(run->line, "aa"))
-        run_noise_measured(&run->result);
+        run_noise_measured(&run->draft.result);
     /* Also if the run itself failed: the cases measured so far stay. */
-    result_finish(&run->result, run->interrupted ? RUN_INTERRUPTED
-                                : code           ? RUN_PARTIAL
-                                                 : RUN_COMPLETE);
+    draft_finish(&run->draft, run->interrupted ? RUN_INTERRUPTED
+                              : code           ? RUN_PARTIAL
+                                               : RUN_COMPLETE);
     int saved = save_result(run, code ? NULL : error);
     return code ? code : saved;
 }
@@ -762,9 +737,9 @@ static int report_result(struct run *run, int measured, struct error *error)
 {
     if (measured)
         report_error(error);
-    int code = table_print(run->result.root, (enum table_format)flag_number(run->line, "format"),
+    int code = table_print(&run->draft.result, (enum table_format)flag_number(run->line, "format"),
                            stdout, error);
-    int exit_code = report_cases(run->result.root, &run->file, !measured, run->interrupted);
+    int exit_code = report_cases(&run->draft.result, &run->file, !measured, run->interrupted);
     return code ? report_error(error) : exit_code;
 }
 
@@ -775,7 +750,7 @@ static int prepare(struct run *run, struct error *error)
     TRY(open_like(run, error));
     TRY(run_flags_options(run->line, &run->options, error));
     if (flag_text(run->line, "add"))
-        run->options.first_round = result_rounds(run->like.root);
+        run->options.first_round = result_rounds(&run->like.result);
     TRY(select_from_flags(run, error));
     return find_devices(run, error);
 }
@@ -786,7 +761,7 @@ static int begin(struct run *run, struct error *error)
     TRY(find_atlases(run, error));
     TRY(create_result(run, error));
     if (json_array_size(run->known.sources))
-        result_set_atlases(&run->result, run->known.sources);
+        draft_set_atlases(&run->draft, run->known.sources);
     return 0;
 }
 
@@ -813,7 +788,7 @@ static int run_command(const struct command_line *line)
     struct run run = {.line = &mine};
     int exit_code = run_cases(&run);
     result_file_close(&run.file);
-    result_free(&run.result);
+    draft_free(&run.draft);
     free(run.devices);
     json_decref(run.known.atlases);
     json_decref(run.known.sources);

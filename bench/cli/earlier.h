@@ -11,7 +11,7 @@
 #include "run/rounds/devices.h"
 
 /* Two arrays, an element a device (empty: nothing can be predicted): the atlases, and where each is
- * from (result_set_atlases). The caller owns both. */
+ * from (draft_set_atlases). The caller owns both. */
 struct known_atlases {
     json_t *atlases, *sources;
 };
@@ -25,9 +25,9 @@ int run_atlases(const char *path, const char *results, const struct found_device
 
 /* Takes into the result the newest floor of each of its devices from the files below `results`, and
  * says on stderr what it is and when it was measured. */
-void run_noise_known(struct result_draft *result, const char *results);
+void run_noise_known(struct result *result, const char *results);
 /* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
  * none. Failed cases do not fail here: the result reports them. */
-void run_noise_measured(struct result_draft *result);
+void run_noise_measured(struct result *result);
 
 #endif

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/tree.h"
 #include "cli/commands.h"
 #include "experiment/experiment_rounds.h"
 #include "record/facts/context.h"
@@ -22,13 +21,11 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void version(void)
 {
-    json_t *tool = context_tool();
-    const char *rev = tree_get_text(tool, "git_rev");
-    printf("gamut %s", tree_get_text(tool, "version"));
-    if (*rev)
-        printf(" (%s%s)", rev, json_is_true(json_object_get(tool, "git_dirty")) ? ", changed" : "");
-    printf(", %s\n", tree_get_text(tool, "compiler"));
-    json_decref(tool);
+    const struct record_tool tool = context_tool();
+    printf("gamut %s", tool.version);
+    if (tool.git_rev)
+        printf(" (%s%s)", tool.git_rev, tool.git_dirty > 0 ? ", changed" : "");
+    printf(", %s\n", tool.compiler);
 }
 
 static bool asks_for_help(const char *word)

@@ -41,7 +41,7 @@ static json_t *settings_of(const struct nvml_gpu *gpu)
     return settings;
 }
 
-void record_devices(struct result_draft *result, const struct found_device *devices, size_t count)
+void record_devices(struct result_draft *draft, const struct found_device *devices, size_t count)
 {
     struct record_device *records = must_alloc(count * sizeof *records);
     struct nvml_api nvml;
@@ -53,7 +53,7 @@ void record_devices(struct result_draft *result, const struct found_device *devi
         device_to_record(&devices[i], &records[i]);
         records[i].settings = settings_of(nvml_find(gpus, gpu_count, devices[i].info.bus_id));
     }
-    result_set_devices(result, records, count);
+    draft_set_devices(draft, records, count);
     for (size_t i = 0; i < count; i++)
         json_decref(records[i].settings);
     free(records);
@@ -97,27 +97,27 @@ static int recording_begin(struct recording *recording, const struct command_lin
                                        .seed = value_of(line, "seed").number,
                                        .rounds = rounds ? (unsigned)json_integer_value(rounds) : 1,
                                        .options = options};
-    int code = result_create(&recording->result, &run, error);
+    int code = draft_create(&recording->draft, &run, error);
     json_decref(options);
     return code;
 }
 
-static int create_file(struct result_draft *result, struct result_file *file,
+static int create_file(struct result_draft *draft, struct result_file *file,
                        const struct command_line *line, struct error *error)
 {
     const char *out = value_of(line, "out").text;
     if (out)
-        return result_file_create(file, result, out, value_of(line, "force").number, error);
+        return result_file_create(file, draft, out, value_of(line, "force").number, error);
     if (flag_exists(line, "results") && !value_of(line, "no-save").number)
-        return result_file_create_in(file, result, value_of(line, "results").text, error);
+        return result_file_create_in(file, draft, value_of(line, "results").text, error);
     return 0;
 }
 
 /* ---- work that is divided -------------------------------------------------------------------- */
 
-static void leave_done(const struct result_draft *result, struct work *work)
+static void leave_done(const struct result_draft *draft, struct work *work)
 {
-    json_t *done = shard_done(result->root);
+    json_t *done = shard_done(&draft->result);
     for (size_t i = 0; i < work->count; i++)
         if (work->own[i] && json_object_get(done, work->items[i].id)) {
             work->own[i] = false;
@@ -126,7 +126,7 @@ static void leave_done(const struct result_draft *result, struct work *work)
     json_decref(done);
 }
 
-static int begin_shard(struct shard shard, struct result_draft *result, struct result_file *file,
+static int begin_shard(struct shard shard, struct result_draft *draft, struct result_file *file,
                        const struct command_line *line, struct work *work, struct error *error)
 {
     const char *out = value_of(line, "out").text;
@@ -139,18 +139,17 @@ static int begin_shard(struct shard shard, struct result_draft *result, struct r
         own += work->own[i];
     fprintf(stderr, "gamut: shard %u/%u has %zu of %zu items\n", shard.number, shard.of, own,
             work->count);
-    tree_put(json_object_get(result->root, "run"), "shard",
-             shard_to_json(shard, work->items, work->count, work->own));
+    shard_set(&draft->result, shard, work->items, work->count, work->own);
     if (value_of(line, "force").number || access(out, F_OK) != 0)
-        return create_file(result, file, line, error);
-    TRY(result_file_resume(file, result, out, &work->first_round, error));
-    leave_done(result, work);
+        return create_file(draft, file, line, error);
+    TRY(result_file_resume(file, draft, out, &work->first_round, error));
+    leave_done(draft, work);
     if (work->done_count)
         fprintf(stderr, "gamut: %s has %zu of them from an earlier try\n", out, work->done_count);
     return 0;
 }
 
-int begin_work(struct result_draft *result, struct result_file *file,
+int begin_work(struct result_draft *draft, struct result_file *file,
                const struct command_line *line, struct work *work, struct error *error)
 {
     struct shard shard;
@@ -158,31 +157,31 @@ int begin_work(struct result_draft *result, struct result_file *file,
     work->own = must_alloc(work->count + 1);
     if (text) {
         TRY(shard_parse(text, &shard, error));
-        return begin_shard(shard, result, file, line, work, error);
+        return begin_shard(shard, draft, file, line, work, error);
     }
     memset(work->own, true, work->count);
-    return create_file(result, file, line, error);
+    return create_file(draft, file, line, error);
 }
 
 int recording_start(struct recording *recording, const struct command_line *line, struct work *work,
                     struct error *error)
 {
     recording->saved_ns = clock_ns();
-    return work ? begin_work(&recording->result, &recording->file, line, work, error)
-                : create_file(&recording->result, &recording->file, line, error);
+    return work ? begin_work(&recording->draft, &recording->file, line, work, error)
+                : create_file(&recording->draft, &recording->file, line, error);
 }
 
 int recorded_atlas(const char *path, struct atlas *atlas, struct error *error)
 {
-    json_t *root;
-    TRY(result_load(path, &root, error));
+    struct result result;
     struct error several = {0};
-    int code = atlas_of_result(root, NULL, atlas, &several);
-    if (code && atlas_of_result(root, "cuda:0", atlas, NULL) == 0)
+    TRY(result_open(path, &result, error));
+    int code = atlas_from_list(result.atlas, NULL, atlas, &several);
+    if (code && atlas_from_list(result.atlas, "cuda:0", atlas, NULL) == 0)
         code = 0;
     else if (code)
         error_set(error, code, "%s", several.text);
-    json_decref(root);
+    result_release(&result);
     if (code)
         error_prefix(error, "%s: ", path);
     return code;
@@ -199,7 +198,7 @@ int recording_open(struct recording *recording, const struct command_line *line,
                      &recording->device_count, NULL, error));
     TRY(check_devices(recording, error));
     TRY(recording_begin(recording, line, true, error));
-    record_devices(&recording->result, recording->devices, recording->device_count);
+    record_devices(&recording->draft, recording->devices, recording->device_count);
     return 0;
 }
 
@@ -218,7 +217,7 @@ int recording_open_dry(struct recording *recording, const struct command_line *l
              atlas ? atlas->name : "no device: calls are counted");
     TRY(check_file(line, error));
     TRY(recording_begin(recording, line, false, error));
-    result_set_devices(&recording->result, &device, 1);
+    draft_set_devices(&recording->draft, &device, 1);
     return 0;
 }
 
@@ -234,31 +233,30 @@ json_t *origins_of(const struct allocator_ops *strategy)
     return origins;
 }
 
-static void record_origins(json_t *root)
+static void record_origins(struct result *result)
 {
-    json_t *origins = tree_object(), *one_case;
-    size_t i, count;
+    size_t count;
     const struct allocator_ops *const *all = allocator_list(&count);
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        const char *spec = tree_get_text(json_object_get(one_case, "key"), "strategy");
+    if (!result->origins)
+        result->origins = result_keep(result, tree_object());
+    for (size_t i = 0; i < result->case_count; i++) {
+        const char *spec = result->cases[i].key.strategy;
         const size_t length = strcspn(spec, ":");
         for (size_t s = 0; s < count; s++)
             if (strlen(all[s]->name) == length && memcmp(all[s]->name, spec, length) == 0 &&
-                !json_object_get(origins, all[s]->name))
-                tree_put(origins, all[s]->name, origins_of(all[s]));
+                !json_object_get(result->origins, all[s]->name))
+                tree_put(result->origins, all[s]->name, origins_of(all[s]));
     }
-    tree_put(root, "origins", origins);
 }
 
-int save_or_move(struct result_file *file, struct result_draft *result, struct error *error)
+int save_or_move(struct result_file *file, struct result_draft *draft, struct error *error)
 {
     struct error why = {0};
-    record_origins(result->root);
-    int code = result_file_save(file, result, &why);
+    record_origins(&draft->result);
+    int code = result_file_save(file, draft, &why);
     if (!code)
         return 0;
-    if (result_file_move(file, result, NULL))
+    if (result_file_move(file, draft, NULL))
         return error_set(error, code,
                          "%s; it has what was saved before, and neither $TMPDIR (/tmp) nor the "
                          "working folder takes the rest",
@@ -276,11 +274,12 @@ int report_end(const char *what, const struct result_file *file, bool saved, boo
     return !saved || file->has_moved ? EXIT_INPUT : interrupted ? EXIT_INTERRUPTED : EXIT_OK;
 }
 
-int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted)
+int report_cases(const struct result *result, const struct result_file *file, bool saved,
+                 bool interrupted)
 {
     size_t counts[CASE_STATUSES], failed = 0;
     struct text what = {0};
-    result_status_counts(root, counts);
+    result_status_counts(result, counts);
     text_add(&what, "%zu ok", counts[CASE_ok]);
     for (int s = CASE_ok + 1; s < CASE_STATUSES; s++) {
         if (counts[s])
@@ -288,8 +287,7 @@ int report_cases(const json_t *root, const struct result_file *file, bool saved,
         failed += s > CASE_skipped ? counts[s] : 0;
     }
     const int exit_code = report_end(what.data, file, saved, interrupted);
-    const bool is_empty_shard = json_object_get(json_object_get(root, "run"), "shard") &&
-                                json_array_size(json_object_get(root, "cases")) == 0;
+    const bool is_empty_shard = result->run.shard && result->case_count == 0;
     text_free(&what);
     return exit_code                           ? exit_code
            : failed                            ? EXIT_CASE_FAILED
@@ -311,21 +309,21 @@ void recording_save_now_and_then(struct recording *recording)
 
 int recording_save(struct recording *recording, struct error *error)
 {
-    return save_or_move(&recording->file, &recording->result, error);
+    return save_or_move(&recording->file, &recording->draft, error);
 }
 
 int recording_finish(struct recording *recording, bool interrupted, bool failed,
                      struct error *error)
 {
-    result_finish(&recording->result, interrupted ? RUN_INTERRUPTED
-                                      : failed    ? RUN_PARTIAL
-                                                  : RUN_COMPLETE);
+    draft_finish(&recording->draft, interrupted ? RUN_INTERRUPTED
+                                    : failed    ? RUN_PARTIAL
+                                                : RUN_COMPLETE);
     return recording_save(recording, error);
 }
 
 void recording_free(struct recording *recording)
 {
-    result_free(&recording->result);
+    draft_free(&recording->draft);
     free(recording->devices);
     result_file_close(&recording->file);
 }

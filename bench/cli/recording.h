@@ -8,7 +8,7 @@
 #include "alloc/allocator.h"
 #include "cli/flags.h"
 #include "record/facts/atlas.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "record/result/result_file.h"
 #include "record/result/shard.h"
 #include "run/rounds/devices.h"
@@ -18,7 +18,7 @@
 json_t *record_flags(const struct flag *flags, const struct flag_value *values);
 
 /* Writes all devices that were found into the result, and marks the selected ones as used. */
-void record_devices(struct result_draft *result, const struct found_device *devices, size_t count);
+void record_devices(struct result_draft *draft, const struct found_device *devices, size_t count);
 
 /* The sources of a strategy's policy: an array of objects with the members of struct
  * allocator_origin; null is unknown. The caller owns it. */
@@ -27,7 +27,7 @@ json_t *origins_of(const struct allocator_ops *strategy);
 /* Writes the result to its file, with the origins of its cases' strategies. If that is impossible,
  * because the disk is full or another file has taken its place, says on stderr what is kept and
  * writes it elsewhere (result_file_move). ERR_IO: there is no room either. */
-int save_or_move(struct result_file *file, struct result_draft *result, struct error *error);
+int save_or_move(struct result_file *file, struct result_draft *draft, struct error *error);
 
 /* Reads the atlas of a result file; of several, that of cuda:0. The caller frees it in any case.
  * ERR_IO, ERR_PARSE; ERR_NOT_FOUND: it has none. */
@@ -38,7 +38,8 @@ int recorded_atlas(const char *path, struct atlas *atlas, struct error *error);
 int report_end(const char *what, const struct result_file *file, bool saved, bool interrupted);
 /* Ends a command that has cases: says on stderr how many ended in which way and, if they are
  * `saved`, in which file, and returns the exit code. */
-int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted);
+int report_cases(const struct result *result, const struct result_file *file, bool saved,
+                 bool interrupted);
 
 /* The items that a command does: all, or those of its shard that are not done yet. */
 struct work {
@@ -52,12 +53,12 @@ struct work {
 /* Fills in work->own, which the caller frees, and begins the result's file: a new one, or the one
  * that an earlier try of the same shard has left, which replaces *result. ERR_USAGE: --shard is no
  * shard, is given without --out, or the file is no earlier try of it; ERR_IO. */
-int begin_work(struct result_draft *result, struct result_file *file,
+int begin_work(struct result_draft *draft, struct result_file *file,
                const struct command_line *line, struct work *work, struct error *error);
 
 /* A result file that a command makes, and the devices that were found. */
 struct recording {
-    struct result_draft result;
+    struct result_draft draft;
     struct result_file file;
     uint64_t saved_ns, saving_ns; /* when it was saved last, and how long that took */
     struct found_device *devices; /* selected ones first */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/tree.h"
 
@@ -69,12 +70,19 @@ int session_item(struct session *s, size_t index, const char *sentence, const ch
     return count_events(s, trace, &item->cost, error);
 }
 
+/* The list of the result with this name. */
+static json_t **list_of(struct result *result, const char *name)
+{
+    return strcmp(name, "fits") == 0 ? &result->fits : &result->advice;
+}
+
 int session_start(struct session *s, const char *list, struct error *error)
 {
     TRY(recording_open_dry(&s->recording, s->line, s->capacity_bytes, s->atlas, error));
     TRY(recording_start(&s->recording, s->line, &s->work, error));
-    if (list && !json_object_get(s->recording.result.root, list))
-        tree_put(s->recording.result.root, list, tree_array());
+    struct result *result = &s->recording.draft.result;
+    if (list && !*list_of(result, list))
+        *list_of(result, list) = result_keep(result, tree_array());
     return 0;
 }
 
@@ -85,10 +93,10 @@ int session_finish(struct session *s, int code, struct error *error)
     return code ? code : saved;
 }
 
-void session_print_json(const struct session *s, const char *list)
+void session_print_json(struct session *s, const char *list)
 {
     json_t *root = tree_object();
-    tree_put(root, list, tree_share(s->recording.result.root, list));
+    tree_put(root, list, json_incref(*list_of(&s->recording.draft.result, list)));
     json_dumpf(root, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(root);

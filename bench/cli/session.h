@@ -47,7 +47,7 @@ int session_start(struct session *session, const char *list, struct error *error
 /* Ends the result file. `code` says how the work ended. Returns it, or the error of writing. */
 int session_finish(struct session *session, int code, struct error *error);
 /* Prints a list of the result, and nothing else, as JSON on stdout. */
-void session_print_json(const struct session *session, const char *list);
+void session_print_json(struct session *session, const char *list);
 /* Prints an error, in which a log has its own name, and returns its exit code. */
 int session_error(const struct session *session, struct error *error);
 void session_close(struct session *session);

@@ -178,10 +178,9 @@ static void doctor_collect_programs(struct doctor_facts *facts)
 
 static void collect_build(struct doctor_facts *facts)
 {
-    json_t *tool = context_tool();
-    snprintf(facts->build, sizeof facts->build, "%s", tree_get_text(tool, "build"));
-    snprintf(facts->cflags, sizeof facts->cflags, "%s", tree_get_text(tool, "cflags"));
-    json_decref(tool);
+    const struct record_tool tool = context_tool();
+    snprintf(facts->build, sizeof facts->build, "%s", tool.build);
+    snprintf(facts->cflags, sizeof facts->cflags, "%s", tool.cflags);
 }
 
 void doctor_collect(const char *results, struct doctor_facts *facts)

@@ -4,16 +4,16 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
-#include "record/result/case_tree.h"
+#include "record/result/experiment_result.h"
 
 /* ---- the parent's side ----------------------------------------------------------------------- */
 
 struct session {
     const struct experiment_task *task;
     const struct experiment_watcher *watcher;
-    const json_t *root;
-    json_t *tree;
-    json_t **rows; /* the rows of the plan, as elements of the tree */
+    struct result *result;
+    struct result_experiment *experiment;
+    size_t *rows; /* the places of the rows of the plan in the experiment */
 };
 
 static json_t *job_of_task(void *context, const struct items_state *state)
@@ -35,7 +35,8 @@ static void row_working(void *context, const struct items_state *state, bool beg
     if (!begins)
         return;
     struct text words = {0};
-    experiment_row_words(s->tree, s->rows[state->order[state->position]], &words);
+    experiment_row_words(s->experiment,
+                         &s->experiment->rows[s->rows[state->order[state->position]]], &words);
     s->watcher->working(s->watcher->context, state, words.data);
     text_free(&words);
 }
@@ -44,13 +45,13 @@ static enum case_status row_ended(void *context, const struct items_state *state
                                   const json_t *line, enum case_status status, const char *reason)
 {
     const struct session *s = context;
-    const json_t *row = s->rows[state->order[state->position]];
     const json_t *record = json_object_get(line, "round");
     json_t *round = json_is_object(record)
                         ? json_deep_copy(record)
                         : experiment_round(state->round, state->position, status, reason);
-    experiment_add_round(s->root, s->tree, json_object_get(row, "key"), round);
-    return case_is_ok(round) ? CASE_ok : CASE_error;
+    const size_t row = s->rows[state->order[state->position]];
+    return experiment_add_round(s->result, s->experiment, row, round) == CASE_ok ? CASE_ok
+                                                                                 : CASE_error;
 }
 
 /* Called if the worker ended before its first row: the device cannot do this experiment at all. */
@@ -67,16 +68,18 @@ static int rows_round_ended(void *context, const struct items_state *state, stru
     return s->watcher->round_ended(s->watcher->context, error);
 }
 
-int experiment_run(const struct experiment_task *task, const json_t *root, json_t *tree,
-                   const struct experiment_watcher *watcher, bool *interrupted, struct error *error)
+int experiment_run(const struct experiment_task *task, struct result *result,
+                   struct result_experiment *experiment, const struct experiment_watcher *watcher,
+                   bool *interrupted, struct error *error)
 {
-    struct session s = {.task = task, .watcher = watcher, .root = root, .tree = tree};
+    struct session s = {
+        .task = task, .watcher = watcher, .result = result, .experiment = experiment};
     struct experiment_plan plan = {0};
     int code = task->experiment->plan(&task->settings, &plan, error);
     s.rows = must_alloc(plan.count * sizeof *s.rows);
     for (size_t i = 0; i < plan.count && !code; i++) {
         json_t *key = experiment_key_to_json(task->experiment, &plan.rows[i]);
-        s.rows[i] = experiment_expect_row(tree, key);
+        s.rows[i] = experiment_expect_row(result, experiment, key);
         json_decref(key);
     }
     const struct items_options options = {.count = plan.count,

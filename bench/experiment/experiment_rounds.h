@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "experiment/experiment.h"
+#include "record/result/result.h"
 #include "run/rounds/items.h"
 
 struct experiment_task {
@@ -26,11 +27,11 @@ struct experiment_watcher {
     int (*round_ended)(void *context, struct error *error);
 };
 
-/* Measures all rows and files them in the result `root`; `tree` is this run's element of its array
- * `experiments`. Ends as items_run does. ERR_DEVICE: the device cannot do this experiment. */
-int experiment_run(const struct experiment_task *task, const json_t *root, json_t *tree,
-                   const struct experiment_watcher *watcher, bool *interrupted,
-                   struct error *error);
+/* Measures all rows and files them in the result, to which the experiment was added. Ends as items_run
+ * does. ERR_DEVICE: the device cannot do this experiment. */
+int experiment_run(const struct experiment_task *task, struct result *result,
+                   struct result_experiment *experiment, const struct experiment_watcher *watcher,
+                   bool *interrupted, struct error *error);
 
 /* The worker's side: the worker_job of the kind "experiment". */
 int experiment_work(const json_t *job, FILE *out, struct error *error);

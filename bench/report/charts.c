@@ -145,7 +145,7 @@ static void draw_all(struct drawing *drawing, const struct chart *chart, const c
     struct chart_subject *subjects;
     char *folded = NULL;
     size_t length;
-    const size_t count = chart_subjects(chart, drawing->file->root, device, &subjects);
+    const size_t count = chart_subjects(chart, &drawing->file->result, device, &subjects);
     const size_t made_before = drawing->made;
     FILE *more = open_memstream(&folded, &length);
     for (size_t i = 0; i < count && !drawing->no_gnuplot; i++) {
@@ -184,11 +184,11 @@ static void draw_device(struct drawing *drawing, const char *device)
 /* ---- all devices ----------------------------------------------------------------------------- */
 
 /* Prints the atlas of each device in numbers. */
-static void print_atlases(const struct page *page, const json_t *root)
+static void print_atlases(const struct page *page, const json_t *atlases)
 {
     size_t i;
     json_t *each;
-    json_array_foreach(json_object_get(root, "atlas"), i, each)
+    json_array_foreach((json_t *)atlases, i, each)
     {
         struct atlas atlas;
         struct page_capture text;
@@ -205,12 +205,10 @@ static void print_atlases(const struct page *page, const json_t *root)
 
 void section_charts(const struct page *page, const struct page_file *file)
 {
-    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
-    const size_t cases = json_array_size(json_object_get(file->root, "cases"));
-    const size_t atlases = json_array_size(json_object_get(file->root, "atlas"));
-    const size_t experiments = json_array_size(json_object_get(file->root, "experiments"));
+    const struct result *result = &file->result;
+    const size_t cases = result->case_count;
     struct text folder = {0};
-    if (!cases && !atlases && !experiments)
+    if (!cases && !json_array_size(result->atlas) && !result->experiment_count)
         return;
     struct drawing drawing = begin_drawing(page, file, &folder);
     page_section(page, file, "charts", "Charts", NULL);
@@ -220,12 +218,12 @@ void section_charts(const struct page *page, const struct page_file *file)
                    "those that you choose with -w and -s.</p>\n",
                    cases);
     else
-        for (size_t d = 0; d < json_array_size(devices) && !drawing.no_gnuplot; d++)
-            draw_device(&drawing, tree_get_text(json_array_get(devices, d), "id"));
+        for (size_t d = 0; d < result->context.device_count && !drawing.no_gnuplot; d++)
+            draw_device(&drawing, result->context.devices[d].id);
     if (drawing.no_gnuplot)
         fputs("<p>No charts: gnuplot was not installed where this report was made.</p>\n",
               page->out);
-    print_atlases(page, file->root);
+    print_atlases(page, result->atlas);
     fputs("</section>\n", page->out);
     text_free(&folder);
 }

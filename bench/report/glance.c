@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/tree.h"
 #include "record/chart/matrix.h"
 #include "record/result/answer.h"
-#include "record/result/case_tree.h"
 #include "report/sections.h"
 
 /* As many columns as a page has room for; further ones are in tables of their own. */
@@ -52,25 +50,24 @@ static struct shown shown_word(const char *class, const char *word)
     return shown;
 }
 
-static struct shown shown_speedup(const json_t *ratio)
+static struct shown shown_speedup(const struct statistics *s)
 {
-    const double median = tree_get_number(ratio, "median");
-    const double lo = tree_get_number(ratio, "ci_lo"), hi = tree_get_number(ratio, "ci_hi");
     struct shown shown = shown_word("", "");
-    if (isnan(median))
+    if (isnan(s->median))
         return shown_word("soft", "–");
     /* Without an interval nothing is established; a colour from a factor of 2 on is a hint. */
-    colour(&shown, median, isnan(lo) ? median >= 2 || median <= 0.5 : lo > 1 || hi < 1);
-    snprintf(shown.ratio, sizeof shown.ratio, "%.2f×", median);
-    if (!isnan(lo))
-        snprintf(shown.interval, sizeof shown.interval, "%.2f–%.2f", lo, hi);
+    colour(&shown, s->median,
+           isnan(s->ci_lo) ? s->median >= 2 || s->median <= 0.5 : s->ci_lo > 1 || s->ci_hi < 1);
+    snprintf(shown.ratio, sizeof shown.ratio, "%.2f×", s->median);
+    if (!isnan(s->ci_lo))
+        snprintf(shown.interval, sizeof shown.interval, "%.2f–%.2f", s->ci_lo, s->ci_hi);
     return shown;
 }
 
-static struct shown shown_memory(const json_t *one)
+static struct shown shown_memory(const struct result_case *one)
 {
     const double over =
-        case_peak(one, "peak_reserved_bytes") / case_peak(one, "live_lower_bound_bytes");
+        measured_peak(one, "peak_reserved_bytes") / measured_peak(one, "live_lower_bound_bytes");
     struct shown shown = shown_word("", "–");
     colour(&shown, 1 / over, true);
     if (isfinite(over))
@@ -82,39 +79,37 @@ static struct shown shown_memory(const json_t *one)
     return shown;
 }
 
-static bool is_own_baseline(const json_t *one)
+static bool is_own_baseline(const struct result_case *one)
 {
-    return strcmp(tree_get_text(case_speedup(one), "baseline"), tree_get_text(one, "id")) == 0;
+    const char *baseline = one->speedup ? one->speedup->baseline : one->speedup_over_raw.baseline;
+    return baseline && strcmp(baseline, one->id) == 0;
 }
 
-static struct shown shown_case(const json_t *one, enum measure measure)
+static struct shown shown_case(const struct result_case *one, enum measure measure)
 {
-    if (!case_is_ok(one))
-        return shown_word(case_is_skipped(one) ? "soft" : "bad", tree_get_text(one, "status"));
+    if (one->status != CASE_ok)
+        return shown_word(one->status == CASE_skipped ? "soft" : "bad",
+                          case_status_name(one->status));
     if (measure == MEASURE_MEMORY)
         return shown_memory(one);
     if (is_own_baseline(one))
         return shown_word("soft", "baseline");
-    return shown_speedup(case_speedup(one));
+    return shown_speedup(measured_speedup(one));
 }
 
 /* Are all cases of the file in the tables of the page? */
 static bool is_whole(const struct page_file *file)
 {
-    return json_array_size(json_object_get(file->root, "cases")) <= file->cases_most;
+    return file->result.case_count <= file->cases_most;
 }
 
 /* Is the row of the case in the table of all cases? */
-static bool has_row(const struct page_file *file, const json_t *one)
+static bool has_row(const struct page_file *file, const struct result_case *one)
 {
-    const json_t *cases = json_object_get(file->root, "cases");
-    bool is_shown = is_whole(file);
-    for (size_t i = 0; i < file->cases_most && !is_shown; i++)
-        is_shown = json_array_get(cases, i) == one;
-    return is_shown;
+    return (size_t)(one - file->result.cases) < file->cases_most;
 }
 
-static void print_case(FILE *out, const struct page_file *file, const json_t *one,
+static void print_case(FILE *out, const struct page_file *file, const struct result_case *one,
                        enum measure measure)
 {
     if (!one) {
@@ -126,8 +121,7 @@ static void print_case(FILE *out, const struct page_file *file, const json_t *on
     if (*shown.class)
         html_print(out, " class=\"%s\"", shown.class);
     if (has_row(file, one))
-        html_print(out, "><a href=\"#%s-%s\">%s</a>", file->id, tree_get_text(one, "id"),
-                   shown.ratio);
+        html_print(out, "><a href=\"#%s-%s\">%s</a>", file->id, one->id, shown.ratio);
     else
         html_print(out, ">%s", shown.ratio);
     if (*shown.interval)
@@ -136,28 +130,26 @@ static void print_case(FILE *out, const struct page_file *file, const json_t *on
 }
 
 /* The key of the configuration: that of any case in the column. */
-static const json_t *column_key(const struct matrix *m, size_t column)
+static const struct case_key *column_key(const struct matrix *m, size_t column)
 {
     size_t r = 0;
     while (!matrix_cell(m, r, column))
         r++;
-    return json_object_get(matrix_cell(m, r, column), "key");
+    return &matrix_cell(m, r, column)->key;
 }
 
 /* ---- the tables ----------------------------------------------------------------------------- */
 
 /* The strategy, and below it what else differs between the configurations. */
-static void print_column_title(FILE *out, const struct naming *naming, const json_t *key)
+static void print_column_title(FILE *out, const struct naming *naming, const struct case_key *key)
 {
-    const struct {
-        bool is_named;
-        const char *member;
-    } lines[] = {
-        {naming->merge, "merge"}, {naming->release, "release"}, {naming->residency, "residency"}};
-    html_print(out, "<th scope=\"col\" class=\"n\">%s", tree_get_text(key, "strategy"));
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (lines[i].is_named)
-            html_print(out, "<br/>%s", tree_get_text(key, lines[i].member));
+    html_print(out, "<th scope=\"col\" class=\"n\">%s", key->strategy);
+    if (naming->merge)
+        html_print(out, "<br/>%s", key->merge);
+    if (naming->release)
+        html_print(out, "<br/>%s", key->release);
+    if (naming->residency)
+        html_print(out, "<br/>%s", key->residency);
     fputs("</th>", out);
 }
 
@@ -224,19 +216,18 @@ static void print_device(FILE *out, const struct page_file *file, const struct m
                    "matrix,peak_memory -w NAMES data/%s</code> draws others.</p>\n",
                    rows, m->rows.count, file->name);
     fputs("<div class=\"pair\">\n", out);
-    if (case_some_has_time(m->of->root, m->of->device))
+    if (result_has_times(m->of->result, m->of->device))
         print_matrix(out, file, m, against, MEASURE_SPEEDUP, rows);
     print_matrix(out, file, m, against, MEASURE_MEMORY, rows);
     fputs("</div>\n", out);
 }
 
 /* Those that have a case; at least 1. */
-static size_t count_devices(const json_t *root, const json_t *devices)
+static size_t count_devices(const struct result *result)
 {
     size_t count = 0;
-    for (size_t d = 0, i; d < json_array_size(devices); d++) {
-        const struct chart_subject of = {.root = root,
-                                         .device = tree_get_text(json_array_get(devices, d), "id")};
+    for (size_t d = 0, i; d < result->context.device_count; d++) {
+        const struct chart_subject of = {.result = result, .device = result->context.devices[d].id};
         i = 0;
         count += case_next(&of, &i) != NULL;
     }
@@ -245,20 +236,19 @@ static size_t count_devices(const json_t *root, const json_t *devices)
 
 void section_matrix(const struct page *page, const struct page_file *file)
 {
-    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
-    const json_t *device;
+    const struct result *result = &file->result;
     size_t printed = 0;
-    json_t *answer = answer_of(file->root, NULL);
-    const size_t room = file->cases_most / count_devices(file->root, devices);
-    for (size_t i = 0; (device = json_array_get(devices, i)); i++) {
-        const struct chart_subject of = {.root = file->root, .device = tree_get_text(device, "id")};
+    const size_t room = file->cases_most / count_devices(result);
+    for (size_t i = 0; i < result->context.device_count; i++) {
+        const struct record_device *device = &result->context.devices[i];
+        const struct chart_subject of = {.result = result, .device = device->id};
         struct matrix m;
         if (!make_matrix(&of, &m))
             continue;
         if (!printed++)
             page_section(
                 page, file, "matrix", "Program by program",
-                case_some_has_time(file->root, NULL)
+                result_has_times(result, NULL)
                     ? "Blue cells are better, orange cells are worse, and a deeper colour means a "
                       "larger difference. A speed-up has a colour only if its whole interval lies "
                       "on one side of 1, or without intervals from a factor of 2 on. The lower "
@@ -267,10 +257,9 @@ void section_matrix(const struct page *page, const struct page_file *file)
                     : "A deeper orange means more memory over the lower bound, the most bytes that "
                       "the application has requested at one time: no allocator can hold less.");
         const size_t rows = is_whole(file) ? m.rows.count : rows_in(&m, room);
-        print_device(page->out, file, &m, tree_get_text(answer_find(answer, of.device), "against"),
-                     tree_get_text(device, "name"), rows);
+        print_device(page->out, file, &m, answer_find(&result->answer, of.device)->against,
+                     device->name, rows);
         matrix_free(&m);
     }
-    json_decref(answer);
     fputs(printed ? "</section>\n" : "", page->out);
 }

@@ -1,4 +1,5 @@
 /* The sections about the run itself: facts about machine and run, and the commands that repeat it. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,78 +17,72 @@ static void print_fact(FILE *out, const char *name, struct text *value)
     text_free(value);
 }
 
-static void add_memory(struct text *out, const json_t *object)
+static void add_memory(struct text *out, uint64_t bytes)
 {
-    const double bytes = tree_get_number(object, "memory_bytes");
     char size[32];
-    if (bytes > 0)
-        text_add(out, ", %s", text_bytes(size, (uint64_t)bytes));
+    if (bytes)
+        text_add(out, ", %s", text_bytes(size, bytes));
 }
 
-static void add_text(struct text *out, const char *before, const json_t *object, const char *member)
+static void add_text(struct text *out, const char *before, const char *value)
 {
-    if (*tree_get_text(object, member))
-        text_add(out, "%s%s", before, tree_get_text(object, member));
+    if (value && *value)
+        text_add(out, "%s%s", before, value);
 }
 
-static void device_fact(FILE *out, const json_t *device)
-{
-    struct text value = {0};
-    const double rate = tree_get_number(device, "copy_bytes_per_second");
-    const double units = tree_get_number(device, "compute_units");
-    text_add(&value, "%s", tree_get_text(device, "name"));
-    add_memory(&value, device);
-    if (units > 0)
-        text_add(&value, ", %.0f units", units);
-    add_text(&value, ", ", device, "arch");
-    add_text(&value, ", driver ", device, "driver");
-    add_text(&value, ", ", device, "platform");
-    if (rate > 0)
-        text_add(&value, ", copies %.1f GB/s", rate / 1e9);
-    print_fact(out, tree_get_text(device, "id"), &value);
-}
-
-static void host_facts(FILE *out, const json_t *host)
+static void device_fact(FILE *out, const struct record_device *device)
 {
     struct text value = {0};
-    text_add(&value, "%s", tree_get_text(host, "cpu"));
-    if (tree_get_number(host, "cpus") > 0)
-        text_add(&value, ", %.0f cores", tree_get_number(host, "cpus"));
-    add_memory(&value, host);
-    add_text(&value, ", governor ", host, "governor");
-    if (!isnan(tree_get_number(host, "load1")))
-        text_add(&value, ", load %.2f when it began", tree_get_number(host, "load1"));
+    text_add(&value, "%s", device->name);
+    add_memory(&value, device->memory_bytes);
+    if (device->compute_units)
+        text_add(&value, ", %u units", device->compute_units);
+    add_text(&value, ", ", device->arch);
+    add_text(&value, ", driver ", device->driver);
+    add_text(&value, ", ", device->platform);
+    if (device->copy_bytes_per_second > 0)
+        text_add(&value, ", copies %.1f GB/s", device->copy_bytes_per_second / 1e9);
+    print_fact(out, device->id, &value);
+}
+
+static void host_facts(FILE *out, const struct record_host *host)
+{
+    struct text value = {0};
+    text_add(&value, "%s", host->cpu);
+    if (host->cpus)
+        text_add(&value, ", %u cores", host->cpus);
+    add_memory(&value, host->memory_bytes);
+    add_text(&value, ", governor ", host->governor);
+    if (!isnan(host->load1))
+        text_add(&value, ", load %.2f when it began", host->load1);
     print_fact(out, "host", &value);
-    text_add(&value, "%s", tree_get_text(host, "os"));
-    add_text(&value, ", kernel ", host, "kernel");
-    add_text(&value, ", ", host, "arch");
+    text_add(&value, "%s", host->os);
+    add_text(&value, ", kernel ", host->kernel);
+    add_text(&value, ", ", host->arch);
     print_fact(out, "system", &value);
-    add_text(&value, "", host, "machine_id");
+    add_text(&value, "", host->machine_id);
     print_fact(out, "machine", &value);
 }
 
-static void tool_fact(FILE *out, const json_t *tool)
+static void tool_fact(FILE *out, const struct record_tool *tool)
 {
     struct text value = {0};
-    const char *revision = tree_get_text(tool, "git_rev");
-    text_add(&value, "%s, revision %s%s", tree_get_text(tool, "version"),
-             *revision ? revision : "unknown",
-             json_is_true(json_object_get(tool, "git_dirty")) ? " with changes" : "");
-    add_text(&value, ", ", tool, "compiler");
-    add_text(&value, " ", tool, "cflags");
-    add_text(&value, ", build ", tool, "build");
+    text_add(&value, "%s, revision %s%s", tool->version, tool->git_rev ? tool->git_rev : "unknown",
+             tool->git_dirty > 0 ? " with changes" : "");
+    add_text(&value, ", ", tool->compiler);
+    add_text(&value, " ", tool->cflags);
+    add_text(&value, ", build ", tool->build);
     print_fact(out, "gamut", &value);
 }
 
-static void run_fact(FILE *out, const json_t *run)
+static void run_fact(FILE *out, const struct result_run *run)
 {
     struct text value = {0};
     char rounds[48];
-    const double minutes = tree_get_number(run, "duration_ns") / 60e9;
-    text_add(&value, "%s, %s, seed %.0f, %s", tree_get_text(run, "started_at"),
-             text_count(rounds, tree_get_number(run, "rounds"), "round"),
-             tree_get_number(run, "seed"), tree_get_text(run, "status"));
-    if (!isnan(minutes))
+    const double minutes = (double)run->duration_ns / 60e9;
+    text_add(&value, "%s, %s, seed %" PRIu64 ", %s", run->started_at,
+             text_count(rounds, run->rounds, "round"), run->seed, run_status_name(run->status));
+    if (run->duration_ns != UINT64_MAX)
         text_add(&value, minutes < 2 ? ", took %.0f s" : ", took %.0f min",
                  minutes < 2 ? 60 * minutes : minutes);
     print_fact(out, "run", &value);
@@ -107,16 +102,15 @@ static void environment_fact(FILE *out, const json_t *env)
 
 void section_machine(const struct page *page, const struct page_file *file)
 {
-    const json_t *context = json_object_get(file->root, "context"), *device;
-    size_t i;
+    const struct result_context *context = &file->result.context;
     page_section(page, file, "machine", "Machine and run", NULL);
     fputs("<dl>\n", page->out);
-    json_array_foreach(json_object_get(context, "devices"), i, device)
-        device_fact(page->out, device);
-    host_facts(page->out, json_object_get(context, "host"));
-    tool_fact(page->out, json_object_get(context, "tool"));
-    run_fact(page->out, json_object_get(file->root, "run"));
-    environment_fact(page->out, json_object_get(context, "env"));
+    for (size_t i = 0; i < context->device_count; i++)
+        device_fact(page->out, &context->devices[i]);
+    host_facts(page->out, &context->host);
+    tool_fact(page->out, &context->tool);
+    run_fact(page->out, &file->result.run);
+    environment_fact(page->out, context->env);
     fputs("</dl>\n", page->out);
     fputs("</section>\n", page->out);
 }
@@ -138,25 +132,20 @@ static void add_word(struct text *out, const char *word)
     text_add(out, "'");
 }
 
-static void add_command(struct text *out, const json_t *argv)
+static void add_command(struct text *out, const struct result_run *run)
 {
-    size_t i;
-    json_t *word;
-    json_array_foreach(argv, i, word)
-    {
+    for (size_t i = 0; i < run->argc; i++) {
         text_add(out, i ? " " : "");
-        add_word(out, json_string_value(word) ? json_string_value(word) : "");
+        add_word(out, run->argv[i]);
     }
 }
 
 void section_reproduce(const struct page *page, const struct page_file *file)
 {
-    const json_t *run = json_object_get(file->root, "run");
-    const json_t *tool = json_object_get(json_object_get(file->root, "context"), "tool");
-    const char *revision = tree_get_text(tool, "git_rev");
-    const bool has_cases = json_array_size(json_object_get(file->root, "cases")) > 0;
+    const char *revision = file->result.context.tool.git_rev;
+    const bool has_cases = file->result.case_count > 0;
     struct text command = {0}, copy = {0}, quoted = {0};
-    add_command(&command, json_object_get(run, "argv"));
+    add_command(&command, &file->result.run);
     text_add(&copy, "data/%s", file->name);
     add_word(&quoted, copy.data);
     page_section(page, file, "reproduce", "How to reproduce", NULL);
@@ -164,7 +153,7 @@ void section_reproduce(const struct page *page, const struct page_file *file)
     html_path(page->out, copy.data);
     html_print(page->out, "\">%s</a>. This command made it:</p>\n<pre><code>%s</code></pre>\n",
                file->name, command.data ? command.data : "");
-    if (*revision)
+    if (revision)
         html_print(page->out,
                    "<p>To build the same revision:</p>\n<pre><code>git checkout %s &amp;&amp; make "
                    "setup all</code></pre>\n",

@@ -45,7 +45,7 @@ void section_machines(const struct page *page)
     struct compare_file *files = must_alloc((page->file_count + 1) * sizeof *files);
     struct machines *machines = NULL;
     for (size_t i = 0; i < page->file_count; i++)
-        files[i] = (struct compare_file){page->files[i].root, page->files[i].name};
+        files[i] = (struct compare_file){&page->files[i].result, page->files[i].name};
     if (machines_compare(files, page->file_count, &machines, NULL) == 0 &&
         machines_have_any(machines)) {
         const struct machines_words *words = machines_words(machines);

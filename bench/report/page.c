@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
-#include "record/facts/case.h"
-#include "record/result/case_tree.h"
 #include "report/folder.h"
 
 extern const char kernel_text_page_style[], kernel_text_report[]; /* page.css, report.js */
@@ -16,13 +13,12 @@ enum { NUMBERS_MOST = 32 };
 
 bool page_is_replay(const struct page_file *file)
 {
-    const json_t *cases = json_object_get(file->root, "cases"), *one_case;
     size_t ok = 0;
-    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
-        const char *check = tree_get_text(one_case, "check");
-        if (case_is_ok(one_case) && strcmp(check, case_check_name(CHECK_BLOCKS)) != 0)
+    for (size_t i = 0; i < file->result.case_count; i++) {
+        const struct result_case *one = &file->result.cases[i];
+        if (one->status == CASE_ok && one->check != CHECK_BLOCKS)
             return false;
-        ok += case_is_ok(one_case);
+        ok += one->status == CASE_ok;
     }
     return ok > 0;
 }
@@ -105,8 +101,7 @@ static void begin_row(FILE *out, const struct text_grid *grid, size_t r,
     const bool begins = r > 0 && row->group != grid->row[r - 1].group;
     fputs("<tr", out);
     if (file)
-        html_print(out, " id=\"%s-%s\"", file->id,
-                   tree_get_text(json_array_get(json_object_get(file->root, "cases"), r), "id"));
+        html_print(out, " id=\"%s-%s\"", file->id, file->result.cases[r].id);
     fputs(row->is_mean ? " class=\"mean\">" : begins ? " class=\"first\">" : ">", out);
 }
 

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "record/result/result.h"
 #include "record/table/text_grid.h"
 #include "report/html.h"
 #include "report/report.h"
@@ -19,7 +20,7 @@ struct page_file {
     char id[24];      /* prefix of the ids of its sections: "f1" */
     /* The tables of the file show its first cases, this many, and say how many they leave out. */
     size_t cases_most;
-    json_t *root; /* the result in the file */
+    struct result result;
 };
 
 /* The sections that were begun so far, for the table of contents. */

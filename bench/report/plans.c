@@ -5,7 +5,6 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "base/tree.h"
 #include "record/chart/matrix.h"
 #include "record/facts/context.h"
 #include "report/sections.h"
@@ -37,16 +36,15 @@ static void add_set(struct merged_program *program, const char *set)
         program->sets[program->set_count++] = set;
 }
 
-static struct merged_programs programs_of(const json_t *root)
+static struct merged_programs programs_of(const struct result *result)
 {
-    const json_t *cases = json_object_get(root, "cases"), *one_case;
     struct merged_programs all = {0};
-    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
-        const json_t *key = json_object_get(one_case, "key");
-        struct merged_program program = {.workload = tree_get_text(key, "workload"),
-                                         .dataset = tree_get_text(key, "dataset")};
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        struct merged_program program = {.workload = one->key.workload,
+                                         .dataset = one->key.dataset};
         struct text name = {0};
-        if (case_is_unmerged(one_case))
+        if (case_is_unmerged(one))
             continue;
         text_add(&name, "%s\n%s", program.workload, program.dataset);
         const size_t known = all.names.count, p = labels_add(&all.names, name.data);
@@ -55,7 +53,7 @@ static struct merged_programs programs_of(const json_t *root)
             all.programs = must_realloc(all.programs, (known + 1) * sizeof program);
             all.programs[p] = program;
         }
-        add_set(&all.programs[p], tree_get_text(key, "merge"));
+        add_set(&all.programs[p], one->key.merge);
     }
     return all;
 }
@@ -193,24 +191,20 @@ static void explain_refusals(FILE *out, const bool met[CONDITION_COUNT])
 }
 
 /* Another build may have made the file, and its passes may have decided otherwise. */
-static void print_origin(FILE *out, const json_t *root)
+static void print_origin(FILE *out, const struct record_tool *theirs)
 {
-    json_t *ours = context_tool();
-    const json_t *theirs = json_object_get(json_object_get(root, "context"), "tool");
-    if (strcmp(tree_get_text(ours, "git_rev"), tree_get_text(theirs, "git_rev")) != 0 ||
-        json_is_true(json_object_get(ours, "git_dirty")))
+    const struct record_tool ours = context_tool();
+    const char *rev = ours.git_rev ? ours.git_rev : "", *was = theirs->git_rev;
+    if (strcmp(rev, was ? was : "") != 0 || ours.git_dirty > 0)
         html_print(out,
                    "<p class=\"about\">A result file keeps no decisions. Revision %s%s made these "
                    "again; revision %s made the runs.</p>\n",
-                   tree_get_text(ours, "git_rev"),
-                   json_is_true(json_object_get(ours, "git_dirty")) ? " with changes" : "",
-                   tree_get_text(theirs, "git_rev"));
-    json_decref(ours);
+                   rev, ours.git_dirty > 0 ? " with changes" : "", was ? was : "");
 }
 
 void section_plans(const struct page *page, const struct page_file *file)
 {
-    struct merged_programs all = programs_of(file->root);
+    struct merged_programs all = programs_of(&file->result);
     struct catalogue catalogue = {0};
     struct error error = {0};
     bool met[CONDITION_COUNT] = {false};
@@ -222,7 +216,7 @@ void section_plans(const struct page *page, const struct page_file *file)
         "run asks for at once if blocks are freed at their last use, and the copies that are made "
         "and left out. Then what the passes did, and how often they refused to merge, by reason. A "
         "– stands for what only a run can know. gamut plan PROGRAM -m SET names every decision.");
-    print_origin(page->out, file->root);
+    print_origin(page->out, &file->result.context.tool);
     if (catalogue_open(&catalogue, &error)) {
         html_print(page->out, "<p class=\"bad\">%s</p>\n", error.text);
     } else {

@@ -7,9 +7,8 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "base/tree.h"
 #include "record/compare/compare.h"
-#include "record/result/result.h"
+#include "record/result/answer.h"
 #include "report/folder.h"
 #include "report/sections.h"
 
@@ -42,7 +41,8 @@ static int load_files(struct page *page, struct error *error)
         snprintf(file->id, sizeof file->id, "f%zu", i + 1);
         name_file(page, file);
         file->cases_most = 1 + (PAGE_CASES_MOST - 1) / options->file_count;
-        TRY(result_load(file->path, &file->root, error));
+        TRY(result_open(file->path, &file->result, error));
+        file->result.answer = answer_of(&file->result, NULL, &file->result.derived);
         page->file_count++;
     }
     return 0;
@@ -53,18 +53,18 @@ static int compare_files(struct page *page, struct error *error)
     const char *against = page->options->against;
     /* The defaults of `gamut compare`. */
     struct compare_options options = {.threshold = 0.02};
-    json_t *base;
+    struct result base;
     if (!against)
         return 0;
-    TRY(result_load(against, &base, error));
+    TRY(result_open(against, &base, error));
     struct compare_file *candidates = must_alloc(page->file_count * sizeof *candidates);
     for (size_t i = 0; i < page->file_count; i++)
-        candidates[i] = (struct compare_file){page->files[i].root, page->files[i].name};
+        candidates[i] = (struct compare_file){&page->files[i].result, page->files[i].name};
     options.gates = gates_default(options.threshold);
-    int code = compare_results(&(struct compare_file){base, name_in(against)}, candidates,
+    int code = compare_results(&(struct compare_file){&base, name_in(against)}, candidates,
                                page->file_count, &options, &page->comparison, error);
     free(candidates);
-    json_decref(base);
+    result_release(&base);
     return code;
 }
 
@@ -87,18 +87,15 @@ static int copy_file(const struct page *page, const struct page_file *file, stru
 /* ---- the page ------------------------------------------------------------------------------- */
 
 /* Adds the names of the devices, each once. */
-static void add_device_names(struct text *out, const json_t *root)
+static void add_device_names(struct text *out, const struct result *result)
 {
-    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *device;
-    size_t i;
-    json_array_foreach(devices, i, device)
-    {
-        const char *name = tree_get_text(device, "name");
+    const struct record_device *devices = result->context.devices;
+    for (size_t i = 0; i < result->context.device_count; i++) {
         bool known = false;
         for (size_t j = 0; j < i; j++)
-            known |= strcmp(tree_get_text(json_array_get(devices, j), "name"), name) == 0;
+            known |= strcmp(devices[j].name, devices[i].name) == 0;
         if (!known)
-            text_add(out, "%s%s", out->length ? ", " : "", name);
+            text_add(out, "%s%s", out->length ? ", " : "", devices[i].name);
     }
 }
 
@@ -123,7 +120,7 @@ static void print_file(const struct page *page, const struct page_file *file)
 #undef X
     };
     struct text devices = {0};
-    add_device_names(&devices, file->root);
+    add_device_names(&devices, &file->result);
     html_print(page->out, "<div id=\"%s\">\n", file->id);
     if (page->file_count > 1)
         html_print(page->out, "<h2>%s<br/><small class=\"soft\">%s</small></h2>\n",
@@ -179,7 +176,7 @@ static void print_page(struct page *page)
     if (page->options->title)
         text_add(&title, "%s", page->options->title);
     else if (page->file_count)
-        add_device_names(&title, page->files[0].root);
+        add_device_names(&title, &page->files[0].result);
     page_begin(page->out, title.data ? title.data : "gamut");
     print_header(page, title.data ? title.data : "gamut");
     section_banner(page);
@@ -232,7 +229,7 @@ int report_make(const struct report_options *options, struct error *error)
     text_free(&work);
     json_decref(page.comparison);
     for (size_t i = 0; i < page.file_count; i++)
-        json_decref(page.files[i].root);
+        result_release(&page.files[i].result);
     free(page.files);
     return code;
 }

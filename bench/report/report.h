@@ -25,7 +25,7 @@ struct report_options {
 };
 
 /* Makes the report. `out` does not change before everything is done. If a chart cannot be drawn,
- * for example without gnuplot, the page says so. Returns the errors of result_load, and ERR_USAGE
+ * for example without gnuplot, the page says so. Returns the errors of result_open, and ERR_USAGE
  * and ERR_IO of report_folder_begin. */
 int report_make(const struct report_options *options, struct error *error);
 

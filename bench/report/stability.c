@@ -5,9 +5,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "base/tree.h"
-#include "record/result/case_tree.h"
-#include "record/result/result.h"
+#include "record/result/measured.h"
 #include "report/sections.h"
 
 enum { SHOWN_MOST = 15, ROUNDS_MOST = 256 };
@@ -18,22 +16,20 @@ struct spread {
     double rounds[ROUNDS_MOST]; /* median of each round over that of the case */
 };
 
-static double half_width_of(const json_t *one)
+static const struct statistics *wall_of(const struct result_case *one)
 {
-    const double median = case_stat(one, "wall_ns", "median");
-    return fmax(median - case_stat(one, "wall_ns", "ci_lo"),
-                case_stat(one, "wall_ns", "ci_hi") - median);
+    return &measured_stat(one, "wall_ns")->over;
 }
 
-static struct spread spread_of(const json_t *one)
+static struct spread spread_of(const struct result_case *one)
 {
-    const double median = case_stat(one, "wall_ns", "median");
+    const double median = wall_of(one)->median;
     struct spread spread = {0};
     double least = INFINITY, most = 0;
-    const size_t rounds = json_array_size(json_object_get(one, "rounds"));
+    const size_t rounds = one->round_count;
     double *numbers = must_alloc((rounds + 1) * sizeof *numbers);
     double *medians = must_alloc((rounds + 1) * sizeof *medians);
-    const size_t count = case_round_medians(one, "wall_ns", numbers, medians);
+    const size_t count = measured_medians(one, "wall_ns", numbers, medians);
     for (size_t i = 0; i < count && i < ROUNDS_MOST; i++) {
         const double ratio = medians[i] / median;
         if (!isfinite(ratio))
@@ -48,16 +44,16 @@ static struct spread spread_of(const json_t *one)
     return spread;
 }
 
-static double measure_of(const json_t *one)
+static double measure_of(const struct result_case *one)
 {
-    const double median = case_stat(one, "wall_ns", "median");
-    const double half = half_width_of(one);
+    const struct statistics *wall = wall_of(one);
+    const double half = fmax(wall->median - wall->ci_lo, wall->ci_hi - wall->median);
     /* Without intervals: how far rounds lie from the median. */
-    return (isnan(half) ? case_stat(one, "wall_ns", "mad") : half) / median;
+    return (isnan(half) ? wall->mad : half) / wall->median;
 }
 
 struct ranked {
-    const json_t *one;
+    const struct result_case *one;
     double measure;
 };
 
@@ -67,15 +63,13 @@ static int by_measure(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static struct ranked *rank_cases(const json_t *cases, size_t *count)
+static struct ranked *rank_cases(const struct result *result, size_t *count)
 {
-    struct ranked *ranked = must_alloc((json_array_size(cases) + 1) * sizeof *ranked);
-    size_t i;
-    json_t *each;
+    struct ranked *ranked = must_alloc((result->case_count + 1) * sizeof *ranked);
     *count = 0;
-    json_array_foreach(cases, i, each)
-    {
-        const double measure = case_is_ok(each) ? measure_of(each) : NAN;
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *each = &result->cases[i];
+        const double measure = each->status == CASE_ok ? measure_of(each) : NAN;
         if (isfinite(measure))
             ranked[(*count)++] = (struct ranked){each, measure};
     }
@@ -110,12 +104,12 @@ static void print_share(FILE *out, double share)
         html_print(out, "<td>%.1f %%</td>", 100 * share);
 }
 
-static void print_case(FILE *out, const json_t *one)
+static void print_case(FILE *out, const struct result_case *one)
 {
     const struct spread spread = spread_of(one);
-    char words[512];
-    html_print(out, "<tr><th scope=\"row\">%s</th>", case_words(words, one));
-    print_share(out, case_stat(one, "wall_ns", "mad") / case_stat(one, "wall_ns", "median"));
+    char words[MEASURED_WORDS];
+    html_print(out, "<tr><th scope=\"row\">%s</th>", measured_words(words, one));
+    print_share(out, wall_of(one)->mad / wall_of(one)->median);
     print_share(out, spread.range);
     fputs("<td>", out);
     print_strip(out, &spread);
@@ -140,15 +134,14 @@ void section_stability(const struct page *page, const struct page_file *file)
         {.title = "range", .kind = GRID_NUMBER},
         {.title = "rounds"}};
     size_t count;
-    struct ranked *ranked = rank_cases(json_object_get(file->root, "cases"), &count);
-    if (count && tree_get_number(json_object_get(file->root, "run"), "rounds") > 1) {
+    struct ranked *ranked = rank_cases(&file->result, &count);
+    if (count && file->result.run.rounds > 1) {
         page_section(page, file, "stability", "Stability",
                      "The cases with the widest intervals. A round is a fresh process, and its dot "
                      "is the median of its samples. Dots "
                      "that rise or fall from left to right mean that the machine changed during "
                      "the measurement.");
-        print_overall(page->out, ranked, count,
-                      !isnan(case_stat(ranked[0].one, "wall_ns", "ci_lo")));
+        print_overall(page->out, ranked, count, !isnan(wall_of(ranked[0].one)->ci_lo));
         page_table(page->out, columns, sizeof columns / sizeof *columns);
         for (size_t i = 0; i < count && i < SHOWN_MOST; i++)
             print_case(page->out, ranked[i].one);

@@ -10,10 +10,8 @@
 #include "base/tree.h"
 #include "record/chart/matrix.h"
 #include "record/compare/comparison_grid.h"
-#include "record/facts/case.h"
 #include "record/result/answer.h"
-#include "record/result/case_tree.h"
-#include "record/result/result.h"
+#include "record/result/measured.h"
 #include "report/sections.h"
 
 /* The page is for reading; `gamut compare` prints all rows. */
@@ -27,70 +25,58 @@ struct verdict {
     bool only_replays;
 };
 
-static void count_rows(const json_t *experiments, struct verdict *v)
+static void count_rows(const struct result *result, struct verdict *v)
 {
-    size_t i, j;
-    json_t *experiment, *row;
-    json_array_foreach(experiments, i, experiment)
-        json_array_foreach(json_object_get(experiment, "rows"), j, row)
-    {
-        v->rows++;
-        v->failed_rows += !case_is_ok(row) && !case_is_skipped(row);
-    }
+    for (size_t i = 0; i < result->experiment_count; i++)
+        for (size_t r = 0; r < result->experiments[i].row_count; r++) {
+            v->rows++;
+            v->failed_rows += result->experiments[i].rows[r].status > CASE_skipped;
+        }
 }
 
 static struct verdict verdict_of(const struct page *page)
 {
     struct verdict v = {.only_replays = page->file_count > 0};
     for (size_t f = 0; f < page->file_count; f++) {
-        const json_t *root = page->files[f].root;
+        const struct result *result = &page->files[f].result;
         v.only_replays &= page_is_replay(&page->files[f]);
-        size_t counts[CASE_STATUSES], i;
-        json_t *each;
-        result_status_counts(root, counts);
-        for (int s = 0; s < CASE_STATUSES; s++) {
-            v.counts[s] += counts[s];
-            v.cases += counts[s];
-            v.failed += s > CASE_skipped ? counts[s] : 0;
+        for (size_t i = 0; i < result->case_count; i++) {
+            const struct result_case *one = &result->cases[i];
+            v.cases++;
+            v.counts[one->status]++;
+            v.failed += one->status > CASE_skipped;
+            v.unchecked += one->status == CASE_ok && one->check == CHECK_NONE;
         }
-        json_array_foreach(json_object_get(root, "cases"), i, each)
-        {
-            const char *check = tree_get_text(each, "check");
-            v.unchecked += case_is_ok(each) && strcmp(check, case_check_name(CHECK_NONE)) == 0;
-        }
-        v.atlases += json_array_size(json_object_get(root, "atlas"));
-        count_rows(json_object_get(root, "experiments"), &v);
+        v.atlases += json_array_size(result->atlas);
+        count_rows(result, &v);
     }
     return v;
 }
 
 /* ---- the banner ------------------------------------------------------------------------------ */
 
-static void name_failure(FILE *out, const json_t *one_case)
+static void name_failure(FILE *out, const struct result_case *one)
 {
-    const char *reason = tree_get_text(one_case, "reason");
-    char words[512];
-    html_print(out, "<li><strong>%s</strong>: %s", tree_get_text(one_case, "status"),
-               case_words(words, one_case));
-    if (*reason)
-        html_print(out, " <span class=\"soft\">%s</span>", reason);
+    char words[MEASURED_WORDS];
+    html_print(out, "<li><strong>%s</strong>: %s", case_status_name(one->status),
+               measured_words(words, one));
+    if (one->reason)
+        html_print(out, " <span class=\"soft\">%s</span>", one->reason);
     fputs("</li>\n", out);
 }
 
 /* Names the first NAMED_MOST cases that failed, worst first. */
 static void name_failures(const struct page *page, size_t failed)
 {
-    size_t named = 0, i;
-    json_t *each;
+    size_t named = 0;
     fputs("<ul>\n", page->out);
     for (int status = CASE_STATUSES - 1; status > CASE_skipped; status--)
-        for (size_t f = 0; f < page->file_count; f++)
-            json_array_foreach(json_object_get(page->files[f].root, "cases"), i, each)
-            {
-                const char *name = case_status_name((enum case_status)status);
-                if (strcmp(tree_get_text(each, "status"), name) == 0 && named++ < NAMED_MOST)
-                    name_failure(page->out, each);
-            }
+        for (size_t f = 0; f < page->file_count; f++) {
+            const struct result *result = &page->files[f].result;
+            for (size_t i = 0; i < result->case_count; i++)
+                if (result->cases[i].status == (enum case_status)status && named++ < NAMED_MOST)
+                    name_failure(page->out, &result->cases[i]);
+        }
     if (failed > NAMED_MOST)
         html_print(page->out, "<li>and %zu more, below</li>\n", failed - NAMED_MOST);
     fputs("</ul>\n", page->out);
@@ -153,13 +139,9 @@ static void told_free(struct told *told)
     labels_free(&told->lines);
 }
 
-static size_t count_unsure(const json_t *device)
+static bool has_verdict(const struct answer_ranked *one, const char *verdict)
 {
-    size_t count = 0, i;
-    json_t *each;
-    json_array_foreach(json_object_get(device, "ranking"), i, each) count +=
-        strcmp(tree_get_text(each, "verdict"), "unsure") == 0;
-    return count;
+    return one->verdict && strcmp(one->verdict, verdict) == 0;
 }
 
 /* Adds names, and how many more there are: "raw, pool and 7 more". */
@@ -172,30 +154,29 @@ static void add_names(struct text *out, const char *const *names, size_t count)
 }
 
 /* Adds the names of the ranked configurations with this verdict, and returns how many there are. */
-static size_t add_ranked(struct text *out, const json_t *device, const char *verdict)
+static size_t add_ranked(struct text *out, const struct answer_device *device, const char *verdict)
 {
-    const json_t *ranking = json_object_get(device, "ranking");
-    const char **names = must_alloc((json_array_size(ranking) + 1) * sizeof *names);
-    size_t count = 0, i;
-    json_t *each;
-    json_array_foreach(ranking, i, each) if (strcmp(tree_get_text(each, "verdict"), verdict) == 0)
-        names[count++] = tree_get_text(each, "name");
+    const char **names = must_alloc((device->ranked_count + 1) * sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < device->ranked_count; i++)
+        if (has_verdict(&device->ranking[i], verdict))
+            names[count++] = device->ranking[i].name;
     add_names(out, names, count);
     free(names);
     return count;
 }
 
 /* "pool is the fastest", or what the rounds establish instead. A replay has no times. */
-static void tell_fastest(struct told *told, const json_t *device, const char *where)
+static void tell_fastest(struct told *told, const struct answer_device *device, const char *where)
 {
-    const json_t *ranking = json_object_get(device, "ranking");
-    const char *first = tree_get_text(json_array_get(ranking, 0), "name");
-    const bool is_judged = *tree_get_text(json_array_get(ranking, 1), "verdict");
-    const size_t unsure = count_unsure(device);
+    const char *first = device->ranking[0].name;
+    size_t unsure = 0;
     struct text line = {0};
-    if (!(tree_get_number(device, "rounds") > 0))
+    if (!device->rounds)
         return;
-    if (!is_judged)
+    for (size_t i = 0; i < device->ranked_count; i++)
+        unsure += has_verdict(&device->ranking[i], "unsure");
+    if (!device->ranking[1].verdict)
         text_add(&line, "%s leads, but fewer than 6 rounds do not establish it", first);
     else if (unsure)
         text_add(&line, "%s leads, but %zu other%s not told apart from it", first, unsure,
@@ -206,91 +187,80 @@ static void tell_fastest(struct told *told, const json_t *device, const char *wh
     text_free(&line);
 }
 
-static void tell_least_memory(struct told *told, const json_t *device, const char *where)
+static void tell_least_memory(struct told *told, const struct answer_device *device,
+                              const char *where)
 {
-    const json_t *least = json_object_get(device, "least_memory");
-    const size_t count = json_array_size(least);
-    const char **names = must_alloc((count + 1) * sizeof *names);
+    const size_t count = device->least_memory_count;
     struct text line = {0};
-    for (size_t i = 0; i < count; i++)
-        names[i] = json_string_value(json_array_get(least, i));
-    if (count == json_array_size(json_object_get(device, "ranking"))) {
+    if (count == device->ranked_count) {
         text_add(&line, "all hold the same memory");
     } else if (count) {
-        add_names(&line, names, count);
+        add_names(&line, device->least_memory, count);
         text_add(&line, count == 1 ? " holds the least memory" : " hold the least memory");
     }
     if (line.length)
         tell(told, line.data, where);
     text_free(&line);
-    free(names);
 }
 
 /* Without times: the configuration that needs the fewest driver calls. */
-static void tell_fewest_calls(struct told *told, const json_t *device, const char *where)
+static void tell_fewest_calls(struct told *told, const struct answer_device *device,
+                              const char *where)
 {
-    const json_t *fewest = NULL;
-    size_t i;
-    json_t *each;
+    const struct answer_ranked *fewest = NULL;
     struct text line = {0};
-    if (tree_get_number(device, "rounds") > 0)
-        return;
-    json_array_foreach(json_object_get(device, "ranking"), i,
-                       each) if (!isnan(tree_get_number(each, "driver_calls")) &&
-                                 (!fewest || tree_get_number(each, "driver_calls") <
-                                                 tree_get_number(fewest, "driver_calls"))) fewest =
-        each;
+    for (size_t i = 0; i < device->ranked_count && !device->rounds; i++) {
+        const struct answer_ranked *each = &device->ranking[i];
+        if (!isnan(each->driver_calls) && (!fewest || each->driver_calls < fewest->driver_calls))
+            fewest = each;
+    }
     if (!fewest)
         return;
-    text_add(&line, "%s makes the fewest driver calls", tree_get_text(fewest, "name"));
+    text_add(&line, "%s makes the fewest driver calls", fewest->name);
     tell(told, line.data, where);
     text_free(&line);
 }
 
-static void tell_within(struct told *told, const json_t *device, const char *where)
+static void tell_within(struct told *told, const struct answer_device *device, const char *where)
 {
     struct text line = {0};
     if (add_ranked(&line, device, "within")) {
-        text_add(&line, ", within %.0f %% of %s", 100 * ANSWER_CLOSE,
-                 tree_get_text(json_array_get(json_object_get(device, "ranking"), 0), "name"));
+        text_add(&line, ", within %.0f %% of %s", 100 * ANSWER_CLOSE, device->ranking[0].name);
         tell(told, line.data, where);
     }
     text_free(&line);
 }
 
-static void tell_unsure(struct told *told, const json_t *device, const char *where)
+static void tell_unsure(struct told *told, const struct answer_device *device, const char *where)
 {
     struct text line = {0};
     char rounds[48];
     if (add_ranked(&line, device, "unsure")) {
-        text_add(&line, ", not told apart from %s by %s",
-                 tree_get_text(json_array_get(json_object_get(device, "ranking"), 0), "name"),
-                 text_count(rounds, tree_get_number(device, "rounds"), "round"));
+        text_add(&line, ", not told apart from %s by %s", device->ranking[0].name,
+                 text_count(rounds, (double)device->rounds, "round"));
         tell(told, line.data, where);
     }
     text_free(&line);
 }
 
-typedef void tell_one(struct told *told, const json_t *device, const char *where);
+typedef void tell_one(struct told *told, const struct answer_device *device, const char *where);
 
 /* Collects what a teller says of each device of each file on which there is something to compare. */
 static struct told tell_all(const struct page *page, tell_one *teller)
 {
     struct told told = {0};
     for (size_t f = 0; f < page->file_count; f++) {
-        json_t *answer = answer_of(page->files[f].root, NULL), *device;
-        size_t i;
-        json_array_foreach(answer, i, device)
-        {
+        const struct answer *answer = &page->files[f].result.answer;
+        for (size_t i = 0; i < answer->device_count; i++) {
+            const struct answer_device *device = &answer->devices[i];
             struct text where = {0};
-            text_add(&where, "%s", tree_get_text(device, "device"));
+            text_add(&where, "%s", device->device);
             if (page->file_count > 1)
                 text_add(&where, " (%s)", page->files[f].name);
-            if (json_array_size(json_object_get(device, "ranking")) > 1)
+            if (device->ranked_count > 1)
                 teller(&told, device, where.data);
             text_free(&where);
         }
-        json_decref(answer);
     }
     return told;
 }
@@ -345,24 +315,24 @@ static void print_near(const struct page *page)
 /* Prints reasons to doubt the figures of a file, and returns how many there are. */
 static size_t print_doubts(const struct page *page, const struct page_file *file)
 {
-    const json_t *tool = json_object_get(json_object_get(file->root, "context"), "tool");
-    const json_t *run = json_object_get(file->root, "run");
-    const char *build = tree_get_text(tool, "build"), *status = tree_get_text(run, "status");
+    const struct record_tool *tool = &file->result.context.tool;
+    const struct result_run *run = &file->result.run;
     struct text of = {0};
     size_t count = 0;
     if (page->file_count > 1)
         text_add(&of, "%s: ", file->name);
     const char *prefix = of.length ? of.data : "";
-    if (strcmp(status, "complete") != 0 && ++count)
-        html_print(page->out, "<p>%sthe run is %s: it did not finish</p>\n", prefix, status);
-    if (json_is_true(json_object_get(tool, "git_dirty")) && ++count)
+    if (run->status != RUN_COMPLETE && ++count)
+        html_print(page->out, "<p>%sthe run is %s: it did not finish</p>\n", prefix,
+                   run_status_name(run->status));
+    if (tool->git_dirty > 0 && ++count)
         html_print(page->out,
                    "<p>%sthe source had uncommitted changes: this build cannot be made again</p>\n",
                    prefix);
-    if (*build && strcmp(build, "release") != 0 && ++count)
+    if (tool->build && strcmp(tool->build, "release") != 0 && ++count)
         html_print(page->out, "<p>%sthe build is “%s”: its times are not those of a release</p>\n",
-                   prefix, build);
-    if (case_some_has_time(file->root, NULL) && tree_get_number(run, "rounds") < 6 && ++count)
+                   prefix, tool->build);
+    if (result_has_times(&file->result, NULL) && run->rounds < 6 && ++count)
         html_print(page->out,
                    "<p>%sfewer than 6 rounds give no intervals, so no difference is "
                    "established</p>\n",

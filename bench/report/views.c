@@ -7,8 +7,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "base/tree.h"
-#include "record/result/case_tree.h"
+#include "record/result/measured.h"
 #include "report/sections.h"
 #include "view/cases.h"
 #include "view/view.h"
@@ -18,41 +17,33 @@ enum { PROGRAMS_MOST = 3 }; /* on a device */
 /* A workload with a dataset on a device. Its page shows the case that requests the most bytes, and
  * the others with the same merge set and release policy. */
 struct detail {
-    const json_t *largest; /* of its cases */
-    double peak_bytes;     /* requested */
+    const struct result_case *largest; /* of its cases */
+    double peak_bytes;                 /* requested */
 };
 
-static bool has_same(const json_t *one_case, const json_t *other, const char *member)
+static bool are_of_one_program(const struct case_key *a, const struct case_key *b)
 {
-    return strcmp(tree_get_text(json_object_get(one_case, "key"), member),
-                  tree_get_text(json_object_get(other, "key"), member)) == 0;
-}
-
-static bool are_of_one_program(const json_t *one_case, const json_t *other)
-{
-    return has_same(one_case, other, "workload") && has_same(one_case, other, "dataset") &&
-           has_same(one_case, other, "device");
+    return strcmp(a->workload, b->workload) == 0 && strcmp(a->dataset, b->dataset) == 0 &&
+           strcmp(a->device, b->device) == 0;
 }
 
 /* The programs that ran on one device each; a group of devices has no page. The caller frees
  * *details. */
-static size_t find_details(const json_t *cases, struct detail **details)
+static size_t find_details(const struct result *result, struct detail **details)
 {
-    struct detail *all = must_alloc((json_array_size(cases) + 1) * sizeof *all);
-    size_t i, p, count = 0;
-    json_t *one_case;
-    json_array_foreach(cases, i, one_case)
-    {
-        const double bytes = case_peak(one_case, "peak_requested_bytes");
-        const json_t *key = json_object_get(one_case, "key");
-        if (!case_is_ok(one_case) || !(bytes > 0) || *tree_get_text(key, "residency"))
+    struct detail *all = must_alloc((result->case_count + 1) * sizeof *all);
+    size_t p, count = 0;
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        const double bytes = measured_peak(one, "peak_requested_bytes");
+        if (!(bytes > 0) || *one->key.residency)
             continue;
-        for (p = 0; p < count && !are_of_one_program(one_case, all[p].largest);)
+        for (p = 0; p < count && !are_of_one_program(&one->key, &all[p].largest->key);)
             p++;
         if (p == count)
-            all[count++] = (struct detail){one_case, bytes};
+            all[count++] = (struct detail){one, bytes};
         else if (bytes > all[p].peak_bytes)
-            all[p] = (struct detail){one_case, bytes};
+            all[p] = (struct detail){one, bytes};
     }
     *details = all;
     return count;
@@ -62,12 +53,10 @@ static size_t find_details(const json_t *cases, struct detail **details)
 static size_t find_largest(const struct detail *details, size_t count, const char *device)
 {
     size_t largest = count;
-    for (size_t i = 0; i < count; i++) {
-        const json_t *key = json_object_get(details[i].largest, "key");
+    for (size_t i = 0; i < count; i++)
         if (details[i].peak_bytes > (largest < count ? details[largest].peak_bytes : 0) &&
-            strcmp(tree_get_text(key, "device"), device) == 0)
+            strcmp(details[i].largest->key.device, device) == 0)
             largest = i;
-    }
     return largest;
 }
 
@@ -105,7 +94,7 @@ static int write_view(const struct page_file *file, const struct case_choice *ch
     struct viewed_cases cases;
     struct text trace = {0};
     text_add(&trace, "%s.trace", path);
-    int code = view_cases(file->root, file->name, choice, trace.data, &cases, error);
+    int code = view_cases(&file->result, file->name, choice, trace.data, &cases, error);
     FILE *out = code ? NULL : fopen(path, "w");
     if (!code && !out)
         code = error_set(error, ERR_IO, "%s could not be made: %s", path, strerror(errno));
@@ -127,22 +116,20 @@ static int write_view(const struct page_file *file, const struct case_choice *ch
 static int make_view(const struct page_file *file, const struct detail *detail, const char *path,
                      struct error *error)
 {
-    const json_t *cases = json_object_get(file->root, "cases");
-    const char **ids = must_alloc(json_array_size(cases) * sizeof *ids);
+    const struct result *result = &file->result;
+    const struct case_key *key = &detail->largest->key;
+    const char **ids = must_alloc(result->case_count * sizeof *ids);
     struct case_choice choice = {.workloads = "*",
                                  .datasets = "*",
                                  .merges = "*",
                                  .releases = "*",
                                  .devices = "*",
                                  .ids = ids};
-    size_t i;
-    json_t *one_case;
-    json_array_foreach(cases, i, one_case)
-    {
-        if (are_of_one_program(one_case, detail->largest) &&
-            has_same(one_case, detail->largest, "merge") &&
-            has_same(one_case, detail->largest, "release"))
-            ids[choice.id_count++] = tree_get_text(one_case, "id");
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        if (are_of_one_program(&one->key, key) && strcmp(one->key.merge, key->merge) == 0 &&
+            strcmp(one->key.release, key->release) == 0)
+            ids[choice.id_count++] = one->id;
     }
     const int code = write_view(file, &choice, path, error);
     free(ids);
@@ -155,7 +142,7 @@ static int make_view(const struct page_file *file, const struct detail *detail, 
 static void print_detail(const struct page *page, const struct page_file *file,
                          const struct detail *detail, const char *name)
 {
-    const json_t *key = json_object_get(detail->largest, "key");
+    const struct case_key *key = &detail->largest->key;
     struct text path = {0};
     struct error error = {0};
     char bytes[32];
@@ -166,11 +153,10 @@ static void print_detail(const struct page *page, const struct page_file *file,
         html_path(page->out, name);
         fputs("\">", page->out);
     }
-    html_print(page->out, "%s %s on %s", tree_get_text(key, "workload"),
-               tree_get_text(key, "dataset"), tree_get_text(key, "device"));
+    html_print(page->out, "%s %s on %s", key->workload, key->dataset, key->device);
     fputs(code ? "" : "</a>", page->out);
-    html_print(page->out, ", merge set %s: %s are requested at the peak.",
-               tree_get_text(key, "merge"), text_bytes(bytes, (uint64_t)detail->peak_bytes));
+    html_print(page->out, ", merge set %s: %s are requested at the peak.", key->merge,
+               text_bytes(bytes, (uint64_t)detail->peak_bytes));
     if (code) {
         struct arena arena = {0};
         html_print(page->out, " There is no page of it: %s.", error.text);
@@ -201,11 +187,11 @@ static void print_device(const struct page *page, const struct page_file *file,
 
 void section_details(const struct page *page, const struct page_file *file)
 {
-    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
+    const struct result_context *context = &file->result.context;
     struct detail *details;
     struct text folder = {0};
     size_t made = 0;
-    const size_t count = find_details(json_object_get(file->root, "cases"), &details);
+    const size_t count = find_details(&file->result, &details);
     if (count) {
         text_add(&folder, "%s/views", page->work);
         mkdir(folder.data, 0777); /* if this fails, each page reports it */
@@ -213,9 +199,8 @@ void section_details(const struct page *page, const struct page_file *file)
                      "The programs that request the most bytes at once on each device. Their pages "
                      "show every block over time, and where each allocator puts it.");
         fputs("<ul class=\"plain\">\n", page->out);
-        for (size_t d = 0; d < json_array_size(devices); d++)
-            print_device(page, file, details, count,
-                         tree_get_text(json_array_get(devices, d), "id"), &made);
+        for (size_t d = 0; d < context->device_count; d++)
+            print_device(page, file, details, count, context->devices[d].id, &made);
         fputs("</ul>\n</section>\n", page->out);
         rmdir(folder.data); /* if it is empty */
     }

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "device/device.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "run/execute/device_record.h"
 #include "run/execute/spaces.h"
 #include "run/plan/plan.h"
@@ -218,7 +218,7 @@ static void add_round(const struct served_device *device, unsigned earlier,
     snprintf(key->release, sizeof key->release, "%s", device->release);
     snprintf(key->strategy, sizeof key->strategy, "%.127s", settings.strategy);
     snprintf(key->device, sizeof key->device, "%s", device->info->id);
-    result_add_round(result, &round);
+    draft_add_round(result, &round);
 }
 
 /* The number of earlier servers of the same device. */
@@ -238,7 +238,7 @@ static int write_result(const char *path, struct error *error)
     struct record_device *records = must_alloc((count + 1) * sizeof *records);
     struct result_draft result;
     unsigned record_count = 0;
-    const int failed = result_create(&result, &run, error);
+    const int failed = draft_create(&result, &run, error);
     if (failed) {
         free(records);
         return failed;
@@ -248,13 +248,13 @@ static int write_result(const char *path, struct error *error)
             records[record_count] = device_record(devices[i].info);
             records[record_count++].used = true;
         }
-    result_set_devices(&result, records, record_count);
+    draft_set_devices(&result, records, record_count);
     free(records);
     for (unsigned i = 0; i < count; i++)
         add_round(&devices[i], earlier_of(i), &result);
-    result_finish(&result, RUN_COMPLETE);
-    const int code = result_write(&result, path, error);
-    result_free(&result);
+    draft_finish(&result, RUN_COMPLETE);
+    const int code = draft_write(&result, path, error);
+    draft_free(&result);
     return code;
 }
 

@@ -4,10 +4,10 @@
 #ifndef GAMUT_VIEW_CASES_H
 #define GAMUT_VIEW_CASES_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "record/result/result.h"
 #include "run/select/select.h"
 
 /* Which cases: lists of patterns (text_is_listed) of the members of their keys, and ids. */
@@ -25,7 +25,8 @@ struct viewed_cases {
     struct names strategies;
     const char *name;  /* of the program and its data: "stencil small" */
     const char *about; /* where the blocks are from: sentences */
-    json_t *chosen;    /* owned; NULL: none */
+    size_t count;
+    const struct result_case **chosen; /* in the result, which must outlive them */
 };
 
 /* Writes the trace of the program that the chosen cases of a result have in common to the new file
@@ -33,7 +34,7 @@ struct viewed_cases {
  * ERR_USAGE: there are no such cases, or they are of several programs; ERR_UNSUPPORTED: the program
  * cannot be had again, and why; ERR_IO, ERR_PARSE. The caller calls viewed_cases_free in any
  * case. */
-int view_cases(const json_t *root, const char *path, const struct case_choice *choice,
+int view_cases(const struct result *result, const char *path, const struct case_choice *choice,
                const char *trace, struct viewed_cases *cases, struct error *error);
 /* What this strategy reserved at most in the file; 0: the file does not have it. */
 uint64_t viewed_cases_reserved(const struct viewed_cases *cases, const char *strategy);
@@ -41,6 +42,6 @@ void viewed_cases_free(struct viewed_cases *cases);
 
 /* The flags that choose the program of a case: "-w srad -d small -m none --release last-use -D
  * host". */
-const char *viewed_case_flags(struct arena *arena, const json_t *one_case);
+const char *viewed_case_flags(struct arena *arena, const struct result_case *one);
 
 #endif

@@ -163,7 +163,7 @@ static void a_wrong_member_is_named(void **state)
     } cases[] = {
         {"name", NULL, "at.name: expected a text, found nothing"},
         {"name", "\"12345678\"", "at.name: the text is longer than 7 bytes"},
-        {"note", "1", "at.note: expected a text or null or nothing, found an integer"},
+        {"note", "1", "at.note: expected a text or null, found an integer"},
         {"few", "4294967296", "at.few: expected a count below 2^32"},
         {"few", "null", "at.few: expected a count below 2^53, found null"},
         {"large", "-1", "at.large: expected a count below 2^53, found -1"},

@@ -8,7 +8,7 @@ expect 0 "2 ok" run --smoke -w right.mem -s raw,pool --rounds 2 --out c-base.jso
 sed 's/"peak_reserved_bytes":[0-9][0-9]*/"peak_reserved_bytes":9999999/g' c-base.json >c-larger.json
 sed 's/"status":"ok"/"status":"wrong"/g' c-base.json >c-wrong.json
 sed 's/"alignment_bytes":[0-9][0-9]*/"alignment_bytes":3/' c-base.json >c-other.json
-sed 's/"version": "1\./"version": "2./' c-base.json >c-newer.json
+sed 's/"version": "2\./"version": "3./' c-base.json >c-newer.json
 head -c 3000 c-base.json >c-cut.json
 echo '{"schema": "gamut.gates/1", "gates": {"peak_*": "10MB"}}' >gates.json
 sed 's/"gates":/"gate":/' gates.json >bad_gates.json

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 c1=$(printf '\302\233') override=$(printf '\342\200\256')
 # poison FILE: the three stand at the start of every text but those that gamut looks up.
 poison() {
-    looked_up='id|kind|better|unit|backend|status|workload|dataset|merge|release|strategy|device|residency'
+    looked_up='id|kind|better|unit|backend|status|check|machine_id|workload|dataset|merge|release|strategy|device|residency'
     sed -E -e "s/\"([a-z_0-9]+)\":( ?)\"/\"\\1\":\\2\"\\\\u001b]0;$c1$override/g" \
         -e "s/\"($looked_up)\":( ?)\"[^;\"]*;$c1$override/\"\\1\":\\2\"/g" \
         -e "/^\"schema\"/,/^}/s/\"[^;\"]*;$c1$override/\"/" "$1"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "base/tree.h"
 #include "run/rounds/process.h"
 #include "run/select/inputs.h"
@@ -134,7 +134,7 @@ static void nothing(void *context, const struct items_state *state, const struct
 static void add(void *context, const struct items_state *state, const struct case_round *round)
 {
     (void)state;
-    result_add_round(context, round);
+    draft_add_round(context, round);
 }
 
 static const char path[] = "lost_device_test.json";
@@ -142,7 +142,7 @@ static const char path[] = "lost_device_test.json";
 static int save(void *context, const struct items_state *state, struct error *error)
 {
     (void)state;
-    return result_write(context, path, error);
+    return draft_write(context, path, error);
 }
 
 /* Runs the smallest datasets under raw and pool on the host, or on a group of two hosts; the caller
@@ -172,20 +172,22 @@ static json_t *run(const char *workloads, const char *merges, uint64_t seed, uns
     struct result_draft result;
     struct error error = {0};
     bool interrupted;
-    json_t *root = NULL;
+    struct result loaded;
     if (catalogue_open(&catalogue, &error) ||
         select_names(&request, &catalogue, &selection, &error) ||
-        select_cases(&selection, &host, 1, &error) || result_create(&result, &facts, &error))
+        select_cases(&selection, &host, 1, &error) || draft_create(&result, &facts, &error))
         fail_msg("%s", error.text);
-    result_set_devices(&result, &record, 1);
+    draft_set_devices(&result, &record, 1);
     const struct rounds_watcher watcher = {&result, nothing, add, save};
     if (rounds_run(&selection, &options, &watcher, &interrupted, &error))
         fail_msg("%s", error.text);
-    result_finish(&result, RUN_COMPLETE);
-    if (result_write(&result, path, &error) || result_load(path, &root, &error))
+    draft_finish(&result, RUN_COMPLETE);
+    if (draft_write(&result, path, &error) || result_open(path, &loaded, &error))
         fail_msg("%s", error.text); /* the file is whole */
+    json_t *root = json_incref(loaded.root);
+    result_release(&loaded);
     unlink(path);
-    result_free(&result);
+    draft_free(&result);
     select_free(&selection);
     catalogue_close(&catalogue);
     return root;

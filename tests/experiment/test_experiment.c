@@ -12,110 +12,129 @@
 #include "experiment/experiment.h"
 #include "tests/record/result/experiment_fixture.h"
 #include "tests/base/golden.h"
-#include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
+#include "record/result/measured.h"
 #include "record/table/experiment_table.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
 
-static struct result_draft fixture(void)
+static struct result_tree fixture(void)
 {
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     experiment_fixture_add(&result, "host");
     return result;
 }
 
-static json_t *row_at(const struct result_draft *result, const char *name, size_t i)
+static struct result_experiment *experiment_at(struct result *result, const char *name)
 {
-    return json_array_get(json_object_get(experiment_find(result->root, name, "host"), "rows"), i);
+    return (struct result_experiment *)result_experiment_of(result, name, "host");
 }
 
 static void what_follows_from_rounds(void **state)
 {
-    struct result_draft result = fixture();
-    const json_t *pool = row_at(&result, "isosurface", 0);
+    struct result_tree tree = fixture();
+    const struct result *result = result_tree_read(tree.root);
+    const struct result_experiment *e = result_experiment_of(result, "isosurface", "host");
+    const struct result_case *pool = &e->rows[0], *skipped = &e->rows[2];
     (void)state;
-    assert_true(case_is_ok(pool));
-    assert_true(case_stat(pool, "frame_ns", "median") == 1500002.5); /* of 1500002 and 1500003 */
-    assert_true(case_stat(pool, "frame_ns", "max") == 1500005);
-    assert_true(case_stat(pool, "empty_ratio", "median") == 0.625);
-    const json_t *skipped = row_at(&result, "isosurface", 2);
-    assert_true(case_is_skipped(skipped));
-    assert_string_equal(tree_get_text(skipped, "reason"), "it could not");
-    assert_int_equal(json_object_size(json_object_get(skipped, "stats")), 0);
-    assert_int_equal(json_array_size(json_object_get(pool, "warnings")), 0);
-    result_free(&result);
+    assert_int_equal(pool->status, CASE_ok);
+    assert_true(measured_stat(pool, "frame_ns")->over.median ==
+                1500002.5); /* of 1500002 and 1500003 */
+    assert_true(measured_stat(pool, "frame_ns")->max == 1500005);
+    assert_true(measured_stat(pool, "empty_ratio")->over.median == 0.625);
+    assert_int_equal(skipped->status, CASE_skipped);
+    assert_string_equal(skipped->reason, "it could not");
+    assert_int_equal(skipped->stat_count, 0);
+    assert_int_equal(pool->warning_count, 0);
+    result_tree_free(&tree);
 }
 
 static void a_row_that_never_came(void **state)
 {
-    struct result_draft result = fixture();
-    json_t *e = experiment_find(result.root, "stall", "host");
+    struct result_tree tree = fixture();
+    struct result_draft draft = result_tree_draft(tree.root);
+    struct result *result = &draft.result;
+    struct result_experiment *e = experiment_at(result, "stall");
     json_t *key = json_pack("{s:s, s:s, s:i, s:i}", "method", "heap", "strategy", "-", "spin_ns", 7,
                             "host_work_ns", 7);
     (void)state;
-    const json_t *row = experiment_expect_row(e, key);
-    assert_ptr_equal(experiment_expect_row(e, key), row);
-    experiment_summarise(e);
-    assert_true(case_is_skipped(row));
-    assert_non_null(strstr(tree_get_text(row, "reason"), "not measured"));
-    assert_int_equal(result_validate(result.root, NULL), 0);
+    const size_t row = experiment_expect_row(result, e, key);
+    assert_int_equal(experiment_expect_row(result, e, key), row);
+    experiment_summarise(result, e);
+    assert_int_equal(e->rows[row].status, CASE_skipped);
+    assert_non_null(strstr(e->rows[row].reason, "not measured"));
+    result_tree_put(tree.root, &draft);
+    assert_int_equal(result_tree_check(tree.root, NULL), 0);
     json_decref(key);
-    result_free(&result);
+    result_tree_free(&tree);
+}
+
+static void add_round(struct result *result, struct result_experiment *e, json_t *key,
+                      json_t *round)
+{
+    experiment_add_round(result, e, experiment_expect_row(result, e, key), round);
+}
+
+/* An isosurface experiment of another device, with the options of the first. */
+static struct result_experiment *other_device(struct result *result, const json_t *options)
+{
+    static const struct experiment_parameter parameters[] = {
+        {"method", false, UNIT_COUNT, "how"},
+        {"strategy", false, UNIT_COUNT, "the allocator"},
+        {NULL, false, UNIT_COUNT, NULL},
+    };
+    static const struct counter_info metrics[] = {
+        {"frame_ns", UNIT_NS, KIND_SAMPLED, BETTER_LOWER, "time of a frame"}};
+    return experiment_add(result, "isosurface", "opencl:0", options, parameters, metrics, 1);
 }
 
 /* The answer is the first one's, whatever the device; other options have other answers. */
 static void answers_agree(void **state)
 {
-    struct result_draft result = fixture();
-    json_t *e = experiment_find(result.root, "isosurface", "host");
-    json_t *other = json_deep_copy(e),
-           *heap = json_pack("{s:s, s:s}", "method", "heap", "strategy", "-");
+    struct result_tree tree = fixture();
+    struct result_draft draft = result_tree_draft(tree.root);
+    struct result *result = &draft.result;
+    json_t *heap = json_pack("{s:s, s:s}", "method", "heap", "strategy", "-");
+    json_t *options = json_deep_copy(experiment_at(result, "isosurface")->options);
+    struct result_experiment *other = other_device(result, options);
     (void)state;
-    json_array_clear(json_object_get(other, "rows"));
-    tree_put(other, "device", tree_text("opencl:0"));
-    result_set_experiment(&result, other);
-    experiment_add_round(result.root, other, heap,
-                         experiment_fixture_round("ok", 0, "00ff", "frame_ns", 5));
-    experiment_add_round(result.root, other, heap,
-                         experiment_fixture_round("ok", 1, "00fe", "frame_ns", 5));
-    experiment_summarise(other);
-    const json_t *row = json_array_get(json_object_get(other, "rows"), 0);
-    assert_string_equal(tree_get_text(row, "status"), "wrong");
+    add_round(result, other, heap, experiment_fixture_round("ok", 0, "00ff", "frame_ns", 5));
+    add_round(result, other, heap, experiment_fixture_round("ok", 1, "00fe", "frame_ns", 5));
+    experiment_summarise(result, other);
+    assert_int_equal(other->rows[0].status, CASE_wrong);
     assert_string_equal(
-        tree_get_text(row, "reason"),
+        other->rows[0].reason,
         "the answer 00fe differs from 00ff, that of method=readback strategy=pool on "
         "host");
-    assert_int_equal(json_object_size(json_object_get(row, "stats")), 0);
+    assert_int_equal(other->rows[0].stat_count, 0);
 
-    json_array_clear(json_object_get(other, "rows"));
-    tree_put(json_object_get(other, "options"), "cells", tree_count(9));
-    experiment_add_round(result.root, other, heap,
-                         experiment_fixture_round("ok", 0, "00fe", "frame_ns", 5));
-    experiment_summarise(other);
-    assert_true(case_is_ok(json_array_get(json_object_get(other, "rows"), 0)));
+    tree_put(options, "cells", tree_count(9));
+    other = other_device(result, options);
+    add_round(result, other, heap, experiment_fixture_round("ok", 0, "00fe", "frame_ns", 5));
+    experiment_summarise(result, other);
+    assert_int_equal(other->rows[0].status, CASE_ok);
+    json_decref(options);
     json_decref(heap);
-    result_free(&result);
+    draft_free(&draft);
+    result_tree_free(&tree);
 }
 
 static void what_should_be_the_same(void **state)
 {
-    struct result_draft result = fixture();
-    json_t *e = experiment_find(result.root, "isosurface", "host");
+    struct result_tree tree = fixture();
+    struct result_draft draft = result_tree_draft(tree.root);
+    struct result_experiment *e = experiment_at(&draft.result, "isosurface");
     json_t *key = json_pack("{s:s, s:s}", "method", "worst", "strategy", "-");
     (void)state;
     for (unsigned round = 0; round < 3; round++)
-        experiment_add_round(
-            result.root, e, key,
-            experiment_fixture_round("ok", round, "00ff", "peak_reserved_bytes", 64 + round));
-    const json_t *warnings =
-        json_object_get(json_array_get(json_object_get(e, "rows"), 3), "warnings");
-    assert_int_equal(json_array_size(warnings), 1);
-    assert_string_equal(tree_get_text(json_array_get(warnings, 0), "code"), "not-deterministic");
-    assert_string_equal(tree_get_text(json_array_get(warnings, 0), "subject"),
-                        "peak_reserved_bytes");
+        add_round(&draft.result, e, key,
+                  experiment_fixture_round("ok", round, "00ff", "peak_reserved_bytes", 64 + round));
+    assert_int_equal(e->rows[3].warning_count, 1);
+    assert_string_equal(e->rows[3].warnings[0].code, "not-deterministic");
+    assert_string_equal(e->rows[3].warnings[0].subject, "peak_reserved_bytes");
     json_decref(key);
-    result_free(&result);
+    draft_free(&draft);
+    result_tree_free(&tree);
 }
 
 static void tables(void **state)
@@ -126,18 +145,18 @@ static void tables(void **state)
     } cases[] = {{TABLE_TEXT, "experiment.txt"},
                  {TABLE_MARKDOWN, "experiment.md"},
                  {TABLE_CSV, "experiment.csv"}};
-    struct result_draft result = fixture();
+    struct result_tree result = fixture();
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text;
         size_t length;
         FILE *out = open_memstream(&text, &length);
-        experiment_tables_print(result.root, cases[i].format, out);
+        experiment_tables_print(result_tree_read(result.root), cases[i].format, out);
         fclose(out);
         golden_check(cases[i].golden, text);
         free(text);
     }
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* Each fault alone, in a file that is right but for it. */
@@ -152,12 +171,12 @@ static void bad_files(void **state)
         {"\"name\":\"stall\"", "\"name\":\"isosurface\"", "has the same name and device"},
         {"\"strategy\":\"stream\"", "\"strategy\":\"pool\"", "rows[2].key: rows[0] has the same"},
         {"\"rows\":[", "\"rows\":7,\"old\":[", "rows: expected an array"},
-        {"\"samples\":{\"frame_ns\":[", "\"samples\":{\"frame_ns\":[null,", "expected a number"},
+        {"\"samples\":{\"frame_ns\":[", "\"samples\":{\"frame_ns\":[\"1\",", "expected a number"},
     };
-    struct result_draft result = fixture();
+    struct result_tree result = fixture();
     char *good = json_dumps(json_object_get(result.root, "experiments"), JSON_COMPACT);
     (void)state;
-    assert_int_equal(result_validate(result.root, NULL), 0);
+    assert_int_equal(result_tree_check(result.root, NULL), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct text bad = {0};
         struct error error = {0};
@@ -165,13 +184,13 @@ static void bad_files(void **state)
         assert_non_null(at);
         text_add(&bad, "%.*s%s%s", (int)(at - good), good, cases[i].to, at + strlen(cases[i].from));
         tree_put(result.root, "experiments", json_loads(bad.data, 0, NULL));
-        assert_int_equal(result_validate(result.root, &error), ERR_PARSE);
+        assert_int_equal(result_tree_check(result.root, &error), ERR_PARSE);
         if (!strstr(error.text, cases[i].message))
             fail_msg("'%s' lacks '%s'", error.text, cases[i].message);
         text_free(&bad);
     }
     free(good);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* Every experiment has what the harness relies on, and rows that differ. */

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "experiment/experiment_rounds.h"
-#include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
@@ -77,7 +76,7 @@ static const struct worker_job jobs[] = {{"experiment", play_experiment}, {NULL,
 
 struct seen {
     struct result_draft result;
-    const json_t *rows;
+    const struct result_experiment *experiment;
     size_t working, rounds_ended;
     bool interrupted;
     struct error error;
@@ -107,30 +106,29 @@ static int run(const char *behaviour, struct seen *seen)
                                    .rounds = ROUNDS,
                                    .timeout_ns = 1000000000};
     const struct experiment_watcher watcher = {seen, working, round_ended};
-    *seen = (struct seen){.result = record_fixture(1)};
+    struct result_tree tree = record_fixture(1);
+    *seen = (struct seen){.result = result_tree_draft(tree.root)};
+    result_tree_free(&tree);
     assert_int_equal(
         experiment_parse(task.spec, &task.experiment, &task.settings.options, &seen->error), 0);
     json_t *options = experiment_options_to_json(task.experiment, &task.settings);
-    json_t *tree =
-        experiment_tree(task.experiment->name, task.device, options, task.experiment->parameters,
-                        task.experiment->metrics, task.experiment->metric_count);
+    struct result_experiment *experiment = experiment_add(
+        &seen->result.result, task.experiment->name, task.device, options,
+        task.experiment->parameters, task.experiment->metrics, task.experiment->metric_count);
     json_decref(options);
-    result_set_experiment(&seen->result, tree);
-    seen->rows = json_object_get(tree, "rows");
-    return experiment_run(&task, seen->result.root, tree, &watcher, &seen->interrupted,
+    seen->experiment = experiment;
+    return experiment_run(&task, &seen->result.result, experiment, &watcher, &seen->interrupted,
                           &seen->error);
 }
 
 /* How many rounds of the row were as the status says. */
 static size_t count_of(const struct seen *seen, size_t row, const char *status, const char *reason)
 {
-    size_t i, n = 0;
-    json_t *round;
-    json_array_foreach(json_object_get(json_array_get(seen->rows, row), "rounds"), i, round)
-    {
-        n += strcmp(tree_get_text(round, "status"), status) == 0 &&
-             strstr(tree_get_text(round, "reason"), reason);
-    }
+    const struct result_case *one = &seen->experiment->rows[row];
+    size_t n = 0;
+    for (size_t i = 0; i < one->round_count; i++)
+        n += strcmp(case_status_name(one->rounds[i].status), status) == 0 &&
+             strstr(one->rounds[i].reason ? one->rounds[i].reason : "", reason);
     return n;
 }
 
@@ -152,14 +150,14 @@ static void a_failure_costs_one_row(void **state)
         assert_int_equal(run(bad[b].behaviour, &seen), 0);
         assert_false(seen.interrupted);
         assert_int_equal(seen.rounds_ended, ROUNDS);
-        const size_t rows = json_array_size(seen.rows);
+        const size_t rows = seen.experiment->row_count;
         assert_int_equal(seen.working, rows * ROUNDS - (ROUNDS - 1)); /* it is not tried again */
         for (size_t row = 0; row < rows; row++)
             if (row != BAD_ROW)
                 assert_int_equal(count_of(&seen, row, "ok", ""), ROUNDS);
         assert_int_equal(count_of(&seen, BAD_ROW, bad[b].status, bad[b].reason), 1);
         assert_int_equal(count_of(&seen, BAD_ROW, "ok", ""), 0);
-        result_free(&seen.result);
+        draft_free(&seen.result);
     }
 }
 
@@ -171,8 +169,8 @@ static void what_cannot_begin_ends_the_experiment(void **state)
     assert_string_equal(seen.error.text, "heap-utilisation on host: there is no such kernel");
     assert_int_equal(seen.working, 0);
     assert_int_equal(seen.rounds_ended, 0);
-    assert_true(case_is_skipped(json_array_get(seen.rows, 0)));
-    result_free(&seen.result);
+    assert_int_equal(seen.experiment->rows[0].status, CASE_skipped);
+    draft_free(&seen.result);
 }
 
 static void an_interruption_keeps_what_was_measured(void **state)
@@ -183,13 +181,13 @@ static void an_interruption_keeps_what_was_measured(void **state)
     assert_int_equal(run("interrupt", &seen), 0);
     assert_true(seen.interrupted);
     assert_int_equal(seen.rounds_ended, 0);
-    for (size_t row = 0; row < json_array_size(seen.rows); row++)
+    for (size_t row = 0; row < seen.experiment->row_count; row++)
         measured += count_of(&seen, row, "ok", "");
     /* Whether the parent has heard that the worker took up the last row depends on which came
      * first, its word or the interruption. */
     assert_in_range(seen.working - measured, 0, 1);
     assert_int_equal(count_of(&seen, BAD_ROW, "ok", ""), 0);
-    result_free(&seen.result);
+    draft_free(&seen.result);
 }
 
 int main(int argc, char **argv)

@@ -20,7 +20,6 @@
 #include "tests/base/golden.h"
 #include "base/tree.h"
 #include "record/result/answer.h"
-#include "record/result/case_tree.h"
 #include "tests/record/result/record_fixture.h"
 #include "report/folder.h"
 #include "report/html.h"
@@ -106,7 +105,7 @@ static char *read_page(const struct sandbox *box)
 static void write_result(const struct sandbox *box, const json_t *root)
 {
     FILE *file = fopen(box->file, "w");
-    assert_int_equal(result_print(root, file, NULL), 0);
+    assert_int_equal(result_print_json(root, file, NULL), 0);
     fclose(file);
 }
 
@@ -261,7 +260,7 @@ static void whatever_a_file_says_is_text(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     struct error error = {0};
     make_evil(result.root);
     write_result(&box, result.root);
@@ -273,7 +272,7 @@ static void whatever_a_file_says_is_text(void **state)
     assert_non_null(strstr(page, "&lt;script&gt;&quot;a&quot;&amp;&#39;b&#39; \xc2\xb5"));
     assert_non_null(strstr(page, "&lt;best&gt;&amp;amp;"));
     free(page);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -307,7 +306,7 @@ static void spoiled_files_give_valid_pages_or_an_error(void **state)
     struct random random = {3};
     size_t made = 0;
     for (int i = 0; i < FILES; i++) {
-        struct result_draft result = record_fixture(i % 2 ? 6 : 1);
+        struct result_tree result = record_fixture(i % 2 ? 6 : 1);
         json_t *root = json_deep_copy(result.root); /* in which nothing is shared */
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
             spoil(json_object_get(root, parts[p]), &random);
@@ -330,7 +329,7 @@ static void spoiled_files_give_valid_pages_or_an_error(void **state)
             assert_int_equal(code, ERR_PARSE);
         made += code == 0;
         json_decref(root);
-        result_free(&result);
+        result_tree_free(&result);
     }
     assert_true(made > FILES / 2);
     remove_sandbox(&box);
@@ -354,7 +353,7 @@ static void make_replay(json_t *root)
         json_object_clear(json_object_get(round, "samples"));
         json_object_clear(json_object_get(round, "cold_sample"));
     }
-    result_summarise(root);
+    result_tree_summarise(root);
 }
 
 static void a_replay_has_no_empty_sections(void **state)
@@ -363,7 +362,7 @@ static void a_replay_has_no_empty_sections(void **state)
     static const char *const claims[] = {"nswer",      "wall",    "ntervals", "Speed-up",
                                          "run --like", "process", "no times"};
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     make_replay(result.root);
     write_result(&box, result.root);
     struct error error = {0};
@@ -380,7 +379,7 @@ static void a_replay_has_no_empty_sections(void **state)
             fail_msg("the page of a replay has \"%s\"", claims[i]);
     assert_null(strstr(page, "</summary>\n</details>"));
     free(page);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -388,7 +387,7 @@ static void wrong_cases_are_named_first(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     write_result(&box, result.root);
     char *path = hide_gnuplot();
     assert_int_equal(report(&box, false, NULL), 0);
@@ -402,7 +401,7 @@ static void wrong_cases_are_named_first(void **state)
     assert_true(banner < wrong && wrong < oom && oom < machine);
     assert_non_null(strstr(page, "No charts: gnuplot was not installed"));
     free(page);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -411,7 +410,7 @@ static void charts_are_images_of_the_page(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     struct error error = {0};
     write_result(&box, result.root);
     const char *files[] = {box.file, box.file};
@@ -436,7 +435,7 @@ static void charts_are_images_of_the_page(void **state)
     assert_int_equal(shell("ls %s/charts/f1/*.dat >/dev/null", box.out), 0);
     check_links(&box);
     free(page);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -444,7 +443,7 @@ static void a_file_without_cases_says_so(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     json_array_clear(json_object_get(result.root, "cases"));
     json_array_clear(json_object_get(result.root, "summary"));
     write_result(&box, result.root);
@@ -454,7 +453,7 @@ static void a_file_without_cases_says_so(void **state)
     assert_non_null(strstr(page, "Nothing was run"));
     assert_null(strstr(page, "<table"));
     free(page);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -464,7 +463,7 @@ static void three_thousand_cases_make_a_page(void **state)
     (void)state;
     enum { CASES = 3000, WAYS = 10 };
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     json_t *cases = json_object_get(result.root, "cases");
     json_t *model = json_incref(json_array_get(cases, 0));
     json_array_clear(cases);
@@ -500,7 +499,7 @@ static void three_thousand_cases_make_a_page(void **state)
             fail_msg("there is no%s", row);
     }
     free(page);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -531,7 +530,7 @@ static void the_verdict_is_that_of_compare(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     json_t *base = json_deep_copy(result.root);
     json_t *first = json_array_get(json_object_get(base, "cases"), 0);
     json_t *warm = json_object_get(json_object_get(first, "counters"), "warm");
@@ -546,7 +545,7 @@ static void the_verdict_is_that_of_compare(void **state)
     assert_null(strstr(page, box.folder)); /* no folder of whoever made it */
     free(page);
     json_decref(base);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -555,7 +554,7 @@ static void what_was_not_compared_is_said(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     json_t *base = json_deep_copy(result.root), *one_case;
     size_t i;
     json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
@@ -581,7 +580,7 @@ static void what_was_not_compared_is_said(void **state)
     assert_null(strstr(page, "incomparable"));
     free(page);
     json_decref(base);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -706,30 +705,25 @@ struct interval {
 
 /* Every interval that the page may have: of each case, and of each ranked mean. The caller frees
  * it. */
-static struct interval *intervals_of(const json_t *root, size_t *count)
+static struct interval *intervals_of(const struct result *result, size_t *count)
 {
-    const json_t *cases = json_object_get(root, "cases"), *ratio;
-    json_t *answer = answer_of(root, NULL), *device, *ranked;
-    struct interval *all = must_alloc((json_array_size(cases) + 1024) * sizeof *all);
-    size_t i, j;
+    struct interval *all = must_alloc((result->case_count + 1024) * sizeof *all);
+    struct arena arena = {0};
+    const struct answer answer = answer_of(result, NULL, &arena);
     *count = 0;
-    for (i = 0; i < json_array_size(cases); i++) {
-        const json_t *one = json_array_get(cases, i);
-        ratio = case_speedup(one);
-        if (json_is_object(ratio) &&
-            strcmp(tree_get_text(ratio, "baseline"), tree_get_text(one, "id")) != 0)
-            all[(*count)++] =
-                (struct interval){tree_get_number(ratio, "ci_lo"), tree_get_number(ratio, "ci_hi")};
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        const struct result_ratio *ratio = one->speedup ? one->speedup : &one->speedup_over_raw;
+        if (ratio->baseline && strcmp(ratio->baseline, one->id) != 0)
+            all[(*count)++] = (struct interval){ratio->over.ci_lo, ratio->over.ci_hi};
     }
-    json_array_foreach(answer, i, device)
-        json_array_foreach(json_object_get(device, "ranking"), j, ranked)
-    {
-        ratio = json_object_get(ranked, "speedup");
-        if (!json_is_true(json_object_get(ranked, "is_baseline")))
-            all[(*count)++] =
-                (struct interval){tree_get_number(ratio, "ci_lo"), tree_get_number(ratio, "ci_hi")};
-    }
-    json_decref(answer);
+    for (size_t i = 0; i < answer.device_count; i++)
+        for (size_t j = 0; j < answer.devices[i].ranked_count; j++) {
+            const struct answer_ranked *ranked = &answer.devices[i].ranking[j];
+            if (!ranked->is_baseline)
+                all[(*count)++] = (struct interval){ranked->speedup.ci_lo, ranked->speedup.ci_hi};
+        }
+    arena_free(&arena);
     return all;
 }
 
@@ -738,10 +732,10 @@ static void a_speedup_stands_in_one_place(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    json_t *root;
+    struct result result;
     size_t count;
-    assert_int_equal(result_load(SUITE_RESULT, &root, NULL), 0);
-    struct interval *all = intervals_of(root, &count);
+    assert_int_equal(result_open(SUITE_RESULT, &result, NULL), 0);
+    struct interval *all = intervals_of(&result, &count);
     char *page = page_of(&box, SUITE_RESULT);
     assert_true(count > 300);
     for (size_t i = 0; i < count; i++) {
@@ -758,7 +752,7 @@ static void a_speedup_stands_in_one_place(void **state)
     }
     free(page);
     free(all);
-    json_decref(root);
+    result_release(&result);
     remove_sandbox(&box);
 }
 
@@ -826,7 +820,7 @@ static void a_program_that_is_not_here_is_named_with_its_command(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     json_t *cases = json_object_get(result.root, "cases"), *one;
     size_t c;
     write_result(&box, result.root);
@@ -849,7 +843,7 @@ static void a_program_that_is_not_here_is_named_with_its_command(void **state)
     after(page, "There is no page of it: the cases are replays of the trace stencil");
     free(page);
     check_links(&box);
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -885,7 +879,7 @@ static void a_folder_is_a_whole_report_or_left_alone(void **state)
 {
     (void)state;
     struct sandbox box = make_sandbox();
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     struct error error = {0};
     write_result(&box, result.root);
     char *path = hide_gnuplot();
@@ -920,7 +914,7 @@ static void a_folder_is_a_whole_report_or_left_alone(void **state)
     assert_int_equal(
         shell("grep -q mine %s/notes.txt && grep -q generator %s/index.html", box.out, box.out), 0);
     assert_only(&box, "report result.json ");
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 
@@ -934,7 +928,7 @@ static void a_failure_leaves_nothing(void **state)
     assert_non_null(strstr(error.text, box.file));
     assert_only(&box, "result.json ");
 
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     write_result(&box, result.root);
     assert_int_equal(shell("echo 1 >%s", box.out), 0); /* a file is in the way */
     assert_int_equal(report(&box, true, &error), ERR_IO);
@@ -948,7 +942,7 @@ static void a_failure_leaves_nothing(void **state)
     show_gnuplot(path);
     assert_non_null(strstr(error.text, "index.html"));
     assert_only(&box, "report result.json ");
-    result_free(&result);
+    result_tree_free(&result);
     remove_sandbox(&box);
 }
 

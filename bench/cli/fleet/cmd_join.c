@@ -7,11 +7,9 @@
 #include "base/clock.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "record/result/join.h"
-#include "record/result/result.h"
 #include "record/result/result_file.h"
 
 static const struct flag flags[] = {
@@ -26,7 +24,7 @@ struct session {
     const struct command_line *line;
     struct join_file *files; /* positional_count of them */
     size_t file_count, joined_count;
-    json_t **joined; /* by machine */
+    struct result *joined; /* by machine */
 };
 
 static int load_files(struct session *s, struct error *error)
@@ -38,7 +36,7 @@ static int load_files(struct session *s, struct error *error)
     for (; s->file_count < line->positional_count; s->file_count++) {
         struct join_file *file = &s->files[s->file_count];
         file->path = line->positional[s->file_count];
-        TRY(result_load(file->path, &file->root, error));
+        TRY(result_open(file->path, &file->result, error));
     }
     return join_check(s->files, s->file_count, error);
 }
@@ -46,12 +44,10 @@ static int load_files(struct session *s, struct error *error)
 static int join_all(struct session *s, struct error *error)
 {
     bool *taken = must_alloc(s->file_count * sizeof *taken);
-    json_t *shard = tree_share(json_object_get(s->files[0].root, "run"), "shard"), *one;
     s->joined = must_alloc(s->file_count * sizeof *s->joined);
-    while ((one = join_machine(s->files, s->file_count, taken)))
-        s->joined[s->joined_count++] = one;
-    int code = join_check_items(s->joined, s->joined_count, shard, error);
-    json_decref(shard);
+    while (join_machine(s->files, s->file_count, taken, &s->joined[s->joined_count]))
+        s->joined_count++;
+    int code = join_check_items(s->joined, s->joined_count, s->files[0].result.run.shard, error);
     free(taken);
     return code;
 }
@@ -66,9 +62,7 @@ static void add_name(const struct session *s, size_t index, struct text *name)
     unsigned same = 1;
     const char *id = NULL;
     for (size_t i = 0; i <= index; i++) {
-        const char *other =
-            tree_get_text(json_object_get(json_object_get(s->joined[index - i], "context"), "host"),
-                          "machine_id");
+        const char *other = s->joined[index - i].context.host.machine_id;
         same += id && strcmp(id, other) == 0;
         id = id ? id : other;
     }
@@ -82,29 +76,27 @@ static void add_name(const struct session *s, size_t index, struct text *name)
 
 static int write_one(const struct session *s, size_t index, struct error *error)
 {
-    struct result_draft result = {.root = json_incref(s->joined[index]), .started_ns = clock_ns()};
+    struct result_draft draft = {.result = s->joined[index],
+                                 .started_ns = clock_ns(),
+                                 .earlier_ns = s->joined[index].run.duration_ns};
     struct result_file file = {0};
     struct text name = {0};
-    const json_t *run = json_object_get(result.root, "run");
-    const double duration_ns = tree_get_number(run, "duration_ns");
-    result.earlier_ns = duration_ns > 0 ? (uint64_t)duration_ns : 0;
     add_name(s, index, &name);
-    int code = result_file_create(&file, &result, name.data, flag_number(s->line, "force"), error);
+    int code = result_file_create(&file, &draft, name.data, flag_number(s->line, "force"), error);
     if (!code) {
         char shards[48];
         size_t counts[CASE_STATUSES];
-        result_status_counts(result.root, counts);
-        terminal_print(
-            stderr, "gamut: %s: %s", name.data,
-            text_count(shards, (double)json_array_size(json_object_get(run, "joined")), "shard"));
+        result_status_counts(&draft.result, counts);
+        terminal_print(stderr, "gamut: %s: %s", name.data,
+                       text_count(shards, (double)draft.result.run.joined_count, "shard"));
         for (int status = 0; status < CASE_STATUSES; status++)
             if (counts[status])
                 fprintf(stderr, ", %zu %s", counts[status],
                         case_status_name((enum case_status)status));
         fputs("\n", stderr);
     }
+    s->joined[index] = draft.result;
     result_file_close(&file);
-    result_free(&result);
     text_free(&name);
     return code;
 }
@@ -146,10 +138,10 @@ static int join_command(const struct command_line *line)
     for (size_t i = 0; i < s.joined_count && exit_code == EXIT_OK; i++)
         if (write_one(&s, i, &error))
             exit_code = report_error(&error);
-    for (size_t i = 0; i < s.file_count; i++)
-        json_decref(s.files[i].root);
     for (size_t i = 0; i < s.joined_count; i++)
-        json_decref(s.joined[i]);
+        result_release(&s.joined[i]);
+    for (size_t i = 0; i < s.file_count; i++)
+        result_release(&s.files[i].result);
     free(s.files);
     free(s.joined);
     return exit_code;

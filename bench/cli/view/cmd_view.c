@@ -40,7 +40,7 @@ static const struct flag flags[] = {
 struct subject {
     struct traces traces; /* one */
     char name[128];       /* for the heading */
-    json_t *root;         /* of a result file; NULL: it is none */
+    struct result result; /* root NULL: it is no result file */
     struct viewed_cases cases;
 };
 
@@ -74,8 +74,8 @@ static int make_cases(struct subject *s, const struct command_line *line, struct
                                        .notes = stderr};
     const char *path = line->positional[0], *made;
     TRY(traces_make(&s->traces, "cases", &made, error));
-    TRY(result_load(path, &s->root, error));
-    TRY(view_cases(s->root, path, &choice, made, &s->cases, error));
+    TRY(result_open(path, &s->result, error));
+    TRY(view_cases(&s->result, path, &choice, made, &s->cases, error));
     snprintf(s->name, sizeof s->name, "%s", s->cases.name);
     return 0;
 }
@@ -170,7 +170,7 @@ static int view_subject(const struct command_line *line, struct subject *subject
     char path[160];
     TRY(trace_strategies_named(list ? list : "caching,vmm,tlsf", strategies, error));
     TRY(open_subject(subject, line, error));
-    if (subject->root && !list)
+    if (subject->result.root && !list)
         names = subject->cases.strategies;
     else
         TRY(trace_strategies_of(strategies, &subject->traces, 0, &names, error));
@@ -192,7 +192,7 @@ static int view_command(const struct command_line *line)
     const int code = view_subject(line, &subject, &strategies, &error);
     traces_name_logs(&subject.traces, &error);
     viewed_cases_free(&subject.cases);
-    json_decref(subject.root);
+    result_release(&subject.result);
     traces_free(&subject.traces);
     select_free(&strategies.selection);
     return code ? report_error(&error) : EXIT_OK;

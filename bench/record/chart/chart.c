@@ -10,7 +10,6 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
-#include "base/tree.h"
 #include "record/chart/gnuplot.h"
 
 static const struct chart *const charts[] = {
@@ -45,33 +44,32 @@ int chart_find(const char *name, const struct chart **chart, struct error *error
 /* ---- subjects ---- */
 
 /* Adds the subject that a case belongs to, unless it is in the list. */
-static void add_subject(const struct chart *chart, struct chart_subject subject, const json_t *key,
-                        struct chart_subject **list, size_t *count)
+static void add_subject(const struct chart *chart, struct chart_subject subject,
+                        const struct case_key *key, struct chart_subject **list, size_t *count)
 {
     for (size_t i = 0; i < *count; i++)
-        if (case_is_of(key, &(*list)[i]))
+        if (key && case_is_of(key, &(*list)[i]))
             return;
     if (chart->scope == CHART_OF_STRATEGY)
-        subject.strategy = tree_get_text(key, "strategy");
+        subject.strategy = key->strategy;
     *list = must_realloc(*list, (*count + 1) * sizeof **list);
     (*list)[(*count)++] = subject;
 }
 
-size_t chart_subjects(const struct chart *chart, const json_t *root, const char *device,
+size_t chart_subjects(const struct chart *chart, const struct result *result, const char *device,
                       struct chart_subject **subjects)
 {
-    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices");
-    const json_t *each, *one_case;
+    const struct result_case *one;
     size_t count = 0;
     *subjects = NULL;
-    for (size_t d = 0; (each = json_array_get(devices, d)); d++) {
-        const struct chart_subject of = {.root = root, .device = tree_get_text(each, "id")};
+    for (size_t d = 0; d < result->context.device_count; d++) {
+        const struct chart_subject of = {.result = result, .device = result->context.devices[d].id};
         if (device && strcmp(of.device, device) != 0)
             continue;
         if (chart->scope == CHART_OF_DEVICE)
             add_subject(chart, of, NULL, subjects, &count);
-        for (size_t i = 0; chart->scope != CHART_OF_DEVICE && (one_case = case_next(&of, &i));)
-            add_subject(chart, of, json_object_get(one_case, "key"), subjects, &count);
+        for (size_t i = 0; chart->scope != CHART_OF_DEVICE && (one = case_next(&of, &i));)
+            add_subject(chart, of, &one->key, subjects, &count);
     }
     return count;
 }
@@ -107,7 +105,7 @@ static bool is_shared(const struct chart *chart, const struct chart_subject *of,
     struct chart_subject *subjects;
     bool shared = false;
     words_of(of, own);
-    const size_t count = chart_subjects(chart, of->root, NULL, &subjects);
+    const size_t count = chart_subjects(chart, of->result, NULL, &subjects);
     for (size_t i = 0; i < count && !shared; i++) {
         struct text other = {0};
         words_of(&subjects[i], words);

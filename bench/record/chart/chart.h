@@ -6,19 +6,19 @@
 #ifndef GAMUT_RECORD_CHART_CHART_H
 #define GAMUT_RECORD_CHART_CHART_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "record/result/result.h"
 
 /* The scope of one picture of a chart: a device, or a strategy on a device. */
 enum chart_scope { CHART_OF_DEVICE, CHART_OF_STRATEGY };
 
 /* The subject of one picture. Everything is borrowed from the result. */
 struct chart_subject {
-    const json_t *root;   /* the result */
+    const struct result *result;
     const char *device;   /* a case key's `device` */
     const char *strategy; /* for CHART_OF_STRATEGY, else NULL */
 };
@@ -66,7 +66,7 @@ int chart_find(const char *name, const struct chart **chart, struct error *error
 /* Lists the subjects that a result has for a chart, in the order of the result, and returns their
  * count; the caller frees *subjects. `device`: only those of this device; NULL: all. A chart of a
  * device has every device of the result as a subject, with or without cases. */
-size_t chart_subjects(const struct chart *chart, const json_t *root, const char *device,
+size_t chart_subjects(const struct chart *chart, const struct result *result, const char *device,
                       struct chart_subject **subjects);
 
 /* Writes the data of a chart to `data` and adds its variables to `variables`, as chart_draw puts

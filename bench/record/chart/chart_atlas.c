@@ -94,7 +94,7 @@ static int atlas_write(const struct chart *chart, const struct chart_subject *of
     struct atlas atlas;
     struct labels titles = {0};
     struct text legends = {0};
-    TRY(atlas_of_result(of->root, of->device, &atlas, error));
+    TRY(atlas_from_list(of->result->atlas, of->device, &atlas, error));
     struct labels methods = methods_of(&atlas);
     gnuplot_comment(data, "gamut %s of %s", chart->name, atlas.device);
     for (size_t panel = 0; panel < PANELS; panel++) {
@@ -185,7 +185,7 @@ static int cost_write(const struct chart *chart, const struct chart_subject *of,
                       struct text *variables, struct error *error)
 {
     struct atlas atlas, sums = {0};
-    int code = atlas_of_result(of->root, of->device, &atlas, error);
+    int code = atlas_from_list(of->result->atlas, of->device, &atlas, error);
     if (code)
         return code;
     for (size_t c = 0; c < atlas.curve_count; c++)

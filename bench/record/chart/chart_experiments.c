@@ -6,6 +6,7 @@
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
 #include "record/result/experiment_result.h"
+#include "record/result/measured.h"
 
 enum { METRICS_MOST = 4 };
 
@@ -25,9 +26,14 @@ struct shown {
     const char *metrics[METRICS_MOST + 1]; /* with x; then NULL */
 };
 
-static const json_t *experiment_of(const struct chart *chart, const struct chart_subject *of)
+/* An experiment without rows if the result has none of this name. */
+static const struct result_experiment *experiment_of(const struct chart *chart,
+                                                     const struct chart_subject *of)
 {
-    return experiment_find(of->root, ((const struct shown *)chart->detail)->name, of->device);
+    static const struct result_experiment none;
+    const char *name = ((const struct shown *)chart->detail)->name;
+    const struct result_experiment *found = result_experiment_of(of->result, name, of->device);
+    return found ? found : &none;
 }
 
 /* 0, or ERR_NOT_FOUND where the chart has no row to show. */
@@ -43,17 +49,18 @@ static int check_any(const struct chart *chart, const struct chart_subject *of, 
 }
 
 /* The first row from the *i-th on that is ok; NULL after the last. *i becomes the next index. */
-static const json_t *next_row(const json_t *experiment, size_t *i)
+static const struct result_case *next_row(const struct result_experiment *experiment, size_t *i)
 {
-    const json_t *row;
-    while ((row = json_array_get(json_object_get(experiment, "rows"), (*i)++)))
-        if (case_is_ok(row))
+    while (*i < experiment->row_count) {
+        const struct result_case *row = &experiment->rows[(*i)++];
+        if (row->status == CASE_ok)
             return row;
+    }
     return NULL;
 }
 
 /* Adds "64", "pool readback". Left out: the strategy "-" of a row without one. */
-static void add_name(const json_t *row, struct name_of name, struct text *out)
+static void add_name(const struct result_case *row, struct name_of name, struct text *out)
 {
     const char *const parameters[] = {name.first, name.second};
     const size_t begin = out->length;
@@ -70,10 +77,10 @@ static void add_name(const json_t *row, struct name_of name, struct text *out)
 }
 
 /* The names of all rows, each once. */
-static struct labels names_of(const json_t *experiment, struct name_of name)
+static struct labels names_of(const struct result_experiment *experiment, struct name_of name)
 {
     struct labels names = {0};
-    const json_t *row;
+    const struct result_case *row;
     for (size_t i = 0; (row = next_row(experiment, &i));) {
         struct text text = {0};
         add_name(row, name, &text);
@@ -83,7 +90,7 @@ static struct labels names_of(const json_t *experiment, struct name_of name)
     return names;
 }
 
-static bool has_name(const json_t *row, struct name_of name, const char *expected)
+static bool has_name(const struct result_case *row, struct name_of name, const char *expected)
 {
     struct text text = {0};
     add_name(row, name, &text);
@@ -98,13 +105,11 @@ static bool has_name(const json_t *row, struct name_of name, const char *expecte
  * and the medians of the metrics. */
 
 /* The numbers N of the metrics op_N_ns, which are of batches of N commands. */
-static struct labels batches_of(const json_t *experiment)
+static struct labels batches_of(const struct result_experiment *experiment)
 {
     struct labels batches = {0};
-    const char *name;
-    json_t *metric;
-    json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
-    {
+    for (size_t i = 0; i < experiment->metric_count; i++) {
+        const char *name = experiment->metrics[i].name;
         unsigned long commands;
         char batch[32], expected[48];
         if (sscanf(name, "op_%lu", &commands) != 1)
@@ -117,22 +122,22 @@ static struct labels batches_of(const json_t *experiment)
     return batches;
 }
 
-static void print_point(const struct shown *shown, const json_t *row, const struct labels *places,
-                        size_t place, FILE *out)
+static void print_point(const struct shown *shown, const struct result_case *row,
+                        const struct labels *places, size_t place, FILE *out)
 {
     fprintf(out, "%zu %s", place, places->name[place]);
     for (size_t m = 0; shown->x && shown->metrics[m]; m++)
-        gnuplot_data(case_stat(row, shown->metrics[m], "median"), out);
+        gnuplot_data(measured_stat(row, shown->metrics[m])->over.median, out);
     if (!shown->x) {
         char metric[48];
         snprintf(metric, sizeof metric, "op_%.32s_ns", places->name[place]);
-        gnuplot_data(case_stat(row, metric, "median"), out);
+        gnuplot_data(measured_stat(row, metric)->over.median, out);
     }
     fputc('\n', out);
 }
 
-static void print_row(const struct shown *shown, const json_t *row, const struct labels *places,
-                      FILE *out)
+static void print_row(const struct shown *shown, const struct result_case *row,
+                      const struct labels *places, FILE *out)
 {
     struct text name = {0};
     if (shown->x) {
@@ -149,7 +154,8 @@ static int lines_write(const struct chart *chart, const struct chart_subject *of
                        struct text *variables, struct error *error)
 {
     const struct shown *shown = chart->detail;
-    const json_t *experiment = experiment_of(chart, of), *row;
+    const struct result_experiment *experiment = experiment_of(chart, of);
+    const struct result_case *row;
     struct labels panels = names_of(experiment, shown->panel);
     struct labels series = names_of(experiment, shown->series);
     struct labels places =
@@ -216,42 +222,42 @@ const struct chart chart_heap_ops = {
  * bytes reserved and used (NaN where unknown); the first three as texts; and the status if it is
  * not ok. */
 
-static void print_isosurface_row(const json_t *row, size_t number, FILE *out)
+static void print_isosurface_row(const struct result_case *row, size_t number, FILE *out)
 {
     static const char *const metrics[] = {"frame_ns", "blocked_ns", "peak_reserved_bytes",
                                           "peak_used_bytes"};
-    static const char *const units[] = {"ns", "ns",
-                                        "bytes"}; /* units of those that are printed as texts too */
-    const bool is_ok = case_is_ok(row);
+    static const enum counter_unit units[] = {
+        UNIT_NS, UNIT_NS, UNIT_BYTES}; /* units of those that are printed as texts too */
+    const bool is_ok = row->status == CASE_ok;
     struct text name = {0};
     add_name(row, (struct name_of){"method", "strategy"}, &name);
     fprintf(out, "%zu", number);
     gnuplot_data_text(name.data, out);
     text_free(&name);
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
-        gnuplot_data(case_stat(row, metrics[i], "median"), out);
+        gnuplot_data(measured_stat(row, metrics[i])->over.median, out);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         struct text text = {0};
-        experiment_value_text(case_stat(row, metrics[i], "median"), units[i], &text);
+        experiment_value_text(measured_stat(row, metrics[i])->over.median, units[i], &text);
         gnuplot_data_text(is_ok ? text.data : "", out);
         text_free(&text);
     }
-    gnuplot_data_text(is_ok ? "" : tree_get_text(row, "status"), out);
+    gnuplot_data_text(is_ok ? "" : case_status_name(row->status), out);
     fputc('\n', out);
 }
 
 static int isosurface_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                             struct text *variables, struct error *error)
 {
-    const json_t *experiment = experiment_of(chart, of), *row;
-    const json_t *options = json_object_get(experiment, "options");
+    const struct result_experiment *experiment = experiment_of(chart, of);
+    const json_t *options = experiment->options;
     const double window = tree_get_number(options, "window");
     struct text heading = {0};
     size_t first = 0;
     gnuplot_comment(data, "gamut isosurface on %s", of->device);
     gnuplot_comment(data, "place name frame_ns blocked_ns reserved_bytes used_bytes texts status");
-    for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
-        print_isosurface_row(row, i, data);
+    for (size_t i = 0; i < experiment->row_count; i++)
+        print_isosurface_row(&experiment->rows[i], i, data);
     text_add(&heading, "a window of %.0f × %.0f × %.0f chunks of %.0f³ cells, a layer a frame",
              window, window, window, tree_get_number(options, "cells"));
     gnuplot_variable(variables, "heading", heading.data);

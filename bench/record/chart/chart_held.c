@@ -13,7 +13,6 @@
 #include "base/arena.h"
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
-#include "record/result/case_tree.h"
 
 enum { PANELS_MOST = 12, ROWS_MOST = 40 };
 
@@ -143,15 +142,15 @@ static void dots_write(struct dots *d, const char *device, FILE *data, struct te
 
 /* ---- held ---- */
 
-static void add_case(struct dots *d, const struct naming *naming, const json_t *one_case)
+static void add_case(struct dots *d, const struct naming *naming, const struct result_case *one)
 {
-    const json_t *key = json_object_get(one_case, "key");
-    const double held = case_peak(one_case, "peak_reserved_bytes");
-    const double bound = case_peak(one_case, "live_lower_bound_bytes");
+    const struct case_key *key = &one->key;
+    const double held = measured_peak(one, "peak_reserved_bytes");
+    const double bound = measured_peak(one, "live_lower_bound_bytes");
     struct text title = {0}, name = {0};
     if (!(held > 0))
         return;
-    text_add(&title, "%s %s", tree_get_text(key, "workload"), tree_get_text(key, "dataset"));
+    text_add(&title, "%s %s", key->workload, key->dataset);
     naming_column(naming, true, key, &name);
     struct dots_panel *panel = panel_of(d, title.data);
     if (panel) {
@@ -167,10 +166,10 @@ static int held_write(const struct chart *chart, const struct chart_subject *of,
                       struct text *variables, struct error *error)
 {
     const struct naming naming = naming_of(of);
-    const json_t *one_case;
+    const struct result_case *one;
     struct dots d = {0};
-    for (size_t i = 0; (one_case = case_next(of, &i));)
-        add_case(&d, &naming, one_case);
+    for (size_t i = 0; (one = case_next(of, &i));)
+        add_case(&d, &naming, one);
     gnuplot_comment(data, "gamut held on %s", of->device);
     if (d.count)
         dots_write(&d, of->device, data, variables);
@@ -193,7 +192,7 @@ const struct chart chart_held = {
 static int capacity_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                           struct text *variables, struct error *error)
 {
-    const json_t *fits = json_object_get(of->root, "fits"), *fit;
+    const json_t *fits = of->result->fits, *fit;
     struct dots d = {0};
     bool proven = true;
     for (size_t i = 0; (fit = json_array_get(fits, i)); i++) {

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
 #include "record/chart/gnuplot.h"
-#include "record/result/result.h"
+#include "record/statistics/statistics.h"
 
 /* Raw is the case that speedup_over_raw names as its baseline. Rows and columns stand by their
  * gain, the largest first, and the mean stands last. Block 0: row and label; block 1: column and
@@ -18,20 +17,6 @@ enum { COLUMNS_MOST = 72, ROWS_MOST = 120 };
 
 /* Colours end at this many octaves; numbers go on. */
 static const double OCTAVES_MOST = 4;
-
-/* A case has its speed-up as a member; a mean is one itself. */
-static const json_t *speedup_of(const json_t *cell)
-{
-    const json_t *speedup = json_object_get(cell, "speedup_over_raw");
-    return json_is_object(speedup) ? speedup : cell;
-}
-
-static bool speedup_is_noise(const json_t *cell)
-{
-    const json_t *speedup = speedup_of(cell);
-    return !case_is_baseline(cell) && tree_get_number(speedup, "ci_lo") <= 1 &&
-           tree_get_number(speedup, "ci_hi") >= 1;
-}
 
 /* A matrix of numbers, and the order of its rows and columns. */
 struct ordered {
@@ -47,8 +32,11 @@ static void find_values(struct ordered *o)
     const size_t columns = o->m->columns.count;
     for (size_t r = 0; r < o->m->rows.count; r++)
         for (size_t c = 0; c < columns; c++) {
-            const json_t *cell = matrix_cell(o->m, r, c);
-            const double value = cell ? tree_get_number(speedup_of(cell), "median") : NAN;
+            const struct result_case *cell = matrix_cell(o->m, r, c);
+            const struct result_mean *mean = r == matrix_row_count(o->m) ? o->m->mean[c] : NULL;
+            const double value = cell   ? cell->speedup_over_raw.over.median
+                                 : mean ? mean->over.median
+                                        : NAN;
             o->value[r * columns + c] = value;
             o->known += !isnan(value);
             if (value > 0) {
@@ -112,12 +100,14 @@ static void print_cells(const struct ordered *o, FILE *out)
     fputs("\n\n# row column value status noise\n", out);
     for (size_t r = 0; r < m->rows.count; r++)
         for (size_t c = 0; c < m->columns.count; c++) {
-            const json_t *cell = matrix_cell(m, o->rows[r], o->columns[c]);
+            const struct result_case *cell = matrix_cell(m, o->rows[r], o->columns[c]);
+            const struct statistics *s = cell ? &cell->speedup_over_raw.over : NULL;
+            const bool noise = cell && !case_is_baseline(cell) && s->ci_lo <= 1 && s->ci_hi >= 1;
             const double value = o->value[o->rows[r] * m->columns.count + o->columns[c]];
             fprintf(out, "%zu %zu", r, c);
             gnuplot_data(value, out);
             gnuplot_status(cell, value, out);
-            fprintf(out, " %d\n", cell && speedup_is_noise(cell));
+            fprintf(out, " %d\n", noise);
         }
 }
 
@@ -137,7 +127,7 @@ static void print_matrix(struct ordered *o, FILE *data, struct text *variables)
 static int matrix_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                         struct text *variables, struct error *error)
 {
-    const struct matrix_rules rules = {.has_mean = true, .mean_of_summary = true};
+    const struct matrix_rules rules = {.has_mean = true};
     struct matrix m;
     int code = matrix_make(chart->name, of, &rules, &m, error);
     if (code)

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
 #include "record/chart/gnuplot.h"
 #include "record/result/answer.h"
 
@@ -52,17 +51,17 @@ static bool dominates(const struct point *a, const struct point *b)
            (a->time < b->time || a->memory < b->memory);
 }
 
-static struct pareto points_of(const json_t *ranking)
+static struct pareto points_of(const struct answer_device *answer)
 {
-    struct pareto all = {.point = must_alloc((json_array_size(ranking) + 1) * sizeof *all.point)};
-    const json_t *each;
-    for (size_t i = 0; (each = json_array_get(ranking, i)); i++) {
-        const json_t *slower = json_object_get(each, "over_fastest");
-        struct point p = {.name = tree_get_text(each, "name"),
-                          .time = tree_get_number(slower, "median"),
-                          .lo = tree_get_number(slower, "ci_lo"),
-                          .hi = tree_get_number(slower, "ci_hi"),
-                          .memory = tree_get_number(each, "memory_over_bound")};
+    const size_t count = answer ? answer->ranked_count : 0;
+    struct pareto all = {.point = must_alloc((count + 1) * sizeof *all.point)};
+    for (size_t i = 0; i < count; i++) {
+        const struct answer_ranked *each = &answer->ranking[i];
+        struct point p = {.name = each->name,
+                          .time = each->over_fastest.median,
+                          .lo = each->over_fastest.ci_lo,
+                          .hi = each->over_fastest.ci_hi,
+                          .memory = each->memory_over_bound};
         if (!(p.time > 0) || !(p.memory > 0))
             continue;
         p.lo = p.lo > 0 ? p.lo : p.time;
@@ -206,21 +205,20 @@ static void print_points(const struct pareto *all, FILE *out)
     }
 }
 
-static void add_variables(const struct pareto *all, const json_t *answer, struct text *variables)
+static void add_variables(const struct pareto *all, const struct answer_device *answer,
+                          struct text *variables)
 {
-    const json_t *missing = json_object_get(answer, "not_here"), *each;
     struct labels series = {0};
     struct text note = {0};
     for (size_t i = 0; i < all->count; i++)
         labels_add(&series, all->point[i].name);
-    for (size_t i = 0; (each = json_array_get(missing, i)); i++)
-        text_add(&note, "%s%s", i ? ", " : "; skipped: ", json_string_value(each));
-    missing = json_object_get(answer, "not_ranked");
-    for (size_t i = 0; (each = json_array_get(missing, i)); i++)
-        text_add(&note, "%s%s", i ? ", " : "; not ranked: ", tree_get_text(each, "name"));
+    for (size_t i = 0; i < answer->not_here_count; i++)
+        text_add(&note, "%s%s", i ? ", " : "; skipped: ", answer->not_here[i]);
+    for (size_t i = 0; i < answer->not_ranked_count; i++)
+        text_add(&note, "%s%s", i ? ", " : "; not ranked: ", answer->not_ranked[i].name);
     gnuplot_labels(variables, "series", &series);
     gnuplot_variable(variables, "note", note.length ? note.data : "");
-    gnuplot_number(variables, "programs", tree_get_number(answer, "cases"));
+    gnuplot_number(variables, "programs", (double)answer->cases);
     gnuplot_number(variables, "low_x", all->low_x);
     gnuplot_number(variables, "high_x", all->high_x);
     gnuplot_number(variables, "low_y", all->low_y);
@@ -234,9 +232,10 @@ static void add_variables(const struct pareto *all, const json_t *answer, struct
 static int pareto_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                         struct text *variables, struct error *error)
 {
-    json_t *answers = answer_of(of->root, NULL);
-    const json_t *answer = answer_find(answers, of->device);
-    struct pareto all = points_of(json_object_get(answer, "ranking"));
+    struct arena arena = {0};
+    const struct answer answers = answer_of(of->result, NULL, &arena);
+    const struct answer_device *answer = answer_find(&answers, of->device);
+    struct pareto all = points_of(answer);
     if (all.count >= 2) {
         find_front(&all);
         find_axes(&all);
@@ -248,7 +247,7 @@ static int pareto_write(const struct chart *chart, const struct chart_subject *o
         add_variables(&all, answer, variables);
     }
     free(all.point);
-    json_decref(answers);
+    arena_free(&arena);
     return all.count >= 2
                ? 0
                : error_set(error, ERR_NOT_FOUND,

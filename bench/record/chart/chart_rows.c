@@ -15,9 +15,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
 #include "record/chart/gnuplot.h"
-#include "record/result/result.h"
 
 enum { MEASURES_MOST = 2, COLUMNS_MOST = 24, ROWS_MOST = 120, REMARKS_MOST = 2 };
 
@@ -36,7 +34,8 @@ struct row_numbers {
 /* The `detail` of a chart. */
 struct rows {
     struct matrix_rules rules;
-    void (*of_cell)(const struct matrix *m, const json_t *cell, struct row_numbers *numbers);
+    void (*of_cell)(const struct matrix *m, const struct result_case *cell,
+                    struct row_numbers *numbers);
     char *(*reference_text)(char out[32], double reference);
     size_t measures;
     bool less_is_better;
@@ -53,6 +52,14 @@ struct picture {
     size_t *row_order, *column_order;
     double low[MEASURES_MOST], high[MEASURES_MOST]; /* of the axis */
 };
+
+static const struct row_numbers unknown_numbers = {.measure = {{NAN, NAN, NAN}, {NAN, NAN, NAN}},
+                                                   .reference = NAN};
+
+static struct measure measure_of(const struct statistics *s)
+{
+    return (struct measure){s->median, s->ci_lo, s->ci_hi};
+}
 
 /* A value without an interval. */
 static struct measure measure_of_value(double value)
@@ -94,10 +101,9 @@ static void find_mean(struct picture *p, size_t column, double *values)
     if (p->row_count == 1)
         memcpy(p->mean[column], numbers_of(p, 0, column)->measure, sizeof p->mean[column]);
     if (p->m->has_mean) {
-        struct row_numbers known;
-        p->rows->of_cell(p->m, matrix_cell(p->m, p->row_count, column), &known);
-        if (!isnan(known.measure[0].value))
-            p->mean[column][0] = known.measure[0];
+        const struct result_mean *known = p->m->mean[column];
+        if (known && !isnan(known->over.median))
+            p->mean[column][0] = measure_of(&known->over);
     }
 }
 
@@ -186,13 +192,13 @@ static void add_remark(const struct picture *p, size_t row, struct text *out)
     size_t count = 0;
     for (size_t i = 0; i < p->column_count; i++) {
         const size_t c = p->column_order[i];
-        const json_t *cell = p->m->cell[row * p->column_count + c];
+        const struct result_case *cell = p->m->cell[row * p->column_count + c];
         const double value = numbers_of(p, row, c)->measure[0].value;
         if (!cell || (!isnan(value) && !is_off(p, value)) || count++ >= REMARKS_MOST)
             continue;
         text_add(out, "%s%s ", count > 1 ? ", " : "", p->m->columns.name[c]);
         if (isnan(value))
-            text_add(out, "%s", case_is_ok(cell) ? "n/a" : tree_get_text(cell, "status"));
+            text_add(out, "%s", cell->status == CASE_ok ? "n/a" : case_status_name(cell->status));
         else
             value_text(value, out);
     }
@@ -304,8 +310,11 @@ static int rows_write(const struct chart *chart, const struct chart_subject *of,
     p.mean_of = must_alloc(p.column_count * sizeof *p.mean_of);
     p.row_order = must_alloc(p.row_count * sizeof *p.row_order);
     p.column_order = must_alloc(p.column_count * sizeof *p.column_order);
-    for (size_t i = 0; i < p.row_count * p.column_count; i++)
-        p.rows->of_cell(&m, m.cell[i], &p.cell[i]);
+    for (size_t i = 0; i < p.row_count * p.column_count; i++) {
+        p.cell[i] = unknown_numbers;
+        if (m.cell[i])
+            p.rows->of_cell(&m, m.cell[i], &p.cell[i]);
+    }
     gnuplot_comment(data, "gamut %s on %s%s%s", chart->name, of->device,
                     of->strategy ? " under " : "", of->strategy ? of->strategy : "");
     gnuplot_matrix_variables(&m, variables);
@@ -325,27 +334,13 @@ static int rows_write(const struct chart *chart, const struct chart_subject *of,
 
 /* ---- speedup: how many times faster than raw ------------------------------------------------ */
 
-static double ns_of_baseline(const struct chart_subject *of, const char *id)
+static void speedup_numbers(const struct matrix *m, const struct result_case *cell,
+                            struct row_numbers *numbers)
 {
-    size_t i;
-    json_t *other;
-    json_array_foreach(json_object_get(of->root, "cases"), i, other)
-    {
-        if (*id && strcmp(tree_get_text(other, "id"), id) == 0)
-            return case_stat(other, "wall_ns", "median");
-    }
-    return NAN;
-}
-
-/* A case has its speed-up as a member; a mean is one itself. */
-static void speedup_numbers(const struct matrix *m, const json_t *cell, struct row_numbers *numbers)
-{
-    const json_t *speedup = json_object_get(cell, "speedup_over_raw");
-    const json_t *own = json_is_object(speedup) ? speedup : cell;
-    *numbers = (struct row_numbers){
-        .measure = {{tree_get_number(own, "median"), tree_get_number(own, "ci_lo"),
-                     tree_get_number(own, "ci_hi")}},
-        .reference = ns_of_baseline(m->of, tree_get_text(speedup, "baseline"))};
+    const char *baseline = cell->speedup_over_raw.baseline;
+    const struct result_case *raw = baseline ? result_case_of(m->of->result, baseline) : NULL;
+    *numbers = (struct row_numbers){.measure = {measure_of(&cell->speedup_over_raw.over)},
+                                    .reference = raw ? measured_wall_ns(raw) : NAN};
 }
 
 const struct chart chart_speedup = {
@@ -355,7 +350,6 @@ const struct chart chart_speedup = {
     .write = rows_write,
     .detail = &(const struct rows){.rules = {.is_baseline = case_is_baseline,
                                              .has_mean = true,
-                                             .mean_of_summary = true,
                                              .columns_most = COLUMNS_MOST},
                                    .of_cell = speedup_numbers,
                                    .reference_text = text_ns,
@@ -371,14 +365,14 @@ static char *bytes_text(char out[32], double bytes)
     return text_bytes(out, (uint64_t)bytes);
 }
 
-static void peak_memory_numbers(const struct matrix *m, const json_t *cell,
+static void peak_memory_numbers(const struct matrix *m, const struct result_case *cell,
                                 struct row_numbers *numbers)
 {
-    const double least = case_peak(cell, "live_lower_bound_bytes");
+    const double least = measured_peak(cell, "live_lower_bound_bytes");
     const double bound = least > 0 ? least : NAN;
     (void)m;
     *numbers = (struct row_numbers){
-        .measure = {measure_of_value(case_peak(cell, "peak_reserved_bytes") / bound)},
+        .measure = {measure_of_value(measured_peak(cell, "peak_reserved_bytes") / bound)},
         .reference = bound};
 }
 
@@ -397,34 +391,28 @@ const struct chart chart_peak_memory = {
 /* ---- merging: the case without merging over the one that differs from it in the merge set alone.
  * Both measures are above 1 where merging gains, as a speed-up is. ---- */
 
-static const json_t *unmerged_of(const json_t *root, const json_t *one_case)
+static const struct result_case *unmerged_of(const struct result *result,
+                                             const struct result_case *one)
 {
-    static const char *const same[] = {"device",  "workload", "dataset",
-                                       "release", "strategy", "residency"};
-    const json_t *key = json_object_get(one_case, "key");
-    size_t i;
-    json_t *other;
-    json_array_foreach(json_object_get(root, "cases"), i, other)
-    {
-        bool found = case_is_unmerged(other);
-        for (size_t s = 0; s < sizeof same / sizeof *same; s++)
-            found &= strcmp(tree_get_text(key, same[s]),
-                            tree_get_text(json_object_get(other, "key"), same[s])) == 0;
-        if (found)
-            return other;
-    }
-    return NULL;
+    struct case_key key = one->key;
+    char id[13];
+    strcpy(key.merge, "none");
+    case_id(&key, id);
+    return result_case_of(result, id);
 }
 
-static void merging_numbers(const struct matrix *m, const json_t *cell, struct row_numbers *numbers)
+static void merging_numbers(const struct matrix *m, const struct result_case *cell,
+                            struct row_numbers *numbers)
 {
-    const json_t *unmerged = cell ? unmerged_of(m->of->root, cell) : NULL;
-    const struct statistics time = case_ratio(unmerged, cell);
-    const double bytes = case_peak(cell, requested);
+    const struct result_case *unmerged = unmerged_of(m->of->result, cell);
+    const struct statistics time = measured_ratio(unmerged, cell);
+    const double bytes = measured_peak(cell, requested);
+    if (!unmerged)
+        return;
     *numbers = (struct row_numbers){
-        .measure = {{time.median, time.ci_lo, time.ci_hi},
-                    measure_of_value(bytes > 0 ? case_peak(unmerged, requested) / bytes : NAN)},
-        .reference = case_stat(unmerged, "wall_ns", "median")};
+        .measure = {measure_of(&time),
+                    measure_of_value(bytes > 0 ? measured_peak(unmerged, requested) / bytes : NAN)},
+        .reference = measured_wall_ns(unmerged)};
 }
 
 const struct chart chart_merging = {

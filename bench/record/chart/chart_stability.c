@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
 #include "record/chart/gnuplot.h"
 #include "record/statistics/statistics.h"
 
@@ -23,53 +22,42 @@ enum { CASES_MOST = 12, PIECES_MOST = 10, PIECES_IN_ALL = 240, MARKS_IN_A_PIECE 
 struct mark {
     double round, slot; /* any numbers: nothing counts up to them */
     double deviation;
-    const json_t *one_case;
+    const struct result_case *of;
 };
 
 struct stability {
     unsigned count, room;
     struct mark *mark;
-    double rounds, slots; /* one more than the largest of the marks */
+    double rounds; /* one more than the largest of the marks */
 };
 
-static bool find_mark(const json_t *one_case, const json_t *round, struct mark *mark)
+static bool find_mark(const struct result_case *one, const struct result_round *round,
+                      struct mark *mark)
 {
-    const json_t *samples = json_object_get(json_object_get(round, "samples"), "wall_ns");
-    const double median = case_stat(one_case, "wall_ns", "median");
-    double *values = must_alloc(json_array_size(samples) * sizeof *values);
-    size_t i, count = 0;
-    json_t *sample;
-    json_array_foreach(samples, i, sample)
-    {
-        if (json_is_number(sample))
-            values[count++] = json_number_value(sample);
-    }
+    const struct result_numbers *samples = measured_samples(round, "wall_ns");
+    const double median = measured_wall_ns(one);
+    double *values = must_alloc((samples ? samples->count : 0) * sizeof *values);
+    size_t count = 0;
+    for (size_t i = 0; samples && i < samples->count; i++)
+        if (!isnan(samples->values[i]))
+            values[count++] = samples->values[i];
     const bool found = count > 0 && median > 0;
-    if (found) {
-        statistics_sort(values, count);
-        *mark = (struct mark){.deviation = statistics_quantile(values, count, 0.5) / median - 1,
-                              .one_case = one_case};
-    }
+    if (found)
+        *mark = (struct mark){.round = round->round,
+                              .slot = round->slot,
+                              .deviation = statistics_median(values, count) / median - 1,
+                              .of = one};
     free(values);
     return found;
 }
 
-static void add_marks(struct stability *all, const json_t *one_case)
+static void add_marks(struct stability *all, const struct result_case *one)
 {
-    size_t i;
-    json_t *round;
-    json_array_foreach(json_object_get(one_case, "rounds"), i, round)
-    {
+    for (size_t i = 0; i < one->round_count && one->status == CASE_ok; i++) {
         struct mark mark;
-        const double number = tree_get_number(round, "round");
-        const double slot = tree_get_number(round, "slot");
-        if (!case_is_ok(one_case) || !(number >= 0) || !(slot >= 0) ||
-            !find_mark(one_case, round, &mark))
+        if (!find_mark(one, &one->rounds[i], &mark))
             continue;
-        mark.round = number;
-        mark.slot = slot;
-        all->rounds = fmax(all->rounds, number + 1);
-        all->slots = fmax(all->slots, slot + 1);
+        all->rounds = fmax(all->rounds, mark.round + 1);
         all->mark = must_grow(all->mark, all->count, &all->room, sizeof mark);
         all->mark[all->count++] = mark;
     }
@@ -118,29 +106,28 @@ static void print_pieces(const struct stability *all, FILE *out)
 }
 
 /* The farthest deviation of a case; NaN without a mark. */
-static double farthest(const struct stability *all, const json_t *one_case)
+static double farthest(const struct stability *all, const struct result_case *one)
 {
     double far = NAN;
     for (size_t i = 0; i < all->count; i++)
-        if (all->mark[i].one_case == one_case)
+        if (all->mark[i].of == one)
             far = fmax(far, fabs(all->mark[i].deviation));
     return far;
 }
 
 static void print_case(const struct chart_subject *of, const struct stability *all,
-                       const json_t *one_case, size_t number, FILE *names, FILE *marks)
+                       const struct result_case *one, size_t number, FILE *names, FILE *marks)
 {
     const struct naming naming = naming_of(of);
-    const json_t *key = json_object_get(one_case, "key");
     struct text name = {0};
-    naming_row(&naming, key, &name);
+    naming_row(&naming, &one->key, &name);
     text_add(&name, ", ");
-    naming_column(&naming, true, key, &name);
+    naming_column(&naming, true, &one->key, &name);
     fprintf(names, "%zu", number);
     gnuplot_data_text(name.data, names);
     fputc('\n', names);
     for (size_t i = 0; i < all->count; i++)
-        if (all->mark[i].one_case == one_case)
+        if (all->mark[i].of == one)
             fprintf(marks, "%zu %.6g\n", number, all->mark[i].deviation);
     text_free(&name);
 }
@@ -148,18 +135,18 @@ static void print_case(const struct chart_subject *of, const struct stability *a
 /* Prints the blocks of the cases that scatter most. Returns how many there are. */
 static size_t print_cases(const struct chart_subject *of, const struct stability *all, FILE *out)
 {
-    const json_t *cases = json_object_get(of->root, "cases");
-    const size_t count = json_array_size(cases);
+    const struct result_case *cases = of->result->cases;
+    const size_t count = of->result->case_count;
     double *far = must_alloc(count * sizeof *far);
     size_t *order = must_alloc(count * sizeof *order), shown = 0, length;
     char *marks;
     FILE *later = open_memstream(&marks, &length);
     for (size_t i = 0; i < count; i++)
-        far[i] = farthest(all, json_array_get(cases, i));
+        far[i] = farthest(all, &cases[i]);
     matrix_order(far, count, order);
     fputs("\n\n# number name\n", out);
     for (; later && shown < count && shown < CASES_MOST && far[order[shown]] > 0; shown++)
-        print_case(of, all, json_array_get(cases, order[shown]), shown + 1, out, later);
+        print_case(of, all, &cases[order[shown]], shown + 1, out, later);
     if (!shown)
         fputs("0 \"\"\n", out);
     if (later)
@@ -188,9 +175,9 @@ static int stability_write(const struct chart *chart, const struct chart_subject
 {
     struct stability all = {0};
     int code = 0;
-    const json_t *one_case;
-    for (size_t i = 0; (one_case = case_next(of, &i));)
-        add_marks(&all, one_case);
+    const struct result_case *one;
+    for (size_t i = 0; (one = case_next(of, &i));)
+        add_marks(&all, one);
     if (all.rounds < 2) {
         code = error_set(error, ERR_NOT_FOUND,
                          "the chart %s needs two rounds with samples, and %s has %.0f", chart->name,

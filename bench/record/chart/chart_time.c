@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
 #include "record/chart/gnuplot.h"
 
 /* X(name, title): in the order of the stack. */
@@ -64,18 +63,19 @@ static double or_zero(double ns)
 }
 
 /* Splits a case's median wall time, in ns. */
-static void split_time(const struct chart_subject *of, const json_t *one_case, double ns[PORTIONS])
+static void split_time(const struct chart_subject *of, const struct result_case *one,
+                       double ns[PORTIONS])
 {
-    const json_t *model = json_object_get(one_case, "model");
-    const double wall = case_stat(one_case, "wall_ns", "median");
+    const struct result_model *model = one->model;
+    const double wall = measured_wall_ns(one);
     double sum = 0;
-    ns[PORTION_KERNELS] = is_host(of) ? or_zero(case_stat(one_case, "device_ns", "median")) : 0;
-    ns[PORTION_ALLOC] = or_zero(case_stat(one_case, "driver_alloc_ns", "median"));
-    ns[PORTION_FREE] = or_zero(case_stat(one_case, "driver_free_ns", "median"));
-    ns[PORTION_TOUCH] = or_zero(case_stat(one_case, "driver_touch_ns", "median"));
-    ns[PORTION_STRATEGY] = or_zero(tree_get_number(model, "allocator_ns"));
+    ns[PORTION_KERNELS] = is_host(of) ? or_zero(measured_stat(one, "device_ns")->over.median) : 0;
+    ns[PORTION_ALLOC] = or_zero(measured_stat(one, "driver_alloc_ns")->over.median);
+    ns[PORTION_FREE] = or_zero(measured_stat(one, "driver_free_ns")->over.median);
+    ns[PORTION_TOUCH] = or_zero(measured_stat(one, "driver_touch_ns")->over.median);
+    ns[PORTION_STRATEGY] = or_zero(model ? model->allocator_ns : 0);
     /* Only frees wait. The model may predict a longer wait than the measured free. */
-    ns[PORTION_WAITING] = fmin(or_zero(tree_get_number(model, "waiting_ns")), ns[PORTION_FREE]);
+    ns[PORTION_WAITING] = fmin(or_zero(model ? model->waiting_ns : 0), ns[PORTION_FREE]);
     ns[PORTION_FREE] -= ns[PORTION_WAITING];
     ns[PORTION_REST] = 0;
     for (int p = 0; p < PORTIONS; p++)
@@ -87,12 +87,12 @@ static void split_time(const struct chart_subject *of, const json_t *one_case, d
 
 struct row {
     struct text label;
-    const json_t *one_case; /* the slowest of the row; NULL: the row is a workload's name */
-    size_t cases, named;    /* that share the row, and those of them in its label */
-    double fastest;         /* wall time of the fastest of them */
-    double slowest;         /* wall time of the slowest case of the workload */
-    double ns[PORTIONS];    /* all 0 where the case has no time */
-    size_t column, above;   /* its position: below `above` rows of its column */
+    const struct result_case *of; /* the slowest of the row; NULL: the row is a workload's name */
+    size_t cases, named;          /* that share the row, and those of them in its label */
+    double fastest;               /* wall time of the fastest of them */
+    double slowest;               /* wall time of the slowest case of the workload */
+    double ns[PORTIONS];          /* all 0 where the case has no time */
+    size_t column, above;         /* its position: below `above` rows of its column */
 };
 
 /* The rows stand below each other in one to three columns. */
@@ -102,29 +102,28 @@ struct rows {
     bool has[PORTIONS]; /* some case has this portion; only these are in the legend */
 };
 
-static double wall_of(const json_t *one_case)
+static double wall_of(const struct result_case *one)
 {
-    return case_stat(one_case, "wall_ns", "median");
+    return one ? measured_wall_ns(one) : NAN;
 }
 
-static struct row *add_row(struct rows *rows, const json_t *one_case, double slowest)
+static struct row *add_row(struct rows *rows, const struct result_case *one, double slowest)
 {
     struct row *row = &rows->row[rows->count++];
-    *row = (struct row){.one_case = one_case, .fastest = wall_of(one_case), .slowest = slowest};
+    *row = (struct row){.of = one, .fastest = wall_of(one), .slowest = slowest};
     return row;
 }
 
 /* Would the case have the same bar? */
 static bool looks_like(const struct row *row, double wall, const double ns[PORTIONS])
 {
-    bool same =
-        row->one_case && fabs(wall_of(row->one_case) - wall) <= SAME * wall_of(row->one_case);
+    bool same = row->of && fabs(wall_of(row->of) - wall) <= SAME * wall_of(row->of);
     for (int p = 0; p < PORTIONS; p++)
         same = same && fabs(row->ns[p] - ns[p]) <= SAME * row->slowest;
     return same;
 }
 
-static void add_case(struct rows *rows, const struct matrix *matrix, const json_t *cell,
+static void add_case(struct rows *rows, const struct matrix *matrix, const struct result_case *cell,
                      const char *name, double slowest)
 {
     double ns[PORTIONS] = {0};
@@ -157,8 +156,8 @@ static void add_workload(struct rows *rows, const struct matrix *matrix, size_t 
     matrix_order(wall, columns, order);
     text_add(&add_row(rows, NULL, slowest)->label, "%s", matrix->rows.name[r]);
     for (size_t i = 0; i < columns; i++) {
-        const json_t *cell = matrix_cell(matrix, r, order[i]);
-        if (cell && !case_is_skipped(cell))
+        const struct result_case *cell = matrix_cell(matrix, r, order[i]);
+        if (cell && cell->status != CASE_skipped)
             add_case(rows, matrix, cell, matrix->columns.name[order[i]], slowest);
     }
     for (size_t i = first + 1; i < rows->count; i++)
@@ -176,7 +175,7 @@ static void place_rows(struct rows *rows)
     const size_t share = (rows->count + columns - 1) / columns;
     size_t column = 0, above = 0;
     for (size_t i = 0, end; i < rows->count; i = end) {
-        for (end = i + 1; end < rows->count && rows->row[end].one_case; end++)
+        for (end = i + 1; end < rows->count && rows->row[end].of; end++)
             ;
         if (column + 1 < columns && above > 0 && above + (end - i) / 2 > share) {
             column++;
@@ -249,10 +248,10 @@ static size_t number_of(const struct rows *rows, const struct row *row)
 /* "376 µs", "322 µs to 328 µs", "1.60 ms, 126 MiB moved". */
 static void add_time(const struct row *row, struct text *out)
 {
-    const double moved = case_peak(row->one_case, "copy_migration_bytes");
+    const double moved = measured_peak(row->of, "copy_migration_bytes");
     char fastest[32], slowest[32], bytes[32];
     text_ns(fastest, row->fastest);
-    text_ns(slowest, wall_of(row->one_case));
+    text_ns(slowest, wall_of(row->of));
     if (strcmp(fastest, slowest) != 0)
         text_add(out, "%s to ", fastest);
     text_add(out, "%s", slowest);
@@ -262,15 +261,15 @@ static void add_time(const struct row *row, struct text *out)
 
 static void print_label(const struct rows *rows, const struct row *row, FILE *out)
 {
-    const double wall = wall_of(row->one_case);
+    const double wall = wall_of(row->of);
     struct text time = {0};
     fprintf(out, "%zu", number_of(rows, row));
     gnuplot_data_text(row->label.data, out);
-    if (!row->one_case) {
+    if (!row->of) {
         fputs(" \"\" -1\n", out);
     } else if (isnan(wall)) {
         fputs(" \"", out);
-        gnuplot_status(row->one_case, wall, out);
+        gnuplot_status(row->of, wall, out);
         fputs("\" 0\n", out);
     } else {
         add_time(row, &time);
@@ -293,8 +292,8 @@ static void print_portion(const struct rows *rows, const struct row *row, int po
 /* The time that the device was at work by the model; NaN without a model. */
 static double model_ns(const struct chart_subject *of, const struct row *row)
 {
-    const json_t *model = json_object_get(row->one_case, "model");
-    return is_host(of) ? NAN : tree_get_number(model, "device_ns");
+    const struct result_model *model = row->of ? row->of->model : NULL;
+    return is_host(of) || !model ? NAN : model->device_ns;
 }
 
 static void print_rows(const struct chart_subject *of, const struct rows *rows, FILE *out)

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/terminal.h"
-#include "base/tree.h"
 
 /* ---- texts ---- */
 
@@ -74,16 +73,15 @@ void gnuplot_data(double value, FILE *out)
         fputs(" NaN", out);
 }
 
-bool gnuplot_status(const json_t *cell, double value, FILE *out)
+bool gnuplot_status(const struct result_case *cell, double value, FILE *out)
 {
-    const char *status = tree_get_text(cell, "status");
     if (!isnan(value)) {
         fputs(" ok", out);
-    } else if (!*status || case_is_ok(cell)) {
+    } else if (!cell || cell->status == CASE_ok) {
         fputs(" n/a", out);
     } else {
         fputc(' ', out);
-        for (; *status; status++)
+        for (const char *status = case_status_name(cell->status); *status; status++)
             fputc(toupper((unsigned char)*status), out);
     }
     return !isnan(value);
@@ -141,12 +139,10 @@ void gnuplot_matrix_variables(const struct matrix *matrix, struct text *out)
 static void add_datasets(const struct chart_subject *of, struct text *out)
 {
     struct labels names = {0};
-    const json_t *one_case;
-    for (size_t i = 0; (one_case = case_next(of, &i));) {
-        const char *name = tree_get_text(json_object_get(one_case, "key"), "dataset");
-        if (*name)
-            labels_add(&names, name);
-    }
+    const struct result_case *one;
+    for (size_t i = 0; (one = case_next(of, &i));)
+        if (*one->key.dataset)
+            labels_add(&names, one->key.dataset);
     if (names.count > 3)
         text_add(out, "%zu data sets, ", names.count);
     for (size_t i = 0; i < names.count && names.count <= 3; i++)
@@ -160,23 +156,16 @@ static void add_datasets(const struct chart_subject *of, struct text *out)
 
 void gnuplot_caption(const struct chart_subject *of, struct text *out)
 {
-    const json_t *run = json_object_get(of->root, "run");
-    const json_t *context = json_object_get(of->root, "context");
-    const json_t *tool = json_object_get(context, "tool"), *device;
-    const char *rev = tree_get_text(tool, "git_rev");
-    for (size_t i = 0; (device = json_array_get(json_object_get(context, "devices"), i)); i++) {
-        if (strcmp(tree_get_text(device, "id"), of->device) != 0)
-            continue;
-        const char *driver = tree_get_text(device, "driver");
-        text_add(out, "%s (%s)%s%s, ", tree_get_text(device, "name"), of->device,
-                 *driver ? ", driver " : "", driver);
-    }
+    const struct result_run *run = &of->result->run;
+    const struct record_tool *tool = &of->result->context.tool;
+    const struct record_device *device = result_device(of->result, of->device);
+    if (device)
+        text_add(out, "%s (%s)%s%s, ", device->name, of->device, *device->driver ? ", driver " : "",
+                 device->driver);
     add_datasets(of, out);
-    text_add(out, "rev %.12s%s, %.0f %s, %.10s", *rev ? rev : "unknown",
-             json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "",
-             tree_get_number(run, "rounds"),
-             tree_get_number(run, "rounds") == 1 ? "round" : "rounds",
-             tree_get_text(run, "started_at"));
+    text_add(out, "rev %.12s%s, %u %s, %.10s", tool->git_rev ? tool->git_rev : "unknown",
+             tool->git_dirty > 0 ? "-dirty" : "", run->rounds,
+             run->rounds == 1 ? "round" : "rounds", run->started_at ? run->started_at : "");
 }
 
 /* ---- scripts ---- */

@@ -22,7 +22,7 @@ void gnuplot_data_text(const char *text, FILE *out);
 void gnuplot_data(double value, FILE *out);
 /* Writes a space, then "ok" if the value is known, else "n/a", or the case's status in capitals.
  * Returns whether it is known. `cell` may be NULL. */
-bool gnuplot_status(const json_t *cell, double value, FILE *out);
+bool gnuplot_status(const struct result_case *cell, double value, FILE *out);
 
 /* ---- variables: lines name='text' or name = number; a later line with the same name wins ----- */
 

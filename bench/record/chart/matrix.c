@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
 
 /* ---- labels ---- */
 
@@ -38,69 +37,70 @@ void labels_free(struct labels *labels)
 
 /* ---- cases ---- */
 
-static bool is_text(const json_t *object, const char *member, const char *text)
+bool case_is_unmerged(const struct result_case *one)
 {
-    return strcmp(tree_get_text(object, member), text) == 0;
+    return strcmp(one->key.merge, "none") == 0;
 }
 
-bool case_is_unmerged(const json_t *one_case)
+bool case_is_baseline(const struct result_case *one)
 {
-    return is_text(json_object_get(one_case, "key"), "merge", "none");
+    const char *baseline = one->speedup_over_raw.baseline;
+    return baseline && strcmp(baseline, one->id) == 0;
 }
 
-bool case_is_baseline(const json_t *one_case)
+bool case_is_of(const struct case_key *key, const struct chart_subject *of)
 {
-    const json_t *speedup = json_object_get(one_case, "speedup_over_raw");
-    return is_text(speedup, "baseline", tree_get_text(one_case, "id"));
+    return strcmp(key->device, of->device) == 0 &&
+           (!of->strategy || strcmp(key->strategy, of->strategy) == 0);
 }
 
-bool case_is_of(const json_t *key, const struct chart_subject *of)
+const struct result_case *case_next(const struct chart_subject *of, size_t *i)
 {
-    return is_text(key, "device", of->device) &&
-           (!of->strategy || is_text(key, "strategy", of->strategy));
-}
-
-const json_t *case_next(const struct chart_subject *of, size_t *i)
-{
-    const json_t *one_case;
-    while ((one_case = json_array_get(json_object_get(of->root, "cases"), (*i)++)))
-        if (case_is_of(json_object_get(one_case, "key"), of))
-            return one_case;
+    while (*i < of->result->case_count) {
+        const struct result_case *one = &of->result->cases[(*i)++];
+        if (case_is_of(&one->key, of))
+            return one;
+    }
     return NULL;
 }
 
 struct naming naming_of(const struct chart_subject *of)
 {
-    return (struct naming){
-        .dataset = case_keys_differ(of->root, of->device, "dataset"),
-        .merge = case_keys_differ(of->root, of->device, "merge"),
-        .release = case_keys_differ(of->root, of->device, "release"),
-        .residency = case_keys_differ(of->root, of->device, "residency"),
-    };
+    const struct chart_subject all = {.result = of->result, .device = of->device};
+    const struct result_case *first = NULL, *one;
+    struct naming differ = {0};
+    for (size_t i = 0; (one = case_next(&all, &i));) {
+        first = first ? first : one;
+        differ.dataset |= strcmp(one->key.dataset, first->key.dataset) != 0;
+        differ.merge |= strcmp(one->key.merge, first->key.merge) != 0;
+        differ.release |= strcmp(one->key.release, first->key.release) != 0;
+        differ.residency |= strcmp(one->key.residency, first->key.residency) != 0;
+    }
+    return differ;
 }
 
-void naming_row(const struct naming *naming, const json_t *key, struct text *out)
+void naming_row(const struct naming *naming, const struct case_key *key, struct text *out)
 {
-    text_add(out, "%s", tree_get_text(key, "workload"));
+    text_add(out, "%s", key->workload);
     if (naming->dataset)
-        text_add(out, " %s", tree_get_text(key, "dataset"));
+        text_add(out, " %s", key->dataset);
 }
 
-void naming_column(const struct naming *naming, bool with_strategy, const json_t *key,
+void naming_column(const struct naming *naming, bool with_strategy, const struct case_key *key,
                    struct text *out)
 {
-    text_add(out, "%s", tree_get_text(key, with_strategy ? "strategy" : "merge"));
+    text_add(out, "%s", with_strategy ? key->strategy : key->merge);
     if (naming->merge && with_strategy)
-        text_add(out, " %s", tree_get_text(key, "merge"));
+        text_add(out, " %s", key->merge);
     if (naming->release)
-        text_add(out, " %s", tree_get_text(key, "release"));
+        text_add(out, " %s", key->release);
     if (naming->residency)
-        text_add(out, " %s", tree_get_text(key, "residency"));
+        text_add(out, " %s", key->residency);
 }
 
 /* ---- the matrix ---- */
 
-const json_t *matrix_cell(const struct matrix *matrix, size_t row, size_t column)
+const struct result_case *matrix_cell(const struct matrix *matrix, size_t row, size_t column)
 {
     return matrix->cell[row * matrix->columns.count + column];
 }
@@ -112,27 +112,23 @@ size_t matrix_row_count(const struct matrix *matrix)
 
 static const char mean_name[] = "geometric mean";
 
-/* Finds the names of the row and the column of a case, or of a mean from `summary`. */
-static void name_cell(const struct matrix *matrix, bool is_mean, const json_t *key,
-                      struct text *row, struct text *column)
+static void name_column(const struct matrix *matrix, const struct case_key *key,
+                        struct text *column)
 {
-    if (is_mean)
-        text_add(row, "%s", mean_name);
-    else
-        naming_row(&matrix->naming, key, row);
     naming_column(&matrix->naming, !matrix->of->strategy, key, column);
 }
 
 /* Adds the labels of every case. */
 static void matrix_label(struct matrix *matrix, const struct matrix_rules *rules)
 {
-    const json_t *one_case;
-    for (size_t i = 0; (one_case = case_next(matrix->of, &i));) {
+    const struct result_case *one;
+    for (size_t i = 0; (one = case_next(matrix->of, &i));) {
         struct text row = {0}, column = {0};
-        const bool is_skipped = !rules->with_skipped && case_is_skipped(one_case);
-        name_cell(matrix, false, json_object_get(one_case, "key"), &row, &column);
+        const bool is_skipped = !rules->with_skipped && one->status == CASE_skipped;
+        naming_row(&matrix->naming, &one->key, &row);
+        name_column(matrix, &one->key, &column);
         labels_add(&matrix->rows, row.data);
-        if (!rules->is_baseline || !rules->is_baseline(one_case))
+        if (!rules->is_baseline || !rules->is_baseline(one))
             labels_add(is_skipped ? &matrix->skipped : &matrix->columns, column.data);
         text_free(&row);
         text_free(&column);
@@ -142,30 +138,39 @@ static void matrix_label(struct matrix *matrix, const struct matrix_rules *rules
         labels_add(&matrix->rows, mean_name);
 }
 
-static void set_cell(struct matrix *matrix, bool is_mean, const json_t *key, const json_t *cell)
+static size_t column_of(const struct matrix *matrix, const struct case_key *key)
 {
-    struct text row = {0}, column = {0};
-    name_cell(matrix, is_mean, key, &row, &column);
-    const size_t r = labels_find(&matrix->rows, row.data);
-    const size_t c = labels_find(&matrix->columns, column.data);
-    text_free(&row);
+    struct text column = {0};
+    name_column(matrix, key, &column);
+    const size_t at = labels_find(&matrix->columns, column.data);
     text_free(&column);
+    return at;
+}
+
+static void set_cell(struct matrix *matrix, const struct result_case *cell)
+{
+    struct text row = {0};
+    naming_row(&matrix->naming, &cell->key, &row);
+    const size_t r = labels_find(&matrix->rows, row.data);
+    const size_t c = column_of(matrix, &cell->key);
+    text_free(&row);
     if (c == matrix->columns.count)
         return;
     matrix->cell[r * matrix->columns.count + c] = cell;
 }
 
-static void matrix_fill(struct matrix *matrix, const struct matrix_rules *rules)
+static void matrix_fill(struct matrix *matrix)
 {
-    const json_t *cell;
+    const struct result *result = matrix->of->result;
+    const struct result_case *cell;
     for (size_t i = 0; (cell = case_next(matrix->of, &i));)
-        set_cell(matrix, false, json_object_get(cell, "key"), cell);
-    if (!matrix->has_mean || !rules->mean_of_summary)
-        return;
-    const json_t *summary = json_object_get(matrix->of->root, "summary");
-    for (size_t i = 0; (cell = json_array_get(summary, i)); i++)
-        if (case_is_of(cell, matrix->of))
-            set_cell(matrix, true, cell, cell);
+        set_cell(matrix, cell);
+    for (size_t i = 0; i < result->mean_count && matrix->has_mean; i++) {
+        const size_t c = column_of(matrix, &result->summary[i].key);
+        if (c < matrix->columns.count &&
+            strcmp(result->summary[i].key.device, matrix->of->device) == 0)
+            matrix->mean[c] = &result->summary[i];
+    }
 }
 
 int matrix_make(const char *name, const struct chart_subject *of, const struct matrix_rules *rules,
@@ -175,7 +180,8 @@ int matrix_make(const char *name, const struct chart_subject *of, const struct m
     matrix_label(matrix, rules);
     const size_t columns = matrix->columns.count;
     matrix->cell = must_alloc((matrix->rows.count * columns + 1) * sizeof *matrix->cell);
-    matrix_fill(matrix, rules);
+    matrix->mean = must_alloc((columns + 1) * sizeof *matrix->mean);
+    matrix_fill(matrix);
     if (columns > 0 && (!rules->columns_most || columns <= rules->columns_most))
         return 0;
     matrix_free(matrix);
@@ -208,5 +214,7 @@ void matrix_free(struct matrix *matrix)
     labels_free(&matrix->columns);
     labels_free(&matrix->skipped);
     free(matrix->cell);
+    free(matrix->mean);
     matrix->cell = NULL;
+    matrix->mean = NULL;
 }

@@ -15,55 +15,38 @@
 
 /* ---- the files ------------------------------------------------------------------------------ */
 
-/* The cases of a result by their ids, borrowed. The caller owns the index. */
-static json_t *index_of(const json_t *root)
-{
-    json_t *index = tree_object(), *one_case;
-    size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-        tree_put(index, tree_get_text(one_case, "id"), json_incref(one_case));
-    return index;
-}
-
 /* The only device that cases of a result ran on; NULL: there are several, or none. */
-static const char *only_device(const json_t *root)
+static const char *only_device(const struct result *result)
 {
-    const char *device = NULL;
-    const json_t *one_case;
-    size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        const char *own = tree_get_text(json_object_get(one_case, "key"), "device");
-        if (device && strcmp(device, own) != 0)
+    for (size_t i = 1; i < result->case_count; i++)
+        if (strcmp(result->cases[i].key.device, result->cases[0].key.device) != 0)
             return NULL;
-        device = own;
-    }
-    return device;
+    return result->case_count ? result->cases[0].key.device : NULL;
 }
 
-/* Replays without a device are predictions for any device. Returns a copy of them as cases of the
- * only device that the new file has, which the caller owns. NULL: the base has no such predictions,
- * or the new file has some itself. */
-static json_t *predictions_for(const json_t *base, const json_t *candidate)
+/* Replays without a device are predictions for any: a copy of them, as cases of the only device that the new file
+ * has. The base itself if it has no such predictions, or the new file has some itself. */
+static const struct result *predictions_for(struct comparer *c, const struct result *base,
+                                            const struct result *candidate)
 {
     const char *of = only_device(base), *device = only_device(candidate);
     if (!of || !device || strcmp(of, CASE_DRY_DEVICE) != 0 || strcmp(device, of) == 0)
-        return NULL;
-    json_t *root = json_deep_copy(base), *one_case;
-    size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        struct case_key key;
+        return base;
+    struct result *copy = arena_alloc(&c->arena, sizeof *copy);
+    *copy = *base;
+    copy->cases = arena_alloc(&c->arena, base->case_count * sizeof *copy->cases);
+    for (size_t i = 0; i < base->case_count; i++) {
+        struct result_case *one = &copy->cases[i];
         char id[13];
-        tree_put(json_object_get(one_case, "key"), "device", tree_text(device));
-        if (case_key_from_json(json_object_get(one_case, "key"), &key, NULL))
-            continue;
-        case_id(&key, id);
-        tree_put(one_case, "id", tree_text(id));
+        *one = base->cases[i];
+        snprintf(one->key.device, sizeof one->key.device, "%s", device);
+        case_id(&one->key, id);
+        one->id = arena_copy(&c->arena, id, sizeof id - 1);
     }
-    tree_put(json_object_get(root, "context"), "devices",
-             tree_share(json_object_get(candidate, "context"), "devices"));
-    return root;
+    copy->context.devices = candidate->context.devices;
+    copy->context.device_count = candidate->context.device_count;
+    compare_note(c, "the base has replays without a device: predictions for %s", device);
+    return copy;
 }
 
 static int check_options(const struct compare_options *options, struct error *error)
@@ -109,19 +92,17 @@ static void settle_file(struct comparer *c, const char *name)
 }
 
 /* Compares every case of the new file, then those of the base that it lacks. */
-static void compare_files(struct comparer *c, const json_t *base, const json_t *base_index,
-                          const json_t *candidate)
+static void compare_files(struct comparer *c, const struct result *base, const json_t *base_index,
+                          const struct result *candidate)
 {
-    json_t *candidate_index = index_of(candidate), *one_case;
-    size_t i;
-    json_array_foreach(json_object_get(candidate, "cases"), i, one_case)
-        compare_case(c, json_object_get(base_index, tree_get_text(one_case, "id")), one_case);
-    json_array_foreach(json_object_get(base, "cases"), i, one_case)
-    {
-        if (!json_object_get(candidate_index, tree_get_text(one_case, "id")))
-            compare_case(c, one_case, NULL);
-    }
-    json_decref(candidate_index);
+    json_t *index = result_index(candidate);
+    for (size_t i = 0; i < candidate->case_count; i++)
+        compare_case(c, result_indexed(base, base_index, candidate->cases[i].id),
+                     &candidate->cases[i]);
+    for (size_t i = 0; i < base->case_count; i++)
+        if (!json_object_get(index, base->cases[i].id))
+            compare_case(c, &base->cases[i], NULL);
+    json_decref(index);
 }
 
 int compare_results(const struct compare_file *base, const struct compare_file *candidate,
@@ -131,34 +112,27 @@ int compare_results(const struct compare_file *base, const struct compare_file *
     TRY(check_options(options, error));
     struct comparer c = comparer_of(options);
     c.file_count = candidate_count;
-    /* Rows borrow from the predictions until they are printed. */
-    json_t *differences = tree_array(), *kept = tree_array();
+    json_t *differences = tree_array();
     for (size_t i = 0; i < candidate_count; i++) {
-        json_t *predictions = predictions_for(base->root, candidate[i].root);
-        const json_t *root = predictions ? predictions : base->root;
-        json_t *index = index_of(root);
+        const struct result *new = candidate[i].result;
+        const struct result *old = predictions_for(&c, base->result, new);
+        json_t *index = result_index(old);
         c.file = i;
         c.now = (struct tally){0};
-        if (predictions)
-            compare_note(&c, "the base has replays without a device: predictions for %s",
-                         only_device(candidate[i].root));
-        if (compare_context(&c, root, candidate[i].root, index, differences)) {
-            const bool in_turns = noise_alternated(root, candidate[i].root);
-            c.roots[0] = in_turns ? NULL : root;
-            c.roots[1] = in_turns ? NULL : candidate[i].root;
-            compare_files(&c, root, index, candidate[i].root);
+        if (compare_context(&c, old, new, index, differences)) {
+            const bool in_turns = noise_alternated(old, new);
+            c.noisy[0] = in_turns ? NULL : old;
+            c.noisy[1] = in_turns ? NULL : new;
+            compare_files(&c, old, index, new);
             compare_configurations(&c);
-            compare_experiments(&c, root, candidate[i].root);
+            compare_experiments(&c, old, new);
         }
         settle_file(&c, candidate[i].name);
-        if (predictions)
-            json_array_append_new(kept, predictions);
         json_decref(index);
     }
     compare_judge(&c);
     *comparison = compare_tree(&c, base, candidate, candidate_count, differences);
     json_decref(differences);
-    json_decref(kept);
     comparer_free(&c);
     return 0;
 }
@@ -193,38 +167,55 @@ static const struct key_member *parse_by(const char *by, const char **value, str
     return NULL;
 }
 
-/* Says which values a file has, each once. */
-static int unknown_value(const json_t *root, const char *member, const char *value,
-                         struct error *error)
+static const char *value_of(const struct result_case *one, const struct key_member *member)
 {
-    json_t *seen = tree_object(), *one_case;
+    return (const char *)&one->key + member->offset;
+}
+
+/* Says which values a file has, each once. */
+static int unknown_value(const struct result *result, const struct key_member *member,
+                         const char *value, struct error *error)
+{
+    json_t *seen = tree_object();
     struct text values = {0};
-    size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        const char *each = tree_get_text(json_object_get(one_case, "key"), member);
+    for (size_t i = 0; i < result->case_count; i++) {
+        const char *each = value_of(&result->cases[i], member);
         if (!json_object_get(seen, each))
             text_add(&values, "%s%s", values.length ? ", " : "", each);
         tree_put(seen, each, json_true());
     }
-    int code = error_set(error, ERR_USAGE, "no case has the %s '%.128s'; there are: %s", member,
-                         value, values.length ? values.data : "no cases at all");
+    int code = error_set(error, ERR_USAGE, "no case has the %s '%.128s'; there are: %s",
+                         member->name, value, values.length ? values.data : "no cases at all");
     text_free(&values);
     json_decref(seen);
     return code;
 }
 
 /* The case whose key is the same but for the member. */
-static const json_t *counterpart(const json_t *index, const json_t *one_case,
-                                 const struct key_member *member, const char *value)
+static const struct result_case *counterpart(const struct result *result, const json_t *index,
+                                             const struct result_case *one,
+                                             const struct key_member *member, const char *value)
 {
-    struct case_key key;
+    struct case_key key = one->key;
     char id[13];
-    if (case_key_from_json(json_object_get(one_case, "key"), &key, NULL))
-        return NULL;
     snprintf((char *)&key + member->offset, member->size, "%s", value);
     case_id(&key, id);
-    return json_object_get(index, id);
+    return result_indexed(result, index, id);
+}
+
+/* The file's answer with this baseline (record/result/answer.h). */
+static json_t *answer_json(const struct result *result, const char *baseline)
+{
+    struct arena arena = {0};
+    const struct answer answer = answer_of(result, baseline, &arena);
+    json_t *out = tree_array();
+    for (size_t i = 0; i < answer.device_count; i++) {
+        json_t *device = tree_object();
+        json_put_fields(device, answer_device_struct.fields, &answer.devices[i]);
+        tree_append(out, device);
+    }
+    arena_free(&arena);
+    return out;
 }
 
 int compare_within(const struct compare_file *file, const char *by,
@@ -237,16 +228,17 @@ int compare_within(const struct compare_file *file, const char *by,
     struct comparer c = comparer_of(options);
     c.by = member->name;
     c.by_value = value;
-    json_t *index = index_of(file->root), *one_case;
-    size_t i, base_count = 0;
-    json_array_foreach(json_object_get(file->root, "cases"), i, one_case)
-    {
-        if (strcmp(tree_get_text(json_object_get(one_case, "key"), member->name), value) == 0)
+    const struct result *result = file->result;
+    json_t *index = result_index(result);
+    size_t base_count = 0;
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        if (strcmp(value_of(one, member), value) == 0)
             base_count++;
         else
-            compare_case(&c, counterpart(index, one_case, member, value), one_case);
+            compare_case(&c, counterpart(result, index, one, member, value), one);
     }
-    int code = base_count ? 0 : unknown_value(file->root, member->name, value, error);
+    int code = base_count ? 0 : unknown_value(result, member, value, error);
     if (code == 0) {
         json_t *differences = tree_array();
         compare_configurations(&c);
@@ -254,7 +246,7 @@ int compare_within(const struct compare_file *file, const char *by,
         compare_judge(&c);
         *comparison = compare_tree(&c, file, file, 1, differences);
         json_decref(differences);
-        tree_put(*comparison, "answer", answer_of(file->root, value));
+        tree_put(*comparison, "answer", answer_json(result, value));
     }
     json_decref(index);
     comparer_free(&c);

@@ -48,6 +48,7 @@
 
 #include "base/error.h"
 #include "record/compare/gates.h"
+#include "record/result/result.h"
 #include "record/table/table.h"
 
 #define COMPARE_SCHEMA "gamut.compare/1"
@@ -84,8 +85,8 @@ enum compare_outcome {
 };
 
 struct compare_file {
-    const json_t *root; /* a result, borrowed; its rounds need not be summarised */
-    const char *name;   /* the name that the user gave */
+    const struct result *result; /* borrowed; its rounds need not be summarised */
+    const char *name;            /* the name that the user gave */
 };
 
 struct compare_options {

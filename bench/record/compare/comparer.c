@@ -8,11 +8,8 @@
 
 struct comparer comparer_of(const struct compare_options *options)
 {
-    struct comparer c = {.options = options,
-                         .file_count = 1,
-                         .configuration_keys = tree_array(),
-                         .notes = tree_array(),
-                         .nothing = COMPARE_ok};
+    struct comparer c = {
+        .options = options, .file_count = 1, .notes = tree_array(), .nothing = COMPARE_ok};
     size_t count;
     const struct counter_info *list = counter_list(&count);
     for (size_t i = 0; i < count; i++)
@@ -24,7 +21,6 @@ void comparer_free(struct comparer *c)
 {
     rank_table_free(&c->table);
     arena_free(&c->arena);
-    json_decref(c->configuration_keys);
     json_decref(c->notes);
     free(c->rows);
 }

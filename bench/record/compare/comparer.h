@@ -20,15 +20,15 @@ enum verdict {
  * changed. `verdict` and `effect` describe the change itself; `is_regression` depends on the gate
  * too. */
 struct compare_row {
-    size_t file;              /* index of the candidate */
-    size_t cases;             /* number of cases of the configuration; 0: one case */
-    const json_t *one_case;   /* the case or configuration whose key the row has */
-    const json_t *experiment; /* the experiment of a row; NULL: it is a case */
-    const json_t *base_case, *candidate_case; /* NULL where a file lacks it */
-    const struct counter_info *metric;        /* NULL: the row is about the status of the case */
-    const struct gate *gate;                  /* NULL: none */
-    bool is_cold;           /* an exact counter of the cold run, not of the warm one */
-    double base, candidate; /* NaN: unknown */
+    size_t file;                  /* index of the candidate */
+    size_t cases;                 /* number of cases of the configuration; 0: one case */
+    const struct result_case *of; /* the case or configuration whose key the row has */
+    const struct result_experiment *experiment;           /* that of a row; NULL: it is a case */
+    const struct result_case *base_case, *candidate_case; /* NULL where a file lacks it */
+    const struct counter_info *metric; /* NULL: the row is about the status of the case */
+    const struct gate *gate;           /* NULL: none */
+    bool is_cold;                      /* an exact counter of the cold run, not of the warm one */
+    double base, candidate;            /* NaN: unknown */
     size_t base_rounds, candidate_rounds; /* rounds in which a sampled metric has a median */
     struct rank_shift shift;              /* shift of the logarithms */
     double limit;                         /* limit of the gate, as a logarithm */
@@ -80,20 +80,19 @@ struct comparer {
     enum compare_outcome nothing;       /* what it means that a candidate has no pair; or ok */
     const char *nothing_because;        /* a sentence, owned by the arena; NULL: all have pairs */
     json_t *notes;                      /* owned */
-    const json_t *roots[2];  /* base and candidate if a noise floor holds between them; else NULL */
+    const struct result
+        *noisy[2];           /* base and candidate if a noise floor holds between them; else NULL */
     size_t file, file_count; /* index of the candidate that is compared; number of candidates */
-    json_t *configuration_keys; /* owns the keys of rows over cases */
-    const json_t *experiment;   /* the experiment whose rows are compared; NULL: cases are */
+    const struct result_experiment
+        *experiment; /* the experiment whose rows are compared; NULL: cases are */
     struct arena arena;
     struct rank_table table;
     unsigned row_count, row_room;
     struct compare_row *rows;
-    size_t equal_count;                    /* equal exact counters, which have no row */
-    size_t gated_equal_count;              /* those of them that have a gate */
-    size_t counted_members, counted_gates; /* number of counters, and of gated ones, in the last run
-                                            * whose counters were all equal */
-    size_t alone_count;                    /* cases without a counterpart within the file */
-    size_t other_bits_count;               /* pairs whose answers differ in bits */
+    size_t equal_count;       /* equal exact counters, which have no row */
+    size_t gated_equal_count; /* those of them that have a gate */
+    size_t alone_count;       /* cases without a counterpart within the file */
+    size_t other_bits_count;  /* pairs whose answers differ in bits */
     bool lacks[2][GATES_MAX]; /* exact counters that the base [0] or the candidate [1] lacks */
     unsigned family[2]; /* number of gated tests: of single cases [0], of rows over cases [1] */
 };
@@ -112,23 +111,26 @@ void compare_note(struct comparer *c, const char *format, ...)
 /* Appends what the files differ in to `differences`, and sets the scopes of machine and devices.
  * `base_index` has the base's cases by id. Returns whether the files have a case or a row of an
  * experiment in common. */
-bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
+bool compare_context(struct comparer *c, const struct result *base, const struct result *candidate,
                      const json_t *base_index, json_t *differences);
 /* The scope in which two cases can be compared; either may be NULL. */
-struct scope compare_case_scope(struct comparer *c, const json_t *base, const json_t *candidate);
+struct scope compare_case_scope(struct comparer *c, const struct result_case *base,
+                                const struct result_case *candidate);
 /* The same for all rows of two experiments; `base` may be NULL. */
-struct scope compare_experiment_scope(struct comparer *c, const json_t *base,
-                                      const json_t *candidate);
+struct scope compare_experiment_scope(struct comparer *c, const struct result_experiment *base,
+                                      const struct result_experiment *candidate);
 
 /* ---- rows.c, which uses context_diff.c ------------------------------------------------------ */
 
 /* Adds the rows of a case. `base` or `candidate` is NULL where a file lacks it. */
-void compare_case(struct comparer *c, const json_t *base, const json_t *candidate);
+void compare_case(struct comparer *c, const struct result_case *base,
+                  const struct result_case *candidate);
 /* Adds the rows over all cases of each configuration. The rows of single cases must have been
  * added. */
 void compare_configurations(struct comparer *c);
 /* Adds the rows of all experiments of two results. */
-void compare_experiments(struct comparer *c, const json_t *base, const json_t *candidate);
+void compare_experiments(struct comparer *c, const struct result *base,
+                         const struct result *candidate);
 
 /* ---- verdicts.c ----------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "record/facts/case.h"
-#include "record/result/answer.h"
+#include "record/result/draft.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 
@@ -426,6 +426,15 @@ static void print_outcome(const json_t *comparison, const char *end, FILE *out)
 
 /* ---- formats -------------------------------------------------------------------------------- */
 
+static void print_answer(const json_t *answer, const char *before, FILE *out)
+{
+    const json_t *device, *sentence;
+    for (size_t i = 0; (device = json_array_get(answer, i)); i++)
+        for (size_t j = 0; (sentence = json_array_get(json_object_get(device, "sentences"), j));
+             j++)
+            fprintf(out, "%s%s\n", before, json_string_value(sentence));
+}
+
 static void print_people(const json_t *comparison, const json_t *rows, enum table_format format,
                          FILE *out)
 {
@@ -440,7 +449,7 @@ static void print_people(const json_t *comparison, const json_t *rows, enum tabl
     }
     fputc('\n', page.out);
     print_outcome(comparison, end, page.out);
-    answer_print(json_object_get(comparison, "answer"), format == TABLE_MARKDOWN ? "\n" : "", "\n",
+    print_answer(json_object_get(comparison, "answer"), format == TABLE_MARKDOWN ? "\n" : "",
                  page.out);
     terminal_page_close(&page);
     text_grid_free(&grid);
@@ -480,7 +489,7 @@ static int print_json(const json_t *comparison, json_t *rows, FILE *out, struct 
 {
     json_t *copy = json_copy((json_t *)comparison);
     tree_put(copy, "rows", json_incref(rows));
-    int code = result_print(copy, out, error);
+    int code = result_print_json(copy, out, error);
     json_decref(copy);
     return code;
 }

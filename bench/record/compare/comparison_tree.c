@@ -70,9 +70,9 @@ static json_t *interval(const struct compare_row *row)
     return ci;
 }
 
-static json_t *status_of(const json_t *one_case)
+static json_t *status_of(const struct result_case *one)
 {
-    return one_case ? tree_share(one_case, "status") : tree_text("absent");
+    return tree_text(one ? case_status_name(one->status) : "absent");
 }
 
 static void put_metric(json_t *out, const struct compare_row *row)
@@ -102,18 +102,18 @@ static void put_metric(json_t *out, const struct compare_row *row)
 }
 
 /* Puts the names that identify the row of an experiment. */
-static void put_experiment(json_t *out, const json_t *experiment, const json_t *row)
+static void put_experiment(json_t *out, const struct result_experiment *experiment,
+                           const struct result_case *row)
 {
     char id[13];
     struct text words = {0}, all = {0};
     experiment_row_words(experiment, row, &words);
-    text_add(&all, "%s\n%s\n%s", tree_get_text(experiment, "name"),
-             tree_get_text(experiment, "device"), words.data);
+    text_add(&all, "%s\n%s\n%s", experiment->name, experiment->device, words.data);
     snprintf(id, sizeof id, "%012" PRIx64, digest_bytes(0, all.data, all.length) >> 16);
     tree_put(out, "id", tree_text(id));
-    tree_put(out, "experiment", tree_share(experiment, "name"));
+    tree_put(out, "experiment", tree_text(experiment->name));
     tree_put(out, "row", tree_text(words.data));
-    tree_put(out, "device", tree_share(experiment, "device"));
+    tree_put(out, "device", tree_text(experiment->device));
     text_free(&words);
     text_free(&all);
 }
@@ -122,21 +122,14 @@ static json_t *row_to_json(const struct compare_row *row)
 {
     static const char *const effects[] = {
         [CHANGE_NONE] = "none", [CHANGE_BETTER] = "better", [CHANGE_WORSE] = "worse"};
-    static const char *const key_members[] = {
-#define X(member) #member,
-        CASE_KEY_ALL_LIST(X)
-#undef X
-    };
-    const json_t *key = json_object_get(row->one_case, "key");
     json_t *out = tree_object();
     tree_put(out, "file", tree_count(row->file));
-    if (row->experiment)
-        put_experiment(out, row->experiment, row->one_case);
-    else
-        tree_put(out, "id", tree_share(row->one_case, "id"));
-    for (size_t i = 0; i < sizeof key_members / sizeof *key_members && !row->experiment; i++)
-        if (json_object_get(key, key_members[i]))
-            tree_put(out, key_members[i], tree_share(key, key_members[i]));
+    if (row->experiment) {
+        put_experiment(out, row->experiment, row->of);
+    } else {
+        tree_put(out, "id", tree_text(row->of->id));
+        json_put_fields(out, case_key_struct.fields, &row->of->key);
+    }
     if (row->cases)
         tree_put(out, "cases", tree_count(row->cases));
     if (row->metric) {
@@ -164,16 +157,17 @@ static bool has_row(const struct comparer *c, const struct compare_row *row)
 
 static json_t *describe_file(const struct compare_file *file)
 {
-    const json_t *run = json_object_get(file->root, "run");
-    const json_t *tool = json_object_get(json_object_get(file->root, "context"), "tool");
-    json_t *out =
-        tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", tree_text(file->name), "run",
-                  tree_share(run, "id"), "started_at", tree_share(run, "started_at"), "status",
-                  tree_share(run, "status"), "rounds", tree_share(run, "rounds"), "git_rev",
-                  tree_share(tool, "git_rev"), "git_dirty", tree_share(tool, "git_dirty"), "cases",
-                  tree_count(json_array_size(json_object_get(file->root, "cases"))));
-    if (experiment_row_count(file->root))
-        tree_put(out, "experiment_rows", tree_count(experiment_row_count(file->root)));
+    const struct result_run *run = &file->result->run;
+    const struct record_tool *tool = &file->result->context.tool;
+    const size_t rows = experiment_row_count(file->result);
+    json_t *out = tree_pack("{s:o, s:s, s:s, s:s, s:o}", "name", tree_text(file->name), "run",
+                            run->id, "started_at", run->started_at, "status",
+                            run_status_name(run->status), "rounds", tree_count(run->rounds));
+    tree_put(out, "git_rev", json_field_value(record_tool_struct.fields, "git_rev", tool));
+    tree_put(out, "git_dirty", json_field_value(record_tool_struct.fields, "git_dirty", tool));
+    tree_put(out, "cases", tree_count(file->result->case_count));
+    if (rows)
+        tree_put(out, "experiment_rows", tree_count(rows));
     return out;
 }
 
@@ -324,7 +318,7 @@ json_t *compare_tree(struct comparer *c, const struct compare_file *base,
                      const json_t *differences)
 {
     const enum compare_outcome outcome = outcome_of_all(c);
-    const bool has_cases = json_array_size(json_object_get(base->root, "cases")) > 0;
+    const bool has_cases = base->result->case_count > 0;
     json_t *files = tree_array(), *means = tree_array();
     json_t *rows = tree_array();
     for (size_t i = 0; i < c->row_count; i++)

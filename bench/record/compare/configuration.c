@@ -2,71 +2,46 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "record/facts/case.h"
-#include "record/result/case_tree.h"
-#include "record/result/result.h"
+#include "record/result/measured.h"
 #include "base/tree.h"
 
 /* ---- which cases ---------------------------------------------------------------------------- */
 
-static bool configuration_key(const json_t *one_case, struct case_key *key, char id[13])
+static struct result_case configuration_key(struct arena *arena, const struct result_case *one)
 {
-    if (!one_case || case_key_from_json(json_object_get(one_case, "key"), key, NULL))
-        return false;
-    strcpy(key->workload, "*");
-    strcpy(key->dataset, "*");
-    case_id(key, id);
-    return true;
+    struct result_case as = {.key = one->key};
+    char id[13];
+    strcpy(as.key.workload, "*");
+    strcpy(as.key.dataset, "*");
+    case_id(&as.key, id);
+    as.id = arena_copy(arena, id, sizeof id - 1);
+    return as;
 }
 
-static struct configuration new_configuration(const struct case_key *key, const char *id)
-{
-    struct configuration configuration = {.key = tree_object()};
-    tree_put(configuration.key, "id", tree_text(id));
-    tree_put(configuration.key, "key", case_key_to_json(key));
-    return configuration;
-}
-
-static void add_member(struct configuration *configuration, size_t member)
-{
-    configuration->member = must_grow(configuration->member, configuration->count,
-                                      &configuration->room, sizeof *configuration->member);
-    configuration->member[configuration->count++] = member;
-}
-
-struct configuration *configurations_of(const json_t *const *cases, size_t count,
-                                        size_t *configuration_count)
+struct configuration *configurations_of(struct arena *arena, const struct result_case *const *cases,
+                                        size_t count, size_t *configuration_count)
 {
     json_t *indices = tree_object(); /* by id */
-    struct configuration *configurations = NULL;
-    size_t n = 0;
+    struct configuration *all = NULL;
+    unsigned n = 0, room = 0;
     for (size_t i = 0; i < count; i++) {
-        struct case_key key;
-        char id[13];
-        if (!configuration_key(cases[i], &key, id))
+        if (!cases[i])
             continue;
-        if (!json_object_get(indices, id)) {
-            configurations = must_realloc(configurations, (n + 1) * sizeof *configurations);
-            configurations[n] = new_configuration(&key, id);
-            tree_put(indices, id, tree_count(n++));
+        const struct result_case as = configuration_key(arena, cases[i]);
+        const size_t at = tree_index_of(indices, as.id, n);
+        if (at == n) {
+            all = arena_grow(arena, all, n, &room, sizeof *all);
+            all[n++] = (struct configuration){.as = as};
         }
-        add_member(&configurations[json_integer_value(json_object_get(indices, id))], i);
+        struct configuration *own = &all[at];
+        own->member = arena_grow(arena, own->member, own->count, &own->room, sizeof *own->member);
+        own->member[own->count++] = i;
     }
     json_decref(indices);
     *configuration_count = n;
-    return configurations;
-}
-
-void configurations_free(struct configuration *configurations, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        json_decref(configurations[i].key);
-        free(configurations[i].member);
-    }
-    free(configurations);
+    return all;
 }
 
 /* ---- their rounds --------------------------------------------------------------------------- */
@@ -77,12 +52,13 @@ struct series {
     double *round, *fastest;
 };
 
-static struct series series_of(const json_t *one_case, const char *metric, struct arena *arena)
+static struct series series_of(const struct result_case *one, const char *metric,
+                               struct arena *arena)
 {
-    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
+    const size_t most = one->round_count;
     struct series s = {.round = arena_alloc(arena, most * sizeof(double)),
                        .fastest = arena_alloc(arena, most * sizeof(double))};
-    s.count = case_round_fastest(one_case, metric, s.round, s.fastest);
+    s.count = measured_fastest(one, metric, s.round, s.fastest);
     return s;
 }
 
@@ -97,8 +73,8 @@ static double in_round(const struct series *s, double round, size_t guess)
     return NAN;
 }
 
-size_t configuration_rounds(const json_t *const *cases, size_t count, const char *metric,
-                            struct arena *arena, double **values)
+size_t configuration_rounds(const struct result_case *const *cases, size_t count,
+                            const char *metric, struct arena *arena, double **values)
 {
     struct series *series = arena_alloc(arena, count * sizeof *series);
     for (size_t c = 0; c < count; c++)

@@ -4,28 +4,26 @@
 #ifndef GAMUT_RECORD_COMPARE_CONFIGURATION_H
 #define GAMUT_RECORD_COMPARE_CONFIGURATION_H
 
-#include <jansson.h>
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "record/result/result.h"
 
 struct configuration {
-    json_t *key; /* {"id", "key"} as a case has them, with "*" for workload and dataset; owned */
+    struct result_case as; /* id and key alone, with "*" for workload and dataset */
     unsigned count, room;
     size_t *member; /* `count` indices into the cases given to configurations_of */
 };
 
 /* The configurations of these cases, in the order in which they appear. A NULL among the cases is
- * skipped. The caller frees the result with configurations_free. */
-struct configuration *configurations_of(const json_t *const *cases, size_t count,
-                                        size_t *configuration_count);
-/* Frees what configurations_of made, of which there are `count`. */
-void configurations_free(struct configuration *configurations, size_t count);
+ * skipped. The arena owns them. */
+struct configuration *configurations_of(struct arena *arena, const struct result_case *const *cases,
+                                        size_t count, size_t *configuration_count);
 
 /* Sets *values to the logarithms of the fastest run of a time in every round that all these cases
  * have: first all rounds of the first case, then those of the next. 0 ns counts as 1 ns, the
  * resolution of the clock. Returns the number of rounds. The arena owns *values. */
-size_t configuration_rounds(const json_t *const *cases, size_t count, const char *metric,
-                            struct arena *arena, double **values);
+size_t configuration_rounds(const struct result_case *const *cases, size_t count,
+                            const char *metric, struct arena *arena, double **values);
 
 #endif

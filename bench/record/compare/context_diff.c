@@ -8,7 +8,6 @@
 
 #include "base/tree.h"
 #include "record/compare/comparer.h"
-#include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 
 /* ---- which facts matter --------------------------------------------------------------------- */
@@ -16,7 +15,7 @@
 static const char *const matters_names[] = {
     [MATTERS_NOTHING] = "nothing", [MATTERS_TIMES] = "times", [MATTERS_EVERYTHING] = "everything"};
 
-/* The object of a result file that has the fact. */
+/* What has the fact. */
 enum owner { OF_CASE, OF_DEVICE, OF_SETTINGS, OF_HOST, OF_TOOL };
 
 /* Every fact that a result file has about what was run, where and by what. A difference in a fact
@@ -128,39 +127,52 @@ static bool are_known(const json_t *a, const json_t *b)
     return a && b && !json_is_null(a) && !json_is_null(b);
 }
 
-/* Compares the members of one owner that both objects have. `subject` names the owner. */
+/* The fact of an owner, as the table of its fields has it; NULL if there is none. */
+static json_t *fact_of(const struct fact *fact, const void *owner)
+{
+    static const struct json_struct *const owners[] = {[OF_CASE] = &result_case_struct,
+                                                       [OF_DEVICE] = &record_device_struct,
+                                                       [OF_HOST] = &record_host_struct,
+                                                       [OF_TOOL] = &record_tool_struct};
+    if (!owner)
+        return NULL;
+    return fact->owner == OF_SETTINGS
+               ? json_incref(json_object_get(owner, fact->member))
+               : json_field_value(owners[fact->owner]->fields, fact->member, owner);
+}
+
+/* Compares the facts of one owner that both files have. `subject` names the owner. */
 static struct scope compare_facts(const struct differ *d, const char *subject, enum owner owner,
-                                  const json_t *base, const json_t *candidate)
+                                  const void *base, const void *candidate)
 {
     struct scope scope = {0};
     for (size_t i = 0; i < FACTS; i++) {
         if (facts[i].owner != owner)
             continue;
-        const json_t *a = json_object_get(base, facts[i].member);
-        const json_t *b = json_object_get(candidate, facts[i].member);
-        if (!are_known(a, b) || json_equal(a, b))
-            continue;
-        char name[256];
-        snprintf(name, sizeof name, "%s %s", subject, facts[i].member);
-        if (facts[i].matters > scope.matters)
-            widen(&scope, facts[i].matters,
-                  facts[i].words ? facts[i].words : arena_printf(&d->c->arena, "%s differs", name));
-        add_difference(d, name, a, b, facts[i].matters);
+        json_t *a = fact_of(&facts[i], base), *b = fact_of(&facts[i], candidate);
+        if (are_known(a, b) && !json_equal(a, b)) {
+            char name[256];
+            snprintf(name, sizeof name, "%s %s", subject, facts[i].member);
+            if (facts[i].matters > scope.matters)
+                widen(&scope, facts[i].matters,
+                      facts[i].words ? facts[i].words
+                                     : arena_printf(&d->c->arena, "%s differs", name));
+            add_difference(d, name, a, b, facts[i].matters);
+        }
+        json_decref(a);
+        json_decref(b);
     }
     return scope;
 }
 
 /* ---- the machine ---------------------------------------------------------------------------- */
 
-static double ratio_of(const json_t *base, const json_t *candidate, const char *member)
+static void note_memory(struct comparer *c, const char *id, const struct record_device *base,
+                        const struct record_device *candidate)
 {
-    return tree_get_number(candidate, member) / tree_get_number(base, member);
-}
-
-static void note_memory(struct comparer *c, const char *id, const json_t *base,
-                        const json_t *candidate)
-{
-    const double ratio = ratio_of(base, candidate, "memory_bytes");
+    const double ratio = base && candidate && base->memory_bytes && candidate->memory_bytes
+                             ? (double)candidate->memory_bytes / (double)base->memory_bytes
+                             : 1;
     if (ratio >= memory_factor || ratio <= 1 / memory_factor)
         compare_note(c,
                      "device %s has %.2g times the memory of the base's: what runs out of memory "
@@ -169,39 +181,35 @@ static void note_memory(struct comparer *c, const char *id, const json_t *base,
 }
 
 /* The devices of the cases and experiments that both have, as an object's keys. */
-static json_t *devices_in_common(const json_t *base_root, const json_t *candidate,
+static json_t *devices_in_common(const struct result *base, const struct result *candidate,
                                  const json_t *base_index)
 {
-    json_t *devices = tree_object(), *one_case, *experiment;
-    size_t i;
-    json_array_foreach(json_object_get(candidate, "experiments"), i, experiment)
-    {
-        const char *id = tree_get_text(experiment, "device");
-        if (experiment_find(base_root, tree_get_text(experiment, "name"), id))
-            tree_put(devices, id, json_true());
+    json_t *devices = tree_object();
+    for (size_t i = 0; i < candidate->experiment_count; i++) {
+        const struct result_experiment *each = &candidate->experiments[i];
+        if (result_experiment_of(base, each->name, each->device))
+            tree_put(devices, each->device, json_true());
     }
-    json_array_foreach(json_object_get(candidate, "cases"), i, one_case)
-    {
-        const char *id = tree_get_text(json_object_get(one_case, "key"), "device");
-        if (json_object_get(base_index, tree_get_text(one_case, "id")) &&
-            !json_object_get(devices, id))
-            tree_put(devices, id, json_true());
+    for (size_t i = 0; i < candidate->case_count; i++) {
+        const struct result_case *one = &candidate->cases[i];
+        if (json_object_get(base_index, one->id) && !json_object_get(devices, one->key.device))
+            tree_put(devices, one->key.device, json_true());
     }
     return devices;
 }
 
-static void compare_devices(const struct differ *d, const json_t *base_root,
-                            const json_t *candidate_root, const json_t *base_index)
+static void compare_devices(const struct differ *d, const struct result *base_result,
+                            const struct result *candidate_result, const json_t *base_index)
 {
     struct comparer *c = d->c;
-    json_t *devices = devices_in_common(base_root, candidate_root, base_index), *ignored;
+    json_t *devices = devices_in_common(base_result, candidate_result, base_index), *ignored;
     const char *id;
     c->device_scopes = arena_alloc(&c->arena, json_object_size(devices) * sizeof *c->device_scopes);
     c->device_count = 0;
     json_object_foreach(devices, id, ignored)
     {
-        const json_t *base = case_device(base_root, id),
-                     *candidate = case_device(candidate_root, id);
+        const struct record_device *base = result_device(base_result, id);
+        const struct record_device *candidate = result_device(candidate_result, id);
         struct device_scope *own = &c->device_scopes[c->device_count++];
         char subject[128];
         own->device = arena_copy(&c->arena, id, strlen(id));
@@ -209,34 +217,31 @@ static void compare_devices(const struct differ *d, const json_t *base_root,
         own->scope = compare_facts(d, subject, OF_DEVICE, base, candidate);
         snprintf(subject, sizeof subject, "settings of %s", id);
         const struct scope settings =
-            compare_facts(d, subject, OF_SETTINGS, json_object_get(base, "settings"),
-                          json_object_get(candidate, "settings"));
+            compare_facts(d, subject, OF_SETTINGS, base ? base->settings : NULL,
+                          candidate ? candidate->settings : NULL);
         widen(&own->scope, settings.matters, settings.reason);
         note_memory(c, id, base, candidate);
     }
     json_decref(devices);
 }
 
-/* The id of a machine is a hash in which memory is rounded (record/facts/context.h). Where memory
- * is near the middle between two roundings, a few KiB make another id of the same machine. */
-static bool is_same_machine(const json_t *base, const json_t *candidate)
+/* The id of a machine is a hash in which memory is rounded (record/facts/context.h). Where memory is
+ * near the middle between two roundings, a few KiB make another id of the same machine. */
+static bool is_same_machine(const struct record_host *base, const struct record_host *candidate)
 {
     static const double rounding = 1.125;
-    const double ratio = ratio_of(base, candidate, "memory_bytes");
-    return ratio != 1 && ratio < rounding && ratio > 1 / rounding &&
-           are_known(json_object_get(base, "cpu"), json_object_get(candidate, "cpu")) &&
-           json_equal(json_object_get(base, "cpu"), json_object_get(candidate, "cpu"));
+    const double ratio = (double)candidate->memory_bytes / (double)base->memory_bytes;
+    return ratio != 1 && ratio < rounding && ratio > 1 / rounding && *base->cpu &&
+           strcmp(base->cpu, candidate->cpu) == 0;
 }
 
-static struct scope compare_hosts(const struct differ *d, const json_t *base,
-                                  const json_t *candidate)
+static struct scope compare_hosts(const struct differ *d, const struct record_host *base,
+                                  const struct record_host *candidate)
 {
-    json_t *known = is_same_machine(base, candidate) ? json_copy((json_t *)base) : NULL;
-    if (known)
-        tree_put(known, "machine_id", tree_share(candidate, "machine_id"));
-    const struct scope scope = compare_facts(d, "host", OF_HOST, known ? known : base, candidate);
-    json_decref(known);
-    return scope;
+    struct record_host known = *base;
+    if (is_same_machine(base, candidate))
+        memcpy(known.machine_id, candidate->machine_id, sizeof known.machine_id);
+    return compare_facts(d, "host", OF_HOST, &known, candidate);
 }
 
 /* A variable that only one of the files has is a difference too. */
@@ -261,13 +266,12 @@ static void compare_env(const struct differ *d, const json_t *base, const json_t
 }
 
 /* An allocator that runs into a limit makes other requests, so the limit matters for everything. */
-static void compare_limits(const struct differ *d, const json_t *base, const json_t *candidate)
+static void compare_limits(const struct differ *d, const struct result *base,
+                           const struct result *candidate)
 {
     static const char limit[] = "mem-limit";
-    const json_t *x =
-        json_object_get(json_object_get(json_object_get(base, "run"), "options"), limit);
-    const json_t *y =
-        json_object_get(json_object_get(json_object_get(candidate, "run"), "options"), limit);
+    const json_t *x = json_object_get(base->run.options, limit);
+    const json_t *y = json_object_get(candidate->run.options, limit);
     if (x == y || json_equal(x, y))
         return;
     add_difference(d, "run --mem-limit", x, y, MATTERS_EVERYTHING);
@@ -279,14 +283,12 @@ static void compare_limits(const struct differ *d, const json_t *base, const jso
 /* If many cases have another program, only the first ones are named. */
 enum { CASES_NAMED = 5 };
 
-static void compare_one_case(const struct differ *d, const json_t *base, const json_t *candidate,
-                             size_t *differing)
+static void compare_one_case(const struct differ *d, const struct result_case *base,
+                             const struct result_case *candidate, size_t *differing)
 {
-    const json_t *key = json_object_get(candidate, "key");
     char subject[200];
     const size_t before = json_array_size(d->all);
-    snprintf(subject, sizeof subject, "%s %s", tree_get_text(key, "workload"),
-             tree_get_text(key, "dataset"));
+    snprintf(subject, sizeof subject, "%s %s", candidate->key.workload, candidate->key.dataset);
     compare_facts(d, subject, OF_CASE, base, candidate);
     const size_t after = json_array_size(d->all);
     /* The other cases of the same workload and dataset differ in the same way. */
@@ -311,36 +313,30 @@ static void compare_counts(const struct differ *d, const char *subject, size_t b
 }
 
 /* Whether both results have a row of an experiment. */
-static bool has_common_row(const json_t *base_root, const json_t *candidate)
+static bool has_common_row(const struct result *base, const struct result *candidate)
 {
-    size_t i, j;
-    json_t *experiment, *row;
-    json_array_foreach(json_object_get(candidate, "experiments"), i, experiment)
-    {
-        const json_t *before = experiment_find(base_root, tree_get_text(experiment, "name"),
-                                               tree_get_text(experiment, "device"));
-        json_array_foreach(json_object_get(experiment, "rows"), j, row)
-        {
-            if (experiment_row(before, json_object_get(row, "key")))
+    for (size_t i = 0; i < candidate->experiment_count; i++) {
+        const struct result_experiment *each = &candidate->experiments[i];
+        const struct result_experiment *before =
+            result_experiment_of(base, each->name, each->device);
+        for (size_t r = 0; r < each->row_count; r++)
+            if (experiment_row(before, each->rows[r].values))
                 return true;
-        }
     }
     return false;
 }
 
 /* Returns whether the files have a case or a row of an experiment in common. */
-static bool compare_cases(const struct differ *d, const json_t *base_root, const json_t *candidate,
-                          const json_t *base_index)
+static bool compare_cases(const struct differ *d, const struct result *base,
+                          const struct result *candidate, const json_t *base_index)
 {
-    json_t *one_case;
-    size_t i, differing = 0, common = 0;
-    json_array_foreach(json_object_get(candidate, "cases"), i, one_case)
-    {
-        const json_t *base = json_object_get(base_index, tree_get_text(one_case, "id"));
-        if (!base)
+    size_t differing = 0, common = 0;
+    for (size_t i = 0; i < candidate->case_count; i++) {
+        const struct result_case *one = result_indexed(base, base_index, candidate->cases[i].id);
+        if (!one)
             continue;
         common++;
-        compare_one_case(d, base, one_case, &differing);
+        compare_one_case(d, one, &candidate->cases[i], &differing);
     }
     if (differing > CASES_NAMED) {
         json_t *number = tree_count(differing - CASES_NAMED);
@@ -348,70 +344,66 @@ static bool compare_cases(const struct differ *d, const json_t *base_root, const
                        MATTERS_EVERYTHING);
         json_decref(number);
     }
-    if (common || has_common_row(base_root, candidate))
+    if (common || has_common_row(base, candidate))
         return true;
-    const size_t cases = json_array_size(json_object_get(candidate, "cases"));
-    if (json_object_size(base_index) || cases)
-        compare_counts(d, "no case in common: cases", json_object_size(base_index), cases);
+    if (base->case_count || candidate->case_count)
+        compare_counts(d, "no case in common: cases", base->case_count, candidate->case_count);
     else
-        compare_counts(d, "no row of an experiment in common: rows",
-                       experiment_row_count(base_root), experiment_row_count(candidate));
+        compare_counts(d, "no row of an experiment in common: rows", experiment_row_count(base),
+                       experiment_row_count(candidate));
     return false;
 }
 
 /* ---- experiments ---------------------------------------------------------------------------- */
 
 /* Compares the options of an experiment, except its strategies: each row is about one of them. */
-static struct scope compare_one_experiment(const struct differ *d, const json_t *base,
-                                           const json_t *candidate)
+static struct scope compare_one_experiment(const struct differ *d,
+                                           const struct result_experiment *base,
+                                           const struct result_experiment *candidate)
 {
     struct scope scope = {0};
     const char *name;
     json_t *value;
-    json_object_foreach(json_object_get(candidate, "options"), name, value)
+    json_object_foreach(candidate->options, name, value)
     {
-        const json_t *before = json_object_get(json_object_get(base, "options"), name);
+        const json_t *before = json_object_get(base->options, name);
         char subject[256];
         if (!before || json_equal(before, value) || strcmp(name, "strategies") == 0)
             continue;
-        snprintf(subject, sizeof subject, "%s on %s %s", tree_get_text(candidate, "name"),
-                 tree_get_text(candidate, "device"), name);
+        snprintf(subject, sizeof subject, "%s on %s %s", candidate->name, candidate->device, name);
         widen(&scope, MATTERS_EVERYTHING, arena_printf(&d->c->arena, "option %s differs", name));
         add_difference(d, subject, before, value, MATTERS_EVERYTHING);
     }
     return scope;
 }
 
-static void compare_experiment_options(const struct differ *d, const json_t *base,
-                                       const json_t *candidate)
+static void compare_experiment_options(const struct differ *d, const struct result *base,
+                                       const struct result *candidate)
 {
-    json_t *experiment;
-    size_t i;
-    json_array_foreach(json_object_get(candidate, "experiments"), i, experiment)
-    {
-        const json_t *before = experiment_find(base, tree_get_text(experiment, "name"),
-                                               tree_get_text(experiment, "device"));
+    for (size_t i = 0; i < candidate->experiment_count; i++) {
+        const struct result_experiment *each = &candidate->experiments[i];
+        const struct result_experiment *before =
+            result_experiment_of(base, each->name, each->device);
         if (before)
-            compare_one_experiment(d, before, experiment);
+            compare_one_experiment(d, before, each);
     }
 }
 
-/* ---- what comparer.h declares --------------------------------------------------------------- */
+/* ---- for compare.c and compare_rows.c ---------------------------------------------------------- */
 
-bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
+bool compare_context(struct comparer *c, const struct result *base, const struct result *candidate,
                      const json_t *base_index, json_t *differences)
 {
-    const json_t *a = json_object_get(base, "context"), *b = json_object_get(candidate, "context");
     const struct differ d = {c, differences};
+    const struct result_context *a = &base->context, *b = &candidate->context;
     compare_devices(&d, base, candidate, base_index);
-    c->everywhere = compare_hosts(&d, json_object_get(a, "host"), json_object_get(b, "host"));
-    const struct scope tool =
-        compare_facts(&d, "tool", OF_TOOL, json_object_get(a, "tool"), json_object_get(b, "tool"));
+    c->everywhere = compare_hosts(&d, &a->host, &b->host);
+    const struct scope tool = compare_facts(&d, "tool", OF_TOOL, &a->tool, &b->tool);
     widen(&c->everywhere, tool.matters, tool.reason);
     compare_limits(&d, base, candidate);
     const bool have_common = compare_cases(&d, base, candidate, base_index);
     compare_experiment_options(&d, base, candidate);
-    compare_env(&d, json_object_get(a, "env"), json_object_get(b, "env"));
+    compare_env(&d, a->env, b->env);
     return have_common;
 }
 
@@ -430,25 +422,25 @@ static bool compares_all(const struct comparer *c)
     return c->options->force || c->by;
 }
 
-struct scope compare_case_scope(struct comparer *c, const json_t *base, const json_t *candidate)
+struct scope compare_case_scope(struct comparer *c, const struct result_case *base,
+                                const struct result_case *candidate)
 {
     if (compares_all(c) || !base || !candidate)
         return (struct scope){0};
     const struct differ d = {c, NULL};
-    struct scope scope =
-        device_scope(c, tree_get_text(json_object_get(candidate, "key"), "device"));
+    struct scope scope = device_scope(c, candidate->key.device);
     const struct scope own = compare_facts(&d, "", OF_CASE, base, candidate);
     widen(&scope, own.matters, own.reason);
     return scope;
 }
 
-struct scope compare_experiment_scope(struct comparer *c, const json_t *base,
-                                      const json_t *candidate)
+struct scope compare_experiment_scope(struct comparer *c, const struct result_experiment *base,
+                                      const struct result_experiment *candidate)
 {
     if (compares_all(c) || !base)
         return (struct scope){0};
     const struct differ d = {c, NULL};
-    struct scope scope = device_scope(c, tree_get_text(candidate, "device"));
+    struct scope scope = device_scope(c, candidate->device);
     const struct scope own = compare_one_experiment(&d, base, candidate);
     widen(&scope, own.matters, own.reason);
     return scope;

@@ -7,22 +7,23 @@
 #include "base/arena.h"
 #include "base/tree.h"
 #include "record/result/answer.h"
-#include "record/result/case_tree.h"
+#include "record/result/measured.h"
 #include "record/statistics/ranks.h"
 
 struct machine {
     const char *identity, *name;
-    const json_t *root, *device; /* of its first file */
-    json_t *files;               /* their names; owned */
-    json_t *ids;                 /* of its cases, as keys; owned */
+    const struct result *result; /* its first file, and its device there */
+    const struct record_device *device;
+    json_t *files; /* their names; owned */
+    json_t *ids;   /* of its cases, as keys; owned */
     unsigned case_count, case_room;
-    const json_t **cases;
+    const struct result_case **cases;
 };
 
 /* A case of a program and a configuration on a machine. */
 struct place {
-    const json_t *one_case; /* NULL: not run there */
-    const json_t *ranked;   /* its element in the ranking of the program; NULL: no right answer */
+    const struct result_case *of;       /* NULL: not run there */
+    const struct answer_ranked *ranked; /* in the answer to the program; NULL: no right answer */
 };
 
 enum agreement { AGREE_differs, AGREE_unsure, AGREE_same };
@@ -62,9 +63,9 @@ struct machines {
     struct machine_configuration *configuration;
     struct place *place;                         /* by program, configuration and machine */
     json_t *program_names, *configuration_names; /* indices by name */
-    json_t *answers;                             /* owns what `ranked` is in */
-    struct machines_words words;                 /* owned */
-    size_t *order; /* programs that are compared, in the order of the table */
+    const char *against;         /* what the ratios of all answers are over; NULL: there are none */
+    struct machines_words words; /* owned */
+    size_t *order;               /* programs that are compared, in the order of the table */
     size_t compared_count, agree_count[3];
     const struct machine_configuration *safest; /* NULL: none is everywhere */
 };
@@ -87,83 +88,81 @@ static struct place *place_of(const struct machines *m, size_t p, size_t c, size
 
 /* ---- the machines --------------------------------------------------------------------------- */
 
-static const char *identity_of(struct machines *m, const json_t *root, const json_t *device)
+static const char *identity_of(struct machines *m, const struct result *result,
+                               const struct record_device *device)
 {
-    const json_t *host = json_object_get(json_object_get(root, "context"), "host");
-    return arena_printf(&m->arena, "%s\n%s\n%s\n%s", tree_get_text(host, "machine_id"),
-                        tree_get_text(device, "id"), tree_get_text(device, "name"),
-                        tree_get_text(device, "driver"));
+    return arena_printf(&m->arena, "%s\n%s\n%s\n%s", result->context.host.machine_id, device->id,
+                        device->name, device->driver);
 }
 
-static bool has_case_of(const struct machine *machine, const json_t *root, const char *device)
+static bool has_case_of(const struct machine *machine, const struct result *result,
+                        const char *device)
 {
-    const json_t *cases = json_object_get(root, "cases"), *each;
-    for (size_t i = 0; (each = json_array_get(cases, i)); i++)
-        if (strcmp(tree_get_text(json_object_get(each, "key"), "device"), device) == 0 &&
-            (!machine || json_object_get(machine->ids, tree_get_text(each, "id"))))
+    for (size_t i = 0; i < result->case_count; i++)
+        if (strcmp(result->cases[i].key.device, device) == 0 &&
+            (!machine || json_object_get(machine->ids, result->cases[i].id)))
             return true;
     return false;
 }
 
 /* The machine with this identity that has none of the file's cases; a new one if there is none. */
-static struct machine *machine_for(struct machines *m, const json_t *root, const json_t *device)
+static struct machine *machine_for(struct machines *m, const struct result *result,
+                                   const struct record_device *device)
 {
-    const char *identity = identity_of(m, root, device);
+    const char *identity = identity_of(m, result, device);
     for (size_t i = 0; i < m->machine_count; i++)
         if (strcmp(m->machine[i].identity, identity) == 0 &&
-            !has_case_of(&m->machine[i], root, tree_get_text(device, "id")))
+            !has_case_of(&m->machine[i], result, device->id))
             return &m->machine[i];
     m->machine =
         arena_grow(&m->arena, m->machine, m->machine_count, &m->machine_room, sizeof *m->machine);
     m->machine[m->machine_count] = (struct machine){.identity = identity,
-                                                    .root = root,
+                                                    .result = result,
                                                     .device = device,
                                                     .files = tree_array(),
                                                     .ids = tree_object()};
     return &m->machine[m->machine_count++];
 }
 
-static void add_device(struct machines *m, const struct compare_file *file, const json_t *device)
+static void add_device(struct machines *m, const struct compare_file *file,
+                       const struct record_device *device)
 {
-    const char *id = tree_get_text(device, "id");
-    const json_t *cases = json_object_get(file->root, "cases"), *each;
-    struct machine *machine = machine_for(m, file->root, device);
+    struct machine *machine = machine_for(m, file->result, device);
     tree_append(machine->files, tree_text(file->name));
-    for (size_t i = 0; (each = json_array_get(cases, i)); i++) {
-        if (strcmp(tree_get_text(json_object_get(each, "key"), "device"), id) != 0)
+    for (size_t i = 0; i < file->result->case_count; i++) {
+        const struct result_case *one = &file->result->cases[i];
+        if (strcmp(one->key.device, device->id) != 0)
             continue;
         machine->cases = arena_grow(&m->arena, machine->cases, machine->case_count,
                                     &machine->case_room, sizeof *machine->cases);
-        machine->cases[machine->case_count++] = each;
-        tree_put(machine->ids, tree_get_text(each, "id"), json_true());
+        machine->cases[machine->case_count++] = one;
+        tree_put(machine->ids, one->id, json_true());
     }
 }
 
 /* Adds the machines of a file's cases. */
 static void add_machines(struct machines *m, const struct compare_file *file)
 {
-    const json_t *context = json_object_get(file->root, "context"), *device;
-    const json_t *devices = json_object_get(context, "devices");
-    for (size_t i = 0; (device = json_array_get(devices, i)); i++)
-        if (has_case_of(NULL, file->root, tree_get_text(device, "id")))
-            add_device(m, file, device);
+    const struct result_context *context = &file->result->context;
+    for (size_t i = 0; i < context->device_count; i++)
+        if (has_case_of(NULL, file->result, context->devices[i].id))
+            add_device(m, file, &context->devices[i]);
 }
 
 static const char *machine_id_of(const struct machine *machine)
 {
-    return tree_get_text(json_object_get(json_object_get(machine->root, "context"), "host"),
-                         "machine_id");
+    return machine->result->context.host.machine_id;
 }
 
 /* The device's id, with the machine's where that is not unique, and numbered where both are not. */
 static const char *name_in_words(struct machines *m, const struct machine *machine)
 {
-    const char *id = tree_get_text(machine->device, "id");
+    const char *id = machine->device->id;
     bool same_id = false, other_machine = false;
     unsigned number = 1;
     for (size_t i = 0; i < m->machine_count; i++) {
         const struct machine *other = &m->machine[i];
-        if (other == machine || strcmp(tree_get_text(other->device, "id"), id) != 0)
+        if (other == machine || strcmp(other->device->id, id) != 0)
             continue;
         const bool is_same = strcmp(machine_id_of(other), machine_id_of(machine)) == 0;
         same_id |= is_same;
@@ -229,23 +228,21 @@ static size_t configuration_of(struct machines *m, const struct case_key *key)
 
 /* Calls `each` with program, configuration and machine of every case. */
 static void walk(struct machines *m, void (*each)(struct machines *m, size_t p, size_t c, size_t at,
-                                                  const json_t *one_case))
+                                                  const struct result_case *one))
 {
     for (size_t at = 0; at < m->machine_count; at++)
         for (size_t i = 0; i < m->machine[at].case_count; i++) {
-            const json_t *one_case = m->machine[at].cases[i];
-            struct case_key key;
-            if (case_key_from_json(json_object_get(one_case, "key"), &key, NULL))
-                continue;
-            const size_t p = program_of(m, &key), c = configuration_of(m, &key);
+            const struct result_case *one = m->machine[at].cases[i];
+            const size_t p = program_of(m, &one->key), c = configuration_of(m, &one->key);
             if (each)
-                each(m, p, c, at, one_case);
+                each(m, p, c, at, one);
         }
 }
 
-static void put_place(struct machines *m, size_t p, size_t c, size_t at, const json_t *one_case)
+static void put_place(struct machines *m, size_t p, size_t c, size_t at,
+                      const struct result_case *one)
 {
-    place_of(m, p, c, at)->one_case = one_case;
+    place_of(m, p, c, at)->of = one;
 }
 
 /* A configuration counts in a program if every machine has tried it. Forgets the other places. */
@@ -255,9 +252,9 @@ static void keep_common(struct machines *m)
         for (size_t c = 0; c < m->configuration_count; c++) {
             bool is_common = true;
             for (size_t at = 0; at < m->machine_count; at++)
-                is_common &= place_of(m, p, c, at)->one_case != NULL;
+                is_common &= place_of(m, p, c, at)->of != NULL;
             for (size_t at = 0; at < m->machine_count && !is_common; at++)
-                place_of(m, p, c, at)->one_case = NULL;
+                place_of(m, p, c, at)->of = NULL;
             m->configuration[c].is_used |= is_common;
         }
 }
@@ -287,21 +284,22 @@ static void name_configurations(struct machines *m)
 /* The reason that a program cannot be compared; NULL if it can. */
 static const char *obstacle(struct machines *m, size_t p)
 {
-    static const char *const digests[] = {"program_digest", "inputs_digest"};
     bool is_common = false;
     for (size_t c = 0; c < m->configuration_count; c++)
-        is_common |= place_of(m, p, c, 0)->one_case != NULL;
+        is_common |= place_of(m, p, c, 0)->of != NULL;
     if (!is_common)
         return "not run on every machine with the same configurations";
     for (size_t d = 0; d < 2; d++) {
-        const char *first = "";
+        const char *first = NULL;
         for (size_t i = 0; i < m->configuration_count * m->machine_count; i++) {
             const size_t at = i % m->machine_count;
             const struct place *place = place_of(m, p, i / m->machine_count, at);
-            const char *own = place->one_case ? tree_get_text(place->one_case, digests[d]) : "";
-            if (*first && *own && strcmp(first, own) != 0)
+            const char *own = !place->of ? NULL
+                              : d        ? place->of->inputs_digest
+                                         : place->of->program_digest;
+            if (first && own && strcmp(first, own) != 0)
                 return d ? "other data on the machines" : "another program on the machines";
-            first = *own ? own : first;
+            first = own ? own : first;
         }
     }
     return NULL;
@@ -310,16 +308,15 @@ static const char *obstacle(struct machines *m, size_t p)
 /* ---- the answer on each machine ------------------------------------------------------------- */
 
 /* Finds the place of each element of a program's ranking on a machine. */
-static void take_ranking(struct machines *m, size_t p, size_t at, const json_t *ranking)
+static void take_ranking(struct machines *m, size_t p, size_t at, const struct answer_device *own)
 {
-    const json_t *each;
-    for (size_t i = 0; (each = json_array_get(ranking, i)); i++) {
+    for (size_t i = 0; i < own->ranked_count; i++) {
+        const struct case_key *key = &own->ranking[i].key;
         const char *id =
-            configuration_id(m, tree_get_text(each, "strategy"), tree_get_text(each, "merge"),
-                             tree_get_text(each, "release"), tree_get_text(each, "residency"));
+            configuration_id(m, key->strategy, key->merge, key->release, key->residency);
         const size_t c = tree_index_of(m->configuration_names, id, m->configuration_count);
-        if (c < m->configuration_count && place_of(m, p, c, at)->one_case)
-            place_of(m, p, c, at)->ranked = each;
+        if (c < m->configuration_count && place_of(m, p, c, at)->of)
+            place_of(m, p, c, at)->ranked = &own->ranking[i];
     }
 }
 
@@ -327,38 +324,33 @@ static void take_ranking(struct machines *m, size_t p, size_t at, const json_t *
 static void answer_program(struct machines *m, size_t p, size_t at)
 {
     const struct machine *machine = &m->machine[at];
-    json_t *root = tree_object(), *cases = tree_array();
-    for (size_t c = 0; c < m->configuration_count; c++) {
-        const json_t *one_case = place_of(m, p, c, at)->one_case;
-        if (one_case)
-            tree_append(cases, json_incref((json_t *)one_case));
-    }
-    tree_put(root, "run", tree_share(machine->root, "run"));
-    tree_put(root, "cases", cases);
-    json_t *answer = answer_of(root, NULL);
-    const json_t *own = json_array_get(answer, 0), *ranking = json_object_get(own, "ranking");
-    if (!json_array_size(ranking))
+    struct result part = {.run = machine->result->run};
+    part.cases = arena_alloc(&m->arena, m->configuration_count * sizeof *part.cases);
+    for (size_t c = 0; c < m->configuration_count; c++)
+        if (place_of(m, p, c, at)->of)
+            part.cases[part.case_count++] = *place_of(m, p, c, at)->of;
+    const struct answer answer = answer_of(&part, NULL, &m->arena);
+    const char *against = answer_against(&answer);
+    if (!answer.device_count || !answer.devices->ranked_count)
         m->program[p].left_out = arena_printf(&m->arena, "no right answer on %s", machine->name);
-    else if (!(tree_get_number(own, "rounds") > 0))
+    else if (!answer.devices->rounds)
         m->program[p].left_out = arena_printf(&m->arena, "no times on %s", machine->name);
     else
-        take_ranking(m, p, at, ranking);
-    tree_append(m->answers, answer);
-    json_decref(root);
+        take_ranking(m, p, at, answer.devices);
+    m->against = !m->against || strcmp(m->against, against) == 0 ? against : ANSWER_SEVERAL;
 }
 
 /* At least 1: where two are as fast, the median of the ratios in all rounds may be below. */
 static double loss_of(const struct place *place)
 {
-    const double loss = tree_get_number(json_object_get(place->ranked, "over_fastest"), "median");
+    const double loss = place->ranked ? place->ranked->over_fastest.median : NAN;
     return loss < 1 ? 1 : loss;
 }
 
 static bool is_fastest(const struct place *place)
 {
-    const char *verdict = tree_get_text(place->ranked, "verdict");
-    return strcmp(verdict, "fastest") == 0 || strcmp(verdict, "within") == 0 ||
-           strcmp(verdict, "unsure") == 0;
+    const char *verdict = place->ranked ? place->ranked->verdict : NULL;
+    return verdict && strcmp(verdict, "slower") != 0;
 }
 
 static bool is_fastest_everywhere(const struct machines *m, size_t p, size_t c)
@@ -376,9 +368,8 @@ static bool is_established(const struct machines *m, size_t p, size_t at)
     bool has_intervals = true;
     for (size_t c = 0; c < m->configuration_count; c++) {
         const struct place *place = place_of(m, p, c, at);
-        const json_t *over = json_object_get(place->ranked, "over_fastest");
         ranked += place->ranked != NULL;
-        has_intervals &= !place->ranked || !isnan(tree_get_number(over, "ci_lo"));
+        has_intervals &= !place->ranked || !isnan(place->ranked->over_fastest.ci_lo);
     }
     return ranked < 2 || has_intervals;
 }
@@ -493,24 +484,27 @@ static void say(json_t *to, struct text *words)
 
 /* Adds "alignment_bytes: 256 on cuda:0, 512 on opencl:1", if machines differ in a fact of their
  * device or tool. */
-static void note_fact(struct machines *m, const char *owner, const char *fact)
+static void note_fact(struct machines *m, bool is_of_tool, const char *fact)
 {
-    const json_t *first = NULL;
+    json_t *first = NULL;
     bool differ = false;
     struct text words = {0};
     for (size_t at = 0; at < m->machine_count; at++) {
         const struct machine *machine = &m->machine[at];
-        const json_t *context = json_object_get(machine->root, "context");
-        const json_t *value =
-            json_object_get(owner ? json_object_get(context, owner) : machine->device, fact);
+        json_t *value =
+            is_of_tool
+                ? json_field_value(record_tool_struct.fields, fact, &machine->result->context.tool)
+                : json_field_value(record_device_struct.fields, fact, machine->device);
         char *shown = json_dumps(value, JSON_ENCODE_ANY);
-        text_add(&words, "%s%s on %s", at ? ", " : "", shown ? shown : "unknown", machine->name);
-        differ |= first && value && !json_equal(first, value);
-        first = first ? first : value;
+        text_add(&words, "%s%s on %s", at ? ", " : "", shown, machine->name);
+        differ |= first && !json_equal(first, value);
+        first = first ? first : json_incref(value);
+        json_decref(value);
         free(shown);
     }
     if (differ)
         tree_append(m->words.remarks, json_sprintf("%s: %s", fact, words.data));
+    json_decref(first);
     text_free(&words);
 }
 
@@ -590,26 +584,14 @@ static void say_safest(const struct machines *m, json_t *to)
     say(to, &words);
 }
 
-/* The baseline of the ratios of all answers, "raw"; a word for several if they differ. */
-static const char *against(const struct machines *m)
-{
-    const char *common = NULL;
-    for (size_t i = 0; i < json_array_size(m->answers); i++) {
-        const char *own = answer_against(json_array_get(m->answers, i));
-        common = !common || strcmp(common, own) == 0 ? own : ANSWER_SEVERAL;
-    }
-    return common ? common : "raw";
-}
-
 /* "cuda:0: A GPU, driver 1, machine aaaaaaaa, a.json and b.json" */
 static void describe(struct machines *m, const struct machine *machine)
 {
     struct text words = {0};
-    const char *driver = tree_get_text(machine->device, "driver");
+    const char *driver = machine->device->driver;
     const json_t *file;
-    text_add(&words, "%s: %s%s%s, machine %s, ", machine->name,
-             tree_get_text(machine->device, "name"), *driver ? ", driver " : "", driver,
-             machine_id_of(machine));
+    text_add(&words, "%s: %s%s%s, machine %s, ", machine->name, machine->device->name,
+             *driver ? ", driver " : "", driver, machine_id_of(machine));
     for (size_t i = 0; (file = json_array_get(machine->files, i)); i++)
         text_add(&words, "%s%s", i ? " and " : "", json_string_value(file));
     say(m->words.machines, &words);
@@ -621,11 +603,11 @@ static void put_in_words(struct machines *m)
         describe(m, &m->machine[at]);
     note_what_lacks(m);
     /* Strategies may make other calls under these. */
-    note_fact(m, NULL, "backend");
-    note_fact(m, NULL, "alignment_bytes");
-    note_fact(m, NULL, "can_split");
-    note_fact(m, "tool", "git_rev");
-    note_fact(m, "tool", "build");
+    note_fact(m, false, "backend");
+    note_fact(m, false, "alignment_bytes");
+    note_fact(m, false, "can_split");
+    note_fact(m, true, "git_rev");
+    note_fact(m, true, "build");
     if (m->compared_count) {
         say_agreement(m, m->words.answer);
         say_safest(m, m->words.answer);
@@ -641,7 +623,6 @@ int machines_compare(const struct compare_file *files, size_t count, struct mach
     *m = (struct machines){
         .program_names = tree_object(),
         .configuration_names = tree_object(),
-        .answers = tree_array(),
         .words = {.machines = tree_array(), .remarks = tree_array(), .answer = tree_array()}};
     *machines = NULL;
     const int code = find_machines(m, files, count, error);
@@ -665,7 +646,6 @@ void machines_free(struct machines *m)
     }
     json_decref(m->program_names);
     json_decref(m->configuration_names);
-    json_decref(m->answers);
     json_decref(m->words.machines);
     json_decref(m->words.remarks);
     json_decref(m->words.answer);
@@ -706,22 +686,22 @@ static void add_fastest(struct text_grid *grid, const struct machines *m, size_t
     size_t fastest = 0, others = 0;
     for (size_t c = 0; c < m->configuration_count; c++) {
         const struct place *place = place_of(m, p, c, at);
-        if (strcmp(tree_get_text(place->ranked, "verdict"), "fastest") == 0)
+        if (place->ranked && place->ranked->verdict &&
+            strcmp(place->ranked->verdict, "fastest") == 0)
             fastest = c;
         else
             others += is_fastest(place);
     }
-    const json_t *ratio = json_object_get(place_of(m, p, fastest, at)->ranked, "speedup");
-    const double median = tree_get_number(ratio, "median");
-    const double lo = tree_get_number(ratio, "ci_lo"), hi = tree_get_number(ratio, "ci_hi");
+    const struct answer_ranked *ranked = place_of(m, p, fastest, at)->ranked;
     if (others)
         text_grid_add(grid, "%s, +%zu", m->configuration[fastest].name, others);
     else
         text_grid_add(grid, "%s", m->configuration[fastest].name);
-    if (isnan(lo))
-        add_factor(grid, median);
+    if (isnan(ranked->speedup.ci_lo))
+        add_factor(grid, ranked->speedup.median);
     else
-        text_grid_add(grid, "%.2f× [%.2f, %.2f]", median, lo, hi);
+        text_grid_add(grid, "%.2f× [%.2f, %.2f]", ranked->speedup.median, ranked->speedup.ci_lo,
+                      ranked->speedup.ci_hi);
 }
 
 /* Adds where a configuration that is fastest on some machine has no right answer: "stream skipped
@@ -736,8 +716,7 @@ static void add_missing(struct text *words, const struct machines *m, size_t p)
         for (size_t at = 0; at < m->machine_count && is_first; at++)
             if (!place_of(m, p, c, at)->ranked) {
                 text_add(words, "%s%s %s on %s", before, m->configuration[c].name,
-                         tree_get_text(place_of(m, p, c, at)->one_case, "status"),
-                         m->machine[at].name);
+                         case_status_name(place_of(m, p, c, at)->of->status), m->machine[at].name);
                 before = ", ";
             }
     }
@@ -769,7 +748,8 @@ static struct text_grid programs_grid(const struct machines *m, enum compare_sho
     struct text_grid grid = text_grid_of("program|dataset^1");
     for (size_t at = 0; at < m->machine_count; at++) {
         add_column(&grid, m->machine[at].name, GRID_NAME, 0);
-        add_column(&grid, arena_printf(&grid.arena, "vs %s", against(m)), GRID_NUMBER, 0);
+        add_column(&grid, arena_printf(&grid.arena, "vs %s", m->against ? m->against : "raw"),
+                   GRID_NUMBER, 0);
     }
     add_column(&grid, "one choice", GRID_NAME, 3);
     add_column(&grid, "costs", GRID_NUMBER, 2);
@@ -895,8 +875,6 @@ static void print_people(const struct machines *m, enum table_format format, enu
 static void add_csv_line(struct text_grid *grid, const struct machines *m, size_t p, size_t c,
                          size_t at)
 {
-    static const char *const ratios[] = {"over_fastest", "speedup"};
-    static const char *const numbers[] = {"median", "ci_lo", "ci_hi"};
     const struct place *place = place_of(m, p, c, at);
     text_grid_add_row(grid);
     text_grid_add(grid, "%s", m->program[p].workload);
@@ -904,14 +882,22 @@ static void add_csv_line(struct text_grid *grid, const struct machines *m, size_
     text_grid_add(grid, "%s", agreement_names[m->program[p].agreement]);
     text_grid_add(grid, "%s", m->machine[at].name);
     text_grid_add(grid, "%s", m->configuration[c].name);
-    text_grid_add_json(grid, json_object_get(place->one_case, "status"));
-    text_grid_add_json(grid, json_object_get(place->ranked, "verdict"));
-    text_grid_add_json(
-        grid, json_object_get(json_object_get(json_object_get(place->one_case, "stats"), "wall_ns"),
-                              "median"));
-    for (size_t i = 0; i < 6; i++)
-        text_grid_add_json(
-            grid, json_object_get(json_object_get(place->ranked, ratios[i / 3]), numbers[i % 3]));
+    text_grid_add(grid, "%s", case_status_name(place->of->status));
+    text_grid_add(grid, "%s",
+                  place->ranked && place->ranked->verdict ? place->ranked->verdict : "");
+    text_grid_add_exact(grid, measured_wall_ns(place->of));
+    if (!place->ranked) {
+        for (size_t i = 0; i < 6; i++)
+            text_grid_add(grid, "%s", "");
+        return;
+    }
+    const struct statistics *const ratios[] = {&place->ranked->over_fastest,
+                                               &place->ranked->speedup};
+    for (size_t i = 0; i < 2; i++) {
+        text_grid_add_exact(grid, ratios[i]->median);
+        text_grid_add_exact(grid, ratios[i]->ci_lo);
+        text_grid_add_exact(grid, ratios[i]->ci_hi);
+    }
 }
 
 /* A line for each place: a program, a machine and a configuration. */
@@ -923,7 +909,7 @@ static void print_csv(const struct machines *m, FILE *out)
     for (size_t i = 0; i < m->compared_count; i++)
         for (size_t at = 0; at < m->machine_count; at++)
             for (size_t c = 0; c < m->configuration_count; c++)
-                if (place_of(m, m->order[i], c, at)->one_case)
+                if (place_of(m, m->order[i], c, at)->of)
                     add_csv_line(&grid, m, m->order[i], c, at);
     text_grid_print(&grid, TABLE_CSV, NULL, out);
     text_grid_free(&grid);

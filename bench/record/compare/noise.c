@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/result/case_tree.h"
+#include "record/result/draft.h"
+#include "record/result/measured.h"
 #include "record/facts/counters.h"
 #include "record/statistics/ranks.h"
-#include "record/result/result.h"
 #include "record/statistics/shared_shift.h"
 #include "record/statistics/statistics.h"
 #include "base/tree.h"
@@ -20,11 +20,12 @@ static const double part_of_cases = 0.95;
 
 /* The largest shift between two blocks of consecutive rounds, as a part of the value; NaN where the
  * rounds are too few or too short for the clock. */
-static double case_floor(struct rank_table *table, const json_t *one_case, const char *metric)
+static double case_floor(struct rank_table *table, const struct result_case *one,
+                         const char *metric)
 {
-    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
+    const size_t most = one->round_count;
     double *round = must_alloc(2 * most * sizeof *round), *value = round + most;
-    const size_t count = case_round_medians(one_case, metric, round, value);
+    const size_t count = measured_medians(one, metric, round, value);
     const size_t block = count / NOISE_BLOCKS;
     double floor = block < NOISE_LEAST_ROUNDS ? NAN : 0;
     for (size_t i = 0; i < count; i++) {
@@ -42,20 +43,16 @@ static double case_floor(struct rank_table *table, const json_t *one_case, const
     return expm1(floor);
 }
 
-static const char *device_of(const json_t *one_case)
-{
-    return tree_get_text(json_object_get(one_case, "key"), "device");
-}
-
 /* The same for all cases of a configuration together (record/statistics/shared_shift.h). */
-static double configuration_floor(const json_t *cases, const struct configuration *configuration,
-                                  const char *metric)
+static double configuration_floor(const struct result *result,
+                                  const struct configuration *configuration, const char *metric)
 {
     struct arena arena = {0};
-    const json_t **members = arena_alloc(&arena, configuration->count * sizeof *members);
+    const struct result_case **members =
+        arena_alloc(&arena, configuration->count * sizeof *members);
     double *values, floor = 0;
     for (size_t c = 0; c < configuration->count; c++)
-        members[c] = json_array_get(cases, configuration->member[c]);
+        members[c] = &result->cases[configuration->member[c]];
     const size_t count =
         configuration_rounds(members, configuration->count, metric, &arena, &values);
     const size_t block = count / NOISE_BLOCKS;
@@ -76,198 +73,200 @@ static double configuration_floor(const json_t *cases, const struct configuratio
 
 /* The floors of a device's configurations with enough cases, by id. The other configurations have
  * the floors of their cases. */
-static json_t *configuration_floors(const json_t *cases, const char *device, const char *metric)
+static void configuration_floors(struct result *result, const char *device,
+                                 struct noise_metric *out)
 {
-    const size_t most = json_array_size(cases);
-    const json_t **ok = must_alloc(most * sizeof *ok);
-    json_t *out = tree_object();
+    const size_t most = result->case_count;
+    const struct result_case **ok = must_alloc((most + 1) * sizeof *ok);
+    struct arena arena = {0};
     size_t count;
-    for (size_t i = 0; i < most; i++) {
-        const json_t *one_case = json_array_get(cases, i);
-        if (case_is_ok(one_case) && strcmp(device_of(one_case), device) == 0)
-            ok[i] = one_case;
-    }
-    struct configuration *configurations = configurations_of(ok, most, &count);
+    for (size_t i = 0; i < most; i++)
+        if (result->cases[i].status == CASE_ok && strcmp(result->cases[i].key.device, device) == 0)
+            ok[i] = &result->cases[i];
+    struct configuration *all = configurations_of(&arena, ok, most, &count);
+    out->by_configuration =
+        arena_alloc(&result->arena, (count + 1) * sizeof *out->by_configuration);
     for (size_t w = 0; w < count; w++) {
-        const double floor = configurations[w].count < SHARED_SHIFT_LEAST_CASES
+        const double floor = all[w].count < SHARED_SHIFT_LEAST_CASES
                                  ? NAN
-                                 : configuration_floor(cases, &configurations[w], metric);
+                                 : configuration_floor(result, &all[w], out->name);
         if (!isnan(floor))
-            tree_put(out, tree_get_text(configurations[w].key, "id"), tree_number(floor));
+            out->by_configuration[out->configuration_count++] = (struct result_number){
+                arena_copy(&result->arena, all[w].as.id, strlen(all[w].as.id)), floor};
     }
-    configurations_free(configurations, count);
+    arena_free(&arena);
     free(ok);
-    return out;
 }
 
-/* The floors of a metric on a device; NULL where no case of it has one. */
-static json_t *metric_floors(struct rank_table *table, const json_t *cases, const char *device,
-                             const char *metric)
+/* The floors of a metric on a device. False where no case of it has one. */
+static bool metric_floors(struct rank_table *table, struct result *result, const char *device,
+                          struct noise_metric *out)
 {
-    json_t *by_case = tree_object(), *one_case, *out = NULL;
-    double *floors = must_alloc(json_array_size(cases) * sizeof *floors);
-    size_t i, count = 0;
-    json_array_foreach((json_t *)cases, i, one_case)
-    {
-        if (strcmp(device_of(one_case), device) != 0)
+    double *floors = must_alloc((result->case_count + 1) * sizeof *floors);
+    out->by_case = arena_alloc(&result->arena, (result->case_count + 1) * sizeof *out->by_case);
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        if (strcmp(one->key.device, device) != 0)
             continue;
-        const double floor = case_floor(table, one_case, metric);
+        const double floor = case_floor(table, one, out->name);
         if (isnan(floor))
             continue;
-        floors[count++] = floor;
-        tree_put(by_case, tree_get_text(one_case, "id"), tree_number(floor));
+        floors[out->case_count] = floor;
+        out->by_case[out->case_count++] = (struct result_number){one->id, floor};
     }
-    if (count) {
-        statistics_sort(floors, count);
-        out = tree_object();
-        tree_put(out, "floor", tree_number(statistics_quantile(floors, count, part_of_cases)));
-        tree_put(out, "cases", tree_count(count));
-        tree_put(out, "by_case", json_incref(by_case));
-        tree_put(out, "by_configuration", configuration_floors(cases, device, metric));
+    if (out->case_count) {
+        statistics_sort(floors, out->case_count);
+        out->floor = statistics_quantile(floors, out->case_count, part_of_cases);
+        out->cases = out->case_count;
+        configuration_floors(result, device, out);
     }
-    json_decref(by_case);
     free(floors);
-    return out;
+    return out->case_count;
 }
 
-static const char *machine_of(const json_t *root)
+/* False where no case of the device was ok in enough rounds. */
+static bool device_noise(struct result *result, const struct record_device *device,
+                         struct result_noise *noise)
 {
-    return tree_get_text(json_object_get(json_object_get(root, "context"), "host"), "machine_id");
-}
-
-/* NULL where no case of the device was ok in enough rounds. */
-static json_t *device_noise(const json_t *root, const json_t *device)
-{
-    const json_t *run = json_object_get(root, "run");
-    json_t *metrics = tree_object(), *noise = NULL;
     struct rank_table table = {0};
     size_t count;
     const struct counter_info *list = counter_list(&count);
+    *noise = (struct result_noise){
+        .device = device->id,
+        .name = device->name,
+        .driver = *device->driver ? device->driver : NULL,
+        .machine_id = result->context.host.machine_id,
+        .run = result->run.id,
+        .measured_at = result->run.started_at,
+        .rounds = result->run.rounds / NOISE_BLOCKS,
+        .metrics = arena_alloc(&result->arena, count * sizeof *noise->metrics),
+    };
     for (size_t i = 0; i < count; i++) {
-        if (list[i].kind != KIND_SAMPLED)
-            continue;
-        json_t *floors = metric_floors(&table, json_object_get(root, "cases"),
-                                       tree_get_text(device, "id"), list[i].name);
-        if (floors)
-            tree_put(metrics, list[i].name, floors);
+        struct noise_metric *metric = &noise->metrics[noise->metric_count];
+        *metric = (struct noise_metric){.name = list[i].name};
+        if (list[i].kind == KIND_SAMPLED)
+            noise->metric_count += metric_floors(&table, result, device->id, metric);
     }
     rank_table_free(&table);
-    if (json_object_size(metrics)) {
-        noise = tree_object();
-        tree_put(noise, "device", tree_share(device, "id"));
-        tree_put(noise, "name", tree_share(device, "name"));
-        tree_put(noise, "driver", tree_share(device, "driver"));
-        tree_put(noise, "machine_id", tree_text(machine_of(root)));
-        tree_put(noise, "run", tree_share(run, "id"));
-        tree_put(noise, "measured_at", tree_share(run, "started_at"));
-        tree_put(noise, "rounds",
-                 tree_count((uint64_t)tree_get_number(run, "rounds") / NOISE_BLOCKS));
-        tree_put(noise, "metrics", json_incref(metrics));
-    }
-    json_decref(metrics);
-    return noise;
+    return noise->metric_count;
 }
 
-static json_t *find_noise(const json_t *all, const char *device)
+static const struct result_noise *find_noise(const struct result *result, const char *device)
 {
-    json_t *noise;
-    for (size_t i = 0; (noise = json_array_get(all, i)); i++)
-        if (strcmp(tree_get_text(noise, "device"), device) == 0)
-            return noise;
+    for (size_t i = 0; i < result->noise_count; i++)
+        if (strcmp(result->noise[i].device, device) == 0)
+            return &result->noise[i];
     return NULL;
 }
 
-int noise_measure(json_t *root, struct error *error)
+/* Makes room for floors of all devices. */
+static void make_room(struct result *result)
 {
-    json_t *all = tree_array(), *device;
-    size_t i;
-    json_array_foreach(json_object_get(json_object_get(root, "context"), "devices"), i, device)
-    {
-        json_t *noise = device_noise(root, device);
-        if (noise)
-            tree_append(all, noise);
-    }
-    const bool is_empty = json_array_size(all) == 0;
-    if (is_empty)
-        json_decref(all);
-    else
-        tree_put(root, "noise", all);
-    return is_empty ? error_set(error, ERR_USAGE,
-                                "no noise floor: no case was ok in %d rounds and more; see what "
-                                "failed, or use more --rounds",
-                                NOISE_BLOCKS * NOISE_LEAST_ROUNDS)
-                    : 0;
+    struct result_noise *all = arena_alloc(
+        &result->arena, (result->noise_count + result->context.device_count + 1) * sizeof *all);
+    if (result->noise_count)
+        memcpy(all, result->noise, result->noise_count * sizeof *all);
+    result->noise = all;
+}
+
+int noise_measure(struct result *result, struct error *error)
+{
+    result->noise_count = 0;
+    make_room(result);
+    for (size_t i = 0; i < result->context.device_count; i++)
+        result->noise_count +=
+            device_noise(result, &result->context.devices[i], &result->noise[result->noise_count]);
+    return result->noise_count ? 0
+                               : error_set(error, ERR_USAGE,
+                                           "no noise floor: no case was ok in %d rounds and more; "
+                                           "see what failed, or use more --rounds",
+                                           NOISE_BLOCKS * NOISE_LEAST_ROUNDS);
 }
 
 /* ---- what is known -------------------------------------------------------------------------- */
 
-static bool is_of(const json_t *noise, const json_t *device, const char *machine)
+static bool is_of(const struct result_noise *noise, const struct record_device *device,
+                  const char *machine)
 {
-    return json_equal(json_object_get(noise, "name"), json_object_get(device, "name")) &&
-           json_equal(json_object_get(noise, "driver"), json_object_get(device, "driver")) &&
-           strcmp(tree_get_text(noise, "machine_id"), machine) == 0;
+    return noise->name && strcmp(noise->name, device->name) == 0 &&
+           strcmp(noise->driver ? noise->driver : "", device->driver) == 0 &&
+           strcmp(noise->machine_id, machine) == 0;
 }
 
-size_t noise_take(json_t *root, const json_t *other)
+/* A copy that does not depend on the other result: as JSON, which the result owns. */
+static void copy_noise(struct result *result, const struct result_noise *noise)
 {
-    json_t *all = json_object_get(root, "noise"), *device;
-    const size_t before = json_array_size(all);
-    size_t i;
-    json_array_foreach(json_object_get(json_object_get(root, "context"), "devices"), i, device)
-    {
-        const char *id = tree_get_text(device, "id");
-        json_t *noise = find_noise(json_object_get(other, "noise"), id);
-        if (!noise || find_noise(all, id) || !is_of(noise, device, machine_of(root)))
-            continue;
-        if (!all) {
-            all = tree_array();
-            tree_put(root, "noise", all);
-        }
-        tree_append(all, json_incref(noise));
+    json_t *json = result_keep(result, tree_object());
+    json_put_fields(json, result_noise_struct.fields, noise);
+    result->noise_count +=
+        json_get_fields_in(&result->arena, json, "noise", result_noise_struct.fields,
+                           &result->noise[result->noise_count], NULL) == 0;
+}
+
+size_t noise_take(struct result *result, const struct result *other)
+{
+    const size_t before = result->noise_count;
+    make_room(result);
+    for (size_t i = 0; i < result->context.device_count; i++) {
+        const struct record_device *device = &result->context.devices[i];
+        const struct result_noise *noise = find_noise(other, device->id);
+        if (noise && !find_noise(result, device->id) &&
+            is_of(noise, device, result->context.host.machine_id))
+            copy_noise(result, noise);
     }
     return before;
 }
 
-double noise_floor(const json_t *root, const json_t *one_case, const char *metric)
+const struct noise_metric *noise_metric_of(const struct result_noise *noise, const char *metric)
 {
-    const json_t *noise = find_noise(json_object_get(root, "noise"), device_of(one_case));
-    const json_t *known = json_object_get(json_object_get(noise, "metrics"), metric);
-    const char *id = tree_get_text(one_case, "id");
-    const double of_configuration = tree_get_number(json_object_get(known, "by_configuration"), id);
-    return isnan(of_configuration) ? fmax(tree_get_number(known, "floor"),
-                                          tree_get_number(json_object_get(known, "by_case"), id))
-                                   : of_configuration;
+    for (size_t i = 0; noise && i < noise->metric_count; i++)
+        if (strcmp(noise->metrics[i].name, metric) == 0)
+            return &noise->metrics[i];
+    return NULL;
+}
+
+static double number_of(const struct result_number *numbers, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(numbers[i].name, name) == 0)
+            return numbers[i].value;
+    return NAN;
+}
+
+double noise_floor(const struct result *result, const struct result_case *one, const char *metric)
+{
+    const struct noise_metric *known = noise_metric_of(find_noise(result, one->key.device), metric);
+    if (!known)
+        return NAN;
+    const double of_configuration =
+        number_of(known->by_configuration, known->configuration_count, one->id);
+    return isnan(of_configuration)
+               ? fmax(known->floor, number_of(known->by_case, known->case_count, one->id))
+               : of_configuration;
 }
 
 /* ---- runs that alternated ------------------------------------------------------------------- */
 
-static const json_t *sessions_of(const json_t *root)
-{
-    return json_object_get(json_object_get(root, "run"), "sessions");
-}
-
 /* Is at most a quarter of the rounds of `of` between two sessions of `other`? Sessions are in the
  * order of time. */
-static bool is_interrupted_often(const json_t *of, const json_t *other)
+static bool is_interrupted_often(const struct result_run *of, const struct result_run *other)
 {
-    const json_t *part, *next = json_array_get(other, 0);
     double all = 0, stretch = 0, longest = 0;
-    for (size_t i = 0, j = 0; (part = json_array_get(of, i)); i++) {
-        const char *start = tree_get_text(part, "started_at");
-        while (next && strcmp(tree_get_text(next, "started_at"), start) < 0) {
+    for (size_t i = 0, j = 0; i < of->session_count; i++) {
+        const struct result_session *session = &of->sessions[i];
+        for (; j < other->session_count &&
+               strcmp(other->sessions[j].started_at, session->started_at) < 0;
+             j++)
             stretch = 0;
-            next = json_array_get(other, ++j);
-        }
-        stretch += tree_get_number(part, "rounds");
+        stretch += session->rounds;
         longest = fmax(longest, stretch);
-        all += tree_get_number(part, "rounds");
+        all += session->rounds;
     }
     return longest <= fmax(1, all / 4);
 }
 
-bool noise_alternated(const json_t *a, const json_t *b)
+bool noise_alternated(const struct result *a, const struct result *b)
 {
-    const json_t *x = sessions_of(a), *y = sessions_of(b);
-    return json_array_size(x) > 1 && json_array_size(y) > 1 && is_interrupted_often(x, y) &&
-           is_interrupted_often(y, x);
+    return a->run.session_count > 1 && b->run.session_count > 1 &&
+           is_interrupted_often(&a->run, &b->run) && is_interrupted_often(&b->run, &a->run);
 }

@@ -16,34 +16,36 @@
 #ifndef GAMUT_RECORD_COMPARE_NOISE_H
 #define GAMUT_RECORD_COMPARE_NOISE_H
 
-#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "record/result/result.h"
 
 enum {
     NOISE_BLOCKS = 4,
     NOISE_LEAST_ROUNDS = 3, /* rounds of a block; with fewer, one round could decide the shift */
 };
 
-/* Measures the floor of every device of a finished A/A run and puts it into the root's `noise`
+/* Measures the floor of every device of a finished A/A run and puts it into the result's `noise`
  * (results/README.md), replacing earlier floors of these devices. ERR_USAGE if no case was ok in
  * enough rounds. */
-int noise_measure(json_t *root, struct error *error);
+int noise_measure(struct result *result, struct error *error);
 
-/* Adds to the root's `noise` the floors of `other` for devices of this run that have none yet, if
- * machine, device and driver are the same. They are appended and shared, not copied. Returns the
+/* Adds to the result's `noise` the floors of `other` for devices of this run that have none yet, if
+ * machine, device and driver are the same. They are appended. Returns the
  * index of the first one added. */
-size_t noise_take(json_t *root, const json_t *other);
+size_t noise_take(struct result *result, const struct result *other);
 
 /* The noise floor of a sampled metric as a part: 0.03 for 3 %. For a case it is the floor of the
  * case or of its device, whichever is larger. For the key of a configuration it is the
  * configuration's own, or else that of its device. NaN if the file has none. */
-double noise_floor(const json_t *root, const json_t *one_case, const char *metric);
+double noise_floor(const struct result *result, const struct result_case *one, const char *metric);
+/* The floors of a metric; NULL if they are unknown. */
+const struct noise_metric *noise_metric_of(const struct result_noise *noise, const char *metric);
 
 /* Did the rounds of the two runs alternate? They did if no more than a quarter of a run's rounds
  * follow each other without a round of the other run in between. The answer is from `run.sessions`,
  * which a run has if rounds were added to it. */
-bool noise_alternated(const json_t *a, const json_t *b);
+bool noise_alternated(const struct result *a, const struct result *b);
 
 #endif

@@ -19,17 +19,14 @@
 #include "record/compare/comparer.h"
 #include "record/compare/configuration.h"
 #include "record/compare/noise.h"
-#include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
-#include "record/result/result.h"
+#include "record/result/measured.h"
 #include "record/statistics/shared_shift.h"
 
 static double log_limit(double part)
 {
     return log1p(part);
 }
-
-static const char *const phases[] = {"warm", "cold"};
 
 static struct compare_row *add_row(struct comparer *c, const struct compare_row *row)
 {
@@ -38,11 +35,12 @@ static struct compare_row *add_row(struct comparer *c, const struct compare_row 
     return &c->rows[c->row_count++];
 }
 
-static struct compare_row *new_row(struct comparer *c, const json_t *base, const json_t *candidate)
+static struct compare_row *new_row(struct comparer *c, const struct result_case *base,
+                                   const struct result_case *candidate)
 {
     const struct compare_row row = {
         .file = c->file,
-        .one_case = candidate ? candidate : base,
+        .of = candidate ? candidate : base,
         .experiment = c->experiment,
         .base_case = base,
         .candidate_case = candidate,
@@ -62,44 +60,38 @@ struct range {
     bool varies, is_known; /* is_known: all its values are known */
 };
 
-static bool has_warnings(const json_t *one_case)
+/* Has a case this warning, which differs between rounds? `subject`: "warm.hit_count". */
+static bool varies(const struct result_case *one, const char *subject)
 {
-    return json_array_size(json_object_get(one_case, "warnings")) > 0;
-}
-
-static bool varies(const json_t *one_case, const char *phase, const char *name)
-{
-    size_t i;
-    json_t *warning;
-    json_array_foreach(json_object_get(one_case, "warnings"), i, warning)
-    {
-        const char *subject = tree_get_text(warning, "subject");
-        const size_t length = strlen(phase);
-        if (strcmp(tree_get_text(warning, "code"), "not-deterministic") == 0 &&
-            strncmp(subject, phase, length) == 0 && subject[length] == '.' &&
-            strcmp(subject + length + 1, name) == 0)
+    for (size_t i = 0; i < one->warning_count; i++)
+        if (strcmp(one->warnings[i].code, "not-deterministic") == 0 &&
+            strcmp(one->warnings[i].subject, subject) == 0)
             return true;
-    }
     return false;
 }
 
 /* `value` is the counter of the case, which is that of its first good round. Every other round has
  * only those counters that differ from it. */
-static struct range range_of(const json_t *one_case, const char *phase, const char *name,
+static struct range range_of(const struct result_case *one, bool is_cold, const char *name,
                              double value)
 {
     struct range range = {value, value, false, true};
-    size_t i;
-    json_t *round;
-    if (!varies(one_case, phase, name))
+    char subject[128];
+    snprintf(subject, sizeof subject, "%s.%s", is_cold ? "cold" : "warm", name);
+    if (!varies(one, subject))
         return range;
     range.varies = true;
-    json_array_foreach(json_object_get(one_case, "rounds"), i, round)
-    {
-        const json_t *others = json_object_get(json_object_get(round, "other_counters"), phase);
-        const double other = tree_get_number(others, name);
-        range.lo = fmin(range.lo, other);
-        range.hi = fmax(range.hi, other);
+    for (size_t i = 0; i < one->round_count; i++) {
+        const struct result_other_counters *others = one->rounds[i].other_counters;
+        const size_t count = !others ? 0 : is_cold ? others->cold_count : others->warm_count;
+        const struct result_number *numbers = !others   ? NULL
+                                              : is_cold ? others->cold
+                                                        : others->warm;
+        for (size_t n = 0; n < count; n++)
+            if (strcmp(numbers[n].name, name) == 0) {
+                range.lo = fmin(range.lo, numbers[n].value);
+                range.hi = fmax(range.hi, numbers[n].value);
+            }
     }
     range.is_known = range.lo < range.hi;
     return range;
@@ -147,8 +139,8 @@ static void judge_varying(struct comparer *c, struct compare_row *row, const str
                           const struct range *candidate)
 {
     const bool are_known = base->is_known && candidate->is_known;
-    const size_t base_rounds = json_array_size(json_object_get(row->base_case, "rounds"));
-    const size_t candidate_rounds = json_array_size(json_object_get(row->candidate_case, "rounds"));
+    const size_t base_rounds = row->base_case->round_count;
+    const size_t candidate_rounds = row->candidate_case->round_count;
     const bool are_enough =
         base_rounds >= RANKS_LEAST_ROUNDS && candidate_rounds >= RANKS_LEAST_ROUNDS;
     if (are_known && are_enough && candidate->lo > base->hi)
@@ -162,15 +154,15 @@ static void judge_varying(struct comparer *c, struct compare_row *row, const str
                      range_text(c, row->metric, base), range_text(c, row->metric, candidate));
 }
 
-static void compare_counter(struct comparer *c, const json_t *base, const json_t *candidate,
-                            bool is_cold, size_t i, double base_value, double candidate_value)
+static void compare_counter(struct comparer *c, const struct result_case *base,
+                            const struct result_case *candidate, bool is_cold, size_t i,
+                            double base_value, double candidate_value)
 {
     size_t count;
     const struct counter_info *info = &counter_list(&count)[i];
     const struct gate *gate = &c->options->gates.gate[i];
-    const struct range base_range = range_of(base, phases[is_cold], info->name, base_value);
-    const struct range candidate_range =
-        range_of(candidate, phases[is_cold], info->name, candidate_value);
+    const struct range base_range = range_of(base, is_cold, info->name, base_value);
+    const struct range candidate_range = range_of(candidate, is_cold, info->name, candidate_value);
     const bool any_varies = base_range.varies || candidate_range.varies;
     if (base_value == candidate_value && !any_varies && !c->options->keep_equal) {
         c->equal_count++;
@@ -189,58 +181,38 @@ static void compare_counter(struct comparer *c, const json_t *base, const json_t
         set_change(row, base_value, candidate_value);
 }
 
-/* Have two runs the same counters in the same order with the same values? Nearly all have, and this
- * is quicker than to look up each of them. */
-static bool are_alike(const json_t *a, const json_t *b)
-{
-    void *x = json_object_iter((json_t *)a), *y = json_object_iter((json_t *)b);
-    while (x && y && strcmp(json_object_iter_key(x), json_object_iter_key(y)) == 0 &&
-           json_is_integer(json_object_iter_value(x)) &&
-           json_is_integer(json_object_iter_value(y)) &&
-           json_integer_value(json_object_iter_value(x)) ==
-               json_integer_value(json_object_iter_value(y))) {
-        x = json_object_iter_next((json_t *)a, x);
-        y = json_object_iter_next((json_t *)b, y);
-    }
-    return !x && !y;
-}
-
-/* The number of a run's counters that are gated. It is kept: a run with as many counters as the
- * last one has the same. */
-static size_t gated_members(struct comparer *c, const json_t *run)
+/* Are all counters of two runs known and equal? Those of nearly all are. */
+static bool are_alike(const struct exact_counts *a, const struct exact_counts *b)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    if (c->counted_members != json_object_size(run)) {
-        c->counted_members = json_object_size(run);
-        c->counted_gates = 0;
-        for (size_t i = 0; i < count; i++)
-            c->counted_gates +=
-                c->options->gates.gate[i].is_set && json_object_get(run, list[i].name);
-    }
-    return c->counted_gates;
+    bool alike = a && b && memcmp(a, b, sizeof *a) == 0;
+    for (size_t i = 0; i < count && alike; i++)
+        alike = list[i].kind != KIND_EXACT || !isnan(counter_at(a, i));
+    return alike;
 }
 
-static void compare_counters(struct comparer *c, const json_t *base, const json_t *candidate)
+static void compare_counters(struct comparer *c, const struct result_case *base,
+                             const struct result_case *candidate)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    const bool may_skip = !c->options->keep_equal && !has_warnings(base) &&
-                          !has_warnings(candidate) && !c->leaves_out_counters;
+    const bool may_skip = !c->options->keep_equal && !base->warning_count &&
+                          !candidate->warning_count && !c->leaves_out_counters;
     for (int is_cold = 0; is_cold < 2; is_cold++) {
-        const char *phase = phases[is_cold];
-        const json_t *a = json_object_get(json_object_get(base, "counters"), phase);
-        const json_t *b = json_object_get(json_object_get(candidate, "counters"), phase);
-        if (may_skip && are_alike(a, b)) {
-            c->equal_count += json_object_size(a);
-            c->gated_equal_count += gated_members(c, a);
-            continue;
-        }
+        const struct exact_counts *a = is_cold ? measured_cold(base) : measured_warm(base);
+        const struct exact_counts *b =
+            is_cold ? measured_cold(candidate) : measured_warm(candidate);
+        const bool skips = may_skip && are_alike(a, b);
         for (size_t i = 0; i < count; i++) {
             if (list[i].kind != KIND_EXACT || c->options->leave_out[i])
                 continue;
-            const double base_value = tree_get_number(a, list[i].name);
-            const double candidate_value = tree_get_number(b, list[i].name);
+            if (skips) {
+                c->equal_count++;
+                c->gated_equal_count += c->options->gates.gate[i].is_set;
+                continue;
+            }
+            const double base_value = counter_at(a, i), candidate_value = counter_at(b, i);
             if (!isnan(base_value) && !isnan(candidate_value))
                 compare_counter(c, base, candidate, is_cold, i, base_value, candidate_value);
             else if (isnan(base_value) != isnan(candidate_value))
@@ -264,12 +236,13 @@ struct samples {
     double *round, *value; /* owned by an arena */
 };
 
-static struct samples samples_of(struct arena *arena, const json_t *one_case, const char *metric)
+static struct samples samples_of(struct arena *arena, const struct result_case *one,
+                                 const char *metric)
 {
-    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
+    const size_t most = one->round_count;
     struct samples s = {.round = arena_alloc(arena, most * sizeof *s.round),
                         .value = arena_alloc(arena, most * sizeof *s.value)};
-    s.count = case_round_medians(one_case, metric, s.round, s.value);
+    s.count = measured_medians(one, metric, s.round, s.value);
     return s;
 }
 
@@ -297,19 +270,21 @@ static size_t pair_rounds(const struct samples *base, const struct samples *cand
 
 /* The noise floor of a metric of a case or a configuration (record/compare/noise.h) by both files,
  * as a logarithm; 0 where none is known or needed. */
-static double noise_limit(const struct comparer *c, const json_t *one_case, const char *metric)
+static double noise_limit(const struct comparer *c, const struct result_case *one,
+                          const char *metric)
 {
     double floor = 0;
     for (int r = 0; r < 2; r++)
-        if (c->roots[r])
-            floor = fmax(floor, log_limit(noise_floor(c->roots[r], one_case, metric)));
+        if (c->noisy[r])
+            floor = fmax(floor, log_limit(noise_floor(c->noisy[r], one, metric)));
     return floor;
 }
 
 /* Adds the row of a time, unless one of the files lacks it and it has no gate. Returns whether the
  * metric is known. `gate` may be NULL or not set. */
-static bool add_samples(struct comparer *c, const json_t *base_case, const json_t *candidate_case,
-                        const struct counter_info *info, const struct gate *gate)
+static bool add_samples(struct comparer *c, const struct result_case *base_case,
+                        const struct result_case *candidate_case, const struct counter_info *info,
+                        const struct gate *gate)
 {
     struct arena arena = {0};
     struct samples base = samples_of(&arena, base_case, info->name);
@@ -324,7 +299,7 @@ static bool add_samples(struct comparer *c, const json_t *base_case, const json_
         row->metric = info;
         row->gate = gate;
         row->limit = log_limit(gate ? gate->part : c->options->threshold);
-        row->floor = noise_limit(c, row->one_case, info->name);
+        row->floor = noise_limit(c, row->of, info->name);
         row->base = median_of(&arena, &base);
         row->candidate = median_of(&arena, &candidate);
         take_logarithms(base.value, base.count);
@@ -348,16 +323,21 @@ static bool add_samples(struct comparer *c, const json_t *base_case, const json_
 /* ---- the case ------------------------------------------------------------------------------- */
 
 /* A strategy that a device cannot run was not measured, which is no failure. */
-static bool was_measured(const json_t *one_case)
+static bool was_measured(const struct result_case *one)
 {
-    return one_case && !case_is_skipped(one_case);
+    return one && one->status != CASE_skipped;
 }
 
 /* The row of a case that is not ok in both files. */
-static void compare_failure(struct comparer *c, const json_t *base, const json_t *candidate)
+static bool is_ok(const struct result_case *one)
 {
-    const bool base_is_ok = base && case_is_ok(base),
-               candidate_is_ok = candidate && case_is_ok(candidate);
+    return one && one->status == CASE_ok;
+}
+
+static void compare_failure(struct comparer *c, const struct result_case *base,
+                            const struct result_case *candidate)
+{
+    const bool base_is_ok = is_ok(base), candidate_is_ok = is_ok(candidate);
     if (c->by && (!was_measured(base) || !was_measured(candidate))) {
         c->alone_count++;
         return;
@@ -374,17 +354,16 @@ static void compare_failure(struct comparer *c, const json_t *base, const json_t
     row->effect = row->verdict == VERDICT_new ? CHANGE_NONE : CHANGE_WORSE;
     c->now.worse += row->effect == CHANGE_WORSE;
     c->now.failed_in_base += row->verdict == VERDICT_new && was_measured(base);
-    const json_t *failed = row->verdict == VERDICT_new ? base : candidate;
-    const char *reason = tree_get_text(failed, "reason");
-    if (*reason)
-        row->reason = arena_copy(&c->arena, reason, strcspn(reason, "\n"));
+    const struct result_case *failed = row->verdict == VERDICT_new ? base : candidate;
+    if (failed && failed->reason)
+        row->reason = arena_copy(&c->arena, failed->reason, strcspn(failed->reason, "\n"));
 }
 
 /* Are there two answers that can be compared, at least by what was counted? */
-static bool is_pair(struct comparer *c, const json_t *base, const json_t *candidate,
-                    const struct scope *scope)
+static bool is_pair(struct comparer *c, const struct result_case *base,
+                    const struct result_case *candidate, const struct scope *scope)
 {
-    if (!base || !candidate || !case_is_ok(base) || !case_is_ok(candidate)) {
+    if (!is_ok(base) || !is_ok(candidate)) {
         compare_failure(c, base, candidate);
         return false;
     }
@@ -395,14 +374,15 @@ static bool is_pair(struct comparer *c, const json_t *base, const json_t *candid
         c->now.dropped++;
         return false;
     }
-    const char *digest = tree_get_text(base, "digest"), *other = tree_get_text(candidate, "digest");
     c->leave_out_times = scope->matters == MATTERS_TIMES;
     c->now.pairs++;
-    c->other_bits_count += *digest && *other && strcmp(digest, other) != 0;
+    c->other_bits_count +=
+        base->digest && candidate->digest && strcmp(base->digest, candidate->digest) != 0;
     return true;
 }
 
-void compare_case(struct comparer *c, const json_t *base, const json_t *candidate)
+void compare_case(struct comparer *c, const struct result_case *base,
+                  const struct result_case *candidate)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
@@ -420,7 +400,7 @@ void compare_case(struct comparer *c, const json_t *base, const json_t *candidat
 /* Rows of one metric in one file, as far as both cases were measured, and how it is gated. */
 struct case_pairs {
     size_t count;
-    const json_t **base, **candidate;
+    const struct result_case **base, **candidate;
     struct compare_row row; /* a copy of one of them: rows move when more are added */
 };
 
@@ -451,7 +431,7 @@ static void pairs_free(struct case_pairs *pairs)
 static struct shared_rounds rounds_of(struct arena *arena, const struct case_pairs *pairs,
                                       const struct configuration *configuration, const char *metric)
 {
-    const json_t **cases = arena_alloc(arena, configuration->count * sizeof *cases);
+    const struct result_case **cases = arena_alloc(arena, configuration->count * sizeof *cases);
     double *of_set[2];
     size_t count[2];
     for (int set = 0; set < 2; set++) {
@@ -479,11 +459,11 @@ static struct compare_row row_of(struct comparer *c, const struct case_pairs *pa
     struct compare_row row = {
         .file = c->file,
         .cases = configuration->count,
-        .one_case = configuration->key,
+        .of = &configuration->as,
         .metric = metric,
         .gate = pairs->row.gate,
         .limit = pairs->row.limit,
-        .floor = noise_limit(c, configuration->key, metric->name),
+        .floor = noise_limit(c, &configuration->as, metric->name),
         .base = NAN,
         .candidate = NAN,
         .base_rounds = rounds.count,
@@ -492,7 +472,6 @@ static struct compare_row row_of(struct comparer *c, const struct case_pairs *pa
         .p_adjusted = NAN,
         .shift = {.estimate = NAN},
     };
-    json_array_append(c->configuration_keys, configuration->key);
     if (row.has_test)
         row.shift = shared_shift(&rounds, COMPARE_ALPHA, finest);
     else if (rounds.count)
@@ -505,7 +484,8 @@ static void compare_metric(struct comparer *c, const struct counter_info *metric
 {
     struct case_pairs pairs = pairs_of(c, metric);
     size_t count, kept = 0;
-    struct configuration *configurations = configurations_of(pairs.candidate, pairs.count, &count);
+    struct configuration *configurations =
+        configurations_of(&c->arena, pairs.candidate, pairs.count, &count);
     for (size_t w = 0; w < count; w++)
         kept += configurations[w].count >= SHARED_SHIFT_LEAST_CASES;
     for (size_t w = 0; w < count; w++)
@@ -514,7 +494,6 @@ static void compare_metric(struct comparer *c, const struct counter_info *metric
                 c, &pairs, &configurations[w], COMPARE_ALPHA / (double)(2 * kept * c->file_count));
             add_row(c, &row);
         }
-    configurations_free(configurations, count);
     pairs_free(&pairs);
 }
 
@@ -532,28 +511,6 @@ void compare_configurations(struct comparer *c)
 }
 
 /* ---- metrics of experiments ----------------------------------------------------------------- */
-
-static enum counter_unit unit_of(const char *name)
-{
-    int unit = UNIT_RATIO;
-    while (unit > 0 && strcmp(counter_unit_name((enum counter_unit)unit), name) != 0)
-        unit--;
-    return (enum counter_unit)unit;
-}
-
-static struct counter_info info_of(const char *name, const json_t *metric)
-{
-    const char *better = tree_get_text(metric, "better");
-    return (struct counter_info){
-        .name = name,
-        .unit = unit_of(tree_get_text(metric, "unit")),
-        .kind = strcmp(tree_get_text(metric, "kind"), "exact") == 0 ? KIND_EXACT : KIND_SAMPLED,
-        .better = strcmp(better, "lower") == 0    ? BETTER_LOWER
-                  : strcmp(better, "higher") == 0 ? BETTER_HIGHER
-                                                  : BETTER_NEITHER,
-        .help = "",
-    };
-}
 
 /* The index in counter_list of the counter that says whether this metric is compared and gated;
  * NO_COUNTER if cases have none of its kind. */
@@ -585,37 +542,21 @@ static const struct gate *gate_of(const struct comparer *c, const struct counter
 /* ---- one row of an experiment --------------------------------------------------------------- */
 
 /* The value in the first good round; NaN if there is none. */
-static double exact_value(const json_t *row, const char *name)
+static double exact_value(const struct result_case *row, const char *name)
 {
-    size_t i;
-    json_t *round;
-    json_array_foreach(json_object_get(row, "rounds"), i, round)
-    {
-        const json_t *values = json_object_get(json_object_get(round, "samples"), name);
-        if (json_array_size(values))
-            return tree_to_number(json_array_get(values, 0));
+    for (size_t i = 0; i < row->round_count; i++) {
+        const struct result_numbers *values = measured_samples(&row->rounds[i], name);
+        if (values && values->count)
+            return values->values[0];
     }
     return NAN;
 }
 
-static bool metric_varies(const json_t *row, const char *name)
-{
-    size_t i;
-    json_t *warning;
-    json_array_foreach(json_object_get(row, "warnings"), i, warning)
-    {
-        if (strcmp(tree_get_text(warning, "code"), "not-deterministic") == 0 &&
-            strcmp(tree_get_text(warning, "subject"), name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void compare_exact(struct comparer *c, const json_t *base, const json_t *candidate,
-                          const struct counter_info *info)
+static void compare_exact(struct comparer *c, const struct result_case *base,
+                          const struct result_case *candidate, const struct counter_info *info)
 {
     const double before = exact_value(base, info->name), now = exact_value(candidate, info->name);
-    const bool any_varies = metric_varies(base, info->name) || metric_varies(candidate, info->name);
+    const bool any_varies = varies(base, info->name) || varies(candidate, info->name);
     const struct gate *gate = gate_of(c, info);
     if (isnan(before) || isnan(now))
         return;
@@ -637,14 +578,14 @@ static void compare_exact(struct comparer *c, const json_t *base, const json_t *
     }
 }
 
-static void compare_row(struct comparer *c, const json_t *base, const json_t *candidate,
-                        const struct scope *scope, const struct counter_info *metrics, size_t count)
+static void compare_row(struct comparer *c, const struct result_case *base,
+                        const struct result_case *candidate, const struct scope *scope)
 {
     bool has_time = false;
     if (!is_pair(c, base, candidate, scope))
         return;
-    for (size_t i = 0; i < count; i++) {
-        const struct counter_info *info = &metrics[i];
+    for (size_t i = 0; i < c->experiment->metric_count; i++) {
+        const struct counter_info *info = &c->experiment->metrics[i];
         const int counter = stand_in(info);
         if (counter != NO_COUNTER && c->options->leave_out[counter])
             continue;
@@ -658,42 +599,34 @@ static void compare_row(struct comparer *c, const json_t *base, const json_t *ca
 
 /* ---- experiments ---------------------------------------------------------------------------- */
 
-static const json_t *same_experiment(const json_t *root, const json_t *experiment)
+static const struct result_experiment *same_experiment(const struct result *result,
+                                                       const struct result_experiment *experiment)
 {
-    return experiment_find(root, tree_get_text(experiment, "name"),
-                           tree_get_text(experiment, "device"));
+    return result_experiment_of(result, experiment->name, experiment->device);
 }
 
 /* `base` may be NULL. */
-static void compare_experiment(struct comparer *c, const json_t *base, const json_t *candidate)
+static void compare_experiment(struct comparer *c, const struct result_experiment *base,
+                               const struct result_experiment *candidate)
 {
-    const json_t *metrics = json_object_get(candidate, "metrics");
-    const char *name;
-    json_t *metric, *row;
-    size_t count = 0, i;
-    struct counter_info *infos = arena_alloc(&c->arena, json_object_size(metrics) * sizeof *infos);
-    json_object_foreach((json_t *)metrics, name, metric) infos[count++] = info_of(name, metric);
     const struct scope scope = compare_experiment_scope(c, base, candidate);
     c->experiment = candidate;
-    json_array_foreach(json_object_get(candidate, "rows"), i, row) compare_row(
-        c, experiment_row(base, json_object_get(row, "key")), row, &scope, infos, count);
+    for (size_t i = 0; i < candidate->row_count; i++)
+        compare_row(c, experiment_row(base, candidate->rows[i].values), &candidate->rows[i],
+                    &scope);
 }
 
-void compare_experiments(struct comparer *c, const json_t *base, const json_t *candidate)
+void compare_experiments(struct comparer *c, const struct result *base,
+                         const struct result *candidate)
 {
-    size_t i, j;
-    json_t *experiment, *row;
-    json_array_foreach(json_object_get(candidate, "experiments"), i, experiment)
-        compare_experiment(c, same_experiment(base, experiment), experiment);
-    json_array_foreach(json_object_get(base, "experiments"), i, experiment)
-    {
-        c->experiment = experiment;
-        json_array_foreach(json_object_get(experiment, "rows"), j, row)
-        {
-            if (!experiment_row(same_experiment(candidate, experiment),
-                                json_object_get(row, "key")))
-                compare_failure(c, row, NULL);
-        }
+    for (size_t i = 0; i < candidate->experiment_count; i++)
+        compare_experiment(c, same_experiment(base, &candidate->experiments[i]),
+                           &candidate->experiments[i]);
+    for (size_t i = 0; i < base->experiment_count; i++) {
+        const struct result_experiment *experiment = c->experiment = &base->experiments[i];
+        for (size_t j = 0; j < experiment->row_count; j++)
+            if (!experiment_row(same_experiment(candidate, experiment), experiment->rows[j].values))
+                compare_failure(c, &experiment->rows[j], NULL);
     }
     c->experiment = NULL;
 }

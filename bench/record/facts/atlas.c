@@ -577,10 +577,8 @@ const json_t *atlas_json_find(const json_t *atlases, const char *device)
     return NULL;
 }
 
-int atlas_of_result(const json_t *root, const char *device, struct atlas *atlas,
-                    struct error *error)
+int atlas_from_list(const json_t *all, const char *device, struct atlas *atlas, struct error *error)
 {
-    const json_t *all = json_object_get(root, "atlas");
     size_t count = json_array_size(all);
     const json_t *found = device       ? atlas_json_find(all, device)
                           : count == 1 ? json_array_get(all, 0)

@@ -136,9 +136,9 @@ void atlas_free(struct atlas *atlas);
 /* The atlas of this device in an array, a result file's member `atlas`; NULL if there is none. */
 const json_t *atlas_json_find(const json_t *atlases, const char *device);
 
-/* Reads the atlas of a device from a result file's tree. `device` NULL: the only one.
- * ERR_NOT_FOUND: the file has no atlas, or none of this device. */
-int atlas_of_result(const json_t *root, const char *device, struct atlas *atlas,
+/* Reads the atlas of a device from an array, a result's member `atlas`. `device` NULL: the only one.
+ * ERR_NOT_FOUND: there is no atlas, or none of this device. */
+int atlas_from_list(const json_t *atlases, const char *device, struct atlas *atlas,
                     struct error *error);
 
 #endif

@@ -8,28 +8,21 @@
 #include "base/json_rules.h"
 #include "base/tree.h"
 
-/* The words by status, then NULL. */
-static const char *const case_status_names[] = {
+const char *const case_status_names[] = {
 #define X(name, help) #name,
     CASE_STATUS_LIST(X)
 #undef X
         NULL};
 
-/* The words by check, then NULL. */
-static const char *const case_check_names[] = {[CHECK_NONE] = "none",
-                                               [CHECK_REFERENCE] = "reference",
-                                               [CHECK_DIGEST] = "digest",
-                                               [CHECK_BLOCKS] = "blocks",
-                                               NULL};
+const char *const case_check_names[] = {[CHECK_NONE] = "none",
+                                        [CHECK_REFERENCE] = "reference",
+                                        [CHECK_DIGEST] = "digest",
+                                        [CHECK_BLOCKS] = "blocks",
+                                        NULL};
 
 const char *case_status_name(enum case_status status)
 {
     return case_status_names[status];
-}
-
-const char *case_check_name(enum case_check check)
-{
-    return case_check_names[check];
 }
 
 enum case_status case_status_of(int code)
@@ -62,37 +55,23 @@ static const struct json_field key_fields[] = {
 #define X(name) JSON_FIELD(TEXT, struct case_key, name),
     CASE_KEY_LIST(X)
 #undef X
-        JSON_FIELDS_END,
-};
-static const struct json_field optional_key_fields[] = {
-#define X(name) JSON_FIELD(TEXT_OR_NULL, struct case_key, name),
-    CASE_KEY_OPTIONAL_LIST(X)
+#define X(name) JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, name),
+        CASE_KEY_OPTIONAL_LIST(X)
 #undef X
-        JSON_FIELDS_END,
+            JSON_FIELDS_END,
 };
+const struct json_struct case_key_struct = {key_fields, sizeof(struct case_key)};
 
 json_t *case_key_to_json(const struct case_key *key)
 {
     json_t *json = tree_object();
     json_put_fields(json, key_fields, key);
-#define X(name)                                                                                    \
-    if (*key->name)                                                                                \
-        tree_put(json, #name, tree_text(key->name));
-    CASE_KEY_OPTIONAL_LIST(X)
-#undef X
     return json;
-}
-
-static int read_key(const json_t *json, const char *path, struct case_key *key, struct error *error)
-{
-    *key = (struct case_key){0};
-    int code = json_get_fields(json, path, key_fields, key, error);
-    return code ? code : json_get_fields(json, path, optional_key_fields, key, error);
 }
 
 int case_key_from_json(const json_t *json, struct case_key *key, struct error *error)
 {
-    return read_key(json, "", key, error);
+    return json_get_fields(json, "", key_fields, key, error);
 }
 
 static uint64_t hash_line(uint64_t hash, const char *text)
@@ -121,10 +100,15 @@ static const struct json_field sample_fields[] = {SAMPLE_LIST(X) JSON_FIELDS_END
 #undef X
 
 #define COPY(kind, prefix, member)                                                                 \
-    {prefix, FIELD_COUNT_OR_UNKNOWN,                                                               \
+    {prefix,                                                                                       \
+     FIELD_COUNT_OR_UNKNOWN,                                                                       \
      offsetof(struct exact_counts, copy) + COPY_##kind * sizeof(struct copy_counts) +              \
          offsetof(struct copy_counts, member),                                                     \
-     sizeof(uint64_t), NULL},
+     sizeof(uint64_t),                                                                             \
+     NULL,                                                                                         \
+     NULL,                                                                                         \
+     0,                                                                                            \
+     JSON_REQUIRED},
 #define COPIES(kind, help)                                                                         \
     COPY(kind, "copy_" #kind "_count", count)                                                      \
     COPY(kind, "copy_" #kind "_bytes", bytes)                                                      \
@@ -136,6 +120,7 @@ static const struct json_field exact_fields[] = {EXACT_LIST(X) COPY_KIND_LIST(CO
 #undef X
 #undef COPIES
 #undef COPY
+const struct json_struct exact_counts_struct = {exact_fields, sizeof(struct exact_counts)};
 
 static const struct json_field model_fields[] = {
 #define X(name, help) JSON_FIELD(COUNT_OR_UNKNOWN, struct case_model, name),
@@ -248,7 +233,7 @@ int case_round_from_json(const json_t *json, struct case_round *round, struct er
     *round = (struct case_round){0};
     int code = json_get_fields(json, "", round_fields, round, error);
     if (!code)
-        code = read_key(json_object_get(json, "key"), "key", &round->key, error);
+        code = json_get_fields(json_object_get(json, "key"), "key", key_fields, &round->key, error);
     if (!code)
         code = json_get_fields(json_object_get(json, "cold"), "cold", exact_fields, &round->cold,
                                error);

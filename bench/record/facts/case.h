@@ -26,6 +26,8 @@ enum case_status {
 #undef X
         CASE_STATUSES
 };
+/* The words by status, then NULL. */
+extern const char *const case_status_names[];
 /* The word for a status, as in files. */
 const char *case_status_name(enum case_status status);
 /* The status of a case that ended with an error code (base/error.h); 0 is ok. */
@@ -56,8 +58,8 @@ enum case_check {
     CHECK_BLOCKS, /* a replayed trace has no answer: no block overlapped a live one, and none reached
                    * another queue too early */
 };
-/* The word for a check, as in files. */
-const char *case_check_name(enum case_check check);
+/* The words by check, then NULL. */
+extern const char *const case_check_names[];
 
 /* X(name, help): the cost model's prediction of a sampled run. Unknown is UNKNOWN_NS here and null
  * in a file. */
@@ -105,6 +107,8 @@ struct case_round {
 void case_round_free(struct case_round *round);
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
+
+extern const struct json_struct case_key_struct, exact_counts_struct;
 
 /* The key as an object, never NULL. The caller owns the reference. */
 json_t *case_key_to_json(const struct case_key *key);

@@ -30,24 +30,51 @@
 
 extern char **environ;
 
-json_t *context_tool(void)
+static const struct json_field tool_fields[] = {
+    JSON_FIELD(STRING, struct record_tool, version),
+    JSON_FIELD(STRING_OR_NULL, struct record_tool, git_rev),
+    JSON_FIELD(BOOLEAN_OR_NULL, struct record_tool, git_dirty),
+    JSON_FIELD(STRING_OR_NULL, struct record_tool, compiler),
+    JSON_FIELD(STRING_OR_NULL, struct record_tool, cflags),
+    JSON_FIELD(STRING_OR_NULL, struct record_tool, build),
+    JSON_FIELDS_END,
+};
+const struct json_struct record_tool_struct = {tool_fields, sizeof(struct record_tool)};
+
+static const struct json_field clock_fields[] = {
+    JSON_FIELD(STRING_OR_NULL, struct clock_cost, counter),
+    JSON_FIELD(STRING_OR_NULL, struct clock_cost, why_not),
+    JSON_FIELD(NUMBER, struct clock_cost, span_ns),
+    JSON_FIELD(NUMBER, struct clock_cost, system_span_ns),
+    JSON_FIELDS_END,
+};
+const struct json_struct clock_cost_struct = {clock_fields, sizeof(struct clock_cost)};
+
+static json_t *to_json(const struct json_field *fields, const void *from)
 {
-    json_t *tool = tree_object();
-    tree_put(tool, "version", tree_text(GAMUT_VERSION));
-    tree_put(tool, "git_rev", tree_text_or_null(GAMUT_GIT_REV));
+    json_t *json = tree_object();
+    json_put_fields(json, fields, from);
+    return json;
+}
+
+struct record_tool context_tool(void)
+{
+    return (struct record_tool){
+        .version = GAMUT_VERSION,
+        .git_rev = *GAMUT_GIT_REV ? GAMUT_GIT_REV : NULL,
 #ifdef GAMUT_GIT_DIRTY
-    tree_put(tool, "git_dirty", json_boolean(GAMUT_GIT_DIRTY));
+        .git_dirty = GAMUT_GIT_DIRTY,
 #else
-    tree_put(tool, "git_dirty", json_null());
+        .git_dirty = -1,
 #endif
 #ifdef __clang__
-    tree_put(tool, "compiler", tree_text(__VERSION__));
+        .compiler = __VERSION__,
 #else
-    tree_put(tool, "compiler", tree_text("gcc " __VERSION__));
+        .compiler = "gcc " __VERSION__,
 #endif
-    tree_put(tool, "cflags", tree_text(GAMUT_CFLAGS));
-    tree_put(tool, "build", tree_text(GAMUT_BUILD));
-    return tool;
+        .cflags = GAMUT_CFLAGS,
+        .build = GAMUT_BUILD,
+    };
 }
 
 json_t *context_env(void)
@@ -65,13 +92,6 @@ json_t *context_env(void)
         }
     }
     return env;
-}
-
-json_t *context_clock(const struct clock_cost *cost)
-{
-    return tree_pack("{s:o, s:o, s:o, s:o}", "counter", tree_text_or_null(cost->counter), "why_not",
-                     tree_text_or_null(cost->why_not), "span_ns", tree_number(cost->span_ns),
-                     "system_span_ns", tree_number(cost->system_span_ns));
 }
 
 /* Copies the text after `key` and its separator from the first line of the file that starts with
@@ -367,6 +387,7 @@ void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct rec
 }
 
 static const struct json_field host_fields[] = {
+    JSON_FIELD(TEXT, struct record_host, machine_id),
     JSON_FIELD(TEXT_OR_NULL, struct record_host, os),
     JSON_FIELD(TEXT_OR_NULL, struct record_host, kernel),
     JSON_FIELD(TEXT_OR_NULL, struct record_host, arch),
@@ -378,29 +399,12 @@ static const struct json_field host_fields[] = {
     JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_available_bytes),
     JSON_FIELD_AS("memory_limit_bytes", COUNT_OR_NULL, struct record_host, limits.memory_bytes),
     JSON_FIELD(TEXT_OR_NULL, struct record_host, governor),
+    JSON_FIELD(BOOLEAN_OR_NULL, struct record_host, turbo),
+    JSON_FIELD(TEXT_OR_NULL, struct record_host, clocksource),
+    JSON_FIELD(NUMBER, struct record_host, load1),
     JSON_FIELDS_END,
 };
-
-json_t *context_host_json(const struct record_host *h, const struct record_device *devices,
-                          size_t count)
-{
-    char machine[9];
-    context_machine_id(h->cpu, h->memory_bytes, devices, count, machine);
-    json_t *host = tree_object();
-    tree_put(host, "machine_id", tree_text(machine));
-    json_put_fields(host, host_fields, h);
-    tree_put(host, "turbo", h->turbo < 0 ? json_null() : json_boolean(h->turbo));
-    tree_put(host, "clocksource", tree_text_or_null(h->clocksource));
-    tree_put(host, "load1", tree_number(h->load1));
-    return host;
-}
-
-json_t *context_host(const struct record_device *devices, size_t count)
-{
-    struct record_host host;
-    context_read_host("", &host);
-    return context_host_json(&host, devices, count);
-}
+const struct json_struct record_host_struct = {host_fields, sizeof(struct record_host)};
 
 static const struct json_field device_fields[] = {
     JSON_FIELD(TEXT, struct record_device, id),
@@ -419,15 +423,16 @@ static const struct json_field device_fields[] = {
     JSON_FIELD(COUNT_OR_NULL, struct record_device, max_group_items),
     JSON_FIELD(BOOLEAN, struct record_device, has_f64),
     JSON_FIELD(BOOLEAN, struct record_device, can_split),
+    JSON_FIELD(NUMBER, struct record_device, copy_bytes_per_second),
+    JSON_FIELD(JSON, struct record_device, settings),
     JSON_FIELDS_END,
 };
+const struct json_struct record_device_struct = {device_fields, sizeof(struct record_device)};
 
 json_t *context_device(const struct record_device *d)
 {
-    json_t *device = tree_object();
-    json_put_fields(device, device_fields, d);
-    const double rate = d->copy_bytes_per_second;
-    tree_put(device, "copy_bytes_per_second", rate > 0 ? tree_number(floor(rate)) : json_null());
-    tree_put(device, "settings", d->settings ? json_incref(d->settings) : json_null());
-    return device;
+    struct record_device device = *d;
+    device.copy_bytes_per_second =
+        d->copy_bytes_per_second > 0 ? floor(d->copy_bytes_per_second) : NAN;
+    return to_json(device_fields, &device);
 }

@@ -10,6 +10,14 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/json_rules.h"
+
+/* Facts about this binary. "git_dirty" is below 0 if it is unknown. */
+struct record_tool {
+    const char *version, *git_rev;
+    int git_dirty;
+    const char *compiler, *cflags, *build;
+};
 
 /* Facts about a device, as in a result file. "" and 0 stand for unknown. */
 struct record_device {
@@ -41,6 +49,7 @@ struct cgroup_limits {
 
 /* Facts about the host. "", 0, NaN and -1 stand for unknown; in limits they also stand for none. */
 struct record_host {
+    char machine_id[9]; /* of context_machine_id; "" as context_read_host leaves it */
     char os[128], kernel[128], arch[32], cpu[256];
     char governor[32];    /* governor of CPU 0's clock: "performance", "powersave", … */
     char clocksource[32]; /* clock that clock_gettime reads: "tsc", "hpet", … */
@@ -55,20 +64,16 @@ struct record_host {
  * in a test. */
 void context_read_host(const char *root, struct record_host *host);
 
+/* As files have them. */
+extern const struct json_struct record_tool_struct, record_host_struct, record_device_struct,
+    clock_cost_struct;
+
 /* The caller owns each object that the functions below return. */
 
-/* Version, git revision, compiler, flags and kind of build of this binary. */
-json_t *context_tool(void);
+/* The facts about this binary. */
+struct record_tool context_tool(void);
 /* The environment variables CUDA_*, OCL_*, POCL_* and OMP_*. */
 json_t *context_env(void);
-/* What the harness's own reading of the clock costs. */
-json_t *context_clock(const struct clock_cost *cost);
-/* Reads the host's facts and returns them with the machine's id. `devices` are all that were found
- * on the machine, used or not: the id does not depend on the selection. */
-json_t *context_host(const struct record_device *devices, size_t count);
-/* The same for facts that were read before. */
-json_t *context_host_json(const struct record_host *host, const struct record_device *devices,
-                          size_t count);
 /* A device as in a result file. */
 json_t *context_device(const struct record_device *device);
 

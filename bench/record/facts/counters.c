@@ -1,6 +1,8 @@
 #include "record/facts/counters.h"
 
 #include <assert.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/tree.h"
 
@@ -21,18 +23,46 @@ const struct counter_info *counter_list(size_t *count)
     return counters;
 }
 
+static const char *const unit_names[] = {
+    [UNIT_NS] = "ns", [UNIT_BYTES] = "bytes", [UNIT_COUNT] = "count", [UNIT_RATIO] = "ratio", NULL};
+static const char *const kind_names[] = {[KIND_SAMPLED] = "sampled", [KIND_EXACT] = "exact", NULL};
+static const char *const better_names[] = {
+    [BETTER_LOWER] = "lower", [BETTER_HIGHER] = "higher", [BETTER_NEITHER] = "neither", NULL};
+
 const char *counter_unit_name(enum counter_unit unit)
 {
-    static const char *const names[] = {
-        [UNIT_NS] = "ns", [UNIT_BYTES] = "bytes", [UNIT_COUNT] = "count", [UNIT_RATIO] = "ratio"};
-    return names[unit];
+    return unit_names[unit];
 }
 
-json_t *counter_to_json(const struct counter_info *info)
+enum counter_unit counter_unit_of(const char *name)
 {
-    static const char *const kinds[] = {[KIND_SAMPLED] = "sampled", [KIND_EXACT] = "exact"};
-    static const char *const betters[] = {
-        [BETTER_LOWER] = "lower", [BETTER_HIGHER] = "higher", [BETTER_NEITHER] = "neither"};
-    return tree_pack("{s:s, s:s, s:s, s:s}", "unit", counter_unit_name(info->unit), "kind",
-                     kinds[info->kind], "better", betters[info->better], "help", info->help);
+    int unit = UNIT_RATIO;
+    while (unit > 0 && strcmp(unit_names[unit], name) != 0)
+        unit--;
+    return (enum counter_unit)unit;
+}
+
+static const struct json_field info_fields[] = {
+    JSON_WORD(struct counter_info, unit, unit_names),
+    JSON_WORD(struct counter_info, kind, kind_names),
+    JSON_WORD(struct counter_info, better, better_names),
+    JSON_FIELD(STRING_OR_NULL, struct counter_info, help),
+    JSON_FIELDS_END,
+};
+const struct json_struct counter_info_struct = {info_fields, sizeof(struct counter_info)};
+
+double counter_at(const struct exact_counts *counts, size_t index)
+{
+    enum { SAMPLED = sizeof(struct sample) / sizeof(uint64_t) };
+    const uint64_t value =
+        counts && index >= SAMPLED ? ((const uint64_t *)counts)[index - SAMPLED] : UINT64_MAX;
+    return value == UINT64_MAX ? NAN : (double)value;
+}
+
+double counter_value(const struct exact_counts *counts, const char *name)
+{
+    size_t i = 0;
+    while (i < COUNTERS && strcmp(counters[i].name, name) != 0)
+        i++;
+    return i < COUNTERS ? counter_at(counts, i) : NAN;
 }

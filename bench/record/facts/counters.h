@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json_rules.h"
+
 #define SAMPLE_LIST(X)                                                                             \
     X(wall_ns, NS, SAMPLED, LOWER,                                                                 \
       "host time of one run, from its start until the device is idle")                             \
@@ -129,9 +131,15 @@ struct counter_info {
 };
 /* Returns all counters: samples, then exact counters, then those of each copy kind. */
 const struct counter_info *counter_list(size_t *count);
-/* {"unit", "kind", "better", "help"}, as files have it; the caller owns it. */
-json_t *counter_to_json(const struct counter_info *info);
+/* {"unit", "kind", "better", "help"}, as files have it. */
+extern const struct json_struct counter_info_struct;
+/* The value of an exact counter by its index in counter_list, and by its name; NaN if it is unknown,
+ * or `counts` NULL. */
+double counter_at(const struct exact_counts *counts, size_t index);
+double counter_value(const struct exact_counts *counts, const char *name);
 /* "ns", "bytes", "count", "ratio". */
 const char *counter_unit_name(enum counter_unit unit);
+/* The unit with this name; UNIT_RATIO for any other. */
+enum counter_unit counter_unit_of(const char *name);
 
 #endif

@@ -6,9 +6,8 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
-#include "record/facts/case.h"
 #include "record/result/baseline.h"
-#include "record/result/case_tree.h"
+#include "record/result/measured.h"
 #include "record/statistics/statistics.h"
 
 enum { NONE = -1 };
@@ -23,7 +22,7 @@ struct work {
 /* A case that is ok, and the medians of its rounds. */
 struct cell {
     size_t work;
-    const json_t *one_case;
+    const struct result_case *of;
     size_t round_count;
     double *round, *wall_ns;
 };
@@ -65,14 +64,14 @@ static bool same_but_merge(const struct case_key *a, const struct case_key *b)
            strcmp(a->strategy, b->strategy) == 0;
 }
 
-static size_t work_of(struct ranking *r, const json_t *key)
+static size_t work_of(struct ranking *r, const struct case_key *key)
 {
-    const char *workload = tree_get_text(key, "workload"), *dataset = tree_get_text(key, "dataset");
-    const char *name = arena_printf(&r->arena, "%s\n%s", workload, dataset);
+    const char *name = arena_printf(&r->arena, "%s\n%s", key->workload, key->dataset);
     const size_t at = tree_index_of(r->works, name, r->work_count);
     if (at == r->work_count) {
         r->work = arena_grow(&r->arena, r->work, r->work_count, &r->work_room, sizeof *r->work);
-        r->work[r->work_count++] = (struct work){.workload = workload, .dataset = dataset};
+        r->work[r->work_count++] =
+            (struct work){.workload = key->workload, .dataset = key->dataset};
     }
     return at;
 }
@@ -90,44 +89,32 @@ static struct configuration *configuration_of(struct ranking *r, const struct ca
     return &r->configuration[at];
 }
 
-static void add_ok(struct ranking *r, struct configuration *c, size_t work, const json_t *one_case)
+static void add_ok(struct ranking *r, struct configuration *c, size_t work,
+                   const struct result_case *one)
 {
     for (size_t i = 0; i < c->ok_count; i++)
         if (c->ok[i].work == work)
             return;
-    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
     struct cell cell = {.work = work,
-                        .one_case = one_case,
-                        .round = arena_alloc(&r->arena, most * sizeof(double)),
-                        .wall_ns = arena_alloc(&r->arena, most * sizeof(double))};
-    cell.round_count = case_round_medians(one_case, "wall_ns", cell.round, cell.wall_ns);
+                        .of = one,
+                        .round = arena_alloc(&r->arena, one->round_count * sizeof(double)),
+                        .wall_ns = arena_alloc(&r->arena, one->round_count * sizeof(double))};
+    cell.round_count = measured_medians(one, "wall_ns", cell.round, cell.wall_ns);
     c->ok = arena_grow(&r->arena, c->ok, c->ok_count, &c->ok_room, sizeof *c->ok);
     c->ok[c->ok_count++] = cell;
 }
 
-static enum case_status status_of(const json_t *one_case)
+static void add_case(struct ranking *r, const struct result_case *one)
 {
-    int status = CASE_STATUSES - 1;
-    while (status > CASE_ok && !case_has_status(one_case, (enum case_status)status))
-        status--;
-    return (enum case_status)status;
-}
-
-static void add_case(struct ranking *r, const json_t *one_case)
-{
-    const json_t *json = json_object_get(one_case, "key");
-    struct case_key key;
-    if (strcmp(tree_get_text(json, "device"), r->device) != 0 ||
-        case_key_from_json(json, &key, NULL))
+    if (strcmp(one->key.device, r->device) != 0)
         return;
-    const size_t work = work_of(r, json);
-    struct configuration *c = configuration_of(r, &key);
-    const enum case_status status = status_of(one_case);
+    const size_t work = work_of(r, &one->key);
+    struct configuration *c = configuration_of(r, &one->key);
     c->case_count++;
-    c->skipped_count += status == CASE_skipped;
-    c->worst = status > c->worst ? status : c->worst;
-    if (status == CASE_ok)
-        add_ok(r, c, work, one_case);
+    c->skipped_count += one->status == CASE_skipped;
+    c->worst = one->status > c->worst ? one->status : c->worst;
+    if (one->status == CASE_ok)
+        add_ok(r, c, work, one);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -291,8 +278,8 @@ static void find_bounds(struct ranking *r)
         for (size_t k = 0; k < r->ranked[i]->ok_count; k++) {
             const struct cell *cell = &r->ranked[i]->ok[k];
             struct work *work = &r->work[cell->work];
-            const double bound = case_peak(cell->one_case, "live_lower_bound_bytes");
-            const double held = case_peak(cell->one_case, "peak_reserved_bytes");
+            const double bound = measured_peak(cell->of, "live_lower_bound_bytes");
+            const double held = measured_peak(cell->of, "peak_reserved_bytes");
             if (bound > 0 && held > 0 && !isnan(work->bound))
                 work->bound = fmin(work->bound, bound);
             else
@@ -309,12 +296,11 @@ static void weigh(struct ranking *r)
         size_t count = 0;
         for (size_t k = 0; k < c->ok_count; k++) {
             const struct work *work = &r->work[c->ok[k].work];
-            const json_t *counters = json_object_get(c->ok[k].one_case, "counters");
             if (work->is_shared)
-                c->driver_calls += case_driver_calls(json_object_get(counters, "cold"));
+                c->driver_calls += measured_driver_calls(measured_cold(c->ok[k].of));
             if (!work->is_shared || isnan(work->bound))
                 continue;
-            sum += log(case_peak(c->ok[k].one_case, "peak_reserved_bytes") / work->bound);
+            sum += log(measured_peak(c->ok[k].of, "peak_reserved_bytes") / work->bound);
             count++;
         }
         c->log_memory = count ? sum / (double)count : NAN;
@@ -400,23 +386,12 @@ static void order(struct ranking *r)
         r->baseline = &r->ranked[0]->key;
 }
 
-/* ---- as JSON --------------------------------------------------------------------------------- */
+/* ---- what is said ----------------------------------------------------------------------------- */
 
-static json_t *interval_json(const struct statistics *s)
+static struct case_key named_members(const struct case_key *key)
 {
-    if (!s->count)
-        return json_null();
-    json_t *out = tree_object();
-    case_put_interval(out, s);
-    return out;
-}
-
-static json_t *key_json(const struct case_key *key)
-{
-    json_t *out = tree_object();
-#define X(member)                                                                                  \
-    if (*key->member)                                                                              \
-        tree_put(out, #member, tree_text(key->member));
+    struct case_key out = {0};
+#define X(member) memcpy(out.member, key->member, sizeof out.member);
     BASELINE_LIST(X)
 #undef X
     return out;
@@ -426,58 +401,43 @@ static const char *verdict_of(const struct statistics *slower)
 {
     const double most = 1 + ANSWER_CLOSE;
     if (isnan(slower->ci_lo))
-        return "";
+        return NULL;
     if (slower->ci_lo >= 1 / most && slower->ci_hi <= most)
         return "within";
     return slower->ci_lo <= 1 && slower->ci_hi >= 1 ? "unsure" : "slower";
 }
 
-static json_t *ranked_json(struct ranking *r, const struct configuration *c)
+static struct answer_ranked ranked_of(struct ranking *r, const struct configuration *c,
+                                      struct arena *arena)
 {
-    const struct statistics speedup = ratio(r, c->baseline, c);
-    const struct statistics slower = ratio(r, c, r->ranked[0]);
-    json_t *out = key_json(&c->key);
-    tree_put(out, "name", tree_text(c->name));
-    tree_put(out, "is_baseline", json_boolean(c->baseline == c));
-    tree_put(out, "speedup", interval_json(&speedup));
-    tree_put(out, "over_fastest", interval_json(&slower));
-    tree_put(out, "verdict",
-             c == r->ranked[0] ? tree_text("fastest") : tree_text_or_null(verdict_of(&slower)));
-    tree_put(out, "memory_over_bound", tree_number(exp(c->log_memory)));
-    tree_put(out, "driver_calls", tree_number(c->driver_calls));
+    struct answer_ranked out = {
+        .key = named_members(&c->key),
+        .name = c->name,
+        .is_baseline = c->baseline == c,
+        .speedup = ratio(r, c->baseline, c),
+        .over_fastest = ratio(r, c, r->ranked[0]),
+        .memory_over_bound = exp(c->log_memory),
+        .driver_calls = c->driver_calls,
+    };
+    out.verdict = c == r->ranked[0] ? "fastest" : verdict_of(&out.over_fastest);
     if (c->without) {
-        const struct statistics gain = ratio(r, c->without, c);
-        tree_put(out, "over_none",
-                 tree_pack("{s:o, s:o}", "speedup", interval_json(&gain), "memory",
-                           tree_number(exp(c->log_memory - c->without->log_memory))));
+        out.over_none = arena_alloc(arena, sizeof *out.over_none);
+        *out.over_none = (struct answer_gain){ratio(r, c->without, c),
+                                              exp(c->log_memory - c->without->log_memory)};
     }
     return out;
 }
 
 /* Sums of the same numbers in another order differ in their last bits. */
-static json_t *least_memory(const struct ranking *r)
+static void set_least_memory(const struct ranking *r, struct answer_device *out)
 {
     const double equal = 1e-9;
-    json_t *names = tree_array();
     double least = INFINITY;
     for (size_t i = 0; i < r->ranked_count; i++)
         least = fmin(least, r->ranked[i]->log_memory);
     for (size_t i = 0; i < r->ranked_count; i++)
         if (r->ranked[i]->log_memory - least <= equal)
-            tree_append(names, tree_text(r->ranked[i]->name));
-    return names;
-}
-
-static bool has_text(const json_t *texts, const char *text)
-{
-    size_t i;
-    json_t *each;
-    json_array_foreach((json_t *)texts, i, each)
-    {
-        if (strcmp(json_string_value(each), text) == 0)
-            return true;
-    }
-    return false;
+            out->least_memory[out->least_memory_count++] = r->ranked[i]->name;
 }
 
 static bool was_skipped(const struct configuration *c)
@@ -495,31 +455,34 @@ static const char *skipped_name(const struct ranking *r, const struct configurat
     return c->key.strategy;
 }
 
-static void put_left_out_configurations(struct ranking *r, json_t *out)
+static void add_not_here(struct answer_device *out, const char *name)
 {
-    json_t *skipped = tree_array(), *others = tree_array();
+    for (size_t i = 0; i < out->not_here_count; i++)
+        if (strcmp(out->not_here[i], name) == 0)
+            return;
+    out->not_here[out->not_here_count++] = name;
+}
+
+static void set_left_out_configurations(struct ranking *r, struct answer_device *out)
+{
     for (size_t i = 0; i < r->count; i++) {
         const struct configuration *c = &r->configuration[i];
         if (c->is_ranked)
             continue;
-        if (was_skipped(c)) {
-            if (!has_text(skipped, skipped_name(r, c)))
-                tree_append(skipped, tree_text(skipped_name(r, c)));
-            continue;
-        }
-        const char *reason = c->ok_count ? arena_printf(&r->arena, "ok in %u of %u cases",
-                                                        c->ok_count, r->work_count)
-                                         : case_status_name(c->worst);
-        tree_append(others, tree_pack("{s:o, s:s}", "name", tree_text(c->name), "reason", reason));
+        if (was_skipped(c))
+            add_not_here(out, skipped_name(r, c));
+        else
+            out->not_ranked[out->not_ranked_count++] = (struct answer_not_ranked){
+                c->name, c->ok_count ? arena_printf(&r->arena, "ok in %u of %u cases", c->ok_count,
+                                                    r->work_count)
+                                     : case_status_name(c->worst)};
     }
-    tree_put(out, "not_here", skipped);
-    tree_put(out, "not_ranked", others);
 }
 
 /* Why is the work not shared? The first ranked configuration that lacks it says so. */
-static const char *reason_of(struct ranking *r, const json_t *root, const struct work *work)
+static const char *reason_of(struct ranking *r, const struct result *result,
+                             const struct work *work)
 {
-    const json_t *cases = json_object_get(root, "cases");
     for (size_t i = 0; i < r->count; i++) {
         const struct configuration *c = &r->configuration[i];
         bool has_it = !c->is_ranked;
@@ -529,29 +492,23 @@ static const char *reason_of(struct ranking *r, const json_t *root, const struct
             continue;
         struct case_key key = c->key;
         char id[13];
-        const json_t *one_case;
         snprintf(key.workload, sizeof key.workload, "%s", work->workload);
         snprintf(key.dataset, sizeof key.dataset, "%s", work->dataset);
         case_id(&key, id);
-        for (size_t n = 0; (one_case = json_array_get(cases, n)); n++)
-            if (strcmp(tree_get_text(one_case, "id"), id) == 0)
-                return arena_printf(&r->arena, "%s under %s", tree_get_text(one_case, "status"),
-                                    c->name);
-        return arena_printf(&r->arena, "not run under %s", c->name);
+        const struct result_case *one = result_case_of(result, id);
+        return one ? arena_printf(&r->arena, "%s under %s", case_status_name(one->status), c->name)
+                   : arena_printf(&r->arena, "not run under %s", c->name);
     }
     return "";
 }
 
-static json_t *left_out_cases(struct ranking *r, const json_t *root)
+static void set_left_out_cases(struct ranking *r, const struct result *result,
+                               struct answer_device *out)
 {
-    json_t *out = tree_array();
     for (size_t w = 0; w < r->work_count && r->ranked_count > 0; w++)
         if (!r->work[w].is_shared)
-            tree_append(out,
-                        tree_pack("{s:o, s:o, s:o}", "workload", tree_text(r->work[w].workload),
-                                  "dataset", tree_text(r->work[w].dataset), "reason",
-                                  tree_text(reason_of(r, root, &r->work[w]))));
-    return out;
+            out->left_out[out->left_out_count++] = (struct answer_left_out){
+                r->work[w].workload, r->work[w].dataset, reason_of(r, result, &r->work[w])};
 }
 
 /* What the ratios are over, in words: the name of the baseline that all have, or what was named. */
@@ -567,98 +524,100 @@ static const char *against(struct ranking *r)
                      : arena_printf(&r->arena, "%s", baseline_words(words, r->baseline));
 }
 
-static json_t *device_json(struct ranking *r, const json_t *root)
+static struct answer_device device_of(struct ranking *r, const struct result *result)
 {
-    json_t *ranking = tree_array(), *out;
+    const size_t most = r->count + 1;
+    struct answer_device out = {
+        .device = r->device,
+        .baseline = named_members(r->baseline),
+        .against = against(r),
+        .cases = r->shared_count,
+        .of = r->work_count,
+        .rounds = r->round_count,
+        .ranked_count = r->ranked_count,
+        .ranking = arena_alloc(&r->arena, most * sizeof *out.ranking),
+        .least_memory = arena_alloc(&r->arena, most * sizeof *out.least_memory),
+        .not_here = arena_alloc(&r->arena, most * sizeof *out.not_here),
+        .not_ranked = arena_alloc(&r->arena, most * sizeof *out.not_ranked),
+        .left_out = arena_alloc(&r->arena, (r->work_count + 1) * sizeof *out.left_out),
+    };
     for (size_t i = 0; i < r->ranked_count; i++)
-        tree_append(ranking, ranked_json(r, r->ranked[i]));
-    out = tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "device", tree_text(r->device),
-                    "baseline", key_json(r->baseline), "against", tree_text(against(r)), "cases",
-                    tree_count(r->shared_count), "of", tree_count(r->work_count), "rounds",
-                    tree_count(r->round_count), "ranking", ranking, "least_memory", least_memory(r),
-                    "left_out", left_out_cases(r, root));
-    put_left_out_configurations(r, out);
-    answer_write(out);
+        out.ranking[i] = ranked_of(r, r->ranked[i], &r->arena);
+    set_least_memory(r, &out);
+    set_left_out_cases(r, result, &out);
+    set_left_out_configurations(r, &out);
+    answer_write(&out, &r->arena);
     return out;
 }
 
 /* ---- all devices ----------------------------------------------------------------------------- */
 
-static json_t *answer_of_device(const json_t *root, const char *device,
-                                const struct case_key *baseline)
+static struct answer_device answer_of_device(const struct result *result, const char *device,
+                                             const struct case_key *baseline, struct arena *arena)
 {
     struct ranking r = {.device = device,
                         .baseline = baseline,
                         .works = tree_object(),
                         .configurations = tree_object()};
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_object_get(root, "cases"), i, each) add_case(&r, each);
+    for (size_t i = 0; i < result->case_count; i++)
+        add_case(&r, &result->cases[i]);
     find_what_varies(&r);
-    for (i = 0; i < r.count; i++)
+    for (size_t i = 0; i < r.count; i++)
         r.configuration[i].name = name_of(&r, &r.configuration[i].key);
     choose(&r);
     measure(&r);
     weigh(&r);
     order(&r);
-    json_t *out = device_json(&r, root);
+    const struct answer_device out = device_of(&r, result);
     json_decref(r.works);
     json_decref(r.configurations);
-    arena_free(&r.arena);
+    arena_take(arena, &r.arena);
     return out;
 }
 
 /* The baseline by name; `raw` if the names are not those of the result's cases. */
-static struct case_key named_baseline(const json_t *root, const char *names)
+static struct case_key named_baseline(const struct result *result, const char *names)
 {
-    const json_t *cases = json_object_get(root, "cases");
-    struct case_key *keys = must_alloc(json_array_size(cases) * sizeof *keys), baseline;
-    size_t i, count = 0;
-    json_t *each;
-    json_array_foreach((json_t *)cases, i, each)
-    {
-        count += case_key_from_json(json_object_get(each, "key"), &keys[count], NULL) == 0;
-    }
-    if (baseline_read(names, keys, count, &baseline, NULL))
+    struct case_key *keys = must_alloc((result->case_count + 1) * sizeof *keys), baseline;
+    for (size_t i = 0; i < result->case_count; i++)
+        keys[i] = result->cases[i].key;
+    if (baseline_read(names, keys, result->case_count, &baseline, NULL))
         baseline = baseline_raw;
     free(keys);
     return baseline;
 }
 
-json_t *answer_of(const json_t *root, const char *names)
+struct answer answer_of(const struct result *result, const char *names, struct arena *arena)
 {
-    const json_t *options = json_object_get(json_object_get(root, "run"), "options");
-    json_t *answer = tree_array(), *each;
-    const char *wanted = names ? names : tree_get_text(options, "baseline");
-    const struct case_key baseline = *wanted ? named_baseline(root, wanted) : baseline_raw;
-    size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, each)
-    {
-        const char *device = tree_get_text(json_object_get(each, "key"), "device");
-        if (!answer_find(answer, device))
-            tree_append(answer, answer_of_device(root, device, &baseline));
+    struct answer answer = {0};
+    const char *wanted = names ? names : tree_get_text(result->run.options, "baseline");
+    const struct case_key baseline = *wanted ? named_baseline(result, wanted) : baseline_raw;
+    unsigned room = 0;
+    for (size_t i = 0; i < result->case_count; i++) {
+        const char *device = result->cases[i].key.device;
+        if (answer_find(&answer, device))
+            continue;
+        answer.devices = arena_grow(arena, answer.devices, (unsigned)answer.device_count, &room,
+                                    sizeof *answer.devices);
+        answer.devices[answer.device_count++] = answer_of_device(result, device, &baseline, arena);
     }
     return answer;
 }
 
-const json_t *answer_find(const json_t *answer, const char *device)
+const struct answer_device *answer_find(const struct answer *answer, const char *device)
 {
-    const json_t *each;
-    for (size_t i = 0; (each = json_array_get(answer, i)); i++)
-        if (strcmp(tree_get_text(each, "device"), device) == 0)
-            return each;
+    for (size_t i = 0; i < answer->device_count; i++)
+        if (strcmp(answer->devices[i].device, device) == 0)
+            return &answer->devices[i];
     return NULL;
 }
 
-const char *answer_against(const json_t *answer)
+const char *answer_against(const struct answer *answer)
 {
     const char *common = NULL;
-    size_t i;
-    json_t *each;
-    json_array_foreach((json_t *)answer, i, each)
-    {
-        const char *own = tree_get_text(each, "against");
-        if (!json_array_size(json_object_get(each, "ranking")))
+    for (size_t i = 0; i < answer->device_count; i++) {
+        const char *own = answer->devices[i].against;
+        if (!answer->devices[i].ranked_count)
             continue;
         if (common && strcmp(common, own) != 0)
             return ANSWER_SEVERAL;

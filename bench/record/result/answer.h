@@ -19,36 +19,35 @@
  * Without times, as of replays, configurations are ranked by memory, and the sentence also names those
  * that need fewer driver calls: each that no other beats in both.
  *
- * The tree (results/README.md describes it) is computed from rounds and counters alone.
+ * It is computed from rounds and counters alone (results/README.md, `answer`).
  */
 #ifndef GAMUT_RECORD_RESULT_ANSWER_H
 #define GAMUT_RECORD_RESULT_ANSWER_H
 
-#include <jansson.h>
 #include <stdio.h>
+
+#include "base/arena.h"
+#include "record/result/result.h"
 
 #define ANSWER_CLOSE 0.02
 
-/* An array with an element for each device that has cases; the caller owns it. `baseline` names what
- * ratios are over (record/result/baseline.h). NULL: what the run's --baseline named, or `raw`. A
- * device without a ranked baseline has its fastest configuration instead. */
-json_t *answer_of(const json_t *root, const char *baseline);
+/* An element for each device that has cases; the arena owns it, and the result must outlive it.
+ * `baseline` names what ratios are over (record/result/baseline.h). NULL: what the run's --baseline
+ * named, or `raw`. A device without a ranked baseline has its fastest configuration instead. */
+struct answer answer_of(const struct result *result, const char *baseline, struct arena *arena);
 
-/* Fills in the `sentences` of a device's element. */
-void answer_write(json_t *device);
-
-/* The sentences about what a device could not run, and what is not ranked or not in the means; the
- * caller owns the array. They are the first ones of `sentences`. */
-json_t *answer_omissions(const json_t *device);
+/* Fills in the `sentences` of a device's element. The first of them, `omission_count`, are about what
+ * the device could not run, and what is not ranked or not in the means. */
+void answer_write(struct answer_device *device, struct arena *arena);
 
 /* Prints the sentences of all devices, each between `before` and `after`. */
-void answer_print(const json_t *answer, const char *before, const char *after, FILE *out);
+void answer_print(const struct answer *answer, const char *before, const char *after, FILE *out);
 
 /* The element of a device; NULL if there is none. */
-const json_t *answer_find(const json_t *answer, const char *device);
+const struct answer_device *answer_find(const struct answer *answer, const char *device);
 
 /* What the ratios are over: "raw"; ANSWER_SEVERAL if that is not the same on all devices. */
 #define ANSWER_SEVERAL "baseline"
-const char *answer_against(const json_t *answer);
+const char *answer_against(const struct answer *answer);
 
 #endif

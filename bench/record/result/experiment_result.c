@@ -4,75 +4,86 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/result/case_tree.h"
 #include "base/tree.h"
+#include "record/result/draft.h"
+#include "record/result/measured.h"
 
-static json_t *parameter_to_json(const struct experiment_parameter *p)
+static void set_parameters(struct result *result, struct result_experiment *experiment,
+                           const struct experiment_parameter *parameters)
 {
-    return tree_pack("{s:s, s:s?, s:s}", "name", p->name, "unit",
-                     p->is_number ? counter_unit_name(p->unit) : NULL, "help", p->help);
-}
-
-json_t *experiment_tree(const char *name, const char *device, const json_t *options,
-                        const struct experiment_parameter *parameters,
-                        const struct counter_info *metrics, size_t metric_count)
-{
-    json_t *list = tree_array(), *infos = tree_object();
-    for (const struct experiment_parameter *p = parameters; p->name; p++)
-        tree_append(list, parameter_to_json(p));
-    for (size_t i = 0; i < metric_count; i++)
-        tree_put(infos, metrics[i].name, counter_to_json(&metrics[i]));
-    return tree_pack("{s:s, s:s, s:o, s:o, s:o, s:[]}", "name", name, "device", device, "options",
-                     json_deep_copy(options), "parameters", list, "metrics", infos, "rows");
-}
-
-json_t *experiment_find(const json_t *root, const char *name, const char *device)
-{
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_object_get(root, "experiments"), i, each)
-    {
-        if (strcmp(tree_get_text(each, "name"), name) == 0 &&
-            strcmp(tree_get_text(each, "device"), device) == 0)
-            return each;
+    while (parameters[experiment->parameter_count].name)
+        experiment->parameter_count++;
+    experiment->parameters = arena_alloc(&result->arena, (experiment->parameter_count + 1) *
+                                                             sizeof *experiment->parameters);
+    for (size_t i = 0; i < experiment->parameter_count; i++) {
+        const struct experiment_parameter *p = &parameters[i];
+        experiment->parameters[i] = (struct result_parameter){
+            p->name, p->is_number ? counter_unit_name(p->unit) : NULL, p->help};
     }
-    return NULL;
 }
 
-json_t *experiment_row(const json_t *experiment, const json_t *key)
+struct result_experiment *experiment_add(struct result *result, const char *name,
+                                         const char *device, const json_t *options,
+                                         const struct experiment_parameter *parameters,
+                                         const struct counter_info *metrics, size_t metric_count)
 {
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(experiment, "rows"), i, row)
-    {
-        if (json_equal(json_object_get(row, "key"), key))
-            return row;
+    struct result_experiment *experiment =
+        (struct result_experiment *)result_experiment_of(result, name, device);
+    if (!experiment) {
+        if (result->experiment_room < result->experiment_count)
+            result->experiment_room = (unsigned)result->experiment_count;
+        result->experiments =
+            arena_grow(&result->arena, result->experiments, (unsigned)result->experiment_count,
+                       &result->experiment_room, sizeof *result->experiments);
+        experiment = &result->experiments[result->experiment_count++];
     }
-    return NULL;
-}
-
-size_t experiment_row_count(const json_t *root)
-{
-    size_t i, count = 0;
-    json_t *experiment;
-    json_array_foreach(json_object_get(root, "experiments"), i, experiment) count +=
-        json_array_size(json_object_get(experiment, "rows"));
-    return count;
+    *experiment = (struct result_experiment){
+        .name = name,
+        .device = arena_copy(&result->arena, device, strlen(device)),
+        .options = result_keep(result, json_deep_copy(options)),
+        .metric_count = metric_count,
+        .metrics = arena_alloc(&result->arena, (metric_count + 1) * sizeof *metrics),
+    };
+    if (metric_count)
+        memcpy(experiment->metrics, metrics, metric_count * sizeof *metrics);
+    set_parameters(result, experiment, parameters);
+    return experiment;
 }
 
 /* ---- filing rounds --------------------------------------------------------------------------- */
 
-json_t *experiment_expect_row(json_t *experiment, const json_t *key)
+const struct result_case *experiment_row(const struct result_experiment *experiment,
+                                         const json_t *key)
 {
-    json_t *row = experiment_row(experiment, key);
+    for (size_t i = 0; experiment && i < experiment->row_count; i++)
+        if (json_equal(experiment->rows[i].values, key))
+            return &experiment->rows[i];
+    return NULL;
+}
+
+size_t experiment_row_count(const struct result *result)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < result->experiment_count; i++)
+        count += result->experiments[i].row_count;
+    return count;
+}
+
+size_t experiment_expect_row(struct result *result, struct result_experiment *experiment,
+                             json_t *key)
+{
+    const struct result_case *row = experiment_row(experiment, key);
     if (row)
-        return row;
-    row = tree_pack("{s:o, s:s, s:s, s:n, s:[], s:{}, s:[]}", "key", json_deep_copy(key), "status",
-                    case_status_name(CASE_skipped), "reason",
-                    "not measured: the run ended before its turn", "digest", "warnings", "stats",
-                    "rounds");
-    tree_append(json_object_get(experiment, "rows"), row);
-    return row;
+        return (size_t)(row - experiment->rows);
+    if (experiment->row_room < experiment->row_count)
+        experiment->row_room = (unsigned)experiment->row_count;
+    experiment->rows = arena_grow(&result->arena, experiment->rows, (unsigned)experiment->row_count,
+                                  &experiment->row_room, sizeof *experiment->rows);
+    experiment->rows[experiment->row_count] =
+        (struct result_case){.values = result_keep(result, json_incref(key)),
+                             .status = CASE_skipped,
+                             .reason = "not measured: the run ended before its turn"};
+    return experiment->row_count++;
 }
 
 json_t *experiment_round(unsigned round, size_t slot, enum case_status status, const char *reason)
@@ -83,137 +94,126 @@ json_t *experiment_round(unsigned round, size_t slot, enum case_status status, c
 }
 
 /* The first row in the result whose answer should be the same; NULL: there is none yet. */
-static const json_t *first_with_digest(const json_t *root, const json_t *experiment,
-                                       const json_t **of)
+static const struct result_case *first_with_digest(const struct result *result,
+                                                   const struct result_experiment *experiment,
+                                                   const struct result_experiment **of)
 {
-    size_t i, j;
-    json_t *each, *row;
-    json_array_foreach(json_object_get(root, "experiments"), i, each)
-    {
-        if (!json_equal(json_object_get(each, "name"), json_object_get(experiment, "name")) ||
-            !json_equal(json_object_get(each, "options"), json_object_get(experiment, "options")))
+    for (size_t i = 0; i < result->experiment_count; i++) {
+        const struct result_experiment *each = &result->experiments[i];
+        if (strcmp(each->name, experiment->name) != 0 ||
+            !json_equal(each->options, experiment->options))
             continue;
-        json_array_foreach(json_object_get(each, "rows"), j, row)
-        {
-            *of = each;
-            if (json_is_string(json_object_get(row, "digest")))
-                return row;
-        }
+        for (size_t j = 0; j < each->row_count; j++)
+            if (each->rows[j].digest) {
+                *of = each;
+                return &each->rows[j];
+            }
     }
     return NULL;
 }
 
-static void compare_digest(const json_t *root, const json_t *experiment, json_t *row, json_t *round)
+static void compare_digest(struct result *result, const struct result_experiment *experiment,
+                           struct result_case *row, struct result_round *round)
 {
-    const json_t *of, *first = first_with_digest(root, experiment, &of);
-    const json_t *digest = json_object_get(round, "digest");
-    if (!case_has_status(round, CASE_ok) || !json_is_string(digest))
+    const struct result_experiment *of;
+    if (round->status != CASE_ok || !round->digest)
         return;
-    if (!first || json_equal(digest, json_object_get(first, "digest"))) {
-        tree_put(row, "digest", tree_share(round, "digest"));
+    const struct result_case *first = first_with_digest(result, experiment, &of);
+    if (!first || strcmp(round->digest, first->digest) == 0) {
+        row->digest = round->digest;
         return;
     }
-    struct text reason = {0};
-    text_add(&reason, "the answer %s differs from %s, that of ", json_string_value(digest),
-             tree_get_text(first, "digest"));
-    experiment_row_words(of, first, &reason);
-    text_add(&reason, " on %s", tree_get_text(of, "device"));
-    tree_put(round, "status", tree_text(case_status_name(CASE_wrong)));
-    tree_put(round, "reason", tree_text(reason.data));
-    text_free(&reason);
+    struct text words = {0};
+    experiment_row_words(of, first, &words);
+    round->status = CASE_wrong;
+    round->reason =
+        arena_printf(&result->arena, "the answer %s differs from %s, that of %s on %s",
+                     round->digest, first->digest, words.data ? words.data : "", of->device);
+    text_free(&words);
+}
+
+static bool same_samples(const struct result_numbers *a, const struct result_numbers *b)
+{
+    if (!a || !b || a->count != b->count)
+        return !a && !b;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->values[i] != b->values[i] && !(isnan(a->values[i]) && isnan(b->values[i])))
+            return false;
+    return true;
 }
 
 /* Adds a warning for each exact metric that differs from that of the first round. */
-static void compare_exact(const json_t *experiment, json_t *row, const json_t *round)
+static void compare_exact(struct result *result, const struct result_experiment *experiment,
+                          struct result_case *row, const struct result_round *round)
 {
-    const json_t *first = json_array_get(json_object_get(row, "rounds"), 0);
-    const char *name;
-    json_t *metric;
-    if (!first || !case_is_ok(first) || !case_is_ok(round))
+    const struct result_round *first = row->rounds;
+    if (!row->round_count || first->status != CASE_ok || round->status != CASE_ok)
         return;
-    json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
-    {
-        const json_t *before = json_object_get(json_object_get(first, "samples"), name);
-        const json_t *now = json_object_get(json_object_get(round, "samples"), name);
-        if (strcmp(tree_get_text(metric, "kind"), "exact") == 0 && (before || now) &&
-            !json_equal(before, now))
-            case_warn(row, "not-deterministic", name, "differs between rounds");
+    for (size_t i = 0; i < experiment->metric_count; i++) {
+        const struct counter_info *metric = &experiment->metrics[i];
+        if (metric->kind == KIND_EXACT && !same_samples(measured_samples(first, metric->name),
+                                                        measured_samples(round, metric->name)))
+            result_warn(result, row, "not-deterministic", metric->name, "differs between rounds");
     }
 }
 
-void experiment_add_round(const json_t *root, json_t *experiment, const json_t *key, json_t *round)
+enum case_status experiment_add_round(struct result *result, struct result_experiment *experiment,
+                                      size_t index, json_t *json)
 {
-    json_t *row = experiment_expect_row(experiment, key);
-    compare_digest(root, experiment, row, round);
-    if (!case_is_ok(round))
-        tree_put(round, "samples", json_null());
-    compare_exact(experiment, row, round);
-    tree_append(json_object_get(row, "rounds"), round);
-}
-
-static void summarise_row(const json_t *experiment, json_t *row)
-{
-    json_t *stats = tree_object();
-    const char *name;
-    json_t *metric;
-    case_judge(row);
-    if (case_is_ok(row))
-        json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
-        {
-            json_t *of_metric = case_metric_stats(json_object_get(row, "rounds"), name);
-            if (of_metric)
-                tree_put(stats, name, of_metric);
-        }
-    tree_put(row, "stats", stats);
-}
-
-void experiment_summarise(json_t *experiment)
-{
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(experiment, "rows"), i, row) summarise_row(experiment, row);
+    struct result_case *row = &experiment->rows[index];
+    struct result_round round = {0};
+    struct error error = {0};
+    if (json_get_fields_in(&result->arena, result_keep(result, json), "round",
+                           result_row_round_struct.fields, &round, &error)) {
+        round.status = CASE_error;
+        round.reason = arena_copy(&result->arena, error.text, strlen(error.text));
+    }
+    compare_digest(result, experiment, row, &round);
+    if (round.status != CASE_ok)
+        round.sample_count = 0;
+    compare_exact(result, experiment, row, &round);
+    result_add_to_rounds(result, row, &round);
+    return round.status;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-const char *experiment_word(const json_t *row, const char *parameter)
+const char *experiment_word(const struct result_case *row, const char *parameter)
 {
-    return tree_get_text(json_object_get(row, "key"), parameter);
+    return tree_get_text(row->values, parameter);
 }
 
-double experiment_number(const json_t *row, const char *parameter)
+double experiment_number(const struct result_case *row, const char *parameter)
 {
-    return tree_get_number(json_object_get(row, "key"), parameter);
+    return tree_get_number(row->values, parameter);
 }
 
-void experiment_value_text(double value, const char *unit, struct text *out)
+void experiment_value_text(double value, enum counter_unit unit, struct text *out)
 {
     char buffer[32];
     if (isnan(value))
         text_add(out, "-");
     else if (value == 0)
         text_add(out, "0");
-    else if (strcmp(unit, "ns") == 0)
+    else if (unit == UNIT_NS)
         text_add(out, "%s", text_ns(buffer, value));
-    else if (strcmp(unit, "bytes") == 0)
+    else if (unit == UNIT_BYTES)
         text_add(out, "%s", text_bytes(buffer, (uint64_t)value));
-    else if (strcmp(unit, "count") == 0)
+    else if (unit == UNIT_COUNT)
         text_add(out, "%.0f", value);
     else
         text_add(out, "%.4g", value);
 }
 
-void experiment_row_words(const json_t *experiment, const json_t *row, struct text *out)
+void experiment_row_words(const struct result_experiment *experiment, const struct result_case *row,
+                          struct text *out)
 {
-    size_t i;
-    json_t *parameter;
-    json_array_foreach(json_object_get(experiment, "parameters"), i, parameter)
-    {
-        const char *name = tree_get_text(parameter, "name");
-        text_add(out, "%s%s=", i ? " " : "", name);
-        if (*tree_get_text(parameter, "unit"))
-            text_add(out, "%.0f", experiment_number(row, name));
+    for (size_t i = 0; i < experiment->parameter_count; i++) {
+        const struct result_parameter *p = &experiment->parameters[i];
+        text_add(out, "%s%s=", i ? " " : "", p->name);
+        if (p->unit)
+            text_add(out, "%.0f", experiment_number(row, p->name));
         else
-            text_add(out, "%s", experiment_word(row, name));
+            text_add(out, "%s", experiment_word(row, p->name));
     }
 }

@@ -1,42 +1,22 @@
 #include "record/result/join.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/tree.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "record/result/shard.h"
-
-static const json_t *run_of(const json_t *root)
-{
-    return json_object_get(root, "run");
-}
-
-static const json_t *shard_of(const json_t *root)
-{
-    return json_object_get(run_of(root), "shard");
-}
-
-static unsigned number_of(const json_t *root)
-{
-    return (unsigned)tree_get_number(shard_of(root), "number");
-}
-
-static bool is_complete(const json_t *root)
-{
-    return strcmp(tree_get_text(run_of(root), "status"), "complete") == 0;
-}
 
 /* ---- what does not belong together ----------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
     const struct join_file *one = a, *other = b;
-    const unsigned number = number_of(one->root), other_number = number_of(other->root);
+    const unsigned number = one->result.run.shard->number,
+                   other_number = other->result.run.shard->number;
     return number != other_number ? (number < other_number ? -1 : 1)
                                   : strcmp(one->path, other->path);
 }
@@ -44,12 +24,12 @@ static int by_number(const void *a, const void *b)
 static int check_alike(const struct join_file *files, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++)
-        if (!shard_of(files[i].root))
+        if (!files[i].result.run.shard)
             return error_set(error, ERR_USAGE,
                              "%s is no shard: join takes files that were made with --shard K/N",
                              files[i].path);
     for (size_t i = 1; i < count; i++)
-        if (shard_check_alike(files[i].root, files[0].root, error)) {
+        if (shard_check_alike(&files[i].result, &files[0].result, error)) {
             error_prefix(error, "%s: ", files[i].path);
             error_suffix(error,
                          " (%s): join the shards of one list, all made by one build and with the "
@@ -61,16 +41,13 @@ static int check_alike(const struct join_file *files, size_t count, struct error
 }
 
 /* What a person calls an item: the words of the case with this id, or the id. */
-static const char *item_words(const json_t *root, const char *id, char words[512])
+static const char *item_words(const struct result *result, const char *id, char words[512])
 {
-    const json_t *cases = json_object_get(root, "cases"), *one;
-    snprintf(words, 512, "item %s", id);
-    for (size_t i = 0; (one = json_array_get(cases, i)); i++) {
-        const json_t *key = json_object_get(one, "key");
-        if (strcmp(tree_get_text(one, "id"), id) == 0)
-            snprintf(words, 512, "%s, %s on %s", tree_get_text(key, "workload"),
-                     tree_get_text(key, "strategy"), tree_get_text(key, "device"));
-    }
+    const struct result_case *one = result_case_of(result, id);
+    if (one)
+        snprintf(words, 512, "%s, %s on %s", one->key.workload, one->key.strategy, one->key.device);
+    else
+        snprintf(words, 512, "item %s", id);
     return words;
 }
 
@@ -78,10 +55,10 @@ static const char *item_words(const json_t *root, const char *id, char words[512
 static int check_twice(const struct join_file *file, json_t *seen, struct error *error)
 {
     struct text machine = {0};
-    json_t *done = shard_done(file->root), *is;
+    json_t *done = shard_done(&file->result), *is;
     const char *id;
     int code = 0;
-    shard_machine(file->root, &machine);
+    shard_machine(&file->result, &machine);
     json_object_foreach(done, id, is)
     {
         struct text name = {0};
@@ -90,7 +67,7 @@ static int check_twice(const struct join_file *file, json_t *seen, struct error 
         const char *other = tree_get_text(seen, name.data);
         if (!code && *other)
             code = error_set(error, ERR_USAGE, "%s is in %s and in %s: leave one of them out",
-                             item_words(file->root, id, words), other, file->path);
+                             item_words(&file->result, id, words), other, file->path);
         tree_put(seen, name.data, tree_text(file->path));
         text_free(&name);
     }
@@ -102,13 +79,12 @@ static int check_twice(const struct join_file *file, json_t *seen, struct error 
 /* `seen`: {workload and dataset: [digests of its program and inputs, path]}. */
 static int check_contents(const struct join_file *file, json_t *seen, struct error *error)
 {
-    const json_t *cases = json_object_get(file->root, "cases"), *one;
-    for (size_t i = 0; (one = json_array_get(cases, i)); i++) {
-        const json_t *key = json_object_get(one, "key");
+    for (size_t i = 0; i < file->result.case_count; i++) {
+        const struct result_case *one = &file->result.cases[i];
         struct text name = {0}, digests = {0};
-        text_add(&name, "%s %s", tree_get_text(key, "workload"), tree_get_text(key, "dataset"));
-        text_add(&digests, "%s %s", tree_get_text(one, "program_digest"),
-                 tree_get_text(one, "inputs_digest"));
+        text_add(&name, "%s %s", one->key.workload, one->key.dataset);
+        text_add(&digests, "%s %s", one->program_digest ? one->program_digest : "",
+                 one->inputs_digest ? one->inputs_digest : "");
         const json_t *before = json_object_get(seen, name.data);
         int code = 0;
         if (digests.length > 1 && !before)
@@ -119,8 +95,7 @@ static int check_contents(const struct join_file *file, json_t *seen, struct err
                 error, ERR_USAGE,
                 "%s is another trace or program, or has other data, in %s than in %s: run "
                 "all shards with the same files",
-                tree_get_text(key, "workload"), file->path,
-                json_string_value(json_array_get(before, 1)));
+                one->key.workload, file->path, json_string_value(json_array_get(before, 1)));
         text_free(&name);
         text_free(&digests);
         TRY(code);
@@ -188,49 +163,51 @@ static const char *value_in(const char *word, const char *name, const char *lett
 }
 
 /* The words of the command that made `file`, but for another shard; `number` 0: for the whole list, without
- * its file. The caller owns the array. */
-static json_t *words_for(const struct join_file *file, unsigned number)
+ * its file. Returns how many there are. */
+static size_t words_for(const struct join_file *file, unsigned number, struct arena *arena,
+                        const char ***words)
 {
-    const json_t *argv = json_object_get(run_of(file->root), "argv");
-    json_t *words = tree_array();
-    struct text shard = {0}, path = {0};
-    text_add(&shard, "%u/%.0f", number, tree_get_number(shard_of(file->root), "of"));
-    for (size_t i = 0; i < json_array_size(argv); i++) {
-        const char *word = json_string_value(json_array_get(argv, i));
+    const struct result_run *run = &file->result.run;
+    struct text path = {0};
+    size_t count = 0;
+    *words = arena_alloc(arena, (run->argc + 5) * sizeof **words);
+    for (size_t i = 0; i < run->argc; i++) {
+        const char *word = run->argv[i];
         bool takes_next;
         const char *out = value_in(word, "--out", "-o", &takes_next);
         const bool is_shard = !out && value_in(word, "--shard", NULL, &takes_next);
         if (takes_next) {
-            const json_t *next = json_array_get(argv, ++i);
-            out = out ? json_string_value(next) : NULL;
+            i++;
+            out = out && i < run->argc ? run->argv[i] : NULL;
         }
         if (!out && !is_shard && strcmp(word, "--force") != 0)
-            tree_append(words, tree_text(word));
+            (*words)[count++] = word;
         if (out)
-            path.length = 0, add_renamed(&path, out, number_of(file->root), number);
+            path.length = 0, add_renamed(&path, out, run->shard->number, number);
     }
     if (number && !path.length) /* the environment named it */
-        add_renamed(&path, file->path, number_of(file->root), number);
+        add_renamed(&path, file->path, run->shard->number, number);
     if (number) {
-        tree_append(words, tree_text("-o"));
-        tree_append(words, tree_text(path.data));
-        tree_append(words, tree_text("--shard"));
-        tree_append(words, tree_text(shard.data));
+        (*words)[count++] = "-o";
+        (*words)[count++] = arena_copy(arena, path.data, path.length);
+        (*words)[count++] = "--shard";
+        (*words)[count++] = arena_printf(arena, "%u/%u", number, run->shard->of);
     }
-    text_free(&shard);
     text_free(&path);
-    return words;
+    return count;
 }
 
 static void add_command(struct text *out, const struct join_file *file, unsigned number)
 {
-    json_t *words = words_for(file, number);
+    struct arena arena = {0};
+    const char **words;
     struct text command = {0};
-    for (size_t i = 0; i < json_array_size(words); i++)
-        add_word(&command, json_string_value(json_array_get(words, i)));
+    const size_t count = words_for(file, number, &arena, &words);
+    for (size_t i = 0; i < count; i++)
+        add_word(&command, words[i]);
     text_add(out, "%s", command.data);
     text_free(&command);
-    json_decref(words);
+    arena_free(&arena);
 }
 
 static void add_missing(struct text *lines, const struct join_file *files, size_t count,
@@ -238,13 +215,12 @@ static void add_missing(struct text *lines, const struct join_file *files, size_
 {
     const struct join_file *partial = NULL;
     for (size_t i = 0; i < count; i++)
-        if (number_of(files[i].root) == number)
+        if (files[i].result.run.shard->number == number)
             partial = &files[i];
     if (partial) {
-        json_t *done = shard_done(partial->root);
-        text_add(lines, "shard %u is not finished: %s has %zu of %.0f items: ", number,
-                 partial->path, json_object_size(done),
-                 tree_get_number(shard_of(partial->root), "own"));
+        json_t *done = shard_done(&partial->result);
+        text_add(lines, "shard %u is not finished: %s has %zu of %" PRIu64 " items: ", number,
+                 partial->path, json_object_size(done), partial->result.run.shard->own);
         json_decref(done);
     } else {
         text_add(lines, "shard %u has no file: ", number);
@@ -255,12 +231,14 @@ static void add_missing(struct text *lines, const struct join_file *files, size_
 
 size_t join_missing(const struct join_file *files, size_t count, struct text *lines)
 {
-    const unsigned of = (unsigned)tree_get_number(shard_of(files[0].root), "of");
+    const unsigned of = files[0].result.run.shard->of;
     bool *has = must_alloc(of + 1);
     size_t missing = 0;
-    for (size_t i = 0; i < count; i++)
-        if (number_of(files[i].root) <= of)
-            has[number_of(files[i].root)] |= is_complete(files[i].root);
+    for (size_t i = 0; i < count; i++) {
+        const struct result_run *run = &files[i].result.run;
+        if (run->shard->number <= of)
+            has[run->shard->number] |= run->status == RUN_COMPLETE;
+    }
     for (unsigned number = 1; number <= of; number++)
         if (!has[number]) {
             add_missing(lines, files, count, number);
@@ -272,64 +250,72 @@ size_t join_missing(const struct join_file *files, size_t count, struct text *li
 
 /* ---- one result ------------------------------------------------------------------------------ */
 
-static const char *const parts[] = {"cases", "experiments", "fits", "advice"};
-enum { PARTS = sizeof parts / sizeof *parts };
-
-static json_t *joined_shard(const json_t *root)
+/* Adds copies of `count` items of `each` bytes at the end of an array. */
+static void *joined_items(struct arena *arena, void *items, size_t *has, const void *more,
+                          size_t count, size_t each)
 {
-    const json_t *run = run_of(root);
-    const json_t *host = json_object_get(json_object_get(root, "context"), "host");
-    return tree_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "number", (int)number_of(root), "run",
-                     tree_share(run, "id"), "started_at", tree_share(run, "started_at"),
-                     "duration_ns", tree_share(run, "duration_ns"), "machine_id",
-                     tree_share(host, "machine_id"), "sessions", tree_share(run, "sessions"));
+    char *all = arena_alloc(arena, (*has + count + 1) * each);
+    if (*has)
+        memcpy(all, items, *has * each);
+    if (count)
+        memcpy(all + *has * each, more, count * each);
+    *has += count;
+    return all;
 }
 
-static void add_file(json_t *joined, const json_t *root)
+static void add_array(struct result *joined, json_t **to, const json_t *from)
 {
-    for (size_t p = 0; p < PARTS; p++) {
-        json_t *from = json_object_get(root, parts[p]), *to = json_object_get(joined, parts[p]);
-        if (!from)
-            continue;
-        if (!to)
-            tree_put(joined, parts[p], to = tree_array());
-        json_array_extend(to, from);
-    }
-    json_t *origins = json_object_get(joined, "origins");
-    if (origins)
-        json_object_update_missing(origins, json_object_get(root, "origins"));
-    json_t *run = json_object_get(joined, "run");
-    tree_append(json_object_get(run, "joined"), joined_shard(root));
-    const double before = tree_get_number(run, "duration_ns");
-    const double more = tree_get_number(run_of(root), "duration_ns");
-    tree_put(run, "duration_ns", tree_number(before + (isnan(more) ? 0 : more)));
-    if (strcmp(tree_get_text(run_of(root), "started_at"), tree_get_text(run, "started_at")) < 0)
-        tree_put(run, "started_at", tree_share(run_of(root), "started_at"));
+    if (!*to && from)
+        *to = result_keep(joined, tree_array());
+    if (from)
+        json_array_extend(*to, (json_t *)from);
+}
+
+static void add_file(struct result *joined, const struct result *from)
+{
+    struct arena *arena = &joined->arena;
+    struct result_run *run = &joined->run;
+    const struct result_joined shard = {from->run.shard->number, from->run.id,
+                                        from->run.started_at,    from->context.host.machine_id,
+                                        from->run.duration_ns,   from->run.session_count,
+                                        from->run.sessions};
+    joined->cases = joined_items(arena, joined->cases, &joined->case_count, from->cases,
+                                 from->case_count, sizeof *from->cases);
+    joined->experiments =
+        joined_items(arena, joined->experiments, &joined->experiment_count, from->experiments,
+                     from->experiment_count, sizeof *from->experiments);
+    run->joined = joined_items(arena, run->joined, &run->joined_count, &shard, 1, sizeof shard);
+    add_array(joined, &joined->fits, from->fits);
+    add_array(joined, &joined->advice, from->advice);
+    if (joined->origins)
+        json_object_update_missing(joined->origins, from->origins);
+    run->duration_ns += from->run.duration_ns == UINT64_MAX ? 0 : from->run.duration_ns;
+    if (strcmp(from->run.started_at, run->started_at) < 0)
+        run->started_at = from->run.started_at;
 }
 
 /* The first file without its items: the facts that all files share. */
-static json_t *begin(const struct join_file *first)
+static struct result begin(const struct join_file *first)
 {
-    json_t *joined = json_copy(first->root), *run = json_deep_copy(run_of(first->root));
-    for (size_t p = 0; p < PARTS; p++)
-        if (json_object_get(joined, parts[p]))
-            tree_put(joined, parts[p], tree_array());
-    if (json_object_get(joined, "origins"))
-        tree_put(joined, "origins", json_deep_copy(json_object_get(joined, "origins")));
-    json_object_del(run, "shard");
-    json_t *session;
-    size_t i;
-    json_array_foreach(json_object_get(run, "sessions"), i, session)
-    {
-        json_object_del(session, "atlases"); /* those of one shard */
+    struct result joined = first->result;
+    struct result_run *run = &joined.run;
+    joined.arena = joined.derived = (struct arena){0};
+    joined.root = joined.kept = NULL;
+    joined.case_count = joined.experiment_count = run->joined_count = 0;
+    joined.fits = joined.advice = NULL;
+    if (joined.origins)
+        joined.origins = result_keep(&joined, json_deep_copy(joined.origins));
+    run->shard = NULL;
+    run->sessions = arena_alloc(&joined.arena, (run->session_count + 1) * sizeof *run->sessions);
+    for (size_t i = 0; i < run->session_count; i++) {
+        run->sessions[i] = first->result.run.sessions[i];
+        run->sessions[i].atlases = NULL; /* those of one shard */
     }
-    json_t *options = json_object_get(run, "options");
-    json_object_del(options, "shard");
-    json_object_del(options, "out");
-    tree_put(run, "argv", words_for(first, 0));
-    tree_put(run, "duration_ns", tree_count(0));
-    tree_put(run, "joined", tree_array());
-    tree_put(joined, "run", run);
+    run->options = result_keep(&joined, json_deep_copy(run->options));
+    json_object_del(run->options, "shard");
+    json_object_del(run->options, "out");
+    run->argc = words_for(first, 0, &joined.arena, &run->argv);
+    run->duration_ns = 0;
     return joined;
 }
 
@@ -346,10 +332,9 @@ static int by_name(const void *a, const void *b)
     return order ? order : one->at < other->at ? -1 : one->at > other->at;
 }
 
-/* Puts fits and advice into the order of their traces; what is for all traces comes last. */
-static void sort_by_trace(json_t *root, const char *part)
+/* Puts fits or advice into the order of their traces; what is for all traces comes last. */
+static void sort_by_trace(json_t *all)
 {
-    json_t *all = json_object_get(root, part), *sorted = tree_array();
     const size_t count = json_array_size(all);
     struct named *names = must_alloc((count + 1) * sizeof *names);
     for (size_t i = 0; i < count; i++) {
@@ -358,55 +343,52 @@ static void sort_by_trace(json_t *root, const char *part)
                                   : json_array_size(traces) == 1
                                       ? tree_get_text(json_array_get(traces, 0), "trace")
                                       : "\xff",
-                                  i, one};
+                                  i, json_incref(one)};
     }
     qsort(names, count, sizeof *names, by_name);
     for (size_t i = 0; i < count; i++)
-        tree_append(sorted, json_incref(names[i].value));
-    if (all)
-        tree_put(root, part, sorted);
-    else
-        json_decref(sorted);
+        json_array_set_new(all, i, names[i].value);
     free(names);
 }
 
-json_t *join_machine(const struct join_file *files, size_t count, bool *taken)
+bool join_machine(const struct join_file *files, size_t count, bool *taken, struct result *joined)
 {
     struct text machine = {0};
-    json_t *joined = NULL;
+    bool has = false;
     for (size_t i = 0; i < count; i++) {
         struct text other = {0};
         if (taken[i])
             continue;
-        if (!joined)
-            shard_machine(files[i].root, &machine);
-        shard_machine(files[i].root, &other);
+        if (!has)
+            shard_machine(&files[i].result, &machine);
+        shard_machine(&files[i].result, &other);
         if (machine.length == other.length &&
             (!other.length || strcmp(machine.data, other.data) == 0)) {
-            if (!joined)
-                joined = begin(&files[i]);
-            add_file(joined, files[i].root);
-            taken[i] = true;
+            if (!has)
+                *joined = begin(&files[i]);
+            add_file(joined, &files[i].result);
+            has = taken[i] = true;
         }
         text_free(&other);
     }
     text_free(&machine);
-    if (joined) {
+    if (has) {
         result_sort_cases(joined);
-        sort_by_trace(joined, "fits");
-        sort_by_trace(joined, "advice");
+        sort_by_trace(joined->fits);
+        sort_by_trace(joined->advice);
     }
-    return joined;
+    return has;
 }
 
-int join_check_items(json_t *const *joined, size_t count, const json_t *shard, struct error *error)
+int join_check_items(const struct result *joined, size_t count, const struct result_shard *shard,
+                     struct error *error)
 {
     json_t *ids = tree_object(), *is;
     const char *id;
     uint64_t list = 0;
     char digest[17];
     for (size_t i = 0; i < count; i++) {
-        json_t *done = shard_done(joined[i]);
+        json_t *done = shard_done(&joined[i]);
         json_object_update(ids, done);
         json_decref(done);
     }
@@ -414,10 +396,10 @@ int join_check_items(json_t *const *joined, size_t count, const json_t *shard, s
     snprintf(digest, sizeof digest, "%016" PRIx64, list);
     const size_t has = json_object_size(ids);
     json_decref(ids);
-    if (strcmp(digest, tree_get_text(shard, "list")) == 0)
+    if (strcmp(digest, shard->list) == 0)
         return 0;
     return error_set(error, ERR_USAGE,
-                     "the files have %zu items that are not the %.0f of the list: one of them was "
-                     "changed; run its shard again",
-                     has, tree_get_number(shard, "items"));
+                     "the files have %zu items that are not the %" PRIu64
+                     " of the list: one of them was changed; run its shard again",
+                     has, shard->items);
 }

@@ -2,15 +2,16 @@
 #ifndef GAMUT_RECORD_RESULT_JOIN_H
 #define GAMUT_RECORD_RESULT_JOIN_H
 
-#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "record/result/result.h"
 
 struct join_file {
     const char *path;
-    json_t *root;
+    struct result result;
 };
 
 /* Checks that the files are shards of one list, of one build and with the same options; that no
@@ -22,12 +23,14 @@ int join_check(struct join_file *files, size_t count, struct error *error);
  * how many there are. The files have been checked. */
 size_t join_missing(const struct join_file *files, size_t count, struct text *lines);
 
-/* Joins the files of the machine of the first one that has not been taken, and sets taken[i] for each of
- * them; NULL after the last machine. Results that are the same on every machine (shard_machine) are of one.
- * The caller owns the result; it needs result_summarise. */
-json_t *join_machine(const struct join_file *files, size_t count, bool *taken);
+/* Joins the files of the machine of the first one that has not been taken, and sets taken[i] for each
+ * of them. False after the last machine. Results that are the same on every machine (shard_machine)
+ * are of one. *joined needs result_summarise; the files must outlive it. The caller calls
+ * result_release. */
+bool join_machine(const struct join_file *files, size_t count, bool *taken, struct result *joined);
 
 /* Whether the results that were joined have all items of the list. ERR_USAGE: a file was changed. */
-int join_check_items(json_t *const *joined, size_t count, const json_t *shard, struct error *error);
+int join_check_items(const struct result *joined, size_t count, const struct result_shard *shard,
+                     struct error *error);
 
 #endif

@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/tree.h"
 #include "record/result/shard.h"
 
 /* ---- locks ----------------------------------------------------------------------------------- */
@@ -83,11 +82,11 @@ int result_file_check(const char *path, bool replace, struct error *error)
 }
 
 /* Writes the file and keeps its lock instead of that of the file that it replaces. */
-static int write_and_hold(struct result_file *file, struct result_draft *result, const char *path,
+static int write_and_hold(struct result_file *file, struct result_draft *draft, const char *path,
                           bool only_new, struct error *error)
 {
     int held;
-    TRY(result_write_held(result, path, only_new, &held, error));
+    TRY(draft_write_held(draft, path, only_new, &held, error));
     if (file->is_held)
         close(file->held);
     file->held = held;
@@ -95,7 +94,7 @@ static int write_and_hold(struct result_file *file, struct result_draft *result,
     return 0;
 }
 
-int result_file_create(struct result_file *file, struct result_draft *result, const char *path,
+int result_file_create(struct result_file *file, struct result_draft *draft, const char *path,
                        bool replace, struct error *error)
 {
     struct stat status;
@@ -104,7 +103,7 @@ int result_file_create(struct result_file *file, struct result_draft *result, co
     const bool is_there = lstat(path, &status) == 0;
     if (stat(path, &status) == 0)
         TRY(lock_file(path, false, &older, error));
-    int code = write_and_hold(file, result, path, !(replace && is_there), error);
+    int code = write_and_hold(file, draft, path, !(replace && is_there), error);
     if (older >= 0)
         close(older);
     if (code == ERR_EXISTS)
@@ -128,14 +127,14 @@ static void add_numbered(struct text *out, const char *path, unsigned number)
 }
 
 /* Writes a file with this name, or the first number that makes it new. */
-static int create_numbered(struct result_file *file, struct result_draft *result, const char *path,
+static int create_numbered(struct result_file *file, struct result_draft *draft, const char *path,
                            struct error *error)
 {
     int code = ERR_EXISTS;
     for (unsigned number = 1; code == ERR_EXISTS; number++) {
         struct text name = {0};
         add_numbered(&name, path, number);
-        code = write_and_hold(file, result, name.data, true, error);
+        code = write_and_hold(file, draft, name.data, true, error);
         if (code) {
             text_free(&name);
         } else {
@@ -146,72 +145,70 @@ static int create_numbered(struct result_file *file, struct result_draft *result
     return code;
 }
 
-int result_file_create_in(struct result_file *file, struct result_draft *result, const char *folder,
+int result_file_create_in(struct result_file *file, struct result_draft *draft, const char *folder,
                           struct error *error)
 {
     struct text path = {0};
-    result_path(result->root, folder, &path);
-    int code = create_numbered(file, result, path.data, error);
+    result_path(&draft->result, folder, &path);
+    int code = create_numbered(file, draft, path.data, error);
     text_free(&path);
     return code;
 }
 
 /* ---- rounds that are added ------------------------------------------------------------------- */
 
-static int continue_locked(struct result_draft *result, const char *path, const json_t *like,
+static int continue_locked(struct result_draft *draft, const char *path, const struct result *like,
                            unsigned rounds, struct error *error)
 {
-    json_t *root;
-    TRY(result_load(path, &root, error));
-    if (!json_equal(json_object_get(json_object_get(root, "run"), "id"),
-                    json_object_get(json_object_get(like, "run"), "id"))) {
-        json_decref(root);
+    struct result loaded;
+    TRY(result_open(path, &loaded, error));
+    if (strcmp(loaded.run.id, like->run.id) != 0) {
+        result_release(&loaded);
         return error_set(error, ERR_USAGE, "%s: the file of another run has taken its place", path);
     }
-    int code = result_continue(result, root, rounds, error);
+    int code = draft_continue(draft, &loaded, rounds, error);
     if (code)
         error_prefix(error, "%s: ", path);
-    return code ? code : result_write(result, path, error);
+    return code ? code : draft_write(draft, path, error);
 }
 
-int result_file_continue(struct result_file *file, struct result_draft *result, const char *path,
-                         const json_t *like, unsigned rounds, struct error *error)
+int result_file_continue(struct result_file *file, struct result_draft *draft, const char *path,
+                         const struct result *like, unsigned rounds, struct error *error)
 {
     int fd;
     TRY(lock_file(path, true, &fd, error));
-    int code = continue_locked(result, path, like, rounds, error);
+    int code = continue_locked(draft, path, like, rounds, error);
     close(fd);
     if (!code)
         text_add(&file->path, "%s", path);
     return code;
 }
 
-static int save_joined(const char *path, struct result_draft *result, struct error *error)
+static int save_joined(const char *path, struct result_draft *draft, struct error *error)
 {
     int fd;
-    json_t *root;
+    struct result loaded;
     TRY(lock_file(path, true, &fd, error));
-    int code = result_load(path, &root, error);
-    if (!code && (code = result_rejoin(result, root, error)))
+    int code = result_open(path, &loaded, error);
+    if (!code && (code = draft_rejoin(draft, &loaded, error)))
         error_prefix(error, "%s: ", path);
     if (!code)
-        code = result_write(result, path, error);
+        code = draft_write(draft, path, error);
     close(fd);
     return code;
 }
 
 /* ---- a shard that was interrupted ------------------------------------------------------------ */
 
-static int check_shard(const char *path, const json_t *root, const json_t *ours,
+static int check_shard(const char *path, const struct result *loaded, const struct result *ours,
                        struct error *error)
 {
-    const json_t *a = json_object_get(json_object_get(root, "run"), "shard");
-    const json_t *b = json_object_get(json_object_get(ours, "run"), "shard");
-    int code = a ? shard_check_alike(root, ours, error)
+    const struct result_shard *a = loaded->run.shard, *b = ours->run.shard;
+    int code = a ? shard_check_alike(loaded, ours, error)
                  : error_set(error, ERR_USAGE, "it was made without --shard");
-    if (!code && !json_equal(a, b))
-        code = error_set(error, ERR_USAGE, "it is shard %.0f, this one is shard %.0f",
-                         tree_get_number(a, "number"), tree_get_number(b, "number"));
+    if (!code && (a->number != b->number || a->own != b->own))
+        code = error_set(error, ERR_USAGE, "it is shard %u, this one is shard %u", a->number,
+                         b->number);
     if (code) {
         error_prefix(error, "%s cannot be gone on with: ", path);
         error_suffix(error, ": use another name, or --force to replace it");
@@ -219,72 +216,76 @@ static int check_shard(const char *path, const json_t *root, const json_t *ours,
     return code;
 }
 
-/* Takes the reference to `root`. */
-static int go_on(struct result_draft *result, json_t *root, unsigned *first_round,
+/* Takes `loaded`. */
+static int go_on(struct result_draft *draft, struct result *loaded, unsigned *first_round,
                  struct error *error)
 {
-    json_t *run = json_object_get(root, "run");
-    const unsigned planned = (unsigned)tree_get_number(run, "rounds");
+    const unsigned planned = loaded->run.rounds;
     struct text machine = {0};
-    shard_machine(root, &machine);
-    *first_round = machine.length ? result_drop_unfinished(root) : 0;
+    shard_machine(loaded, &machine);
+    *first_round = machine.length ? result_drop_unfinished(loaded) : 0;
     text_free(&machine);
-    result_free(result);
-    const unsigned done = result_rounds(root);
-    TRY(result_continue(result, root, planned > done ? planned - done : 0, error));
-    json_decref(result->unsaved); /* no other process adds to the file */
-    result->unsaved = NULL;
+    draft_free(draft);
+    const unsigned done = result_rounds(loaded);
+    TRY(draft_continue(draft, loaded, planned > done ? planned - done : 0, error));
+    draft->keeps_unsaved = false; /* no other process adds to the file */
     return 0;
 }
 
-int result_file_resume(struct result_file *file, struct result_draft *result, const char *path,
-                       unsigned *first_round, struct error *error)
+static bool same_machine(const struct result *a, const struct result *b)
 {
     struct text here = {0}, there = {0};
-    json_t *root = NULL;
-    int fd;
-    *first_round = 0;
-    TRY(lock_file(path, false, &fd, error));
-    int code = result_load(path, &root, error);
-    if (!code)
-        code = check_shard(path, root, result->root, error);
-    shard_machine(result->root, &here);
-    shard_machine(root, &there);
+    shard_machine(a, &here);
+    shard_machine(b, &there);
     const bool is_same = strcmp(here.length ? here.data : "", there.length ? there.data : "") == 0;
     text_free(&here);
     text_free(&there);
-    if (!code && is_same) {
-        code = go_on(result, json_incref(root), first_round, error);
+    return is_same;
+}
+
+int result_file_resume(struct result_file *file, struct result_draft *draft, const char *path,
+                       unsigned *first_round, struct error *error)
+{
+    struct result loaded;
+    int fd;
+    *first_round = 0;
+    TRY(lock_file(path, false, &fd, error));
+    int code = result_open(path, &loaded, error);
+    if (!code)
+        code = check_shard(path, &loaded, &draft->result, error);
+    const bool is_same = !code && same_machine(&draft->result, &loaded);
+    if (is_same) {
+        code = go_on(draft, &loaded, first_round, error);
         file->held = fd;
         file->is_held = true;
         text_add(&file->path, "%s", path);
     } else {
         close(fd);
     }
-    json_decref(root);
+    result_release(&loaded);
     if (code || is_same)
         return code;
     fprintf(stderr, "gamut: %s is of another machine: its rounds are dropped\n", path);
-    return result_file_create(file, result, path, true, error);
+    return result_file_create(file, draft, path, true, error);
 }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-int result_file_save(struct result_file *file, struct result_draft *result, struct error *error)
+int result_file_save(struct result_file *file, struct result_draft *draft, struct error *error)
 {
     struct stat status;
     const char *path = file->path.data;
     if (!file->path.length)
         return 0;
     if (!file->is_held)
-        return save_joined(path, result, error);
+        return save_joined(path, draft, error);
     const bool is_gone = stat(path, &status) != 0 && errno == ENOENT;
     if (!is_gone && !is_at(file->held, path))
         return error_set(error, ERR_USAGE, "%s: the file of another run has taken its place", path);
-    return write_and_hold(file, result, path, is_gone, error);
+    return write_and_hold(file, draft, path, is_gone, error);
 }
 
-int result_file_move(struct result_file *file, struct result_draft *result, struct error *error)
+int result_file_move(struct result_file *file, struct result_draft *draft, struct error *error)
 {
     const char *temporary = getenv("TMPDIR");
     const char *const folders[] = {temporary && *temporary ? temporary : "/tmp", "."};
@@ -294,7 +295,7 @@ int result_file_move(struct result_file *file, struct result_draft *result, stru
     for (size_t i = 0; code && i < sizeof folders / sizeof *folders; i++) {
         struct text path = {0};
         text_add(&path, "%s/%s", folders[i], name);
-        code = create_numbered(file, result, path.data, error);
+        code = create_numbered(file, draft, path.data, error);
         text_free(&path);
     }
     file->has_moved |= !code;

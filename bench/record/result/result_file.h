@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 
 /* {0}: none. */
 struct result_file {
@@ -29,12 +29,12 @@ int result_file_check(const char *path, bool replace, struct error *error);
 
 /* Writes the result to a new file; with `replace` it takes the place of an older one. ERR_IO, also if
  * there is a file or if another run writes it. */
-int result_file_create(struct result_file *file, struct result_draft *result, const char *path,
+int result_file_create(struct result_file *file, struct result_draft *draft, const char *path,
                        bool replace, struct error *error);
 
 /* Writes the result to a new file with the name of result_path. If runs start in the same second,
  * the names of the later ones have _02, _03, … added. ERR_IO. */
-int result_file_create_in(struct result_file *file, struct result_draft *result, const char *folder,
+int result_file_create_in(struct result_file *file, struct result_draft *draft, const char *folder,
                           struct error *error);
 
 /* Goes on with the file that an earlier try of a shard has left: locks it, and adds a session to
@@ -42,22 +42,22 @@ int result_file_create_in(struct result_file *file, struct result_draft *result,
  * where the file is of another machine, whose rounds are dropped, which stderr says. A round that was interrupted is dropped. *first_round:
  * the next. ERR_USAGE where the file is of another shard, list, build or other options; ERR_IO also
  * while another process writes it. */
-int result_file_resume(struct result_file *file, struct result_draft *result, const char *path,
+int result_file_resume(struct result_file *file, struct result_draft *draft, const char *path,
                        unsigned *first_round, struct error *error);
 
-/* Loads the file, adds a session to it (result_continue) and writes it, all under its lock. ERR_USAGE
+/* Loads the file, adds a session to it (draft_continue) and writes it, all under its lock. ERR_USAGE
  * if the file is not that of the run `like`; errors of result_load and result_continue. */
-int result_file_continue(struct result_file *file, struct result_draft *result, const char *path,
-                         const json_t *like, unsigned rounds, struct error *error);
+int result_file_continue(struct result_file *file, struct result_draft *draft, const char *path,
+                         const struct result *like, unsigned rounds, struct error *error);
 
 /* Writes what has been measured; a session that continues a file is joined with the others first
  * (result_rejoin), which replaces result->root. Nothing if there is no file. ERR_IO; ERR_USAGE if
  * the file of another run has taken its place. */
-int result_file_save(struct result_file *file, struct result_draft *result, struct error *error);
+int result_file_save(struct result_file *file, struct result_draft *draft, struct error *error);
 
 /* After a failed save: writes the result to a new file of the same name in $TMPDIR (/tmp), or else in
  * the working folder, and goes on there. ERR_IO: there is no room either. */
-int result_file_move(struct result_file *file, struct result_draft *result, struct error *error);
+int result_file_move(struct result_file *file, struct result_draft *draft, struct error *error);
 
 /* Gives up the lock and frees the path. */
 void result_file_close(struct result_file *file);

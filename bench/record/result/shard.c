@@ -9,8 +9,7 @@
 #include "base/digest.h"
 #include "base/random.h"
 #include "base/tree.h"
-#include "record/result/case_tree.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 
 int shard_parse(const char *text, struct shard *shard, struct error *error)
 {
@@ -131,57 +130,51 @@ uint64_t shard_list_add(uint64_t list, const char *id)
     return list + random_mix(strtoull(id, NULL, 16) + 1);
 }
 
-json_t *shard_to_json(struct shard shard, const struct shard_item *items, size_t count,
-                      const bool *own)
+void shard_set(struct result *result, struct shard shard, const struct shard_item *items,
+               size_t count, const bool *own)
 {
+    struct result_shard *out = result->run.shard = arena_alloc(&result->arena, sizeof *out);
     uint64_t list = 0;
-    size_t own_count = 0;
-    char digest[17];
+    *out = (struct result_shard){.number = shard.number, .of = shard.of, .items = count};
     for (size_t i = 0; i < count; i++) {
         list = shard_list_add(list, items[i].id);
-        own_count += own[i];
+        out->own += own[i];
     }
-    snprintf(digest, sizeof digest, "%016" PRIx64, list);
-    return tree_pack("{s:i, s:i, s:o, s:o, s:s}", "number", (int)shard.number, "of", (int)shard.of,
-                     "own", tree_count(own_count), "items", tree_count(count), "list", digest);
+    out->list = arena_printf(&result->arena, "%016" PRIx64, list);
 }
 
 /* A skipped round may be one that lost its device: such a case is tried again. */
-static bool is_finished(const json_t *one, size_t planned)
+static bool is_finished(const struct result_case *one, size_t planned)
 {
-    const json_t *rounds = json_object_get(one, "rounds");
-    const size_t count = json_array_size(rounds);
-    const json_t *last = count ? json_array_get(rounds, count - 1) : NULL;
-    return last && (count >= planned || !(case_is_ok(last) || case_is_skipped(last)));
+    const struct result_round *last = &one->rounds[one->round_count - 1];
+    return one->round_count && (one->round_count >= planned ||
+                                !(last->status == CASE_ok || last->status == CASE_skipped));
 }
 
-json_t *shard_done(const json_t *root)
+static void add_done(json_t *done, const json_t *items)
 {
-    const double rounds = tree_get_number(json_object_get(root, "run"), "rounds");
-    const size_t planned = rounds > 1 ? (size_t)rounds : 1;
-    json_t *done = tree_object(), *one, *row;
-    size_t i, k;
-    json_array_foreach(json_object_get(root, "cases"), i, one)
-    {
-        if (is_finished(one, planned))
-            tree_put(done, tree_get_text(one, "id"), json_true());
-    }
-    json_array_foreach(json_object_get(root, "experiments"), i, one)
-    {
-        bool all = json_array_size(json_object_get(one, "rows")) > 0;
-        json_array_foreach(json_object_get(one, "rows"), k, row)
-        {
-            all = all && is_finished(row, planned);
-        }
+    const json_t *one;
+    for (size_t i = 0; (one = json_array_get(items, i)); i++)
+        tree_put(done, tree_get_text(one, "id"), json_true());
+}
+
+json_t *shard_done(const struct result *result)
+{
+    const size_t planned = result->run.rounds > 1 ? result->run.rounds : 1;
+    json_t *done = tree_object();
+    for (size_t i = 0; i < result->case_count; i++)
+        if (is_finished(&result->cases[i], planned))
+            tree_put(done, result->cases[i].id, json_true());
+    for (size_t i = 0; i < result->experiment_count; i++) {
+        const struct result_experiment *each = &result->experiments[i];
+        bool all = each->row_count > 0 && each->id;
+        for (size_t k = 0; k < each->row_count; k++)
+            all = all && is_finished(&each->rows[k], planned);
         if (all)
-            tree_put(done, tree_get_text(one, "id"), json_true());
+            tree_put(done, each->id, json_true());
     }
-    static const char *const others[] = {"fits", "advice"};
-    for (size_t o = 0; o < sizeof others / sizeof *others; o++)
-        json_array_foreach(json_object_get(root, others[o]), i, one)
-        {
-            tree_put(done, tree_get_text(one, "id"), json_true());
-        }
+    add_done(done, result->fits);
+    add_done(done, result->advice);
     return done;
 }
 
@@ -199,27 +192,20 @@ static bool option_is_free(const char *name)
 
 /* ---- files that belong together -------------------------------------------------------------- */
 
-static int check_list(const json_t *theirs, const json_t *ours, struct error *error)
+static int check_list(const struct result_shard *a, const struct result_shard *b,
+                      struct error *error)
 {
-    static const char *const facts[] = {"of", "items", "list"};
-    const json_t *a = json_object_get(json_object_get(theirs, "run"), "shard");
-    const json_t *b = json_object_get(json_object_get(ours, "run"), "shard");
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (!json_equal(json_object_get(a, facts[i]), json_object_get(b, facts[i])))
-            return error_set(error, ERR_USAGE,
-                             "it is of another list: shard %.0f/%.0f of %.0f items, list %s; this "
-                             "one is shard %.0f/%.0f of %.0f, list %s",
-                             tree_get_number(a, "number"), tree_get_number(a, "of"),
-                             tree_get_number(a, "items"), tree_get_text(a, "list"),
-                             tree_get_number(b, "number"), tree_get_number(b, "of"),
-                             tree_get_number(b, "items"), tree_get_text(b, "list"));
-    return 0;
+    if (a->of == b->of && a->items == b->items && strcmp(a->list, b->list) == 0)
+        return 0;
+    return error_set(error, ERR_USAGE,
+                     "it is of another list: shard %u/%u of %" PRIu64
+                     " items, list %s; this one is "
+                     "shard %u/%u of %" PRIu64 ", list %s",
+                     a->number, a->of, a->items, a->list, b->number, b->of, b->items, b->list);
 }
 
-static int check_options(const json_t *theirs, const json_t *ours, struct error *error)
+static int check_options(json_t *a, json_t *b, struct error *error)
 {
-    json_t *a = json_object_get(json_object_get(theirs, "run"), "options");
-    json_t *b = json_object_get(json_object_get(ours, "run"), "options");
     json_t *all = json_copy(a), *value;
     const char *name;
     int code = 0;
@@ -240,25 +226,23 @@ static int check_options(const json_t *theirs, const json_t *ours, struct error 
     return code;
 }
 
-int shard_check_alike(const json_t *theirs, const json_t *ours, struct error *error)
+int shard_check_alike(const struct result *theirs, const struct result *ours, struct error *error)
 {
-    TRY(result_check_tool(json_object_get(json_object_get(theirs, "context"), "tool"),
-                          json_object_get(json_object_get(ours, "context"), "tool"), error));
-    TRY(check_options(theirs, ours, error));
-    return check_list(theirs, ours, error);
+    TRY(result_check_tool(&theirs->context.tool, &ours->context.tool, error));
+    TRY(check_options(theirs->run.options, ours->run.options, error));
+    return check_list(theirs->run.shard, ours->run.shard, error);
 }
 
-void shard_machine(const json_t *root, struct text *machine)
+void shard_machine(const struct result *result, struct text *machine)
 {
-    const json_t *context = json_object_get(root, "context"), *device;
-    const json_t *devices = json_object_get(context, "devices");
+    const struct result_context *context = &result->context;
     bool is_dry = true;
-    for (size_t i = 0; (device = json_array_get(devices, i)); i++)
-        is_dry = is_dry && strcmp(tree_get_text(device, "id"), CASE_DRY_DEVICE) == 0;
+    for (size_t i = 0; i < context->device_count; i++)
+        is_dry = is_dry && strcmp(context->devices[i].id, CASE_DRY_DEVICE) == 0;
     if (is_dry)
         return;
-    text_add(machine, "%s", tree_get_text(json_object_get(context, "host"), "machine_id"));
-    for (size_t i = 0; (device = json_array_get(devices, i)); i++)
-        text_add(machine, "\n%s: %s, %s", tree_get_text(device, "id"),
-                 tree_get_text(device, "name"), tree_get_text(device, "driver"));
+    text_add(machine, "%s", context->host.machine_id);
+    for (size_t i = 0; i < context->device_count; i++)
+        text_add(machine, "\n%s: %s, %s", context->devices[i].id, context->devices[i].name,
+                 context->devices[i].driver);
 }

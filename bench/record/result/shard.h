@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "record/result/result.h"
 
 enum { SHARDS_MAX = 100000 };
 
@@ -38,24 +39,23 @@ void shard_id(const char *description, char id[13]);
 /* Sets own[i] where the i-th item belongs to the shard. */
 void shard_split(struct shard shard, const struct shard_item *items, size_t count, bool *own);
 
-/* {"number", "of", "own": how many items the shard has, "items": how many the whole list has, "list": a
- * digest of their ids}; the caller owns it. Lists of the same items in any order have the same digest. */
-json_t *shard_to_json(struct shard shard, const struct shard_item *items, size_t count,
-                      const bool *own);
+/* Sets run.shard of a result. */
+void shard_set(struct result *result, struct shard shard, const struct shard_item *items,
+               size_t count, const bool *own);
 /* Adds an id to the digest of a list, which begins with 0. */
 uint64_t shard_list_add(uint64_t list, const char *id);
 
 /* The ids of the items that a result has finished, each with `true`: cases and experiments that
  * have all planned rounds or failed, fits, and advice. The caller owns the object. */
-json_t *shard_done(const json_t *root);
+json_t *shard_done(const struct result *result);
 
 /* Checks that two results are of one list, split into as many shards, of one build and with the same
  * options. ERR_USAGE says what `theirs` has ("it") that `ours` ("this one") has not. */
-int shard_check_alike(const json_t *theirs, const json_t *ours, struct error *error);
+int shard_check_alike(const struct result *theirs, const struct result *ours, struct error *error);
 
 /* Adds a text that is the same for results of the same machine: its id, and the devices that were
  * used with their drivers. Nothing for results that are the same on every machine: replays without
  * a device, fits and advice. */
-void shard_machine(const json_t *root, struct text *machine);
+void shard_machine(const struct result *result, struct text *machine);
 
 #endif

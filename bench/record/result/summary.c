@@ -9,19 +9,124 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "base/tree.h"
-#include "record/facts/case.h"
 #include "record/result/answer.h"
 #include "record/result/baseline.h"
-#include "record/result/case_tree.h"
+#include "record/result/draft.h"
 #include "record/result/experiment_result.h"
-#include "record/result/result.h"
-#include "record/statistics/statistics.h"
+#include "record/result/measured.h"
 #include "record/result/suite_result.h"
+
+/* ---- a case or a row --------------------------------------------------------------------------- */
+
+/* Skipped rounds do not change the status of a case, but are reported as a warning. */
+static void tell_skipped(struct result *result, struct result_case *one, size_t skipped,
+                         const char *reason)
+{
+    static const char code[] = "rounds-skipped";
+    size_t kept = 0;
+    for (size_t i = 0; i < one->warning_count; i++)
+        if (strcmp(one->warnings[i].code, code) != 0) /* the old warning counted fewer rounds */
+            one->warnings[kept++] = one->warnings[i];
+    one->warning_count = kept;
+    char detail[1200];
+    snprintf(detail, sizeof detail, "%zu of %zu rounds, the first time: %s", skipped,
+             one->round_count, reason ? reason : "");
+    result_warn(result, one, code, "rounds", detail);
+}
+
+/* A case with a wrong round has no times: that the answer was right in other rounds makes them no
+ * times of right answers. */
+static void drop_times(struct result_case *one)
+{
+    for (size_t i = 0; i < one->round_count; i++) {
+        one->rounds[i].sample_count = one->rounds[i].cold_sample_count = 0;
+        one->rounds[i].model = NULL;
+    }
+}
+
+/* Sets status and reason to those of the worst round. Returns whether all rounds were skipped; if
+ * only some were, a warning reports them. */
+static bool judge(struct result *result, struct result_case *one)
+{
+    const struct result_round *worst = measured_worst_round(one), *first_skipped = NULL;
+    const size_t skipped = measured_skipped(one, &first_skipped);
+    const bool all_skipped = skipped == one->round_count;
+    if (skipped && !all_skipped)
+        tell_skipped(result, one, skipped, first_skipped->reason);
+    if (worst) {
+        one->status = worst->status;
+        one->reason = worst->reason;
+    }
+    if (one->status == CASE_wrong)
+        drop_times(one);
+    return all_skipped;
+}
+
+/* The statistics of one metric over rounds. False if it was never known. */
+static bool metric_stats(const struct result_case *one, const char *metric,
+                         struct result_stat *stat)
+{
+    size_t value_count = 0, round_count = 0, cold_count = 0, most = 0;
+    for (size_t i = 0; i < one->round_count; i++) {
+        const struct result_numbers *samples = measured_samples(&one->rounds[i], metric);
+        most += samples ? samples->count : 0;
+    }
+    double *values = must_alloc((most + 2 * one->round_count) * sizeof *values);
+    double *medians = values + most, *cold = medians + one->round_count;
+    for (size_t i = 0; i < one->round_count; i++) {
+        const struct result_round *round = &one->rounds[i];
+        const struct result_numbers *samples = measured_samples(round, metric);
+        const size_t before = value_count;
+        for (size_t s = 0; samples && s < samples->count; s++)
+            if (!isnan(samples->values[s]))
+                values[value_count++] = samples->values[s];
+        if (value_count > before)
+            medians[round_count++] = statistics_of(values + before, value_count - before).median;
+        for (size_t c = 0; c < round->cold_sample_count; c++)
+            if (strcmp(round->cold_sample[c].name, metric) == 0 &&
+                !isnan(round->cold_sample[c].value))
+                cold[cold_count++] = round->cold_sample[c].value;
+    }
+    if (round_count) {
+        statistics_sort(values, value_count);
+        *stat = (struct result_stat){.name = metric,
+                                     .over = statistics_of(medians, round_count),
+                                     .samples = value_count,
+                                     .min = values[0],
+                                     .p10 = statistics_quantile(values, value_count, 0.1),
+                                     .p90 = statistics_quantile(values, value_count, 0.9),
+                                     .max = values[value_count - 1],
+                                     .cold_median = statistics_of(cold, cold_count).median};
+    }
+    free(values);
+    return round_count > 0;
+}
+
+/* `exact_too`: exact metrics of an experiment have statistics as well. */
+static void set_stats(struct result *result, struct result_case *one,
+                      const struct counter_info *metrics, size_t count, bool exact_too)
+{
+    one->stats = arena_alloc(&result->derived, (count + 1) * sizeof *one->stats);
+    one->stat_count = 0;
+    for (size_t i = 0; i < count && one->status == CASE_ok; i++)
+        if (exact_too || metrics[i].kind == KIND_SAMPLED)
+            one->stat_count += metric_stats(one, metrics[i].name, &one->stats[one->stat_count]);
+}
+
+void experiment_summarise(struct result *result, struct result_experiment *experiment)
+{
+    for (size_t i = 0; i < experiment->row_count; i++) {
+        judge(result, &experiment->rows[i]);
+        set_stats(result, &experiment->rows[i], experiment->metrics, experiment->metric_count,
+                  true);
+    }
+}
+
+/* ---- a case ------------------------------------------------------------------------------------ */
 
 /* A case and the median wall time of each of its rounds. */
 struct row {
-    json_t *json;
-    struct case_key key;
+    struct result_case *of;
     size_t configuration;     /* the number of all that the key has besides workload and dataset */
     struct row *first, *next; /* the cases of the same workload, dataset and device, in order */
     size_t round_count;
@@ -33,99 +138,77 @@ struct row {
 };
 
 /* A good case is as well checked as its least checked round. */
-static void judge_case(json_t *one_case)
+static void judge_case(struct result *result, struct result_case *one)
 {
-    json_t *rounds = json_object_get(one_case, "rounds"), *round, *least_checked = NULL;
-    const bool all_skipped = case_judge(one_case);
+    const bool all_skipped = judge(result, one);
+    const struct result_round *least_checked = NULL;
     double worst_error = NAN;
-    size_t i;
-    json_array_foreach(rounds, i, round)
-    {
-        if (!all_skipped && case_has_status(round, CASE_skipped))
+    for (size_t i = 0; i < one->round_count; i++) {
+        const struct result_round *round = &one->rounds[i];
+        if (!all_skipped && round->status == CASE_skipped)
             continue;
-        double error = tree_get_number(round, "worst_error");
-        if (isnan(worst_error) || error > worst_error)
-            worst_error = error;
-        if (!least_checked ||
-            strcmp(tree_get_text(round, "check"), case_check_name(CHECK_NONE)) == 0)
+        if (isnan(worst_error) || round->worst_error > worst_error)
+            worst_error = round->worst_error;
+        if (!least_checked || round->check == CHECK_NONE)
             least_checked = round;
     }
     if (!least_checked)
         return;
-    tree_put(one_case, "check", tree_share(least_checked, "check"));
-    tree_put(one_case, "worst_error", tree_number(worst_error));
+    one->check = least_checked->check;
+    one->worst_error = worst_error;
 }
 
-/* The median over rounds of the model's predictions; null if no round has a prediction, with the
- * reason if there is one. `error` is the prediction over the measured median, less 1. */
-static json_t *model_stats(const json_t *rounds, double wall_ns)
+/* The median over rounds of the model's predictions; NULL if no round has a prediction, with the
+ * reason if there is one. */
+static struct result_model *model_of(struct result *result, const struct result_case *one)
 {
-    static const char *const names[] = {
-#define X(name, help) #name,
-        MODEL_LIST(X)
-#undef X
-    };
-    json_t *round, *out = NULL;
-    double *values = must_alloc(json_array_size(rounds) * sizeof *values);
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        size_t i, count = 0;
-        json_array_foreach((json_t *)rounds, i, round)
-        {
-            const json_t *model = json_object_get(round, "model");
-            double value = tree_get_number(model, names[n]);
-            if (json_is_object(model) && !out)
-                out = tree_object();
-            if (json_is_object(model) && n == 0)
-                tree_put(out, "why_not", tree_share(model, "why_not"));
-            if (!isnan(value))
-                values[count++] = value;
+    struct result_model *model = NULL;
+    double *values = must_alloc((one->round_count + 1) * sizeof *values);
+    for (size_t i = 0; i < one->round_count; i++)
+        if (one->rounds[i].model) {
+            if (!model)
+                model = arena_alloc(&result->derived, sizeof *model);
+            model->why_not = one->rounds[i].model->why_not;
         }
-        double median = count ? statistics_of(values, count).median : NAN;
-        if (!out)
-            break;
-        tree_put(out, names[n], tree_number(median));
-        if (n == 0)
-            tree_put(out, "error", tree_number(median / wall_ns - 1));
+#define X(member, help)                                                                            \
+    if (model) {                                                                                   \
+        size_t count = 0;                                                                          \
+        for (size_t i = 0; i < one->round_count; i++)                                              \
+            if (one->rounds[i].model && !isnan(one->rounds[i].model->member))                      \
+                values[count++] = one->rounds[i].model->member;                                    \
+        model->member = statistics_median(values, count);                                          \
     }
+    MODEL_LIST(X)
+#undef X
+    if (model)
+        model->error = model->predicted_ns / measured_wall_ns(one) - 1;
     free(values);
-    return out ? out : json_null();
+    return model;
 }
 
-static void describe_case(json_t *one_case)
+static void describe_case(struct result *result, struct result_case *one)
 {
-    judge_case(one_case);
-    json_t *stats = tree_object();
-    const bool good = case_is_ok(one_case);
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; good && i < count; i++) {
-        if (list[i].kind != KIND_SAMPLED)
-            continue;
-        json_t *metric = case_metric_stats(json_object_get(one_case, "rounds"), list[i].name);
-        if (metric)
-            tree_put(stats, list[i].name, metric);
-    }
-    tree_put(one_case, "stats", stats);
-    tree_put(
-        one_case, "model",
-        model_stats(json_object_get(one_case, "rounds"), case_stat(one_case, "wall_ns", "median")));
-    tree_put(one_case, "speedup_over_raw", json_null());
-    json_object_del(one_case, "speedup");
-    tree_put(one_case, "peak_over_best", json_null());
+    judge_case(result, one);
+    set_stats(result, one, list, count, false);
+    one->model = model_of(result, one);
+    one->speedup_over_raw = (struct result_ratio){.over = statistics_of(NULL, 0)};
+    one->speedup = NULL;
+    one->peak_over_best = NAN;
 }
 
-static struct row row_of(json_t *one_case, struct arena *arena)
+static struct row row_of(struct result_case *one, struct arena *arena)
 {
-    const size_t bytes = json_array_size(json_object_get(one_case, "rounds")) * sizeof(double);
+    const size_t bytes = one->round_count * sizeof(double);
     struct row row = {
-        .json = one_case,
+        .of = one,
         .round = arena_alloc(arena, bytes),
         .wall_ns = arena_alloc(arena, bytes),
         .speedup_round = arena_alloc(arena, bytes),
         .speedup = arena_alloc(arena, bytes),
     };
-    case_key_from_json(json_object_get(one_case, "key"), &row.key, NULL);
-    row.round_count = case_round_medians(one_case, "wall_ns", row.round, row.wall_ns);
+    row.round_count = measured_medians(one, "wall_ns", row.round, row.wall_ns);
     return row;
 }
 
@@ -137,7 +220,7 @@ static void group_rows(struct row *rows, size_t count)
     size_t program_count = 0, configuration_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct row *row = &rows[i];
-        const struct case_key *key = &row->key;
+        const struct case_key *key = &row->of->key;
         struct text name = {0};
         text_add(&name, "%s\n%s\n%s", key->workload, key->dataset, key->device);
         const size_t program = tree_index_of(programs, name.data, program_count);
@@ -164,7 +247,7 @@ static const struct row *baseline_row(const struct row *row, const struct case_k
     const struct row *best = NULL;
     int least = 0;
     for (const struct row *other = row->first; other; other = other->next) {
-        const int rank = baseline_rank(baseline, &row->key, &other->key);
+        const int rank = baseline_rank(baseline, &row->of->key, &other->of->key);
         if (rank >= 0 && (!best || rank < least)) {
             best = other;
             least = rank;
@@ -184,33 +267,21 @@ static void put_speedup(struct row *row)
                 row->speedup[row->speedup_count++] = base->wall_ns[j] / row->wall_ns[i];
                 break;
             }
-    if (!row->speedup_count)
-        return;
-    struct statistics s = statistics_of(row->speedup, row->speedup_count);
-    json_t *out = tree_pack("{s:o}", "baseline", tree_share(base->json, "id"));
-    case_put_interval(out, &s);
-    tree_put(row->json, "speedup_over_raw", out);
+    if (row->speedup_count)
+        row->of->speedup_over_raw =
+            (struct result_ratio){base->of->id, statistics_of(row->speedup, row->speedup_count)};
 }
 
 /* The ratio over another baseline than raw: the one of the device in the answer. */
-static void put_other_speedup(struct row *row, const json_t *answer)
+static void put_other_speedup(struct result *result, struct row *row)
 {
-    const json_t *json = json_object_get(answer_find(answer, row->key.device), "baseline");
-    struct case_key baseline = {0};
-#define X(member)                                                                                  \
-    snprintf(baseline.member, sizeof baseline.member, "%s", tree_get_text(json, #member));
-    BASELINE_LIST(X)
-#undef X
-    if (baseline_same(&baseline, &baseline_raw))
+    const struct answer_device *device = answer_find(&result->answer, row->of->key.device);
+    if (baseline_same(&device->baseline, &baseline_raw))
         return;
-    const struct row *base = baseline_row(row, &baseline);
-    const struct statistics s = case_ratio(base ? base->json : NULL, row->json);
-    json_t *out = json_null();
-    if (s.count) {
-        out = tree_pack("{s:o}", "baseline", tree_share(base->json, "id"));
-        case_put_interval(out, &s);
-    }
-    tree_put(row->json, "speedup", out);
+    const struct row *base = baseline_row(row, &device->baseline);
+    row->of->speedup = arena_alloc(&result->derived, sizeof *row->of->speedup);
+    *row->of->speedup = (struct result_ratio){base ? base->of->id : NULL,
+                                              measured_ratio(base ? base->of : NULL, row->of)};
 }
 
 /* The requested bytes depend on program, merge set and release policy alone, not on a strategy. */
@@ -218,12 +289,11 @@ static void put_over_best(struct row *row)
 {
     static const char name[] = "peak_requested_bytes";
     for (const struct row *other = row->first; other; other = other->next) {
-        if (strcmp(other->key.merge, "best") != 0 || strcmp(other->key.release, "last-use") != 0 ||
-            strcmp(other->key.residency, row->key.residency) != 0)
-            continue;
-        const double best = case_peak(other->json, name);
-        if (best > 0) {
-            tree_put(row->json, "peak_over_best", tree_number(case_peak(row->json, name) / best));
+        const struct case_key *key = &other->of->key;
+        const double best = measured_peak(other->of, name);
+        if (strcmp(key->merge, "best") == 0 && strcmp(key->release, "last-use") == 0 &&
+            strcmp(key->residency, row->of->key.residency) == 0 && best > 0) {
+            row->of->peak_over_best = measured_peak(row->of, name) / best;
             return;
         }
     }
@@ -231,14 +301,13 @@ static void put_over_best(struct row *row)
 
 /* The time that the program's traffic takes at the rate of a copy, and how much of the case's time
  * that is. */
-static void put_floor(struct row *row, const json_t *root)
+static void put_floor(struct row *row, const struct result *result)
 {
-    double traffic = tree_get_number(row->json, "traffic_bytes");
-    double rate = tree_get_number(case_device(root, row->key.device), "copy_bytes_per_second");
-    double wall = case_stat(row->json, "wall_ns", "median");
-    double floor_ns = rate > 0 ? traffic * 1e9 / rate : NAN;
-    tree_put(row->json, "floor_ns", tree_number(floor_ns));
-    tree_put(row->json, "of_floor", tree_number(wall > 0 ? floor_ns / wall : NAN));
+    const struct record_device *device = result_device(result, row->of->key.device);
+    const double rate = device ? device->copy_bytes_per_second : NAN;
+    const double wall = measured_wall_ns(row->of);
+    row->of->floor_ns = rate > 0 ? row->of->traffic_bytes * 1e9 / rate : NAN;
+    row->of->of_floor = wall > 0 ? row->of->floor_ns / wall : NAN;
 }
 
 static double speedup_in_round(const struct row *row, double round)
@@ -251,19 +320,21 @@ static double speedup_in_round(const struct row *row, double round)
 
 /* The geometric mean over workloads and datasets, one value for each round that all of them have.
  */
-static json_t *geometric_mean(const struct row *first, const struct row *rows, size_t count)
+static struct result_mean geometric_mean(const struct row *first, const struct row *rows,
+                                         size_t count)
 {
-    size_t included = 0, missing = 0, mean_count = 0;
+    struct result_mean out = {.key = first->of->key};
+    size_t mean_count = 0;
     const struct row *shortest = NULL;
     for (const struct row *row = first; row < rows + count; row++) {
         if (row->configuration != first->configuration)
             continue;
-        *(row->speedup_count ? &included : &missing) += 1;
+        *(row->speedup_count ? &out.cases : &out.missing) += 1;
         if (row->speedup_count && (!shortest || row->speedup_count < shortest->speedup_count))
             shortest = row;
     }
     double *means = must_alloc((shortest ? shortest->speedup_count : 0) * sizeof *means);
-    double *values = must_alloc(included * sizeof *values);
+    double *values = must_alloc(out.cases * sizeof *values);
     for (size_t r = 0; shortest && r < shortest->speedup_count; r++) {
         size_t n = 0;
         for (const struct row *row = first; row < rows + count; row++)
@@ -273,47 +344,46 @@ static json_t *geometric_mean(const struct row *first, const struct row *rows, s
         if (!isnan(mean))
             means[mean_count++] = mean;
     }
-    struct statistics s = statistics_of(means, mean_count);
-    const struct case_key *key = &first->key;
-    json_t *out = tree_pack("{s:s, s:s, s:s, s:s}", "device", key->device, "merge", key->merge,
-                            "release", key->release, "strategy", key->strategy);
-    if (*key->residency)
-        tree_put(out, "residency", tree_text(key->residency));
-    tree_put(out, "cases", tree_count(included));
-    tree_put(out, "missing", tree_count(missing));
-    case_put_interval(out, &s);
+    out.over = statistics_of(means, mean_count);
     free(means);
     free(values);
     return out;
 }
 
-void result_summarise(json_t *root)
+/* Configurations are numbered by their first cases. */
+static void set_means(struct result *result, const struct row *rows)
 {
-    json_t *cases = json_object_get(root, "cases"), *summary = tree_array(), *each;
-    size_t i, count = json_array_size(cases);
+    result->summary =
+        arena_alloc(&result->derived, (result->case_count + 1) * sizeof *result->summary);
+    result->mean_count = 0;
+    for (size_t i = 0; i < result->case_count; i++)
+        if (rows[i].configuration == result->mean_count)
+            result->summary[result->mean_count++] =
+                geometric_mean(&rows[i], rows, result->case_count);
+}
+
+void result_summarise(struct result *result)
+{
+    const size_t count = result->case_count;
     struct arena arena = {0};
-    struct row *rows = arena_alloc(&arena, count * sizeof *rows);
-    json_array_foreach(cases, i, each)
-    {
-        describe_case(each);
-        rows[i] = row_of(each, &arena);
+    struct row *rows = arena_alloc(&arena, (count + 1) * sizeof *rows);
+    arena_free(&result->derived);
+    for (size_t i = 0; i < count; i++) {
+        describe_case(result, &result->cases[i]);
+        rows[i] = row_of(&result->cases[i], &arena);
     }
     group_rows(rows, count);
-    json_t *answer = answer_of(root, NULL);
-    for (i = 0; i < count; i++) {
+    result->answer = answer_of(result, NULL, &result->derived);
+    for (size_t i = 0; i < count; i++) {
         rows[i].baseline = baseline_row(&rows[i], &baseline_raw);
         put_speedup(&rows[i]);
-        put_other_speedup(&rows[i], answer);
+        put_other_speedup(result, &rows[i]);
         put_over_best(&rows[i]);
-        put_floor(&rows[i], root);
+        put_floor(&rows[i], result);
     }
-    /* Configurations are numbered by their first cases. */
-    for (i = 0; i < count; i++)
-        if (rows[i].configuration == json_array_size(summary))
-            tree_append(summary, geometric_mean(&rows[i], rows, count));
-    tree_put(root, "summary", summary);
-    tree_put(root, "answer", answer);
-    suite_result_summarise(root);
-    json_array_foreach(json_object_get(root, "experiments"), i, each) experiment_summarise(each);
+    set_means(result, rows);
+    suite_result_summarise(result);
+    for (size_t i = 0; i < result->experiment_count; i++)
+        experiment_summarise(result, &result->experiments[i]);
     arena_free(&arena);
 }

@@ -4,21 +4,16 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/tree.h"
-#include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
+#include "record/result/measured.h"
 #include "record/table/text_grid.h"
 
 /* Has any row a value of the metric? If none has, the metric has no column. */
-static bool is_known(const json_t *rows, const char *metric)
+static bool is_known(const struct result_experiment *experiment, const char *metric)
 {
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows, i, row)
-    {
-        if (!isnan(case_stat(row, metric, "median")))
+    for (size_t i = 0; i < experiment->row_count; i++)
+        if (measured_stat(&experiment->rows[i], metric)->over.count)
             return true;
-    }
     return false;
 }
 
@@ -46,7 +41,7 @@ static void add_column(struct text_grid *grid, const char *name, const char *uni
     text_grid_add_column(grid, column);
 }
 
-static void add_value(struct text_grid *grid, double value, const char *unit)
+static void add_value(struct text_grid *grid, double value, enum counter_unit unit)
 {
     struct text cell = {0};
     experiment_value_text(value, unit, &cell);
@@ -54,60 +49,55 @@ static void add_value(struct text_grid *grid, double value, const char *unit)
     text_free(&cell);
 }
 
-static void add_row(struct text_grid *grid, const json_t *experiment, const json_t *row)
+static void add_row(struct text_grid *grid, const struct result_experiment *experiment,
+                    const struct result_case *row)
 {
     struct text_grid_row *cells = text_grid_add_row(grid);
-    const json_t *rows = json_object_get(experiment, "rows");
-    const char *name;
-    json_t *each;
-    size_t i;
-    json_array_foreach(json_object_get(experiment, "parameters"), i, each)
-    {
-        const char *parameter = tree_get_text(each, "name"), *unit = tree_get_text(each, "unit");
-        if (*unit)
-            add_value(grid, experiment_number(row, parameter), unit);
+    for (size_t i = 0; i < experiment->parameter_count; i++) {
+        const struct result_parameter *p = &experiment->parameters[i];
+        if (p->unit)
+            add_value(grid, experiment_number(row, p->name), counter_unit_of(p->unit));
         else
-            text_grid_add(grid, "%s", experiment_word(row, parameter));
+            text_grid_add(grid, "%s", experiment_word(row, p->name));
     }
-    if (!case_is_ok(row)) {
+    if (row->status != CASE_ok) {
         cells->cells = cells->mood_of = cells->added;
         cells->mood = GRID_WORSE;
-        cells->remark = arena_printf(&grid->arena, "%s: %s", tree_get_text(row, "status"),
-                                     tree_get_text(row, "reason"));
+        cells->remark = arena_printf(&grid->arena, "%s: %s", case_status_name(row->status),
+                                     row->reason ? row->reason : "");
         return;
     }
-    json_object_foreach(json_object_get(experiment, "metrics"), name, each)
-    {
-        if (is_known(rows, name))
-            add_value(grid, case_stat(row, name, "median"), tree_get_text(each, "unit"));
+    for (size_t i = 0; i < experiment->metric_count; i++) {
+        const struct counter_info *metric = &experiment->metrics[i];
+        if (is_known(experiment, metric->name))
+            add_value(grid, measured_stat(row, metric->name)->over.median, metric->unit);
     }
 }
 
-static struct text_grid grid_of(const json_t *experiment)
+static struct text_grid grid_of(const struct result_experiment *experiment)
 {
-    const json_t *rows = json_object_get(experiment, "rows");
     struct text_grid grid = {.complete = "--format csv has all"};
-    const char *name;
-    json_t *each;
-    size_t i;
-    json_array_foreach(json_object_get(experiment, "parameters"), i, each)
-        add_column(&grid, tree_get_text(each, "name"), tree_get_text(each, "unit"), 0);
-    json_object_foreach(json_object_get(experiment, "metrics"), name, each)
-    {
-        if (is_known(rows, name)) /* the first metrics are those that an experiment is about */
-            add_column(&grid, name, tree_get_text(each, "unit"), (unsigned)grid.column_count);
+    for (size_t i = 0; i < experiment->parameter_count; i++) {
+        const struct result_parameter *p = &experiment->parameters[i];
+        add_column(&grid, p->name, p->unit ? p->unit : "", 0);
     }
-    json_array_foreach(rows, i, each) add_row(&grid, experiment, each);
+    for (size_t i = 0; i < experiment->metric_count; i++) {
+        const struct counter_info *metric = &experiment->metrics[i];
+        if (is_known(experiment, metric->name)) /* the first metrics are what it is about */
+            add_column(&grid, metric->name, counter_unit_name(metric->unit),
+                       (unsigned)grid.column_count);
+    }
+    for (size_t i = 0; i < experiment->row_count; i++)
+        add_row(&grid, experiment, &experiment->rows[i]);
     return grid;
 }
 
-static void print_heading(const json_t *experiment, bool is_markdown, FILE *out)
+static void print_heading(const struct result_experiment *experiment, bool is_markdown, FILE *out)
 {
     const char *name, *before = ": ";
     json_t *value;
-    fprintf(out, "%s%s on %s", is_markdown ? "**" : "", tree_get_text(experiment, "name"),
-            tree_get_text(experiment, "device"));
-    json_object_foreach(json_object_get(experiment, "options"), name, value)
+    fprintf(out, "%s%s on %s", is_markdown ? "**" : "", experiment->name, experiment->device);
+    json_object_foreach(experiment->options, name, value)
     {
         if (json_is_null(value))
             continue;
@@ -120,7 +110,8 @@ static void print_heading(const json_t *experiment, bool is_markdown, FILE *out)
     fputs(is_markdown ? "**\n\n" : "\n", out);
 }
 
-void experiment_table_print(const json_t *experiment, enum table_format format, FILE *out)
+void experiment_table_print(const struct result_experiment *experiment, enum table_format format,
+                            FILE *out)
 {
     struct text_grid grid = grid_of(experiment);
     struct terminal_page page;
@@ -133,19 +124,20 @@ void experiment_table_print(const json_t *experiment, enum table_format format, 
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static void add_csv_row(struct text_grid *grid, const json_t *experiment, const json_t *row,
-                        const char *metric)
+static void add_csv_row(struct text_grid *grid, const struct result_experiment *experiment,
+                        const struct result_case *row, const char *metric)
 {
+    const struct result_stat *stat = measured_stat(row, metric);
     struct text words = {0};
     experiment_row_words(experiment, row, &words);
     text_grid_add_row(grid);
-    text_grid_add(grid, "%s", tree_get_text(experiment, "name"));
-    text_grid_add(grid, "%s", tree_get_text(experiment, "device"));
+    text_grid_add(grid, "%s", experiment->name);
+    text_grid_add(grid, "%s", experiment->device);
     text_grid_add(grid, "%s", words.data);
-    text_grid_add(grid, "%s", tree_get_text(row, "status"));
+    text_grid_add(grid, "%s", case_status_name(row->status));
     text_grid_add(grid, "%s", metric);
     for (size_t c = 5; c < grid->column_count; c++) { /* these are called like the statistics */
-        const double value = case_stat(row, metric, grid->column[c].title);
+        const double value = measured_stat_named(stat, grid->column[c].title);
         if (isnan(value))
             text_grid_skip(grid, 1);
         else
@@ -154,38 +146,31 @@ static void add_csv_row(struct text_grid *grid, const json_t *experiment, const 
     text_free(&words);
 }
 
-static void print_csv(const json_t *root, FILE *out)
+static void add_csv_rows(struct text_grid *grid, const struct result_experiment *experiment)
+{
+    for (size_t r = 0; r < experiment->row_count; r++) {
+        const struct result_case *row = &experiment->rows[r];
+        if (row->status != CASE_ok)
+            add_csv_row(grid, experiment, row, "");
+        for (size_t m = 0; m < experiment->metric_count && row->status == CASE_ok; m++)
+            if (is_known(experiment, experiment->metrics[m].name))
+                add_csv_row(grid, experiment, row, experiment->metrics[m].name);
+    }
+}
+
+void experiment_tables_print(const struct result *result, enum table_format format, FILE *out)
 {
     struct text_grid grid = text_grid_of("experiment|device|row|status|metric|rounds|median|ci_lo|"
                                          "ci_hi|min|p10|p90|max");
-    size_t i, j;
-    json_t *experiment, *row, *metric;
-    const char *name;
-    json_array_foreach(json_object_get(root, "experiments"), i, experiment)
-        json_array_foreach(json_object_get(experiment, "rows"), j, row)
-    {
-        if (!case_is_ok(row))
-            add_csv_row(&grid, experiment, row, "");
-        else
-            json_object_foreach(json_object_get(experiment, "metrics"), name,
-                                metric) if (is_known(json_object_get(experiment, "rows"), name))
-                add_csv_row(&grid, experiment, row, name);
-    }
-    text_grid_print(&grid, TABLE_CSV, NULL, out);
-    text_grid_free(&grid);
-}
-
-void experiment_tables_print(const json_t *root, enum table_format format, FILE *out)
-{
-    size_t i;
-    json_t *each;
-    if (format == TABLE_CSV) {
-        print_csv(root, out);
-        return;
-    }
-    json_array_foreach(json_object_get(root, "experiments"), i, each)
-    {
+    for (size_t i = 0; i < result->experiment_count; i++) {
+        if (format == TABLE_CSV) {
+            add_csv_rows(&grid, &result->experiments[i]);
+            continue;
+        }
         fputs(i ? "\n" : "", out);
-        experiment_table_print(each, format, out);
+        experiment_table_print(&result->experiments[i], format, out);
     }
+    if (format == TABLE_CSV)
+        text_grid_print(&grid, TABLE_CSV, NULL, out);
+    text_grid_free(&grid);
 }

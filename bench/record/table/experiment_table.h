@@ -2,7 +2,6 @@
 #ifndef GAMUT_RECORD_TABLE_EXPERIMENT_TABLE_H
 #define GAMUT_RECORD_TABLE_EXPERIMENT_TABLE_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "record/table/table.h"
@@ -11,8 +10,9 @@
  * the medians of its metrics over the rounds; if it is not ok, it has its status and the reason
  * instead. CSV has a line for each row and metric. The format must not be
  * TABLE_JSON, which result_print prints. */
-void experiment_tables_print(const json_t *root, enum table_format format, FILE *out);
+void experiment_tables_print(const struct result *result, enum table_format format, FILE *out);
 /* Prints one experiment, as TABLE_TEXT or TABLE_MARKDOWN. */
-void experiment_table_print(const json_t *experiment, enum table_format format, FILE *out);
+void experiment_table_print(const struct result_experiment *experiment, enum table_format format,
+                            FILE *out);
 
 #endif

@@ -7,16 +7,9 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "base/tree.h"
-#include "record/facts/case.h"
-#include "record/result/case_tree.h"
-#include "record/result/result.h"
+#include "record/result/measured.h"
 
-static const char *const key_members[] = {
-#define X(member) #member,
-    CASE_KEY_ALL_LIST(X)
-#undef X
-};
-enum { KEY_MEMBERS = sizeof key_members / sizeof *key_members, DIGITS = 12 };
+enum { DIGITS = 12 };
 
 static void export_line(const json_t *object, FILE *out)
 {
@@ -25,77 +18,79 @@ static void export_line(const json_t *object, FILE *out)
 }
 
 /* "canny/medium/none/last-use/pool/cuda:0": unique within a result. */
-static void add_name(struct text *out, const json_t *one_case)
+static void add_name(struct text *out, const struct result_case *one)
 {
-    const json_t *key = json_object_get(one_case, "key");
-    for (size_t i = 0; i < KEY_MEMBERS; i++)
-        if (*tree_get_text(key, key_members[i]))
-            text_add(out, "%s%s", out->length ? "/" : "", tree_get_text(key, key_members[i]));
+#define X(member)                                                                                  \
+    if (*one->key.member)                                                                          \
+        text_add(out, "%s%s", out->length ? "/" : "", one->key.member);
+    CASE_KEY_ALL_LIST(X)
+#undef X
 }
 
-static json_t *counter_of(const json_t *one_case, const char *phase, const char *name)
+static json_t *text_or_null(const char *text)
 {
-    const json_t *counters = json_object_get(one_case, "counters");
-    return tree_share(json_object_get(counters, phase), name);
+    return text ? tree_text(text) : json_null();
+}
+
+static json_t *dirty(const struct record_tool *tool)
+{
+    return tool->git_dirty < 0 ? json_null() : json_boolean(tool->git_dirty);
 }
 
 /* ---- JSON lines ----------------------------------------------------------------------------- */
 
-static void put_run(json_t *out, const json_t *root)
+static void put_run(json_t *out, const struct result *result)
 {
-    const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
-    const json_t *tool = json_object_get(context, "tool"), *host = json_object_get(context, "host");
-    tree_put(out, "schema_version", tree_share(json_object_get(root, "schema"), "version"));
-    tree_put(out, "run", tree_share(run, "id"));
-    tree_put(out, "started_at", tree_share(run, "started_at"));
-    tree_put(out, "git_rev", tree_share(tool, "git_rev"));
-    tree_put(out, "git_dirty", tree_share(tool, "git_dirty"));
-    tree_put(out, "machine_id", tree_share(host, "machine_id"));
+    const struct result_context *context = &result->context;
+    tree_put(out, "schema_version", tree_text(result->version));
+    tree_put(out, "run", tree_text(result->run.id));
+    tree_put(out, "started_at", tree_text(result->run.started_at));
+    tree_put(out, "git_rev", text_or_null(context->tool.git_rev));
+    tree_put(out, "git_dirty", dirty(&context->tool));
+    tree_put(out, "machine_id", tree_text(context->host.machine_id));
 }
 
-static void put_time(json_t *out, const json_t *one_case, const char *name)
+static void put_member(json_t *out, const char *format, const char *name, double value)
 {
-    const json_t *stats = json_object_get(json_object_get(one_case, "stats"), name);
     char member[96];
-    tree_put(out, name, tree_share(stats, "median"));
-    snprintf(member, sizeof member, "%s_lo", name);
-    tree_put(out, member, tree_share(stats, "ci_lo"));
-    snprintf(member, sizeof member, "%s_hi", name);
-    tree_put(out, member, tree_share(stats, "ci_hi"));
+    snprintf(member, sizeof member, format, name);
+    tree_put(out, member, tree_number(value));
 }
 
-static void put_metrics(json_t *out, const json_t *one_case)
+static void put_metrics(json_t *out, const struct result_case *one)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    char member[96];
     for (size_t i = 0; i < count; i++) {
+        const struct statistics *s = &measured_stat(one, list[i].name)->over;
         if (list[i].kind == KIND_SAMPLED) {
-            put_time(out, one_case, list[i].name);
-            continue;
+            put_member(out, "%s", list[i].name, s->median);
+            put_member(out, "%s_lo", list[i].name, s->ci_lo);
+            put_member(out, "%s_hi", list[i].name, s->ci_hi);
+        } else {
+            put_member(out, "%s", list[i].name, counter_at(measured_warm(one), i));
+            put_member(out, "cold_%s", list[i].name, counter_at(measured_cold(one), i));
         }
-        snprintf(member, sizeof member, "cold_%s", list[i].name);
-        tree_put(out, list[i].name, counter_of(one_case, "warm", list[i].name));
-        tree_put(out, member, counter_of(one_case, "cold", list[i].name));
     }
 }
 
-void export_lines(const json_t *root, FILE *out)
+void export_lines(const struct result *result, FILE *out)
 {
-    size_t i;
-    json_t *one_case;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        const json_t *key = json_object_get(one_case, "key");
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
         json_t *line = tree_object();
-        put_run(line, root);
-        tree_put(line, "id", tree_share(one_case, "id"));
-        for (size_t k = 0; k < KEY_MEMBERS; k++)
-            tree_put(line, key_members[k], tree_share(key, key_members[k]));
-        tree_put(line, "status", tree_share(one_case, "status"));
-        tree_put(line, "reason", tree_share(one_case, "reason"));
-        if (case_is_ok(one_case))
-            put_metrics(line, one_case);
+        put_run(line, result);
+        tree_put(line, "id", tree_text(one->id));
+#define X(member) tree_put(line, #member, tree_text(one->key.member));
+        CASE_KEY_LIST(X)
+#undef X
+#define X(member) tree_put(line, #member, tree_text_or_null(one->key.member));
+        CASE_KEY_OPTIONAL_LIST(X)
+#undef X
+        tree_put(line, "status", tree_text(case_status_name(one->status)));
+        tree_put(line, "reason", text_or_null(one->reason));
+        if (one->status == CASE_ok)
+            put_metrics(line, one);
         export_line(line, out);
         json_decref(line);
     }
@@ -104,35 +99,31 @@ void export_lines(const json_t *root, FILE *out)
 /* ---- Google Benchmark ----------------------------------------------------------------------- */
 
 /* The context has what its reader shows or ignores; an unknown fact is left out. */
-static json_t *google_context(const json_t *root)
+static json_t *google_context(const struct result *result)
 {
-    const json_t *context = json_object_get(root, "context"), *one_case;
-    const json_t *tool = json_object_get(context, "tool"), *host = json_object_get(context, "host");
+    const struct record_tool *tool = &result->context.tool;
+    const struct record_host *host = &result->context.host;
     json_t *out = tree_object(), *failed = tree_object();
-    size_t i;
-    tree_put(out, "date", tree_share(json_object_get(root, "run"), "started_at"));
+    tree_put(out, "date", tree_text(result->run.started_at));
     tree_put(out, "executable", tree_text("gamut"));
-    if (json_is_integer(json_object_get(host, "cpus")))
-        tree_put(out, "num_cpus", tree_share(host, "cpus"));
-    if (json_is_number(json_object_get(host, "load1"))) {
-        json_t *loads = tree_array();
-        tree_append(loads, tree_share(host, "load1"));
-        tree_put(out, "load_avg", loads);
-    }
-    tree_put(out, "library_version", tree_share(tool, "version"));
-    tree_put(out, "library_build_type", tree_share(tool, "build"));
+    if (host->cpus)
+        tree_put(out, "num_cpus", tree_count(host->cpus));
+    if (!isnan(host->load1))
+        tree_put(out, "load_avg", tree_pack("[o]", tree_number(host->load1)));
+    tree_put(out, "library_version", tree_text(tool->version));
+    tree_put(out, "library_build_type", text_or_null(tool->build));
     tree_put(out, "json_schema_version", json_integer(1));
-    tree_put(out, "git_rev", tree_share(tool, "git_rev"));
-    tree_put(out, "git_dirty", tree_share(tool, "git_dirty"));
-    tree_put(out, "machine_id", tree_share(host, "machine_id"));
+    tree_put(out, "git_rev", text_or_null(tool->git_rev));
+    tree_put(out, "git_dirty", dirty(tool));
+    tree_put(out, "machine_id", tree_text(host->machine_id));
     tree_put(out, "cpu_time",
              tree_text("repeats real_time: gamut measures no time of the processor"));
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
         struct text name = {0};
-        add_name(&name, one_case);
-        if (!case_is_ok(one_case))
-            tree_put(failed, name.data, tree_share(one_case, "status"));
+        add_name(&name, one);
+        if (one->status != CASE_ok)
+            tree_put(failed, name.data, tree_text(case_status_name(one->status)));
         text_free(&name);
     }
     tree_put(out, "without_time", failed);
@@ -191,43 +182,40 @@ static void add_google_aggregates(json_t *all, const char *run_name, size_t fami
 }
 
 /* The number of samples of the round with this number. */
-static size_t samples_of(const json_t *one_case, double number)
+static size_t samples_of(const struct result_case *one, double number)
 {
-    size_t i;
-    json_t *round;
-    json_array_foreach(json_object_get(one_case, "rounds"), i, round)
-    {
-        if (tree_get_number(round, "round") == number)
-            return json_array_size(json_object_get(json_object_get(round, "samples"), "wall_ns"));
+    for (size_t i = 0; i < one->round_count; i++) {
+        const struct result_numbers *samples = measured_samples(&one->rounds[i], "wall_ns");
+        if (one->rounds[i].round == number)
+            return samples ? samples->count : 0;
     }
     return 0;
 }
 
 /* Counters stand in an entry as the user's counters of Google Benchmark do. */
-static void put_google_counters(json_t *entry, const json_t *one_case)
+static void put_google_counters(json_t *entry, const struct result_case *one)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
     for (size_t i = 0; i < count; i++) {
-        json_t *value = counter_of(one_case, "warm", list[i].name);
-        if (list[i].kind == KIND_EXACT && json_is_number(value))
-            tree_put(entry, list[i].name, json_incref(value));
-        json_decref(value);
+        const double value = counter_at(measured_warm(one), i);
+        if (!isnan(value))
+            tree_put(entry, list[i].name, tree_number(value));
     }
 }
 
-static void add_google_case(json_t *all, const json_t *one_case, size_t family)
+static void add_google_case(json_t *all, const struct result_case *one, size_t family)
 {
-    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
+    const size_t most = one->round_count;
     double *number = must_alloc(2 * most * sizeof *number), *median = number + most;
-    const size_t rounds = case_round_medians(one_case, "wall_ns", number, median);
+    const size_t rounds = measured_medians(one, "wall_ns", number, median);
     struct text name = {0};
-    add_name(&name, one_case);
+    add_name(&name, one);
     for (size_t r = 0; r < rounds; r++) {
         json_t *entry = google_entry(name.data, name.data, "iteration", family, rounds);
         tree_put(entry, "repetition_index", tree_count(r));
-        put_google_time(entry, samples_of(one_case, number[r]), median[r]);
-        put_google_counters(entry, one_case);
+        put_google_time(entry, samples_of(one, number[r]), median[r]);
+        put_google_counters(entry, one);
         tree_append(all, entry);
     }
     add_google_aggregates(all, name.data, family, median, rounds);
@@ -235,13 +223,12 @@ static void add_google_case(json_t *all, const json_t *one_case, size_t family)
     free(number);
 }
 
-void export_google_benchmark(const json_t *root, FILE *out)
+void export_google_benchmark(const struct result *result, FILE *out)
 {
-    json_t *all = tree_array(), *one_case;
-    size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-        add_google_case(all, one_case, i);
-    json_t *tree = tree_pack("{s:o, s:o}", "context", google_context(root), "benchmarks", all);
+    json_t *all = tree_array();
+    for (size_t i = 0; i < result->case_count; i++)
+        add_google_case(all, &result->cases[i], i);
+    json_t *tree = tree_pack("{s:o, s:o}", "context", google_context(result), "benchmarks", all);
     json_dumpf(tree, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS));
     fputc('\n', out);
     json_decref(tree);
@@ -258,48 +245,41 @@ void export_google_benchmark(const json_t *root, FILE *out)
     X(driver_alloc_count, "driver-alloc-count")                                                    \
     X(driver_free_count, "driver-free-count")
 
-static const json_t *stats_of(const json_t *one_case, const char *metric)
+/* The median of a time, or a warm count; NaN if the case has none. */
+static double measure_of(const struct result_case *one, const char *metric)
 {
-    return json_object_get(json_object_get(one_case, "stats"), metric);
+    const struct statistics *s = &measured_stat(one, metric)->over;
+    return s->count ? s->median : counter_value(measured_warm(one), metric);
 }
 
-/* The median of a time, or a warm count; null if the case has none. The caller owns it. */
-static json_t *measure_of(const json_t *one_case, const char *metric)
-{
-    const json_t *stats = stats_of(one_case, metric);
-    return stats ? tree_share(stats, "median") : counter_of(one_case, "warm", metric);
-}
-
-static void put_measure(json_t *measures, const json_t *one_case, const char *metric,
+static void put_measure(json_t *measures, const struct result_case *one, const char *metric,
                         const char *measure)
 {
-    const json_t *stats = stats_of(one_case, metric);
-    json_t *value = measure_of(one_case, metric);
-    if (json_is_number(value)) {
-        json_t *out = tree_pack("{s:O}", "value", value);
-        if (json_is_number(json_object_get(stats, "ci_lo"))) {
-            tree_put(out, "lower_value", tree_share(stats, "ci_lo"));
-            tree_put(out, "upper_value", tree_share(stats, "ci_hi"));
-        }
-        tree_put(measures, measure, out);
+    const struct statistics *s = &measured_stat(one, metric)->over;
+    const double value = measure_of(one, metric);
+    if (isnan(value))
+        return;
+    json_t *out = tree_pack("{s:o}", "value", tree_number(value));
+    if (!isnan(s->ci_lo)) {
+        tree_put(out, "lower_value", tree_number(s->ci_lo));
+        tree_put(out, "upper_value", tree_number(s->ci_hi));
     }
-    json_decref(value);
+    tree_put(measures, measure, out);
 }
 
-void export_bmf(const json_t *root, FILE *out)
+void export_bmf(const struct result *result, FILE *out)
 {
-    json_t *all = tree_object(), *one_case;
-    size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
+    json_t *all = tree_object();
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
         struct text name = {0};
         json_t *measures = tree_object();
-        if (case_is_ok(one_case)) {
-#define X(metric, measure) put_measure(measures, one_case, #metric, measure);
+        if (one->status == CASE_ok) {
+#define X(metric, measure) put_measure(measures, one, #metric, measure);
             MEASURE_LIST(X)
 #undef X
         }
-        add_name(&name, one_case);
+        add_name(&name, one);
         if (json_object_size(measures))
             tree_put(all, name.data, json_incref(measures));
         json_decref(measures);
@@ -313,32 +293,28 @@ void export_bmf(const json_t *root, FILE *out)
 /* ---- Otava's JSON --------------------------------------------------------------------------- */
 
 /* Puts a number of a case into `values`, named after the case and the metric. */
-static void put_point(json_t *values, const json_t *one_case, const char *metric,
+static void put_point(json_t *values, const struct result_case *one, const char *metric,
                       const char *machine)
 {
-    json_t *value = measure_of(one_case, metric);
+    const double value = measure_of(one, metric);
     struct text name = {0};
-    add_name(&name, one_case);
+    add_name(&name, one);
     text_add(&name, "/%s", metric);
-    if (stats_of(one_case, metric))
+    if (measured_stat(one, metric)->over.count)
         text_add(&name, "@%s", machine);
-    if (json_is_number(value))
-        tree_put(values, name.data, json_incref(value));
+    if (!isnan(value))
+        tree_put(values, name.data, tree_number(value));
     text_free(&name);
-    json_decref(value);
 }
 
-static json_t *points_of(const json_t *root)
+static json_t *points_of(const struct result *result)
 {
-    const json_t *host = json_object_get(json_object_get(root, "context"), "host");
-    const char *machine = tree_get_text(host, "machine_id");
-    json_t *values = tree_object(), *one_case;
-    size_t i;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        if (!case_is_ok(one_case))
+    json_t *values = tree_object();
+    for (size_t i = 0; i < result->case_count; i++) {
+        if (result->cases[i].status != CASE_ok)
             continue;
-#define X(metric, measure) put_point(values, one_case, #metric, machine);
+#define X(metric, measure)                                                                         \
+    put_point(values, &result->cases[i], #metric, result->context.host.machine_id);
         MEASURE_LIST(X)
 #undef X
     }
@@ -346,23 +322,22 @@ static json_t *points_of(const json_t *root)
 }
 
 /* What a point is of. A revision with changes is no commit, and is named as `git describe` does. */
-static json_t *run_of(const json_t *root, json_t *metrics)
+static json_t *run_of(const struct result *result, json_t *metrics)
 {
-    const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
-    const json_t *tool = json_object_get(context, "tool");
-    const bool is_dirty = json_is_true(json_object_get(tool, "git_dirty"));
-    const double started = text_to_seconds(tree_get_text(run, "started_at"));
+    const struct record_tool *tool = &result->context.tool;
+    const double started = text_to_seconds(result->run.started_at);
     return tree_pack("{s:o, s:{s:o, s:o}, s:o}", "timestamp",
                      json_integer(isnan(started) ? 0 : (json_int_t)started), "attributes", "commit",
-                     json_sprintf("%s%s", tree_get_text(tool, "git_rev"), is_dirty ? "-dirty" : ""),
-                     "run", json_string(tree_get_text(run, "id")), "metrics", metrics);
+                     json_sprintf("%s%s", tool->git_rev ? tool->git_rev : "",
+                                  tool->git_dirty > 0 ? "-dirty" : ""),
+                     "run", json_string(result->run.id), "metrics", metrics);
 }
 
-void export_otava(const json_t *const *roots, size_t count, FILE *out)
+void export_otava(const struct result *results, size_t count, FILE *out)
 {
     json_t *points = tree_array(), *names = tree_object(), *all = tree_array();
     for (size_t i = 0; i < count; i++) {
-        json_t *values = points_of(roots[i]);
+        json_t *values = points_of(&results[i]);
         json_object_update_missing(names, values);
         tree_append(points, values);
     }
@@ -372,7 +347,7 @@ void export_otava(const json_t *const *roots, size_t count, FILE *out)
         json_object_foreach(names, name, unused) tree_append(
             metrics, tree_pack("{s:s, s:o}", "name", name, "value", tree_share(values, name)));
         if (json_object_size(values))
-            tree_append(all, run_of(roots[i], json_incref(metrics)));
+            tree_append(all, run_of(&results[i], json_incref(metrics)));
         json_decref(metrics);
     }
     json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));

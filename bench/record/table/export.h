@@ -26,16 +26,17 @@
 #ifndef GAMUT_RECORD_TABLE_EXPORT_H
 #define GAMUT_RECORD_TABLE_EXPORT_H
 
-#include <jansson.h>
 #include <stdio.h>
 
+#include "record/result/result.h"
+
 /* Prints a summarised result as JSON lines. */
-void export_lines(const json_t *root, FILE *out);
+void export_lines(const struct result *result, FILE *out);
 /* Prints it as Google Benchmark's JSON. */
-void export_google_benchmark(const json_t *root, FILE *out);
+void export_google_benchmark(const struct result *result, FILE *out);
 /* Prints it as BMF. */
-void export_bmf(const json_t *root, FILE *out);
+void export_bmf(const struct result *result, FILE *out);
 /* Prints summarised results as one history for Otava. */
-void export_otava(const json_t *const *roots, size_t count, FILE *out);
+void export_otava(const struct result *results, size_t count, FILE *out);
 
 #endif

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/tree.h"
-#include "record/result/case_tree.h"
+#include "record/facts/case.h"
 #include "record/table/text_grid.h"
 
 enum { NAMES = 7, FIRST = NAMES, OURS = FIRST + 2, PUBLISHED = OURS + 2, VERDICT };
@@ -19,11 +18,12 @@ static void add_ratio(struct text_grid *grid, double ratio)
         text_grid_add(grid, "%.2f×", ratio);
 }
 
-/* The members of an entry are called like the columns. */
-static void add_names(struct text_grid *grid, const json_t *entry)
+static void add_names(struct text_grid *grid, const struct case_key *key)
 {
+    const char *const names[] = {key->device, key->workload, key->dataset,
+                                 key->merge,  key->release,  key->strategy};
     for (size_t c = 1; c < NAMES; c++)
-        text_grid_add(grid, "%s", tree_get_text(entry, grid->column[c].title));
+        text_grid_add(grid, "%s", names[c - 1]);
 }
 
 /* Puts the reason after the row in a text table, and into the last cell in Markdown. */
@@ -33,78 +33,65 @@ static void add_reason(struct text_grid *grid, bool markdown, const char *reason
     *(markdown ? &row->cell[VERDICT] : &row->remark) = reason;
 }
 
-static void add_entry(struct text_grid *grid, bool markdown, const json_t *row, const json_t *entry)
+static void add_entry(struct text_grid *grid, bool markdown, const struct suite_row *row,
+                      const struct suite_entry *entry)
 {
-    const json_t *ratio = json_object_get(entry, "ratio");
-    const double lo = tree_get_number(ratio, "ci_lo");
-    const char *verdict = tree_get_text(entry, "than_published");
+    const struct statistics *ratio = &entry->ratio;
     text_grid_add_row(grid);
-    text_grid_add(grid, "%s", tree_get_text(row, "name"));
-    add_names(grid, entry);
-    text_grid_add_ns(grid, tree_get_number(entry, "first_wall_ns"));
-    text_grid_add_ns(grid, tree_get_number(entry, "second_wall_ns"));
-    if (isnan(lo))
-        add_ratio(grid, tree_get_number(ratio, "median"));
+    text_grid_add(grid, "%s", row->name);
+    add_names(grid, &entry->key);
+    text_grid_add_ns(grid, entry->first_wall_ns);
+    text_grid_add_ns(grid, entry->second_wall_ns);
+    if (isnan(ratio->ci_lo))
+        add_ratio(grid, ratio->median);
     else
-        text_grid_add(grid, "%.2f× [%.2f, %.2f]", tree_get_number(ratio, "median"), lo,
-                      tree_get_number(ratio, "ci_hi"));
-    add_ratio(grid, tree_get_number(entry, "predicted_ratio"));
-    add_ratio(grid, tree_get_number(entry, "published"));
-    text_grid_add(grid, "%s", *verdict ? verdict : "-");
-    if (!case_is_ok(entry))
-        add_reason(grid, markdown, tree_get_text(entry, "reason"));
+        text_grid_add(grid, "%.2f× [%.2f, %.2f]", ratio->median, ratio->ci_lo, ratio->ci_hi);
+    add_ratio(grid, entry->predicted_ratio);
+    add_ratio(grid, entry->published);
+    text_grid_add(grid, "%s", entry->than_published ? entry->than_published : "-");
+    if (entry->status != CASE_ok)
+        add_reason(grid, markdown, entry->reason ? entry->reason : "");
 }
 
-static void add_suite_row(struct text_grid *grid, bool markdown, const json_t *row)
+static void add_suite_row(struct text_grid *grid, bool markdown, const struct suite_row *row)
 {
-    const char *missing = tree_get_text(row, "missing");
-    size_t i;
-    json_t *entry;
-    json_array_foreach(json_object_get(row, "measured"), i, entry)
-        add_entry(grid, markdown, row, entry);
-    if (i)
+    for (size_t i = 0; i < row->measured_count; i++)
+        add_entry(grid, markdown, row, &row->measured[i]);
+    if (row->measured_count)
         return;
     text_grid_add_row(grid);
-    text_grid_add(grid, "%s", tree_get_text(row, "name"));
+    text_grid_add(grid, "%s", row->name);
     text_grid_skip(grid, PUBLISHED - 1);
-    add_ratio(grid, tree_get_number(row, "published"));
-    add_reason(grid, markdown, *missing ? missing : "was not run");
+    add_ratio(grid, row->published);
+    add_reason(grid, markdown, row->missing ? row->missing : "was not run");
 }
 
-static void add_means(struct text_grid *grid, const json_t *suite)
+static void add_means(struct text_grid *grid, const struct result_suite *suite)
 {
-    size_t i;
-    json_t *mean;
-    json_array_foreach(json_object_get(suite, "means"), i, mean)
-    {
-        const double rows = tree_get_number(mean, "rows");
-        if (!(rows > 1))
+    for (size_t i = 0; i < suite->mean_count; i++) {
+        const struct suite_mean *mean = &suite->means[i];
+        if (mean->rows <= 1)
             continue;
         text_grid_add_row(grid);
-        text_grid_add(grid, "geometric mean of %.0f", rows);
-        add_names(grid, mean);
+        text_grid_add(grid, "geometric mean of %u", mean->rows);
+        add_names(grid, &mean->key);
         text_grid_skip(grid, OURS - FIRST);
-        add_ratio(grid, tree_get_number(mean, "ours"));
+        add_ratio(grid, mean->ours);
         text_grid_skip(grid, 1);
-        add_ratio(grid, tree_get_number(mean, "published"));
+        add_ratio(grid, mean->published);
     }
 }
 
-static struct text_grid grid_of(const json_t *suite, bool markdown)
+static struct text_grid grid_of(const struct result_suite *suite, bool markdown)
 {
-    const json_t *compare = json_object_get(suite, "compare");
-    const char *part = json_object_iter_key(json_object_iter((json_t *)compare));
-    const json_t *pair = part ? json_object_get(compare, part) : NULL;
     struct text_grid grid = text_grid_of(columns);
-    size_t i;
-    json_t *row;
     grid.indent = 2;
     grid.complete = "--format md has all";
     for (size_t s = 0; s < 2; s++)
-        grid.column[FIRST + s].title = json_is_string(json_array_get(pair, s))
-                                           ? json_string_value(json_array_get(pair, s))
-                                           : "";
-    json_array_foreach(json_object_get(suite, "rows"), i, row) add_suite_row(&grid, markdown, row);
+        grid.column[FIRST + s].title =
+            suite->compare_count && s < suite->compare->count ? suite->compare->sides[s] : "";
+    for (size_t i = 0; i < suite->row_count; i++)
+        add_suite_row(&grid, markdown, &suite->rows[i]);
     add_means(&grid, suite);
     for (size_t c = 1; c < NAMES; c++) {
         grid.column[c].once = text_grid_constant(&grid, c);
@@ -113,29 +100,24 @@ static struct text_grid grid_of(const json_t *suite, bool markdown)
     return grid;
 }
 
-void suite_table_print(const json_t *root, enum table_format format, FILE *out)
+void suite_table_print(const struct result *result, enum table_format format, FILE *out)
 {
-    const json_t *suite = json_object_get(root, "suite");
+    const struct result_suite *suite = result->suite;
     const bool markdown = format == TABLE_MARKDOWN;
     const char *end = markdown ? "  \n" : "\n";
-    size_t i;
-    json_t *row;
     if (!suite || (format != TABLE_TEXT && !markdown))
         return;
     struct text_grid grid = grid_of(suite, markdown);
     struct terminal_page page;
     terminal_page_open(&page, out);
-    fprintf(page.out, "\nsuite %s: %s%spublished: %s%s", tree_get_text(suite, "name"),
-            tree_get_text(suite, "title"), end, tree_get_text(suite, "source"), end);
+    fprintf(page.out, "\nsuite %s: %s%spublished: %s%s", suite->name, suite->title, end,
+            suite->source, end);
     text_grid_print_once(&grid, end, page.out);
     fputc('\n', page.out);
     text_grid_print(&grid, format, &page.terminal, page.out);
-    json_array_foreach(json_object_get(suite, "rows"), i, row)
-    {
-        if (*tree_get_text(row, "note"))
-            fprintf(page.out, "%s: %s%s", tree_get_text(row, "name"), tree_get_text(row, "note"),
-                    end);
-    }
+    for (size_t i = 0; i < suite->row_count; i++)
+        if (suite->rows[i].note)
+            fprintf(page.out, "%s: %s%s", suite->rows[i].name, suite->rows[i].note, end);
     terminal_page_close(&page);
     text_grid_free(&grid);
 }

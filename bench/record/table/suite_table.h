@@ -2,13 +2,12 @@
 #ifndef GAMUT_RECORD_TABLE_SUITE_TABLE_H
 #define GAMUT_RECORD_TABLE_SUITE_TABLE_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "record/table/table.h"
 
 /* Prints the table of a result's suite, as TABLE_TEXT or TABLE_MARKDOWN. Prints nothing for other
  * formats, or if the result has no suite. */
-void suite_table_print(const json_t *root, enum table_format format, FILE *out);
+void suite_table_print(const struct result *result, enum table_format format, FILE *out);
 
 #endif

@@ -1,72 +1,63 @@
 #include "record/table/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "record/facts/case.h"
 #include "record/result/answer.h"
-#include "record/result/case_tree.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
+#include "record/result/measured.h"
 #include "record/table/export.h"
 #include "record/table/suite_table.h"
 #include "record/table/table_grid.h"
 #include "base/tree.h"
 
 /* Prints what was run, on which devices, and what is the same in every row. */
-static void print_preface(const json_t *root, const struct text_grid *grid, const char *line_end,
-                          FILE *out)
+static void print_preface(const struct result *result, const struct text_grid *grid,
+                          const char *line_end, FILE *out)
 {
-    const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
-    const json_t *tool = json_object_get(context, "tool"), *device;
-    const char *rev = tree_get_text(tool, "git_rev");
+    const struct result_run *run = &result->run;
+    const struct record_tool *tool = &result->context.tool;
     char rounds[48];
-    fprintf(out, "gamut %s, rev %.12s%s, %s, %s, seed %.0f, run %s%s",
-            tree_get_text(tool, "version"), *rev ? rev : "unknown",
-            json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "",
-            tree_get_text(run, "started_at"),
-            text_count(rounds, tree_get_number(run, "rounds"), "round"),
-            tree_get_number(run, "seed"), tree_get_text(run, "status"), line_end);
-    for (size_t i = 0; (device = json_array_get(json_object_get(context, "devices"), i)); i++) {
-        double rate = tree_get_number(device, "copy_bytes_per_second");
-        const char *driver = tree_get_text(device, "driver");
-        fprintf(out, "%s: %s%s%s", tree_get_text(device, "id"), tree_get_text(device, "name"),
-                *driver ? ", driver " : "", driver);
-        if (!isnan(rate))
-            fprintf(out, ", copies %.1f GB/s", rate / 1e9);
+    fprintf(out, "gamut %s, rev %.12s%s, %s, %s, seed %" PRIu64 ", run %s%s", tool->version,
+            tool->git_rev ? tool->git_rev : "unknown", tool->git_dirty > 0 ? "-dirty" : "",
+            run->started_at, text_count(rounds, run->rounds, "round"), run->seed,
+            run_status_name(run->status), line_end);
+    for (size_t i = 0; i < result->context.device_count; i++) {
+        const struct record_device *device = &result->context.devices[i];
+        fprintf(out, "%s: %s%s%s", device->id, device->name, *device->driver ? ", driver " : "",
+                device->driver);
+        if (!isnan(device->copy_bytes_per_second))
+            fprintf(out, ", copies %.1f GB/s", device->copy_bytes_per_second / 1e9);
         fputs(line_end, out);
     }
     text_grid_print_once(grid, line_end, out);
 }
 
-static void print_warnings(const json_t *root, FILE *out)
+static void print_warnings(const struct result *result, FILE *out)
 {
-    size_t i, j;
-    json_t *one_case, *warning;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        char name[512];
-        case_words(name, one_case);
-        if (case_is_ok(one_case) &&
-            strcmp(tree_get_text(one_case, "check"), case_check_name(CHECK_NONE)) == 0)
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        char name[MEASURED_WORDS];
+        measured_words(name, one);
+        if (one->status == CASE_ok && one->check == CHECK_NONE)
             fprintf(out, "! %s: unchecked: no reference says whether the answer is right\n", name);
-        json_array_foreach(json_object_get(one_case, "warnings"), j, warning)
-            fprintf(out, "! %s: %s: %s\n", name, tree_get_text(warning, "code"),
-                    tree_get_text(warning, "detail"));
+        for (size_t w = 0; w < one->warning_count; w++)
+            fprintf(out, "! %s: %s: %s\n", name, one->warnings[w].code, one->warnings[w].detail);
     }
 }
 
 /* Short runs do not count: they are mostly noise. */
-void table_print_model(const json_t *root, FILE *out)
+void table_print_model(const struct result *result, FILE *out)
 {
     const double long_ns = 200e3, close = 0.10, near = 0.15;
-    size_t i, count = 0, close_count = 0, near_count = 0, explained_count = 0, with_interval = 0;
-    json_t *one_case;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        double error = tree_get_number(json_object_get(one_case, "model"), "error");
-        double unexplained = case_model_unexplained(one_case);
-        if (isnan(error) || !(case_stat(one_case, "wall_ns", "median") > long_ns))
+    size_t count = 0, close_count = 0, near_count = 0, explained_count = 0, with_interval = 0;
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        const double error = one->model ? one->model->error : NAN;
+        const double unexplained = measured_unexplained(one);
+        if (isnan(error) || !(measured_wall_ns(one) > long_ns))
             continue;
         count++;
         close_count += fabs(error) <= close;
@@ -84,21 +75,19 @@ void table_print_model(const json_t *root, FILE *out)
 }
 
 /* A line for each reason why cases have no prediction though one was asked for. */
-static void print_unpredicted(const json_t *root, FILE *out)
+static void print_unpredicted(const struct result *result, FILE *out)
 {
     const size_t most = 8;
-    size_t i;
     const char *why_not, *name;
-    json_t *one_case, *reasons = tree_object(), *names, *is_there;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        why_not = tree_get_text(json_object_get(one_case, "model"), "why_not");
-        if (!*why_not || !case_is_ok(one_case))
+    json_t *reasons = tree_object(), *names, *is_there;
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct result_case *one = &result->cases[i];
+        if (!one->model || !one->model->why_not || one->status != CASE_ok)
             continue;
-        names = json_object_get(reasons, why_not);
+        names = json_object_get(reasons, one->model->why_not);
         if (!names)
-            tree_put(reasons, why_not, names = tree_object());
-        tree_put(names, tree_get_text(json_object_get(one_case, "key"), "workload"), json_true());
+            tree_put(reasons, one->model->why_not, names = tree_object());
+        tree_put(names, one->key.workload, json_true());
     }
     json_object_foreach(reasons, why_not, names)
     {
@@ -116,12 +105,11 @@ static void print_unpredicted(const json_t *root, FILE *out)
     json_decref(reasons);
 }
 
-static void print_verdict(const json_t *root, FILE *out)
+static void print_verdict(const struct result *result, FILE *out)
 {
-    size_t counts[CASE_STATUSES], total = json_array_size(json_object_get(root, "cases"));
-    double rounds = tree_get_number(json_object_get(root, "run"), "rounds");
+    size_t counts[CASE_STATUSES], total = result->case_count;
     const char *before = "";
-    result_status_counts(root, counts);
+    result_status_counts(result, counts);
     fprintf(out, "%zu case%s: ", total, total == 1 ? "" : "s");
     for (size_t s = 0; s < CASE_STATUSES; s++)
         if (counts[s] > 0) {
@@ -129,150 +117,135 @@ static void print_verdict(const json_t *root, FILE *out)
             before = ", ";
         }
     fputs(total ? "\n" : "none was run\n", out);
-    table_print_model(root, out);
-    print_unpredicted(root, out);
-    if (rounds < 6 && (total == 0 || case_some_has_time(root, NULL)))
+    table_print_model(result, out);
+    print_unpredicted(result, out);
+    if (result->run.rounds < 6 && (total == 0 || result_has_times(result, NULL)))
         fprintf(out, "No intervals: they need at least 6 rounds.\n");
 }
 
 /* "raw", or "tlsf on host, pool on opencl:0" */
-static void print_against(const json_t *answer, FILE *out)
+static void print_against(const struct answer *answer, FILE *out)
 {
     const char *common = answer_against(answer), *before = "";
-    size_t i;
-    json_t *device;
-    if (strcmp(common, ANSWER_SEVERAL) != 0)
+    const bool has_common = strcmp(common, ANSWER_SEVERAL) != 0;
+    if (has_common)
         fputs(common, out);
-    json_array_foreach((json_t *)answer, i, device)
-    {
-        if (strcmp(common, ANSWER_SEVERAL) != 0 || !*tree_get_text(device, "against"))
+    for (size_t i = 0; i < answer->device_count && !has_common; i++) {
+        if (!*answer->devices[i].against)
             continue;
-        fprintf(out, "%s%s on %s", before, tree_get_text(device, "against"),
-                tree_get_text(device, "device"));
+        fprintf(out, "%s%s on %s", before, answer->devices[i].against, answer->devices[i].device);
         before = ", ";
     }
 }
 
 /* Says what the ratios are: the two times beside them have another ratio. */
-static void print_footnote(const json_t *root, const json_t *answer, FILE *out)
+static void print_footnote(const struct result *result, FILE *out)
 {
-    const json_t *cases = json_object_get(root, "cases"), *one_case;
     bool has_ratio = false;
-    for (size_t i = 0; !has_ratio && (one_case = json_array_get(cases, i)); i++)
-        has_ratio = tree_get_number(case_speedup(one_case), "rounds") > 1;
+    for (size_t i = 0; !has_ratio && i < result->case_count; i++)
+        has_ratio = measured_speedup(&result->cases[i])->count > 1;
     if (!has_ratio)
         return;
     fputs("vs ", out);
-    print_against(answer, out);
+    print_against(&result->answer, out);
     fputs(": paired by round, so not the ratio of the two medians\n", out);
 }
 
-static void print_people(const json_t *root, enum table_format format, FILE *out)
+static void print_people(const struct result *result, enum table_format format, FILE *out)
 {
     const bool markdown = format == TABLE_MARKDOWN;
-    struct text_grid grid = table_grid_of(root, markdown ? SHAPE_FLAT : SHAPE_GROUPED);
-    json_t *answer = answer_of(root, NULL);
+    struct text_grid grid = table_grid_of(result, markdown ? SHAPE_FLAT : SHAPE_GROUPED);
     struct terminal_page page;
     terminal_page_open(&page, out);
-    print_preface(root, &grid, markdown ? "  \n" : "\n", page.out);
+    print_preface(result, &grid, markdown ? "  \n" : "\n", page.out);
     fputc('\n', page.out);
     if (markdown || grid.row_count)
         text_grid_print(&grid, format, &page.terminal, page.out);
     fputc('\n', page.out);
-    print_footnote(root, answer, page.out);
-    print_warnings(root, page.out);
-    print_verdict(root, page.out);
+    print_footnote(result, page.out);
+    print_warnings(result, page.out);
+    print_verdict(result, page.out);
     terminal_page_close(&page);
-    suite_table_print(root, format, out);
+    suite_table_print(result, format, out);
     terminal_page_open(&page, out);
-    answer_print(answer, markdown ? "\n" : "", "\n", page.out);
+    answer_print(&result->answer, markdown ? "\n" : "", "\n", page.out);
     terminal_page_close(&page);
-    json_decref(answer);
     text_grid_free(&grid);
 }
 
 /* ---- CSV: one line a case and metric, so that any table tool can group and plot it ---------- */
 
-static const char *const key_members[] = {
-#define X(member) #member,
+static void add_row(struct text_grid *grid, const struct result *result,
+                    const struct result_case *one, const char *metric, const char *unit,
+                    const char *kind)
+{
+    text_grid_add_row(grid);
+    text_grid_add(grid, "%s", result->version);
+    text_grid_add(grid, "%s", one->id);
+#define X(member) text_grid_add(grid, "%s", one->key.member);
     CASE_KEY_ALL_LIST(X)
 #undef X
-};
-
-static void add_row(struct text_grid *grid, const json_t *root, const json_t *one_case,
-                    const char *metric, const char *unit, const char *kind)
-{
-    const json_t *key = json_object_get(one_case, "key");
-    text_grid_add_row(grid);
-    text_grid_add(grid, "%s", tree_get_text(json_object_get(root, "schema"), "version"));
-    text_grid_add(grid, "%s", tree_get_text(one_case, "id"));
-    for (size_t i = 0; i < sizeof key_members / sizeof *key_members; i++)
-        text_grid_add(grid, "%s", tree_get_text(key, key_members[i]));
-    text_grid_add(grid, "%s", tree_get_text(one_case, "status"));
+    text_grid_add(grid, "%s", case_status_name(one->status));
     text_grid_add(grid, "%s", metric);
     text_grid_add(grid, "%s", unit);
     text_grid_add(grid, "%s", kind);
 }
 
-static void add_interval(struct text_grid *grid, const json_t *stats)
+static void add_interval(struct text_grid *grid, const struct statistics *s)
 {
-    text_grid_add_json(grid, json_object_get(stats, "median"));
-    text_grid_add_json(grid, json_object_get(stats, "ci_lo"));
-    text_grid_add_json(grid, json_object_get(stats, "ci_hi"));
+    text_grid_add_exact(grid, s->median);
+    text_grid_add_exact(grid, s->ci_lo);
+    text_grid_add_exact(grid, s->ci_hi);
 }
 
-static void add_metric(struct text_grid *grid, const json_t *root, const json_t *one_case,
-                       const char *name, const json_t *metric)
+static void add_metric(struct text_grid *grid, const struct result *result,
+                       const struct result_case *one, const struct counter_info *metric)
 {
-    const char *kind = tree_get_text(metric, "kind");
-    const json_t *stats = json_object_get(json_object_get(one_case, "stats"), name);
-    const json_t *counters = json_object_get(one_case, "counters");
-    add_row(grid, root, one_case, name, tree_get_text(metric, "unit"), kind);
-    if (strcmp(kind, "sampled") == 0) {
-        add_interval(grid, stats);
-        text_grid_add_json(grid, json_object_get(stats, "cold_median"));
+    const struct result_stat *stat = measured_stat(one, metric->name);
+    const bool is_sampled = metric->kind == KIND_SAMPLED;
+    add_row(grid, result, one, metric->name, counter_unit_name(metric->unit),
+            is_sampled ? "sampled" : "exact");
+    if (is_sampled) {
+        add_interval(grid, &stat->over);
+        text_grid_add_exact(grid, stat->cold_median);
     } else {
-        text_grid_add_json(grid, json_object_get(json_object_get(counters, "warm"), name));
+        text_grid_add_exact(grid, counter_value(measured_warm(one), metric->name));
         text_grid_skip(grid, 2);
-        text_grid_add_json(grid, json_object_get(json_object_get(counters, "cold"), name));
+        text_grid_add_exact(grid, counter_value(measured_cold(one), metric->name));
     }
 }
 
-static void add_case(struct text_grid *grid, const json_t *root, const json_t *one_case)
+static void add_number(struct text_grid *grid, const struct result *result,
+                       const struct result_case *one, const char *metric, const char *unit,
+                       const char *kind, double value)
 {
-    static const char *const predictions[][2] = {
-#define X(name, help) {#name, "model." #name},
-        MODEL_LIST(X)
-#undef X
-    };
-    static const struct {
-        const char *name, *unit, *kind;
-    } others[] = {{"peak_over_best", "ratio", "exact"},
-                  {"floor_ns", "ns", "sampled"},
-                  {"of_floor", "ratio", "sampled"}};
-    const json_t *model = json_object_get(one_case, "model");
-    const char *name;
-    json_t *metric;
-    if (!case_is_ok(one_case)) {
-        add_row(grid, root, one_case, "", "", "");
+    add_row(grid, result, one, metric, unit, kind);
+    text_grid_add_exact(grid, value);
+}
+
+static void add_case(struct text_grid *grid, const struct result *result,
+                     const struct result_case *one)
+{
+    if (one->status != CASE_ok) {
+        add_row(grid, result, one, "", "", "");
         return;
     }
-    json_object_foreach(json_object_get(root, "metrics"), name, metric)
-        add_metric(grid, root, one_case, name, metric);
-    for (size_t i = 0; i < sizeof predictions / sizeof *predictions && json_is_object(model); i++) {
-        add_row(grid, root, one_case, predictions[i][1], "ns", "sampled");
-        text_grid_add_json(grid, json_object_get(model, predictions[i][0]));
+    for (size_t i = 0; i < result->metric_count; i++)
+        add_metric(grid, result, one, &result->metrics[i]);
+#define X(name, help)                                                                              \
+    if (one->model)                                                                                \
+        add_number(grid, result, one, "model." #name, "ns", "sampled", one->model->name);
+    MODEL_LIST(X)
+#undef X
+    if (one->speedup) {
+        add_row(grid, result, one, "speedup", "ratio", "sampled");
+        add_interval(grid, &one->speedup->over);
     }
-    if (json_object_get(one_case, "speedup")) {
-        add_row(grid, root, one_case, "speedup", "ratio", "sampled");
-        add_interval(grid, json_object_get(one_case, "speedup"));
-    }
-    add_row(grid, root, one_case, "speedup_over_raw", "ratio", "sampled");
-    add_interval(grid, json_object_get(one_case, "speedup_over_raw"));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        add_row(grid, root, one_case, others[i].name, others[i].unit, others[i].kind);
-        text_grid_add_json(grid, json_object_get(one_case, others[i].name));
-    }
+    add_row(grid, result, one, "speedup_over_raw", "ratio", "sampled");
+    add_interval(grid, &one->speedup_over_raw.over);
+    add_number(grid, result, one, "peak_over_best", "ratio", "exact", one->peak_over_best);
+    add_number(grid, result, one, "floor_ns", "ns", "sampled", one->floor_ns);
+    add_number(grid, result, one, "of_floor", "ratio", "sampled", one->of_floor);
 }
 
 /* Columns: schema_version, id, workload, dataset, merge, release, strategy, device, residency,
@@ -281,52 +254,52 @@ static void add_case(struct text_grid *grid, const json_t *root, const json_t *o
  * allocator. What is unknown is empty. A case that is not ok has one line with an empty metric.
  * Besides the metrics of the counter list there are speedup_over_raw, peak_over_best, floor_ns and
  * of_floor, and `speedup` where ratios are over another baseline. */
-static void csv_print(const json_t *root, FILE *out)
+static void csv_print(const struct result *result, FILE *out)
 {
 #define X(member) "|" #member
     struct text_grid grid = text_grid_of(
         "schema_version|id" CASE_KEY_ALL_LIST(X) "|status|metric|unit|kind|value|ci_lo|ci_hi|cold");
 #undef X
-    size_t i;
-    json_t *one_case;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case) add_case(&grid, root, one_case);
+    for (size_t i = 0; i < result->case_count; i++)
+        add_case(&grid, result, &result->cases[i]);
     text_grid_print(&grid, TABLE_CSV, NULL, out);
     text_grid_free(&grid);
 }
 
 /* ---- all formats ----------------------------------------------------------------------------- */
 
-int table_print_history(const json_t *const *roots, size_t count, FILE *out, struct error *error)
+int table_print_history(const struct result *results, size_t count, FILE *out, struct error *error)
 {
-    export_otava(roots, count, out);
+    export_otava(results, count, out);
     return text_flush(out, error);
 }
 
-int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error)
+int table_print(const struct result *result, enum table_format format, FILE *out,
+                struct error *error)
 {
     int code = 0;
     switch (format) {
     case TABLE_TEXT:
     case TABLE_MARKDOWN:
-        print_people(root, format, out);
+        print_people(result, format, out);
         break;
     case TABLE_CSV:
-        csv_print(root, out);
+        csv_print(result, out);
         break;
     case TABLE_JSON:
-        code = result_print(root, out, error);
+        code = result_print(result, out, error);
         break;
     case TABLE_JSON_LINES:
-        export_lines(root, out);
+        export_lines(result, out);
         break;
     case TABLE_GOOGLE_BENCHMARK:
-        export_google_benchmark(root, out);
+        export_google_benchmark(result, out);
         break;
     case TABLE_BMF:
-        export_bmf(root, out);
+        export_bmf(result, out);
         break;
     case TABLE_OTAVA:
-        export_otava(&root, 1, out);
+        export_otava(result, 1, out);
         break;
     case TABLE_FORMATS:
         return error_set(error, ERR_INTERNAL, "there is no such format");

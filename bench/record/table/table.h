@@ -2,11 +2,11 @@
 #ifndef GAMUT_RECORD_TABLE_TABLE_H
 #define GAMUT_RECORD_TABLE_TABLE_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
+#include "record/result/result.h"
 
 /* The formats, in the order in which --format lists them. A command that prints something else than
  * a result offers the first ones of them. */
@@ -31,11 +31,12 @@ enum table_format {
  * A column with the same value in every row is left out, and the value is printed once. Only
  * TABLE_TEXT on a terminal has colour, unless NO_COLOR is set or TERM is "dumb". ERR_IO: writing
  * failed. */
-int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error);
+int table_print(const struct result *result, enum table_format format, FILE *out,
+                struct error *error);
 /* Prints summarised results, in their order, as one history for Otava. ERR_IO. */
-int table_print_history(const json_t *const *roots, size_t count, FILE *out, struct error *error);
+int table_print_history(const struct result *results, size_t count, FILE *out, struct error *error);
 
 /* Prints a line that says how good the cost model was; nothing if no time was predicted. */
-void table_print_model(const json_t *root, FILE *out);
+void table_print_model(const struct result *result, FILE *out);
 
 #endif

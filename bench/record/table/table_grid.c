@@ -1,15 +1,14 @@
 #include "record/table/table_grid.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "base/tree.h"
-#include "record/facts/case.h"
 #include "record/result/answer.h"
-#include "record/result/case_tree.h"
+#include "record/result/measured.h"
 
 /* X(NAME, title): first the columns that name a row, then the measured ones. '^2' says how early a
  * narrow terminal drops the column (see text_grid_of). */
@@ -49,31 +48,29 @@ enum column {
 /* ---- the cells of a case --------------------------------------------------------------------- */
 
 /* "4.31 ms ±0.6%": the median, and the larger half of its interval as a part of it. */
-static void add_wall(struct text_grid *grid, const json_t *stats)
+static void add_wall(struct text_grid *grid, const struct statistics *wall)
 {
-    const double median = tree_get_number(stats, "median");
-    const double below = median - tree_get_number(stats, "ci_lo");
-    const double above = tree_get_number(stats, "ci_hi") - median;
+    const double below = wall->median - wall->ci_lo, above = wall->ci_hi - wall->median;
     char time[32];
-    if (isnan(below) || isnan(above) || median <= 0)
-        text_grid_add_ns(grid, median);
+    if (isnan(below) || isnan(above) || wall->median <= 0)
+        text_grid_add_ns(grid, wall->median);
     else
-        text_grid_add(grid, "%s ±%.1f%%", text_ns(time, median), 100 * fmax(below, above) / median);
+        text_grid_add(grid, "%s ±%.1f%%", text_ns(time, wall->median),
+                      100 * fmax(below, above) / wall->median);
 }
 
 /* A row is better or worse only if its whole interval is on one side of 1. */
-static void add_speedup(struct text_grid *grid, struct text_grid_row *row, const json_t *speedup)
+static void add_speedup(struct text_grid *grid, struct text_grid_row *row,
+                        const struct statistics *s)
 {
-    const double median = tree_get_number(speedup, "median");
-    const double lo = tree_get_number(speedup, "ci_lo"), hi = tree_get_number(speedup, "ci_hi");
     row->mood_of = COLUMN_SPEEDUP;
-    row->mood = lo > 1 ? GRID_BETTER : hi < 1 ? GRID_WORSE : GRID_PLAIN;
-    if (isnan(median))
+    row->mood = s->ci_lo > 1 ? GRID_BETTER : s->ci_hi < 1 ? GRID_WORSE : GRID_PLAIN;
+    if (isnan(s->median))
         text_grid_add(grid, "-");
-    else if (isnan(lo) || isnan(hi))
-        text_grid_add(grid, "%.2f×", median);
+    else if (isnan(s->ci_lo) || isnan(s->ci_hi))
+        text_grid_add(grid, "%.2f×", s->median);
     else
-        text_grid_add(grid, "%.2f× [%.2f, %.2f]", median, lo, hi);
+        text_grid_add(grid, "%.2f× [%.2f, %.2f]", s->median, s->ci_lo, s->ci_hi);
 }
 
 static void add_bytes(struct text_grid *grid, double bytes)
@@ -93,9 +90,10 @@ static void add_number(struct text_grid *grid, const char *format, double number
 }
 
 /* "80", or "3 → 0" where the warm run makes fewer than the cold one. A replay has no warm run. */
-static void add_driver_calls(struct text_grid *grid, const json_t *cold, const json_t *warm)
+static void add_driver_calls(struct text_grid *grid, const struct result_case *one)
 {
-    const double first = case_driver_calls(cold), then = case_driver_calls(warm);
+    const double first = measured_driver_calls(measured_cold(one));
+    const double then = measured_driver_calls(measured_warm(one));
     if (isnan(first))
         text_grid_skip(grid, 1);
     else if (first == then || isnan(then))
@@ -105,7 +103,8 @@ static void add_driver_calls(struct text_grid *grid, const json_t *cold, const j
 }
 
 /* "6 (184 MiB)" over all kinds of copies. */
-static void add_copies(struct text_grid *grid, const json_t *counts, const char *prefix)
+static void add_copies(struct text_grid *grid, const struct exact_counts *counts,
+                       const char *prefix)
 {
     static const char *const kinds[] = {
 #define X(name, help) #name,
@@ -116,9 +115,9 @@ static void add_copies(struct text_grid *grid, const json_t *counts, const char 
     char name[64], size[32];
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         snprintf(name, sizeof name, "%s_%s_count", prefix, kinds[i]);
-        count += tree_get_number(counts, name);
+        count += counter_value(counts, name);
         snprintf(name, sizeof name, "%s_%s_bytes", prefix, kinds[i]);
-        bytes += tree_get_number(counts, name);
+        bytes += counter_value(counts, name);
     }
     if (isnan(count) || (count != 0 && isnan(bytes)))
         text_grid_skip(grid, 1);
@@ -128,43 +127,39 @@ static void add_copies(struct text_grid *grid, const json_t *counts, const char 
         text_grid_add(grid, "%.0f (%s)", count, text_bytes(size, (uint64_t)bytes));
 }
 
-static void add_measured(struct text_grid *grid, struct text_grid_row *row, const json_t *one_case)
+static void add_measured(struct text_grid *grid, struct text_grid_row *row,
+                         const struct result_case *one)
 {
-    const json_t *stats = json_object_get(one_case, "stats");
-    const json_t *counters = json_object_get(one_case, "counters");
-    const json_t *cold = json_object_get(counters, "cold"),
-                 *warm = json_object_get(counters, "warm");
-    const json_t *model = json_object_get(one_case, "model");
-    const bool has_warm = !isnan(tree_get_number(warm, "hit_count"));
-    const json_t *last = has_warm ? warm : cold;
-    const double hits = tree_get_number(last, "hit_count");
-    const double requests = hits + tree_get_number(last, "miss_count");
-    add_wall(grid, json_object_get(stats, "wall_ns"));
-    text_grid_add_ns(grid, tree_get_number(model, "predicted_ns"));
-    add_number(grid, "%+.1f %%", 100 * tree_get_number(model, "error"));
-    add_number(grid, "%.1f %%", 100 * case_model_unexplained(one_case));
-    add_speedup(grid, row, case_speedup(one_case));
-    text_grid_add_ns(grid, tree_get_number(one_case, "floor_ns"));
-    add_number(grid, "%.0f%%", 100 * tree_get_number(one_case, "of_floor"));
-    add_bytes(grid, case_peak(one_case, "peak_requested_bytes"));
-    add_number(grid, "%+.1f %%", 100 * (tree_get_number(one_case, "peak_over_best") - 1));
-    add_bytes(grid, case_peak(one_case, "peak_reserved_bytes"));
-    add_number(grid, "%.2f×",
-               case_peak(one_case, "peak_reserved_bytes") /
-                   case_peak(one_case, "live_lower_bound_bytes"));
-    add_bytes(grid, case_peak(one_case, "live_lower_bound_bytes"));
-    add_driver_calls(grid, cold, warm);
+    const struct exact_counts *cold = measured_cold(one), *warm = measured_warm(one);
+    const struct exact_counts *last = isnan(counter_value(warm, "hit_count")) ? cold : warm;
+    const double hits = counter_value(last, "hit_count");
+    const double requests = hits + counter_value(last, "miss_count");
+    const double bound = measured_peak(one, "live_lower_bound_bytes");
+    const double reserved = measured_peak(one, "peak_reserved_bytes");
+    add_wall(grid, &measured_stat(one, "wall_ns")->over);
+    text_grid_add_ns(grid, one->model ? one->model->predicted_ns : NAN);
+    add_number(grid, "%+.1f %%", 100 * (one->model ? one->model->error : NAN));
+    add_number(grid, "%.1f %%", 100 * measured_unexplained(one));
+    add_speedup(grid, row, measured_speedup(one));
+    text_grid_add_ns(grid, one->floor_ns);
+    add_number(grid, "%.0f%%", 100 * one->of_floor);
+    add_bytes(grid, measured_peak(one, "peak_requested_bytes"));
+    add_number(grid, "%+.1f %%", 100 * (one->peak_over_best - 1));
+    add_bytes(grid, reserved);
+    add_number(grid, "%.2f×", reserved / bound);
+    add_bytes(grid, bound);
+    add_driver_calls(grid, one);
     add_number(grid, "%.0f%%", requests > 0 ? 100 * hits / requests : NAN);
     add_copies(grid, last, "copy");
     add_copies(grid, last, "elided");
 }
 
-static void add_failure(struct text_grid *grid, struct text_grid_row *row, const json_t *one_case,
-                        enum table_shape shape)
+static void add_failure(struct text_grid *grid, struct text_grid_row *row,
+                        const struct result_case *one, enum table_shape shape)
 {
-    const char *reason = tree_get_text(one_case, "reason");
+    const char *reason = one->reason ? one->reason : "";
     char status[32];
-    snprintf(status, sizeof status, "%s", tree_get_text(one_case, "status"));
+    snprintf(status, sizeof status, "%s", case_status_name(one->status));
     for (char *c = status; *c; c++)
         *c = (char)toupper((unsigned char)*c);
     row->mood_of = COLUMN_WALL;
@@ -177,54 +172,56 @@ static void add_failure(struct text_grid *grid, struct text_grid_row *row, const
     }
 }
 
-static void add_case(struct text_grid *grid, const json_t *one_case, enum table_shape shape)
+/* The cells that name a row, in the order of the columns. */
+static void add_key(struct text_grid *grid, const struct case_key *key)
 {
-    const json_t *key = json_object_get(one_case, "key");
-    struct text_grid_row *row = text_grid_add_row(grid);
+    const char *const cells[] = {key->device,  key->workload,  key->dataset, key->merge,
+                                 key->release, key->residency, key->strategy};
     for (int c = 0; c < FIRST_MEASURED; c++)
-        text_grid_add(grid, "%s", tree_get_text(key, grid->column[c].title));
-    if (case_is_ok(one_case))
-        add_measured(grid, row, one_case);
-    else
-        add_failure(grid, row, one_case, shape);
+        text_grid_add(grid, "%s", cells[c]);
 }
 
-static void add_mean(struct text_grid *grid, const json_t *device, const json_t *ranked)
+static void add_case(struct text_grid *grid, const struct result_case *one, enum table_shape shape)
 {
     struct text_grid_row *row = text_grid_add_row(grid);
+    add_key(grid, &one->key);
+    if (one->status == CASE_ok)
+        add_measured(grid, row, one);
+    else
+        add_failure(grid, row, one, shape);
+}
+
+static void add_mean(struct text_grid *grid, const struct answer_device *device,
+                     const struct answer_ranked *ranked)
+{
+    struct text_grid_row *row = text_grid_add_row(grid);
+    struct case_key key = ranked->key;
+    snprintf(key.workload, sizeof key.workload, "geometric mean");
+    snprintf(key.device, sizeof key.device, "%s", device->device);
     row->is_mean = true;
-    for (int c = 0; c < FIRST_MEASURED; c++)
-        text_grid_add(grid, "%s",
-                      c == COLUMN_WORKLOAD ? "geometric mean"
-                      : c == COLUMN_DEVICE ? tree_get_text(device, "device")
-                                           : tree_get_text(ranked, grid->column[c].title));
+    add_key(grid, &key);
     for (int c = FIRST_MEASURED; c < COLUMNS; c++)
         row->cell[c] = "";
-    const double cases = tree_get_number(device, "cases");
-    if (tree_get_number(device, "rounds") > 0) {
-        text_grid_add(grid, "of %.0f", cases);
+    if (device->rounds > 0) {
+        text_grid_add(grid, "of %" PRIu64, device->cases);
         text_grid_skip(grid, COLUMN_SPEEDUP - COLUMN_WALL - 1);
-        add_speedup(grid, row, json_object_get(ranked, "speedup"));
+        add_speedup(grid, row, &ranked->speedup);
     } else {
-        row->cell[COLUMN_RESERVED] = arena_printf(&grid->arena, "of %.0f", cases);
+        row->cell[COLUMN_RESERVED] = arena_printf(&grid->arena, "of %" PRIu64, device->cases);
         row->cell[COLUMN_OVER_BOUND] =
-            arena_printf(&grid->arena, "%.2f×", tree_get_number(ranked, "memory_over_bound"));
+            arena_printf(&grid->arena, "%.2f×", ranked->memory_over_bound);
     }
 }
 
 /* The means of a device are over the same cases, so they can be compared; the fastest is first, and
  * without times the one that holds the least. A mean over one case would repeat the case. */
-static void add_means(struct text_grid *grid, const json_t *device)
+static void add_means(struct text_grid *grid, const struct answer_device *device)
 {
-    size_t i;
-    json_t *ranked;
-    const json_t *first = json_array_get(json_object_get(device, "ranking"), 0);
-    if (!(tree_get_number(device, "cases") > 1) ||
-        (!(tree_get_number(device, "rounds") > 0) &&
-         isnan(tree_get_number(first, "memory_over_bound"))))
+    if (device->cases <= 1 || !device->ranked_count ||
+        (device->rounds == 0 && isnan(device->ranking[0].memory_over_bound)))
         return;
-    json_array_foreach(json_object_get(device, "ranking"), i, ranked)
-        add_mean(grid, device, ranked);
+    for (size_t i = 0; i < device->ranked_count; i++)
+        add_mean(grid, device, &device->ranking[i]);
 }
 
 /* ---- what columns say ------------------------------------------------------------------------ */
@@ -350,24 +347,23 @@ static void hide_ratios(struct text_grid *grid)
     }
 }
 
-struct text_grid table_grid_of(const json_t *root, enum table_shape shape)
+struct text_grid table_grid_of(const struct result *result, enum table_shape shape)
 {
 #define X(name, title) title "|"
     struct text_grid grid = text_grid_of(COLUMN_LIST(X));
 #undef X
     bool by_group[COLUMNS];
-    size_t i;
-    json_t *each;
+    const struct answer *answer = &result->answer;
     grid.indent = 2;
     grid.complete = "--format csv has all";
-    json_t *answer = answer_of(root, NULL);
     grid.column[COLUMN_SPEEDUP].title = arena_printf(&grid.arena, "vs %s", answer_against(answer));
-    json_array_foreach(json_object_get(root, "cases"), i, each) add_case(&grid, each, shape);
-    if (shape != SHAPE_PLAIN)
-        json_array_foreach(answer, i, each) add_means(&grid, each);
+    for (size_t i = 0; i < result->case_count; i++)
+        add_case(&grid, &result->cases[i], shape);
+    for (size_t i = 0; i < answer->device_count && shape != SHAPE_PLAIN; i++)
+        add_means(&grid, &answer->devices[i]);
     for (size_t r = 1; r < grid.row_count; r++)
         grid.row[r].group = grid.row[r - 1].group + !same_group(&grid.row[r], &grid.row[r - 1]);
-    place_time_columns(&grid, case_some_has_time(root, NULL), shape == SHAPE_GROUPED);
+    place_time_columns(&grid, result_has_times(result, NULL), shape == SHAPE_GROUPED);
     for (size_t c = 0; c < COLUMNS; c++)
         by_group[c] = place_column(&grid, c, shape == SHAPE_GROUPED);
     if (shape == SHAPE_PLAIN)
@@ -375,6 +371,5 @@ struct text_grid table_grid_of(const json_t *root, enum table_shape shape)
     for (size_t r = 0; r < grid.row_count && shape == SHAPE_GROUPED; r++)
         if (r == 0 || grid.row[r].group != grid.row[r - 1].group)
             grid.row[r].heading = heading_of(&grid, &grid.row[r], by_group);
-    json_decref(answer);
     return grid;
 }

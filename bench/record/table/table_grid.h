@@ -2,8 +2,7 @@
 #ifndef GAMUT_RECORD_TABLE_TABLE_GRID_H
 #define GAMUT_RECORD_TABLE_TABLE_GRID_H
 
-#include <jansson.h>
-
+#include "record/result/result.h"
 #include "record/table/text_grid.h"
 
 enum table_shape {
@@ -18,6 +17,6 @@ enum table_shape {
  * Measured columns are GRID_NUMBER. A column with the same value in every row, or in every row of
  * each group, is hidden; its value is printed once, or in the headings. The result must outlive the
  * grid; the caller frees it with text_grid_free. */
-struct text_grid table_grid_of(const json_t *root, enum table_shape shape);
+struct text_grid table_grid_of(const struct result *result, enum table_shape shape);
 
 #endif

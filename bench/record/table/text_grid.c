@@ -108,6 +108,14 @@ void text_grid_add_json(struct text_grid *grid, const json_t *value)
         text_grid_add(grid, "%s", json_is_string(value) ? json_string_value(value) : "");
 }
 
+void text_grid_add_exact(struct text_grid *grid, double number)
+{
+    if (isnan(number))
+        text_grid_add(grid, "%s", "");
+    else
+        text_grid_add(grid, number == floor(number) ? "%.0f" : "%.12g", number);
+}
+
 const char *text_grid_constant(const struct text_grid *grid, size_t column)
 {
     const char *value = "";

@@ -84,6 +84,8 @@ void text_grid_add_ns(struct text_grid *grid, double ns);
 void text_grid_add_bytes(struct text_grid *grid, uint64_t bytes);
 /* Adds a JSON value as CSV has it. Null, NULL, arrays and objects give an empty cell. */
 void text_grid_add_json(struct text_grid *grid, const json_t *value);
+/* Adds a number as a file has it; an empty cell for NaN. */
+void text_grid_add_exact(struct text_grid *grid, double number);
 
 /* The value that all non-empty cells of a column share; NULL if they differ, "" if all are empty. */
 const char *text_grid_constant(const struct text_grid *grid, size_t column);

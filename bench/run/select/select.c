@@ -349,11 +349,10 @@ int select_names(const struct select_request *request, struct catalogue *catalog
     return match_list(s, "dataset", s->datasets, &all, &chosen, error);
 }
 
-int select_files_of_run(const json_t *root, struct catalogue *catalogue,
+int select_files_of_run(const json_t *options, struct catalogue *catalogue,
                         struct selection *selection, struct error *error)
 {
     struct text files = {0};
-    const json_t *options = json_object_get(json_object_get(root, "run"), "options");
     const char *list = tree_get_text(options, "workload");
     while (*list) {
         const size_t length = strcspn(list, ",");

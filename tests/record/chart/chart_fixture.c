@@ -10,9 +10,9 @@
 
 /* The fixture as if all were run under pool: tagged stands for no merging, raw and pool for two
  * sets. */
-static struct result_draft merged_fixture(void)
+static struct result_tree merged_fixture(void)
 {
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     size_t i;
     json_t *each;
     json_array_foreach(json_object_get(result.root, "cases"), i, each)
@@ -36,7 +36,7 @@ static struct result_draft merged_fixture(void)
         tree_put(key, "merge", tree_text(merge));
         tree_put(key, "strategy", tree_text("pool"));
     }
-    result_summarise(result.root);
+    result_tree_summarise(result.root);
     return result;
 }
 
@@ -69,9 +69,9 @@ static json_t *fits(void)
                   "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null}]");
 }
 
-struct result_draft chart_fixture(void)
+struct result_tree chart_fixture(void)
 {
-    struct result_draft result = merged_fixture();
+    struct result_tree result = merged_fixture();
     struct atlas atlas = atlas_fixture();
     snprintf(atlas.device, sizeof atlas.device, "host");
     for (uint64_t bytes = 4096; bytes <= 1 << 24; bytes *= 64) {
@@ -82,8 +82,10 @@ struct result_draft chart_fixture(void)
         atlas_add_point(atlas_curve_of(&atlas, "raw", "free"), &freed);
         atlas_add_point(atlas_curve_of(&atlas, "command", "copy"), &copied);
     }
-    result_set_atlas(&result, &atlas);
+    struct result_draft draft = result_tree_draft(result.root);
+    draft_set_atlas(&draft, &atlas);
     atlas_free(&atlas);
+    result_tree_put(result.root, &draft);
     experiment_fixture_add(&result, "host");
     tree_put(result.root, "fits", fits());
     return result;

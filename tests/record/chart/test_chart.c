@@ -18,7 +18,6 @@
 #include "tests/record/chart/chart_fixture.h"
 #include "tests/base/golden.h"
 #include "record/chart/chart.h"
-#include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
@@ -69,20 +68,22 @@ static void charts_of_a_device(void **state)
 {
     static const char *const names[] = {"speedup", "peak_memory", "time", "matrix",
                                         "pareto",  "stability",   "held"};
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        check_golden(names[i], &(struct chart_subject){.root = result.root, .device = "host"});
-    result_free(&result);
+        check_golden(names[i], &(struct chart_subject){.result = result_tree_read(result.root),
+                                                       .device = "host"});
+    result_tree_free(&result);
 }
 
 static void charts_of_merged_cases(void **state)
 {
-    struct result_draft result = chart_fixture();
+    struct result_tree result = chart_fixture();
     (void)state;
-    check_golden("merging", &(struct chart_subject){
-                                .root = result.root, .device = "host", .strategy = "pool"});
-    const struct chart_subject host = {.root = result.root, .device = "host"};
+    check_golden("merging", &(struct chart_subject){.result = result_tree_read(result.root),
+                                                    .device = "host",
+                                                    .strategy = "pool"});
+    const struct chart_subject host = {.result = result_tree_read(result.root), .device = "host"};
     check_golden("atlas", &host);
     check_golden("cost", &host);
     check_golden("isosurface", &host);
@@ -90,20 +91,20 @@ static void charts_of_merged_cases(void **state)
     check_golden("overflow", &host);
     check_golden("heap_ops", &host);
     check_golden("capacity", &host);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 static size_t subject_count(enum chart_scope scope, const json_t *root)
 {
     const struct chart chart = {.scope = scope};
     struct chart_subject *subjects;
-    size_t count = chart_subjects(&chart, root, NULL, &subjects);
+    size_t count = chart_subjects(&chart, result_tree_read(root), NULL, &subjects);
     for (size_t i = 0; i < count; i++) {
         assert_non_null(subjects[i].device);
         assert_true((subjects[i].strategy != NULL) == (scope == CHART_OF_STRATEGY));
     }
     free(subjects);
-    const size_t of_host = chart_subjects(&chart, root, "host", &subjects);
+    const size_t of_host = chart_subjects(&chart, result_tree_read(root), "host", &subjects);
     assert_true(of_host > 0 && of_host < count);
     for (size_t i = 0; i < of_host; i++)
         assert_string_equal(subjects[i].device, "host");
@@ -113,11 +114,11 @@ static size_t subject_count(enum chart_scope scope, const json_t *root)
 
 static void subjects_of_each_scope(void **state)
 {
-    struct result_draft result = record_fixture(2);
+    struct result_tree result = record_fixture(2);
     (void)state;
     assert_int_equal(subject_count(CHART_OF_DEVICE, result.root), 2);
     assert_int_equal(subject_count(CHART_OF_STRATEGY, result.root), 4 + 1);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* What a device cannot run at all is no series of bars that are missing. */
@@ -125,7 +126,7 @@ static void what_is_skipped_everywhere_is_no_series(void **state)
 {
     (void)state;
     for (size_t kept = 0; kept < 2; kept++) {
-        struct result_draft result = record_fixture(6);
+        struct result_tree result = record_fixture(6);
         size_t i, seen = 0;
         json_t *one_case;
         json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
@@ -137,12 +138,13 @@ static void what_is_skipped_everywhere_is_no_series(void **state)
         }
         assert_true(seen > 1);
         char *text =
-            printed("speedup", &(struct chart_subject){.root = result.root, .device = "host"});
+            printed("speedup", &(struct chart_subject){.result = result_tree_read(result.root),
+                                                       .device = "host"});
         assert_int_equal(strstr(text, "# pool\n") != NULL, kept > 0);
         assert_int_equal(strstr(text, "note = '; skipped: pool'") != NULL, kept == 0);
         assert_non_null(strstr(text, "# tagged"));
         free(text);
-        result_free(&result);
+        result_tree_free(&result);
     }
 }
 
@@ -160,17 +162,18 @@ static void what_there_is_nothing_of(void **state)
         {"pareto", "opencl:0", NULL, "fewer than two configurations on opencl:0"},
         {"stability", "cuda:0", NULL, "needs two rounds"},
     };
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error error = {0};
-        const struct chart_subject of = {
-            .root = result.root, .device = cases[i].device, .strategy = cases[i].strategy};
+        const struct chart_subject of = {.result = result_tree_read(result.root),
+                                         .device = cases[i].device,
+                                         .strategy = cases[i].strategy};
         assert_int_equal(code_of(cases[i].chart, &of, &error), ERR_NOT_FOUND);
         if (!strstr(error.text, cases[i].message))
             fail_msg("%s: %s", cases[i].chart, error.text);
     }
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* More than can be read in one picture is refused, and the message says what to do. */
@@ -182,10 +185,10 @@ static void what_is_too_much(void **state)
     } cases[] = {{"speedup", 30}, {"peak_memory", 30}, {"matrix", 80}, {"time", 250}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct result_draft result = record_fixture(1);
+        struct result_tree result = record_fixture(1);
         struct error error = {0};
         json_t *all = json_object_get(result.root, "cases");
-        const struct chart_subject of = {.root = result.root, .device = "host"};
+        struct chart_subject of = {.result = result_tree_read(result.root), .device = "host"};
         assert_int_equal(code_of(cases[i].chart, &of, &error), 0);
         const size_t count = json_array_size(all);
         for (int copy = 0; copy < cases[i].copies; copy++)
@@ -199,9 +202,10 @@ static void what_is_too_much(void **state)
                     tree_put(wall, "median", tree_number(1e6 * pow(1.06, copy)));
                 tree_append(all, another);
             }
+        of.result = result_tree_read(result.root);
         assert_int_equal(code_of(cases[i].chart, &of, &error), ERR_USAGE);
         assert_non_null(strstr(error.text, "choose some with"));
-        result_free(&result);
+        result_tree_free(&result);
     }
 }
 
@@ -210,29 +214,29 @@ static void what_has_no_number(void **state)
 {
     static const char *const names[] = {"speedup", "peak_memory", "time",
                                         "matrix",  "pareto",      "stability"};
-    struct result_draft result = record_fixture(3);
+    struct result_tree result = record_fixture(3);
     size_t i;
     json_t *one_case;
     (void)state;
     json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
     {
         tree_put(one_case, "status", tree_text("wrong"));
-        tree_put(one_case, "stats", json_null());
+        tree_put(one_case, "stats", tree_object());
         tree_put(one_case, "speedup_over_raw", json_null());
     }
     json_array_clear(json_object_get(result.root, "summary"));
     for (i = 0; i < sizeof names / sizeof *names; i++) {
         struct error error = {0};
-        const struct chart_subject of = {.root = result.root, .device = "host"};
+        const struct chart_subject of = {.result = result_tree_read(result.root), .device = "host"};
         assert_int_equal(code_of(names[i], &of, &error), ERR_NOT_FOUND);
     }
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* A result of counters alone, as results/baseline has, has no points of time and memory. */
 static void counters_alone_are_no_point(void **state)
 {
-    struct result_draft result = record_fixture(3);
+    struct result_tree result = record_fixture(3);
     struct error error = {0};
     size_t i;
     json_t *one_case;
@@ -242,9 +246,9 @@ static void counters_alone_are_no_point(void **state)
         tree_put(one_case, "stats", tree_object());
         tree_put(one_case, "rounds", tree_array());
     }
-    const struct chart_subject of = {.root = result.root, .device = "host"};
+    const struct chart_subject of = {.result = result_tree_read(result.root), .device = "host"};
     assert_int_equal(code_of("pareto", &of, &error), ERR_NOT_FOUND);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* On a device with a clock of its own: what a free waits is not its price, and never more than it.
@@ -259,7 +263,7 @@ static void waiting_is_a_part_of_its_own(void **state)
                  {125000, 500000, NULL, " 125000\n\n\n# rest"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct result_draft result = record_fixture(1);
+        struct result_tree result = record_fixture(1);
         json_t *one_case = json_array_get(json_object_get(result.root, "cases"), 7);
         json_t *freed =
             json_deep_copy(json_object_get(json_object_get(one_case, "stats"), "wall_ns"));
@@ -267,35 +271,38 @@ static void waiting_is_a_part_of_its_own(void **state)
         tree_put(json_object_get(one_case, "stats"), "driver_free_ns", freed);
         tree_put(one_case, "model", json_pack("{s:f}", "waiting_ns", cases[i].waiting_ns));
         char *text =
-            printed("time", &(struct chart_subject){.root = result.root, .device = "opencl:0"});
+            printed("time", &(struct chart_subject){.result = result_tree_read(result.root),
+                                                    .device = "opencl:0"});
         if (!strstr(text, cases[i].waiting) || (cases[i].price && !strstr(text, cases[i].price)))
             fail_msg("%s", text);
         assert_int_equal(strstr(text, "# driver free") != NULL, cases[i].price != NULL);
         assert_non_null(strstr(text, "kernels, copies and the rest"));
         free(text);
-        result_free(&result);
+        result_tree_free(&result);
     }
 }
 
 /* What is quoted for gnuplot stays one text. */
 static void names_with_quotes(void **state)
 {
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     json_t *devices = json_object_get(json_object_get(result.root, "context"), "devices");
     (void)state;
     tree_put(json_array_get(devices, 0), "name", tree_text("Somebody's"));
-    char *text = printed("speedup", &(struct chart_subject){.root = result.root, .device = "host"});
+    char *text = printed("speedup", &(struct chart_subject){.result = result_tree_read(result.root),
+                                                            .device = "host"});
     assert_non_null(strstr(text, "caption = 'Somebody’s (host)"));
     free(text);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* The name that the files of a picture have. */
-static char *file_name(const struct result_draft *result, const char *strategy)
+static char *file_name(const struct result_tree *result, const char *strategy)
 {
-    char *text = printed(
-        "merging",
-        &(struct chart_subject){.root = result->root, .device = "host", .strategy = strategy});
+    char *text =
+        printed("merging", &(struct chart_subject){.result = result_tree_read(result->root),
+                                                   .device = "host",
+                                                   .strategy = strategy});
     char *name = strdup(strstr(text, "out = '") + strlen("out = '"));
     *strchr(name, '\'') = 0;
     free(text);
@@ -307,7 +314,7 @@ static void names_of_files(void **state)
 {
     static const char *const strategies[] = {"pool", "a b", "a-b", "a\"b", "../..`'\n$(é"};
     enum { STRATEGIES = sizeof strategies / sizeof *strategies };
-    struct result_draft result = chart_fixture();
+    struct result_tree result = chart_fixture();
     json_t *cases = json_object_get(result.root, "cases");
     const size_t count = json_array_size(cases);
     char *names[STRATEGIES];
@@ -322,6 +329,7 @@ static void names_of_files(void **state)
             tree_append(cases, another);
         }
     }
+    result_tree_set_ids(result.root);
     for (size_t i = 0; i < STRATEGIES; i++) {
         names[i] = file_name(&result, strategies[i]);
         for (size_t j = 0; j < i; j++)
@@ -335,36 +343,14 @@ static void names_of_files(void **state)
     assert_string_equal(names[4], "merging-host-..-..-------");
     for (size_t i = 0; i < STRATEGIES; i++)
         free(names[i]);
-    result_free(&result);
-}
-
-/* Nothing counts up to a number of a file. */
-static void rounds_of_any_number(void **state)
-{
-    struct result_draft result = record_fixture(3);
-    size_t i;
-    json_t *one_case;
-    (void)state;
-    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
-    {
-        json_t *rounds = json_object_get(one_case, "rounds");
-        tree_put(json_array_get(rounds, 1), "round", json_integer(1ll << 62));
-        tree_put(json_array_get(rounds, 1), "slot", json_integer(1ll << 62));
-        tree_put(json_array_get(rounds, 2), "round", json_integer(-5));
-    }
-    char *text =
-        printed("stability", &(struct chart_subject){.root = result.root, .device = "host"});
-    assert_non_null(strstr(text, "\n4611686018427387904 "));
-    assert_null(strstr(text, "\n-5"));
-    free(text);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* Texts and folders that gnuplot would read as something else. */
 static void folders_of_any_name(void **state)
 {
     static const char *const names[] = {"'", "a\"b", "`:>PWN`", "-e", "~root", "$(:>PWN)"};
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     char parent[] = "/tmp/gamut-test-XXXXXX", path[512];
     (void)state;
@@ -374,9 +360,10 @@ static void folders_of_any_name(void **state)
         static const char *const endings[] = {"dat", "gp", "svg"};
         snprintf(path, sizeof path, "%s/%s", parent, names[i]);
         const struct chart_options options = {GAMUT_ROOT "/plots", path, "svg", 100};
-        if (chart_draw(chart_of("speedup"),
-                       &(struct chart_subject){.root = result.root, .device = "host"}, &options,
-                       NULL, &error))
+        if (chart_draw(
+                chart_of("speedup"),
+                &(struct chart_subject){.result = result_tree_read(result.root), .device = "host"},
+                &options, NULL, &error))
             fail_msg("%s: %s", names[i], error.text);
         for (size_t e = 0; e < 3; e++) {
             snprintf(path, sizeof path, "%s/%s/speedup-host.%s", parent, names[i], endings[e]);
@@ -386,7 +373,7 @@ static void folders_of_any_name(void **state)
         assert_int_equal(rmdir(path), 0); /* nothing else is in it */
     }
     assert_int_equal(rmdir(parent), 0);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* The scripts evaluate no other text than their own chart and key, and start no program. */
@@ -439,13 +426,13 @@ static bool starts_with(const char *path, const char *bytes, size_t length)
 }
 
 /* Draws the first picture of a chart that either result has something for. */
-static int draw_first(const struct chart *chart, const struct result_draft *results, size_t count,
+static int draw_first(const struct chart *chart, const struct result_tree *results, size_t count,
                       const struct chart_options *options, struct text *made, struct error *error)
 {
     int code = ERR_NOT_FOUND;
     for (size_t r = 0; r < count && code == ERR_NOT_FOUND; r++) {
         struct chart_subject *subjects;
-        assert_true(chart_subjects(chart, results[r].root, NULL, &subjects) > 0);
+        assert_true(chart_subjects(chart, result_tree_read(results[r].root), NULL, &subjects) > 0);
         code = chart_draw(chart, &subjects[0], options, made, error);
         free(subjects);
     }
@@ -487,7 +474,7 @@ static void charts_are_drawn(void **state)
     static const struct {
         const char *ending, *start;
     } files[] = {{".dat", "# gamut"}, {".gp", "# Made by"}, {".svg", "<?xml"}, {".png", "\x89PNG"}};
-    struct result_draft results[] = {record_fixture(6), chart_fixture()};
+    struct result_tree results[] = {record_fixture(6), chart_fixture()};
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     const struct chart *chart;
     char folder[] = "/tmp/gamut-test-XXXXXX", command[512];
@@ -516,8 +503,8 @@ static void charts_are_drawn(void **state)
         "test -s speedup-host.png); code=$?; rm -rf %s; exit $code",
         folder, folder);
     assert_int_equal(system(command), 0);
-    result_free(&results[0]);
-    result_free(&results[1]);
+    result_tree_free(&results[0]);
+    result_tree_free(&results[1]);
 }
 
 /* Bars and cells of one value, and values that do not differ. */
@@ -525,7 +512,7 @@ static void a_single_case_is_drawn(void **state)
 {
     static const char *const names[] = {"speedup", "peak_memory", "time",
                                         "matrix",  "pareto",      "merging"};
-    struct result_draft result = chart_fixture();
+    struct result_tree result = chart_fixture();
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     json_t *cases = json_object_get(result.root, "cases");
     char folder[] = "/tmp/gamut-test-XXXXXX", command[128];
@@ -552,7 +539,7 @@ static void a_single_case_is_drawn(void **state)
     }
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 static void add_bars(json_t *cases, const json_t *of, const char *workload, int count, double step)
@@ -572,7 +559,7 @@ static void add_bars(json_t *cases, const json_t *of, const char *workload, int 
 /* A program with many bars begins a new column, so the one before ends early. */
 static void columns_of_bars_need_not_be_full(void **state)
 {
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     json_t *cases = json_object_get(result.root, "cases"), *of = NULL;
     char folder[] = "/tmp/gamut-test-XXXXXX", name[32], command[128];
@@ -581,7 +568,7 @@ static void columns_of_bars_need_not_be_full(void **state)
     assert_non_null(mkdtemp(folder));
     const struct chart_options options = {GAMUT_ROOT "/plots", folder, "svg", 100};
     for (size_t i = 0; !of; i++)
-        if (!isnan(case_stat(json_array_get(cases, i), "wall_ns", "median")))
+        if (!isnan(result_tree_stat(json_array_get(cases, i), "wall_ns", "median")))
             of = json_deep_copy(json_array_get(cases, i));
     tree_put(json_object_get(of, "key"), "device", tree_text("host"));
     json_array_clear(cases);
@@ -595,12 +582,12 @@ static void columns_of_bars_need_not_be_full(void **state)
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
     json_decref(of);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 static void gnuplot_is_missing(void **state)
 {
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     struct error error = {0};
     char folder[] = "/tmp/gamut-test-XXXXXX", path[512];
     const char *before = getenv("PATH");
@@ -609,9 +596,10 @@ static void gnuplot_is_missing(void **state)
     assert_non_null(mkdtemp(folder));
     setenv("PATH", folder, 1);
     const struct chart_options options = {GAMUT_ROOT "/plots", folder, "svg", 100};
-    int code = chart_draw(chart_of("speedup"),
-                          &(struct chart_subject){.root = result.root, .device = "host"}, &options,
-                          NULL, &error);
+    int code = chart_draw(
+        chart_of("speedup"),
+        &(struct chart_subject){.result = result_tree_read(result.root), .device = "host"},
+        &options, NULL, &error);
     setenv("PATH", kept, 1);
     free(kept);
     assert_int_equal(code, ERR_UNSUPPORTED);
@@ -621,7 +609,7 @@ static void gnuplot_is_missing(void **state)
     snprintf(path, sizeof path, "%s/speedup-host.gp", folder);
     assert_int_equal(unlink(path), 0);
     rmdir(folder);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 int main(void)
@@ -638,7 +626,6 @@ int main(void)
         cmocka_unit_test(waiting_is_a_part_of_its_own),
         cmocka_unit_test(names_with_quotes),
         cmocka_unit_test(names_of_files),
-        cmocka_unit_test(rounds_of_any_number),
         cmocka_unit_test(folders_of_any_name),
         cmocka_unit_test(scripts_run_nothing),
         cmocka_unit_test(charts_by_name),

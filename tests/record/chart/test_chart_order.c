@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/chart/chart.h"
-#include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "tests/record/result/record_fixture.h"
 
@@ -49,7 +48,7 @@ static json_t *result_of(const char *const lines[])
 /* The variables and the data of a chart. */
 static char *printed(const char *name, const json_t *root)
 {
-    const struct chart_subject of = {.root = root, .device = "host"};
+    const struct chart_subject of = {.result = result_tree_read(root), .device = "host"};
     const struct chart *chart;
     struct text variables = {0};
     struct error error = {0};
@@ -193,7 +192,7 @@ static void same_bars_share_a_row(void **state)
 static void disturb(json_t *root, size_t index, size_t round, double factor)
 {
     json_t *one_case = json_array_get(json_object_get(root, "cases"), index);
-    const double median = case_stat(one_case, "wall_ns", "median");
+    const double median = result_tree_stat(one_case, "wall_ns", "median");
     json_t *rounds = json_object_get(one_case, "rounds");
     tree_put(json_array_get(rounds, round), "samples",
              json_pack("{s:[f]}", "wall_ns", factor * median));
@@ -241,7 +240,7 @@ static void stability_names_the_farthest(void **state)
 /* One panel of means: every configuration once, with a name of its own place. */
 static void pareto_has_a_point_a_configuration(void **state)
 {
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     char *text = printed("pareto", result.root);
     (void)state;
     check_in_order(text, (const char *const[]){"programs = 1\n", "1 \"pool\" 1 1 1 2 1 0",
@@ -250,13 +249,13 @@ static void pareto_has_a_point_a_configuration(void **state)
                                                "\"tagged\"", "\"raw\"", NULL});
     assert_null(strstr(text, "stencil"));
     free(text);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* Names of points that are close to each other do not cover each other. */
 static void names_have_places(void **state)
 {
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     json_t *cases = json_object_get(result.root, "cases");
     const size_t count = json_array_size(cases);
     (void)state;
@@ -286,7 +285,7 @@ static void names_have_places(void **state)
     }
     assert_int_equal(named, 3 + 8);
     free(text);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* A caption names the data set, or how many there are. */

@@ -9,6 +9,7 @@
 
 #include "base/tree.h"
 #include "record/chart/matrix.h"
+#include "tests/record/result/result_tree.h"
 
 static const struct {
     const char *workload, *dataset, *strategy, *merge, *status;
@@ -56,14 +57,14 @@ static void names_say_what_differs_and_cells_are_cases(void **state)
 {
     (void)state;
     json_t *root = make_result();
-    const struct chart_subject host = {.root = root, .device = "host"};
+    const struct chart_subject host = {.result = result_tree_read(root), .device = "host"};
     struct matrix m;
     assert_int_equal(matrix_make("matrix", &host, &(struct matrix_rules){0}, &m, NULL), 0);
     assert_labels(&m.rows, "canny, fft"); /* one dataset, one release policy: not named */
     assert_labels(&m.columns, "raw none, pool none, raw best, pool best, tlsf best");
     assert_labels(&m.skipped, "stream none");
-    assert_ptr_equal(matrix_cell(&m, 0, 3), json_array_get(json_object_get(root, "cases"), 3));
-    assert_ptr_equal(matrix_cell(&m, 1, 1), json_array_get(json_object_get(root, "cases"), 6));
+    assert_ptr_equal(matrix_cell(&m, 0, 3), &host.result->cases[3]);
+    assert_ptr_equal(matrix_cell(&m, 1, 1), &host.result->cases[6]);
     assert_null(matrix_cell(&m, 1, 2));
     assert_int_equal(matrix_row_count(&m), 2);
     matrix_free(&m);
@@ -73,17 +74,16 @@ static void names_say_what_differs_and_cells_are_cases(void **state)
 static void a_page_shows_means_and_what_was_skipped(void **state)
 {
     (void)state;
-    static const struct matrix_rules rules = {
-        .with_skipped = true, .has_mean = true, .mean_of_summary = true};
+    static const struct matrix_rules rules = {.with_skipped = true, .has_mean = true};
     json_t *root = make_result();
-    const struct chart_subject host = {.root = root, .device = "host"};
+    const struct chart_subject host = {.result = result_tree_read(root), .device = "host"};
     struct matrix m;
     assert_int_equal(matrix_make("matrix", &host, &rules, &m, NULL), 0);
     assert_labels(&m.rows, "canny, fft, geometric mean");
     assert_labels(&m.columns, "raw none, pool none, raw best, pool best, tlsf best, stream none");
     assert_int_equal(matrix_row_count(&m), 2);
-    assert_true(tree_get_number(matrix_cell(&m, 2, 1), "median") == 2.5);
-    assert_null(matrix_cell(&m, 2, 0));
+    assert_true(m.mean[1]->over.median == 2.5);
+    assert_null(m.mean[0]);
     matrix_free(&m);
     json_decref(root);
 }
@@ -92,8 +92,8 @@ static void nothing_and_too_much_are_errors(void **state)
 {
     (void)state;
     json_t *root = make_result();
-    const struct chart_subject host = {.root = root, .device = "host"};
-    const struct chart_subject none = {.root = root, .device = "opencl:0"};
+    const struct chart_subject host = {.result = result_tree_read(root), .device = "host"};
+    const struct chart_subject none = {.result = result_tree_read(root), .device = "opencl:0"};
     struct matrix m;
     struct error error = {0};
     assert_int_equal(matrix_make("bars", &none, &(struct matrix_rules){0}, &m, &error),

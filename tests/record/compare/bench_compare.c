@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "record/compare/compare.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "base/tree.h"
 
 /* A result of one case. */
@@ -24,7 +24,7 @@ static struct result_draft one_case(unsigned rounds, unsigned samples, struct ra
     const struct result_command run = {.argc = 1, .argv = argv, .rounds = rounds};
     struct result_draft result;
     struct sample *sample = must_alloc(samples * sizeof *sample);
-    if (result_create(&result, &run, NULL))
+    if (draft_create(&result, &run, NULL))
         exit(1);
     for (unsigned r = 0; r < rounds; r++) {
         struct case_round round = {.key = {"w", "small", "none", "last-use", "pool", "host"},
@@ -37,25 +37,30 @@ static struct result_draft one_case(unsigned rounds, unsigned samples, struct ra
             const uint64_t ns = 1000000 + random_below(random, 20000);
             sample[s] = (struct sample){ns, ns - 1000, ns / 10, 0, ns / 20};
         }
-        result_add_round(&result, &round);
+        draft_add_round(&result, &round);
     }
     free(sample);
-    result_finish(&result, RUN_COMPLETE);
+    draft_finish(&result, RUN_COMPLETE);
     return result;
 }
 
 /* The case under many names, each with times of its own. */
-static json_t *many_cases(size_t count, unsigned rounds, unsigned samples, uint64_t seed)
+static struct result many_cases(size_t count, unsigned rounds, unsigned samples, uint64_t seed)
 {
     struct random random = {seed};
     json_t *cases = json_array(), *root = NULL;
     enum { TEMPLATES = 16 };
-    struct result_draft templates[TEMPLATES];
-    for (size_t t = 0; t < TEMPLATES; t++)
-        templates[t] = one_case(rounds, samples, &random);
+    json_t *templates[TEMPLATES];
+    struct result result;
+    struct error error;
+    for (size_t t = 0; t < TEMPLATES; t++) {
+        struct result_draft draft = one_case(rounds, samples, &random);
+        templates[t] = result_to_json(&draft.result);
+        draft_free(&draft);
+    }
     for (size_t i = 0; i < count; i++) {
-        const struct result_draft *template = &templates[random_below(&random, TEMPLATES)];
-        json_t *one = json_deep_copy(json_array_get(json_object_get(template->root, "cases"), 0));
+        const json_t *template = templates[random_below(&random, TEMPLATES)];
+        json_t *one = json_deep_copy(json_array_get(json_object_get(template, "cases"), 0));
         struct case_key key;
         char id[13];
         case_key_from_json(json_object_get(one, "key"), &key, NULL);
@@ -66,11 +71,16 @@ static json_t *many_cases(size_t count, unsigned rounds, unsigned samples, uint6
         tree_put(one, "status", tree_text("ok"));
         tree_append(cases, one);
     }
-    root = json_incref(templates[0].root);
+    root = json_incref(templates[0]);
     tree_put(root, "cases", cases);
     for (size_t t = 0; t < TEMPLATES; t++)
-        result_free(&templates[t]);
-    return root;
+        json_decref(templates[t]);
+    if (result_read(root, &result, &error)) {
+        fprintf(stderr, "bench_compare: %s\n", error.text);
+        exit(1);
+    }
+    json_decref(root);
+    return result;
 }
 
 /* Of the processor: what others do on the machine is not in it. */
@@ -81,24 +91,24 @@ static double seconds(void)
 
 /* Writes a result as a file and reads it again: what a comparison of files takes before it starts.
  */
-static void time_load(const json_t *root)
+static void time_load(const struct result *result)
 {
     char path[] = "/tmp/bench_compare_XXXXXX";
     const int descriptor = mkstemp(path);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    json_t *again;
+    struct result again;
     struct error error;
-    if (!file || result_print(root, file, &error)) {
+    if (!file || result_print(result, file, &error)) {
         printf("no file could be written: reading is not timed\n");
     } else {
         const double mib = (double)ftell(file) / (1 << 20);
         const double start = seconds();
-        if (result_load(path, &again, &error)) {
+        if (result_open(path, &again, &error)) {
             fprintf(stderr, "bench_compare: %s\n", error.text);
             exit(1);
         }
         printf("reading and checking one such file, %.0f MiB: %.2f s\n", mib, seconds() - start);
-        json_decref(again);
+        result_release(&again);
     }
     if (file)
         fclose(file);
@@ -110,9 +120,10 @@ int main(int argc, char **argv)
     const size_t cases = argc > 1 ? strtoul(argv[1], NULL, 10) : 10000;
     const unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 10;
     const unsigned samples = argc > 3 ? (unsigned)atoi(argv[3]) : 5;
-    json_t *base = many_cases(cases, rounds, samples, 1);
-    json_t *fresh = many_cases(cases, rounds, samples, 2), *comparison;
-    const struct compare_file files[] = {{base, "base"}, {fresh, "new"}};
+    struct result base = many_cases(cases, rounds, samples, 1);
+    struct result fresh = many_cases(cases, rounds, samples, 2);
+    const struct compare_file files[] = {{&base, "base"}, {&fresh, "new"}};
+    json_t *comparison;
     struct compare_options options = {.threshold = 0.02, .gates = gates_default(0.02)};
     struct error error;
     clock_print_cost(stdout);
@@ -132,9 +143,9 @@ int main(int argc, char **argv)
     }
     if (nowhere)
         fclose(nowhere);
-    time_load(base);
+    time_load(&base);
     json_decref(comparison);
-    json_decref(base);
-    json_decref(fresh);
+    result_release(&base);
+    result_release(&fresh);
     return 0;
 }

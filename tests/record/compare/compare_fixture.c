@@ -53,7 +53,7 @@ void compare_fixture_round(struct result_draft *result, const char *workload, co
             (struct sample){.wall_ns = ns + (uint64_t)((double)(ns * spread) / 1000 * place) + s,
                             .device_ns = UNKNOWN_NS,
                             .driver_alloc_ns = strcmp(strategy, "raw") == 0 ? ns / 10 + s : 0};
-    result_add_round(result, &r);
+    draft_add_round(result, &r);
 }
 
 void compare_fixture_settle(json_t *root)
@@ -82,20 +82,20 @@ json_t *compare_fixture(const struct spec *spec)
                                          .alignment_bytes =
                                              spec->alignment_bytes ? spec->alignment_bytes : 256};
     struct result_draft result;
-    assert_int_equal(result_create(&result, &run, NULL), 0);
+    assert_int_equal(draft_create(&result, &run, NULL), 0);
     struct record_device devices[] = {device};
     snprintf(devices[0].driver, sizeof devices[0].driver, "%s", spec->driver ? spec->driver : "1");
-    result_set_devices(&result, devices, 1);
+    draft_set_devices(&result, devices, 1);
     for (unsigned r = 0; r < rounds; r++) {
         if (!spec->lacks_fft)
             compare_fixture_round(&result, "fft", "raw", r, &(struct spec){.hit_count = 0});
         if (!spec->lacks_canny)
             compare_fixture_round(&result, "canny", "pool", r, spec);
     }
-    result_finish(&result, RUN_COMPLETE);
-    compare_fixture_settle(result.root);
-    result_summarise(result.root);
-    return result.root;
+    draft_finish(&result, RUN_COMPLETE);
+    const struct result_tree tree = result_tree_of(&result);
+    compare_fixture_settle(tree.root);
+    return tree.root;
 }
 
 struct compare_options default_options(void)
@@ -105,7 +105,8 @@ struct compare_options default_options(void)
 
 json_t *compare_roots(json_t *base, json_t *fresh, const struct compare_options *options)
 {
-    const struct compare_file files[] = {{base, "base.json"}, {fresh, "new.json"}};
+    const struct compare_file files[] = {{result_tree_read(base), "base.json"},
+                                         {result_tree_read(fresh), "new.json"}};
     json_t *comparison = NULL;
     struct error error = {0};
     assert_int_equal(compare_results(&files[0], &files[1], 1, options, &comparison, &error), 0);

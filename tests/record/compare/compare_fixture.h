@@ -3,7 +3,7 @@
 #define GAMUT_TESTS_RECORD_COMPARE_COMPARE_FIXTURE_H
 
 #include "record/compare/compare.h"
-#include "record/result/result.h"
+#include "tests/record/result/result_tree.h"
 
 /* A result of two cases: fft under raw, which is always the same, and canny under pool, to which the
  * spec applies. */

@@ -335,7 +335,7 @@ static void strategies_are_paired_by_round(void **state)
     const struct result_command run = {.argc = 2, .argv = argv, .rounds = 12};
     const struct compare_options options = {.threshold = 0.02};
     struct result_draft result;
-    assert_int_equal(result_create(&result, &run, NULL), 0);
+    assert_int_equal(draft_create(&result, &run, NULL), 0);
     for (unsigned r = 0; r < 12; r++) {
         const uint64_t ns = r % 2 ? 1000000 : 2000000;
         compare_fixture_round(&result, "canny", "raw", r, &(struct spec){.wall_ns = ns});
@@ -344,9 +344,9 @@ static void strategies_are_paired_by_round(void **state)
         compare_fixture_round(&result, "canny", "stream", r,
                               &(struct spec){.status = CASE_skipped});
     }
-    result_finish(&result, RUN_COMPLETE);
-    result_summarise(result.root);
-    const struct compare_file file = {result.root, "a.json"};
+    draft_finish(&result, RUN_COMPLETE);
+    result_summarise(&result.result);
+    const struct compare_file file = {&result.result, "a.json"};
     json_t *comparison;
     struct error error = {0};
     assert_int_equal(compare_within(&file, "strategy=raw", &options, &comparison, &error), 0);
@@ -370,7 +370,7 @@ static void strategies_are_paired_by_round(void **state)
                          ERR_USAGE);
         assert_non_null(strstr(error.text, mistakes[i].message));
     }
-    result_free(&result);
+    draft_free(&result);
 }
 
 /* ---- what is printed ------------------------------------------------------------------------ */
@@ -394,15 +394,15 @@ static void prints_as_reviewed(void **state)
             &(struct spec){.spread = 50, .reserved_bytes = (64 << 20) + 1, .varying_bytes = 5}),
         compare_fixture(&(struct spec){.status = CASE_wrong, .lacks_fft = true}),
     };
-    const struct compare_file files[] = {{roots[0], "base.json"},
-                                         {roots[1], "a|b.json"},
-                                         {roots[2], "c.json"},
-                                         {roots[3], "d.json"}};
     json_t *comparison;
     /* Facts of the machine that the tests run on. */
     for (size_t i = 0; i < 4; i++)
         tree_put(json_object_get(json_object_get(roots[i], "context"), "tool"), "version",
                  tree_text("0.0.0"));
+    const struct compare_file files[] = {{result_tree_read(roots[0]), "base.json"},
+                                         {result_tree_read(roots[1]), "a|b.json"},
+                                         {result_tree_read(roots[2]), "c.json"},
+                                         {result_tree_read(roots[3]), "d.json"}};
     assert_int_equal(compare_results(&files[0], &files[1], 3, &options, &comparison, NULL), 0);
     for (int f = 0; f <= TABLE_JSON; f++) {
         char *text = NULL;

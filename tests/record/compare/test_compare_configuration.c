@@ -58,15 +58,14 @@ static json_t *make(const struct made *made)
     const struct result_command run = {.argc = 2, .argv = argv, .rounds = rounds};
     const struct record_device device = {.id = "cuda:0", .api = "cuda", .name = "A GPU"};
     struct result_draft result;
-    assert_int_equal(result_create(&result, &run, NULL), 0);
-    result_set_devices(&result, &device, 1);
+    assert_int_equal(draft_create(&result, &run, NULL), 0);
+    draft_set_devices(&result, &device, 1);
     for (unsigned r = 0; r < rounds; r++)
         for (unsigned w = 0; w < (made->workloads ? made->workloads : WORKLOADS); w++)
             for (int pool = 0; pool < 2; pool++)
                 add_case(&result, made, w, pool, r);
-    result_finish(&result, RUN_COMPLETE);
-    result_summarise(result.root);
-    return result.root;
+    draft_finish(&result, RUN_COMPLETE);
+    return result_tree_of(&result).root;
 }
 
 static json_t *compare_made(const struct made *base, const struct made *candidate)
@@ -285,7 +284,7 @@ static void within_a_file_it_is_over_all_counterparts(void **state)
     (void)state;
     const struct compare_options options = {.threshold = 0.02};
     json_t *root = make(&(struct made){.seed = 1, .pool = -0.08}), *comparison;
-    const struct compare_file file = {root, "a.json"};
+    const struct compare_file file = {result_tree_read(root), "a.json"};
     assert_int_equal(compare_within(&file, "strategy=raw", &options, &comparison, NULL), 0);
     const json_t *row = row_over(comparison, "pool");
     assert_string_equal(tree_get_text(row, "verdict"), "faster");

@@ -58,8 +58,8 @@ static void put_exact(json_t *samples, const char *metric, double value)
     tree_put(samples, metric, json_pack("[f]", value));
 }
 
-static void add_round(json_t *root, json_t *tree, const char *method, unsigned round,
-                      const struct storm *s)
+static void add_round(struct result *result, struct result_experiment *experiment,
+                      const char *method, unsigned round, const struct storm *s)
 {
     json_t *key = json_pack("{s:s}", "method", method), *samples = tree_object();
     json_t *json = experiment_round(round, 0, s->status, s->status ? "it could not" : NULL);
@@ -72,7 +72,7 @@ static void add_round(json_t *root, json_t *tree, const char *method, unsigned r
     put_exact(samples, "launch_count", 8 + s->more_launches);
     put_exact(samples, "filled_ratio", s->filled_ratio > 0 ? s->filled_ratio : 0.5);
     tree_put(json, "samples", samples);
-    experiment_add_round(root, tree, key, json);
+    experiment_add_round(result, experiment, experiment_expect_row(result, experiment, key), json);
     json_decref(key);
 }
 
@@ -83,18 +83,18 @@ static json_t *storm_root(const struct storm *s)
         &(struct spec){.lacks_canny = true, .lacks_fft = true, .driver = s->driver});
     json_t *options = json_pack("{s:i, s:s}", "frames", s->frames ? (int)s->frames : 100,
                                 "strategies", s->strategies ? s->strategies : "raw");
-    json_t *tree = experiment_tree("stall", "cuda:0", options, parameters, metrics,
-                                   sizeof metrics / sizeof *metrics);
-    struct result_draft result = {.root = root};
+    struct result_draft draft = result_tree_draft(root);
+    struct result_experiment *stall =
+        experiment_add(&draft.result, "stall", "cuda:0", options, parameters, metrics,
+                       sizeof metrics / sizeof *metrics);
     json_decref(options);
-    result_set_experiment(&result, tree);
     for (unsigned r = 0; r < (s->rounds ? s->rounds : 10); r++) {
         if (!s->lacks_worst)
-            add_round(root, tree, "worst", r, &(struct storm){0});
+            add_round(&draft.result, stall, "worst", r, &(struct storm){0});
         if (!s->lacks_heap)
-            add_round(root, tree, "heap", r, s);
+            add_round(&draft.result, stall, "heap", r, s);
     }
-    experiment_summarise(tree);
+    result_tree_put(root, &draft);
     return root;
 }
 
@@ -308,40 +308,6 @@ static void rows_are_found_by_their_key(void **state)
     json_decref(comparison);
 }
 
-/* The tree as a file before 1.6 has it: "method" was "way". The caller owns it. */
-static json_t *as_before(json_t *root)
-{
-    struct text old = {0};
-    char *text = json_dumps(root, JSON_COMPACT);
-    for (const char *at = text, *found; *at; at = found + strlen("\"method\"")) {
-        found = strstr(at, "\"method\"");
-        text_add(&old, "%.*s%s", found ? (int)(found - at) : (int)strlen(at), at,
-                 found ? "\"way\"" : "");
-        if (!found)
-            break;
-    }
-    json_decref(root);
-    root = json_loads(old.data, 0, NULL);
-    assert_non_null(root);
-    text_free(&old);
-    free(text);
-    return root;
-}
-
-static void an_old_file_compares_with_a_new_one(void **state)
-{
-    (void)state;
-    struct compare_options options = default_options();
-    json_t *old = as_before(storm_root(&(struct storm){0}));
-    result_renew_words(old);
-    json_t *comparison =
-        compare_roots(old, storm_root(&(struct storm){.frame_ns = 1100}), &options);
-    assert_int_equal(tree_get_number(comparison, "pairs"), 2);
-    assert_string_equal(tree_get_text(row_of(comparison, "method=heap", "frame_ns"), "verdict"),
-                        "slower");
-    json_decref(comparison);
-}
-
 static void prints_as_reviewed(void **state)
 {
     (void)state;
@@ -372,7 +338,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_of_rows),
         cmocka_unit_test(rows_are_found_by_their_key),
-        cmocka_unit_test(an_old_file_compares_with_a_new_one),
         cmocka_unit_test(prints_as_reviewed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,8 +30,8 @@ struct cell {
 /* The result of a machine with this id. */
 static json_t *machine(const char *id, const struct cell *cells, size_t count)
 {
-    struct result_draft result = {
-        .root = compare_fixture(&(struct spec){.lacks_canny = true, .lacks_fft = true})};
+    json_t *root = compare_fixture(&(struct spec){.lacks_canny = true, .lacks_fft = true});
+    struct result_draft result = result_tree_draft(root);
     for (size_t i = 0; i < count; i++)
         for (unsigned round = 0; round < (cells[i].rounds ? cells[i].rounds : 6); round++)
             compare_fixture_round(&result, cells[i].workload, cells[i].strategy, round,
@@ -40,10 +40,10 @@ static json_t *machine(const char *id, const struct cell *cells, size_t count)
                                                  .seed = cells[i].spread ? i + 1 : 0,
                                                  .status = cells[i].status,
                                                  .program_digest = cells[i].program_digest});
-    tree_put(json_object_get(json_object_get(result.root, "context"), "host"), "machine_id",
+    result_tree_put(root, &result);
+    tree_put(json_object_get(json_object_get(root, "context"), "host"), "machine_id",
              tree_text(id));
-    result_summarise(result.root);
-    return result.root;
+    return root;
 }
 #define CELL(name, of, ...)                                                                        \
     {                                                                                              \
@@ -78,7 +78,8 @@ static struct compared compare_three(json_t *a, json_t *b, json_t *c)
     struct compare_file files[3];
     struct error error = {0};
     for (size_t i = 0; i < 3; i++)
-        files[i] = (struct compare_file){out.roots[i], names[i]};
+        files[i] =
+            (struct compare_file){out.roots[i] ? result_tree_read(out.roots[i]) : NULL, names[i]};
     assert_int_equal(machines_compare(files, c ? 3 : 2, &out.machines, &error), 0);
     out.csv = printed(out.machines, TABLE_CSV, COMPARE_SHOW_ALL);
     out.text = printed(out.machines, TABLE_TEXT, COMPARE_SHOW_ALL);
@@ -244,7 +245,8 @@ static void one_machine_alone_is_a_mistake(void **state)
     json_t *root = MACHINE("aaaaaaaa", CELL("lud", "raw", .us = 5000));
     struct machines *machines;
     struct error error = {0};
-    assert_int_equal(machines_compare(&(struct compare_file){root, "a.json"}, 1, &machines, &error),
+    assert_int_equal(machines_compare(&(struct compare_file){result_tree_read(root), "a.json"}, 1,
+                                      &machines, &error),
                      ERR_USAGE);
     assert_non_null(strstr(error.text, "give files of several machines"));
     assert_null(machines);

@@ -10,7 +10,7 @@
 
 #include "record/compare/compare.h"
 #include "record/compare/noise.h"
-#include "record/result/result.h"
+#include "record/result/draft.h"
 #include "base/tree.h"
 #include "record/compare/configuration.h"
 
@@ -34,7 +34,7 @@ static void add_case(struct result_draft *result, const char *workload, const do
         strcpy(round.key.release, "last-use");
         strcpy(round.key.strategy, "pool");
         strcpy(round.key.device, "host");
-        result_add_round(result, &round);
+        draft_add_round(result, &round);
     }
 }
 
@@ -44,8 +44,8 @@ static struct result_draft new_result(unsigned rounds)
     const struct result_command run = {.rounds = rounds};
     struct record_device device = {.id = "host", .api = "host", .name = "a CPU", .used = true};
     struct error error = {0};
-    assert_int_equal(result_create(&result, &run, &error), 0);
-    result_set_devices(&result, &device, 1);
+    assert_int_equal(draft_create(&result, &run, &error), 0);
+    draft_set_devices(&result, &device, 1);
     return result;
 }
 
@@ -65,16 +65,15 @@ static struct result_draft aa_run(void)
     add_case(&result, "quiet", ns, NOISE_BLOCKS * BLOCK);
     fill(ns + 2 * BLOCK, BLOCK, 1.08e6);
     add_case(&result, "restless", ns, NOISE_BLOCKS * BLOCK);
-    result_summarise(result.root);
+    result_summarise(&result.result);
     return result;
 }
 
-static const json_t *case_named(const json_t *root, const char *workload)
+static const struct result_case *case_named(const struct result *result, const char *workload)
 {
-    const json_t *one_case;
-    for (size_t i = 0; (one_case = json_array_get(json_object_get(root, "cases"), i)); i++)
-        if (strcmp(tree_get_text(json_object_get(one_case, "key"), "workload"), workload) == 0)
-            return one_case;
+    for (size_t i = 0; i < result->case_count; i++)
+        if (strcmp(result->cases[i].key.workload, workload) == 0)
+            return &result->cases[i];
     fail_msg("no case %s", workload);
     return NULL;
 }
@@ -84,23 +83,24 @@ static void floor_is_the_largest_shift_between_blocks(void **state)
     (void)state;
     struct result_draft result = aa_run();
     struct error error = {0};
-    assert_int_equal(noise_measure(result.root, &error), 0);
-    assert_int_equal(result_validate(result.root, &error), 0);
-    const json_t *noise = json_array_get(json_object_get(result.root, "noise"), 0);
-    const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
-    const json_t *by_case = json_object_get(wall, "by_case");
-    const json_t *quiet = case_named(result.root, "quiet");
-    const json_t *restless = case_named(result.root, "restless");
-    assert_true(tree_get_number(noise, "rounds") == BLOCK);
-    assert_true(tree_get_number(by_case, tree_get_text(quiet, "id")) < 0.0011);
-    assert_true(fabs(tree_get_number(by_case, tree_get_text(restless, "id")) - 0.08) < 0.0022);
+    assert_int_equal(noise_measure(&result.result, &error), 0);
+    const struct result_noise *noise = &result.result.noise[0];
+    const struct noise_metric *wall = noise_metric_of(noise, "wall_ns");
+    const struct result_case *quiet = case_named(&result.result, "quiet");
+    const struct result_case *restless = case_named(&result.result, "restless");
+    assert_int_equal(noise->rounds, BLOCK);
+    assert_int_equal(wall->case_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const bool is_quiet = strcmp(wall->by_case[i].name, quiet->id) == 0;
+        assert_true(fabs(wall->by_case[i].value - (is_quiet ? 0 : 0.08)) < 0.0022);
+    }
     /* 95 % of two cases: between them, nearer to the larger. */
-    const double device = tree_get_number(wall, "floor");
+    const double device = wall->floor;
     assert_true(device > 0.07 && device < 0.08);
-    assert_true(noise_floor(result.root, quiet, "wall_ns") == device);
-    assert_true(noise_floor(result.root, restless, "wall_ns") > device);
-    assert_true(isnan(noise_floor(result.root, quiet, "device_ns"))); /* never known */
-    result_free(&result);
+    assert_true(noise_floor(&result.result, quiet, "wall_ns") == device);
+    assert_true(noise_floor(&result.result, restless, "wall_ns") > device);
+    assert_true(isnan(noise_floor(&result.result, quiet, "device_ns"))); /* never known */
+    draft_free(&result);
 }
 
 /* Four cases that share a drift of 1 % in one block, each with noise of its own: a floor of their
@@ -121,23 +121,20 @@ static void all_cases_together_have_a_floor_of_their_own(void **state)
             ns[r] *= r == BLOCK * w ? 1 : 1.5;
         add_case(&result, names[w], ns, NOISE_BLOCKS * BLOCK);
     }
-    result_summarise(result.root);
-    assert_int_equal(noise_measure(result.root, &error), 0);
-    assert_int_equal(result_validate(result.root, &error), 0);
-    const json_t *noise = json_array_get(json_object_get(result.root, "noise"), 0);
-    const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
-    const json_t *one = case_named(result.root, "a");
+    result_summarise(&result.result);
+    assert_int_equal(noise_measure(&result.result, &error), 0);
+    const struct result_noise *noise = &result.result.noise[0];
+    const struct noise_metric *wall = noise_metric_of(noise, "wall_ns");
+    const struct result_case *one = case_named(&result.result, "a");
+    struct arena arena = {0};
     size_t count;
-    struct configuration *configurations = configurations_of(&one, 1, &count);
-    const double floor = noise_floor(result.root, configurations[0].key, "wall_ns");
+    const struct configuration *of_one = configurations_of(&arena, &one, 1, &count);
+    const double floor = noise_floor(&result.result, &of_one->as, "wall_ns");
     assert_true(fabs(floor - 0.01) < 0.002);
-    assert_true(tree_get_number(wall, "floor") > 0.1);
-    assert_int_equal(json_object_size(json_object_get(wall, "by_configuration")), 1);
-    json_object_del((json_t *)wall, "by_configuration"); /* as in files before 1.4 */
-    assert_true(noise_floor(result.root, configurations[0].key, "wall_ns") ==
-                tree_get_number(wall, "floor"));
-    configurations_free(configurations, count);
-    result_free(&result);
+    assert_true(wall->floor > 0.1);
+    assert_int_equal(wall->configuration_count, 1);
+    arena_free(&arena);
+    draft_free(&result);
 }
 
 static void too_few_rounds_have_no_floor(void **state)
@@ -147,62 +144,54 @@ static void too_few_rounds_have_no_floor(void **state)
     double ns[8];
     fill(ns, 8, 1e6);
     add_case(&result, "quiet", ns, 8);
-    result_summarise(result.root);
+    result_summarise(&result.result);
     struct error error = {0};
-    assert_int_equal(noise_measure(result.root, &error), ERR_USAGE);
+    assert_int_equal(noise_measure(&result.result, &error), ERR_USAGE);
     assert_non_null(strstr(error.text, "12 rounds"));
-    assert_null(json_object_get(result.root, "noise"));
-    result_free(&result);
+    assert_int_equal(result.result.noise_count, 0);
+    draft_free(&result);
 }
 
 static void a_floor_is_taken_over_on_the_same_machine_only(void **state)
 {
     (void)state;
     struct error error = {0};
-    static const char *const other[] = {"", "name", "driver", "machine_id"};
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+    for (size_t i = 0; i < 4; i++) {
         struct result_draft known = aa_run(), candidate = new_result(10);
-        assert_int_equal(noise_measure(known.root, &error), 0);
-        json_t *noise = json_array_get(json_object_get(known.root, "noise"), 0);
-        if (*other[i])
-            tree_put(noise, other[i], tree_text("another"));
-        assert_int_equal(noise_take(candidate.root, known.root), 0);
-        assert_int_equal(json_array_size(json_object_get(candidate.root, "noise")), i == 0);
+        assert_int_equal(noise_measure(&known.result, &error), 0);
+        struct result_noise *noise = &known.result.noise[0];
+        const char **const members[] = {NULL, &noise->name, &noise->driver, &noise->machine_id};
+        if (members[i])
+            *members[i] = "another";
+        assert_int_equal(noise_take(&candidate.result, &known.result), 0);
+        assert_int_equal(candidate.result.noise_count, i == 0);
         /* What is known stays. */
         if (i == 0)
-            assert_int_equal(noise_take(candidate.root, known.root), 1);
-        result_free(&known);
-        result_free(&candidate);
+            assert_int_equal(noise_take(&candidate.result, &known.result), 1);
+        draft_free(&known);
+        draft_free(&candidate);
     }
 }
 
-static void add_part(json_t *root, const char *at, unsigned rounds)
+/* The i-th session of two runs that take turns, of one round. */
+static struct result_session session_at(size_t i, char at[64])
 {
-    json_t *part = tree_object();
-    tree_put(part, "started_at", tree_text(at));
-    tree_put(part, "rounds", tree_count(rounds));
-    tree_append(json_object_get(json_object_get(root, "run"), "sessions"), part);
+    snprintf(at, 64, "2026-01-01T00:00:%02zu.000Z", i);
+    return (struct result_session){.started_at = at, .rounds = 1};
 }
 
 /* `order`: one character a round, which run it belongs to. */
 static bool alternated(const char *order)
 {
-    json_t *root[2];
-    for (int i = 0; i < 2; i++) {
-        json_t *run = tree_object();
-        tree_put(run, "sessions", tree_array());
-        root[i] = tree_object();
-        tree_put(root[i], "run", run);
-    }
+    struct result_session sessions[2][16];
+    struct result results[2] = {{.run.sessions = sessions[0]}, {.run.sessions = sessions[1]}};
+    char at[16][64];
     for (size_t i = 0; order[i]; i++) {
-        char at[64];
-        snprintf(at, sizeof at, "2026-01-01T00:00:%02zu.000Z", i);
-        add_part(root[order[i] - 'a'], at, 1);
+        const int run = order[i] - 'a';
+        sessions[run][results[run].run.session_count++] = session_at(i, at[i]);
     }
-    const bool is = noise_alternated(root[0], root[1]);
-    assert_int_equal(noise_alternated(root[1], root[0]), is);
-    json_decref(root[0]);
-    json_decref(root[1]);
+    const bool is = noise_alternated(&results[0], &results[1]);
+    assert_int_equal(noise_alternated(&results[1], &results[0]), is);
     return is;
 }
 
@@ -216,9 +205,9 @@ static void what_alternated_is_told_by_its_sessions(void **state)
     assert_false(alternated("ababababaaaa"));
     assert_false(alternated("abbbbb"));
     struct result_draft a = new_result(10), b = new_result(10); /* one part each */
-    assert_false(noise_alternated(a.root, b.root));
-    result_free(&a);
-    result_free(&b);
+    assert_false(noise_alternated(&a.result, &b.result));
+    draft_free(&a);
+    draft_free(&b);
 }
 
 /* A case that is 5 % slower, in ten rounds, where the floor is known in the base, the new file or
@@ -226,23 +215,24 @@ static void what_alternated_is_told_by_its_sessions(void **state)
 static const char *verdict(bool base_knows, bool candidate_knows, bool in_turns)
 {
     struct result_draft aa = aa_run(), runs[2] = {new_result(10), new_result(10)};
+    struct result_session sessions[2][10];
+    char at[2][10][64];
     struct error error = {0};
-    assert_int_equal(noise_measure(aa.root, &error), 0);
+    assert_int_equal(noise_measure(&aa.result, &error), 0);
     for (int i = 0; i < 2; i++) {
         double ns[10];
         fill(ns, 10, i ? 1.05e6 : 1e6);
         add_case(&runs[i], "restless", ns, 10);
         if (i ? candidate_knows : base_knows)
-            noise_take(runs[i].root, aa.root);
-        json_array_clear(json_object_get(json_object_get(runs[i].root, "run"), "sessions"));
-        for (int p = 0; in_turns && p < 10; p++) {
-            char at[64];
-            snprintf(at, sizeof at, "2026-01-01T00:00:%02d.000Z", 2 * p + i);
-            add_part(runs[i].root, at, 1);
-        }
-        result_summarise(runs[i].root);
+            noise_take(&runs[i].result, &aa.result);
+        runs[i].result.run.sessions = sessions[i];
+        runs[i].result.run.session_count = in_turns ? 10 : 0;
+        for (size_t p = 0; p < 10; p++)
+            sessions[i][p] = session_at(2 * p + (size_t)i, at[i][p]);
+        result_summarise(&runs[i].result);
     }
-    const struct compare_file base = {runs[0].root, "base"}, candidate = {runs[1].root, "new"};
+    const struct compare_file base = {&runs[0].result, "base"},
+                              candidate = {&runs[1].result, "new"};
     const struct compare_options options = {.threshold = 0.02, .gates = gates_default(0.02)};
     json_t *comparison;
     assert_int_equal(compare_results(&base, &candidate, 1, &options, &comparison, &error), 0);
@@ -252,9 +242,9 @@ static const char *verdict(bool base_knows, bool candidate_knows, bool in_turns)
         if (strcmp(tree_get_text(row, "metric"), "wall_ns") == 0)
             snprintf(text, sizeof text, "%s", tree_get_text(row, "verdict"));
     json_decref(comparison);
-    result_free(&aa);
-    result_free(&runs[0]);
-    result_free(&runs[1]);
+    draft_free(&aa);
+    draft_free(&runs[0]);
+    draft_free(&runs[1]);
     return text;
 }
 

@@ -425,23 +425,22 @@ static void a_result_has_an_atlas_a_device(void **state)
     (void)state;
     struct atlas atlas = atlas_fixture(), read;
     struct error error = {0};
-    json_t *root = tree_object(), *all = tree_array();
-    assert_int_equal(atlas_of_result(root, NULL, &read, &error), ERR_NOT_FOUND);
+    json_t *all = tree_array();
+    assert_int_equal(atlas_from_list(NULL, NULL, &read, &error), ERR_NOT_FOUND);
     assert_non_null(strstr(error.text, "gamut atlas"));
     tree_append(all, atlas_to_json(&atlas));
-    tree_put(root, "atlas", all);
-    assert_int_equal(atlas_of_result(root, NULL, &read, &error), 0);
+    assert_int_equal(atlas_from_list(all, NULL, &read, &error), 0);
     assert_string_equal(read.name, "H200");
     atlas_free(&read);
-    assert_int_equal(atlas_of_result(root, "opencl:1", &read, &error), ERR_NOT_FOUND);
+    assert_int_equal(atlas_from_list(all, "opencl:1", &read, &error), ERR_NOT_FOUND);
     assert_non_null(strstr(error.text, "opencl:1"));
     strcpy(atlas.device, "opencl:1");
     tree_append(all, atlas_to_json(&atlas));
-    assert_int_equal(atlas_of_result(root, NULL, &read, &error), ERR_NOT_FOUND); /* which? */
-    assert_int_equal(atlas_of_result(root, "opencl:1", &read, &error), 0);
+    assert_int_equal(atlas_from_list(all, NULL, &read, &error), ERR_NOT_FOUND); /* which? */
+    assert_int_equal(atlas_from_list(all, "opencl:1", &read, &error), 0);
     atlas_free(&read);
     atlas_free(&atlas);
-    json_decref(root);
+    json_decref(all);
 }
 
 int main(void)

@@ -41,13 +41,15 @@ static json_t *with(json_t *round, const char *metric, double value)
     return round;
 }
 
-static void add(struct result_draft *result, json_t *experiment, json_t *row, json_t *round)
+static void add(struct result_draft *draft, struct result_experiment *experiment, json_t *key,
+                json_t *round)
 {
-    experiment_add_round(result->root, experiment, row, round);
-    json_decref(row);
+    struct result *result = &draft->result;
+    experiment_add_round(result, experiment, experiment_expect_row(result, experiment, key), round);
+    json_decref(key);
 }
 
-static void add_isosurface(struct result_draft *result, const char *device)
+static void add_isosurface(struct result_draft *draft, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"method", false, UNIT_COUNT, "how"},
@@ -63,10 +65,10 @@ static void add_isosurface(struct result_draft *result, const char *device)
     };
     json_t *options = json_pack("{s:i, s:i, s:s, s:n}", "cells", 8, "window", 3, "strategies",
                                 "pool,stream", "capacity_bytes");
-    json_t *e = experiment_tree("isosurface", device, options, parameters, metrics,
-                                sizeof metrics / sizeof *metrics);
+    struct result_experiment *e =
+        experiment_add(&draft->result, "isosurface", device, options, parameters, metrics,
+                       sizeof metrics / sizeof *metrics);
     json_decref(options);
-    result_set_experiment(result, e);
     for (unsigned round = 0; round < 2; round++) {
         json_t *pool = experiment_fixture_round("ok", round, "00ff", "frame_ns", 1500000 + round);
         json_t *heap = experiment_fixture_round("ok", round, "00ff", "frame_ns", 1000000);
@@ -75,14 +77,14 @@ static void add_isosurface(struct result_draft *result, const char *device)
              "empty_ratio", 0.625);
         with(with(with(heap, "blocked_ns", 0), "peak_reserved_bytes", 1 << 22), "peak_used_bytes",
              1 << 19);
-        add(result, e, key("readback", "pool", -1), pool);
-        add(result, e, key("heap", "-", -1), heap);
+        add(draft, e, key("readback", "pool", -1), pool);
+        add(draft, e, key("heap", "-", -1), heap);
     }
-    add(result, e, key("readback", "stream", -1),
+    add(draft, e, key("readback", "stream", -1),
         experiment_fixture_round("skipped", 0, NULL, "frame_ns", 1));
 }
 
-static void add_stall(struct result_draft *result, const char *device)
+static void add_stall(struct result_draft *draft, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"method", false, UNIT_COUNT, "how"},
@@ -96,19 +98,19 @@ static void add_stall(struct result_draft *result, const char *device)
         {"claim_ns", UNIT_NS, KIND_SAMPLED, BETTER_NEITHER, "what is claimed"},
     };
     json_t *options = tree_object();
-    json_t *e = experiment_tree("stall", device, options, parameters, metrics,
-                                sizeof metrics / sizeof *metrics);
+    struct result_experiment *e =
+        experiment_add(&draft->result, "stall", device, options, parameters, metrics,
+                       sizeof metrics / sizeof *metrics);
     json_decref(options);
-    result_set_experiment(result, e);
     for (int spin = 0; spin <= 5000; spin += 5000) {
         json_t *readback = experiment_fixture_round("ok", 0, NULL, "frame_ns", 2500 + spin);
         json_t *heap = experiment_fixture_round("ok", 0, NULL, "frame_ns", 2100 + spin / 2);
-        add(result, e, key("readback", "pool", spin), with(readback, "claim_ns", 2000 + spin));
-        add(result, e, key("heap", "-", spin), with(heap, "claim_ns", spin ? 5000 : 2000));
+        add(draft, e, key("readback", "pool", spin), with(readback, "claim_ns", 2000 + spin));
+        add(draft, e, key("heap", "-", spin), with(heap, "claim_ns", spin ? 5000 : 2000));
     }
 }
 
-static void add_overflow(struct result_draft *result, const char *device)
+static void add_overflow(struct result_draft *draft, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"chunks", true, UNIT_COUNT, "neighbours"},
@@ -120,21 +122,21 @@ static void add_overflow(struct result_draft *result, const char *device)
         {"claim_ratio", UNIT_RATIO, KIND_EXACT, BETTER_NEITHER, "what is claimed"},
     };
     json_t *options = tree_object();
-    json_t *e = experiment_tree("overflow", device, options, parameters, metrics,
-                                sizeof metrics / sizeof *metrics);
+    struct result_experiment *e =
+        experiment_add(&draft->result, "overflow", device, options, parameters, metrics,
+                       sizeof metrics / sizeof *metrics);
     json_decref(options);
-    result_set_experiment(result, e);
     for (int chunks = 1; chunks <= 4; chunks += 3)
         for (int percent = 50; percent <= 100; percent += 50) {
             json_t *row = tree_object(), *round = experiment_fixture_round("ok", 0, "1", "_", 0);
             tree_put(row, "chunks", tree_count((uint64_t)chunks));
             tree_put(row, "percent", tree_count((uint64_t)percent));
-            add(result, e, row,
+            add(draft, e, row,
                 with(with(round, "overflow_ratio", 1.0 / percent), "claim_ratio", 0.01));
         }
 }
 
-static void add_heap_ops(struct result_draft *result, const char *device)
+static void add_heap_ops(struct result_draft *draft, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"policy", false, UNIT_COUNT, "which block"},
@@ -148,21 +150,21 @@ static void add_heap_ops(struct result_draft *result, const char *device)
         {"opaque_ns", UNIT_NS, KIND_SAMPLED, BETTER_LOWER, "no batch"},
     };
     json_t *options = tree_object();
-    json_t *e = experiment_tree("heap-ops", device, options, parameters, metrics,
-                                sizeof metrics / sizeof *metrics);
+    struct result_experiment *e =
+        experiment_add(&draft->result, "heap-ops", device, options, parameters, metrics,
+                       sizeof metrics / sizeof *metrics);
     json_decref(options);
-    result_set_experiment(result, e);
     for (int tlsf = 0; tlsf < 2; tlsf++)
         for (int live = 100; live <= 1000; live *= 10) {
             json_t *row = tree_object();
             json_t *round = experiment_fixture_round("ok", 0, NULL, "op_1_ns", 4000 + live + tlsf);
             tree_put(row, "policy", tree_text(tlsf ? "tlsf" : "larger"));
             tree_put(row, "live_blocks", tree_count((uint64_t)live));
-            add(result, e, row, with(with(round, "op_64_ns", 900 + live), "command_ns", 850));
+            add(draft, e, row, with(with(round, "op_64_ns", 900 + live), "command_ns", 850));
         }
 }
 
-static void add_heap_utilisation(struct result_draft *result, const char *device)
+static void add_heap_utilisation(struct result_draft *draft, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
         {"sizes", false, UNIT_COUNT, "how large"},
@@ -177,26 +179,27 @@ static void add_heap_utilisation(struct result_draft *result, const char *device
     static const char *const rows[][3] = {
         {"uniform", "best", "seed"}, {"uniform", "best", "tight"}, {"bimodal", "best", "tight"}};
     json_t *options = tree_object();
-    json_t *e = experiment_tree("heap-utilisation", device, options, parameters, metrics,
-                                sizeof metrics / sizeof *metrics);
+    struct result_experiment *e =
+        experiment_add(&draft->result, "heap-utilisation", device, options, parameters, metrics,
+                       sizeof metrics / sizeof *metrics);
     json_decref(options);
-    result_set_experiment(result, e);
     for (int i = 0; i < 3; i++) {
         json_t *row = tree_object();
         json_t *round = experiment_fixture_round("ok", 0, NULL, "_", 0);
         for (int p = 0; p < 3; p++)
             tree_put(row, parameters[p].name, tree_text(rows[i][p]));
-        add(result, e, row,
+        add(draft, e, row,
             with(with(round, "filled_ratio", 0.75 + i / 16.0), "least_filled_ratio", 0.5));
     }
 }
 
-void experiment_fixture_add(struct result_draft *result, const char *device)
+void experiment_fixture_add(struct result_tree *tree, const char *device)
 {
-    add_overflow(result, device);
-    add_isosurface(result, device);
-    add_stall(result, device);
-    add_heap_ops(result, device);
-    add_heap_utilisation(result, device);
-    result_summarise(result->root);
+    struct result_draft draft = result_tree_draft(tree->root);
+    add_overflow(&draft, device);
+    add_isosurface(&draft, device);
+    add_stall(&draft, device);
+    add_heap_ops(&draft, device);
+    add_heap_utilisation(&draft, device);
+    result_tree_put(tree->root, &draft);
 }

@@ -109,15 +109,15 @@ static void add(struct result_draft *result, const char *workload, const char *s
                                       .first_use_ns = UNKNOWN_NS,
                                       .allocator_ns = UNKNOWN_NS,
                                       .why_not = "the atlas lacks it"};
-    result_add_round(result, &r);
+    draft_add_round(result, &r);
 }
 
-struct result_draft record_fixture(unsigned rounds)
+struct result_tree record_fixture(unsigned rounds)
 {
     static char *argv[] = {"gamut", "run", "-s", "raw,pool"};
     const struct result_command run = {.argc = 4, .argv = argv, .seed = 42, .rounds = rounds};
     struct result_draft result;
-    if (result_create(&result, &run, NULL) != 0)
+    if (draft_create(&result, &run, NULL) != 0)
         abort();
     json_t *settings = json_loads(
         "{\"ecc\": 1, \"mig\": 0, \"persistence\": 0, \"power_limit_mw\": 700000, "
@@ -145,7 +145,7 @@ struct result_draft record_fixture(unsigned rounds)
          .settings = settings},
         {.id = "cuda:0", .api = "cuda", .name = "Another GPU", .kind = "gpu"},
     };
-    result_set_devices(&result, devices, sizeof devices / sizeof *devices);
+    draft_set_devices(&result, devices, sizeof devices / sizeof *devices);
     json_decref(settings);
     for (unsigned r = 0; r < rounds; r++) {
         add(&result, "stencil", "tagged", "host", r, 3000000, 24, CASE_ok);
@@ -157,17 +157,17 @@ struct result_draft record_fixture(unsigned rounds)
         add(&result, "stencil", "bufalloc", "host", r, 1000, 20, r == 0 ? CASE_wrong : CASE_ok);
         add(&result, "stencil", "raw", "opencl:0", r, 500000, 20, CASE_ok);
     }
-    result_finish(&result, RUN_COMPLETE);
+    draft_finish(&result, RUN_COMPLETE);
 
     /* What differs from machine to machine and day to day. */
-    json_t *run_facts = json_object_get(result.root, "run");
-    json_t *tool = json_object_get(json_object_get(result.root, "context"), "tool");
+    struct result_tree tree = result_tree_of(&result);
+    json_t *run_facts = json_object_get(tree.root, "run");
+    json_t *tool = json_object_get(json_object_get(tree.root, "context"), "tool");
     tree_put(run_facts, "started_at", tree_text("2026-01-02T03:04:05Z"));
     tree_put(tool, "version", tree_text("0.0.0"));
     tree_put(tool, "git_rev", tree_text("0123456789abcdef"));
     tree_put(tool, "git_dirty", json_true());
-    result_summarise(result.root);
-    return result;
+    return tree;
 }
 
 static void add_point(struct atlas_curve *curve, uint64_t bytes, uint64_t live_count, uint64_t ns)

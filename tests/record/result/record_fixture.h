@@ -3,11 +3,11 @@
 #ifndef GAMUT_TESTS_RECORD_RESULT_RECORD_FIXTURE_H
 #define GAMUT_TESTS_RECORD_RESULT_RECORD_FIXTURE_H
 
-#include "record/result/result.h"
+#include "tests/record/result/result_tree.h"
 
 /* Two workloads on two devices under four strategies in `rounds` rounds. On "host" every case is ok
  * but for one that is wrong and one that ran out of memory; on "opencl:0" there is one strategy. */
-struct result_draft record_fixture(unsigned rounds);
+struct result_tree record_fixture(unsigned rounds);
 
 /* A round with a value of its own in every field and counter, and `samples` samples. The caller
  * frees its samples. */

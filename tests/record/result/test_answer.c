@@ -13,8 +13,8 @@
 #include "base/tree.h"
 #include "record/result/answer.h"
 #include "record/result/baseline.h"
-#include "record/result/case_tree.h"
-#include "record/result/result.h"
+#include "record/result/measured.h"
+#include "record/result/draft.h"
 
 enum { ROUNDS = 6 };
 
@@ -53,19 +53,18 @@ static struct result_draft result_of(const struct given *given, size_t count, un
 {
     const struct result_command run = {.rounds = rounds};
     struct result_draft result;
-    assert_int_equal(result_create(&result, &run, NULL), 0);
+    assert_int_equal(draft_create(&result, &run, NULL), 0);
     if (baseline)
-        tree_put(json_object_get(json_object_get(result.root, "run"), "options"), "baseline",
-                 tree_text(baseline));
+        tree_put(result.result.run.options, "baseline", tree_text(baseline));
     for (unsigned round = 0; round < rounds; round++)
         for (size_t i = 0; i < count; i++) {
             struct sample sample;
             const struct case_round r = round_of(&given[i], round, &sample);
             if (given[i].us[round] || given[i].status != CASE_ok)
-                result_add_round(&result, &r);
+                draft_add_round(&result, &r);
         }
-    result_finish(&result, RUN_COMPLETE);
-    result_summarise(result.root);
+    draft_finish(&result, RUN_COMPLETE);
+    result_summarise(&result.result);
     return result;
 }
 
@@ -76,11 +75,11 @@ static void expect(const struct given *given, size_t count, unsigned rounds, con
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    answer_print(json_object_get(result.root, "answer"), "", "\n", out);
+    answer_print(&result.result.answer, "", "\n", out);
     fclose(out);
     assert_string_equal(text, sentences);
     free(text);
-    result_free(&result);
+    draft_free(&result);
 }
 #define EXPECT(given, rounds, baseline, sentences)                                                 \
     expect(given, sizeof given / sizeof *given, rounds, baseline, sentences)
@@ -236,20 +235,16 @@ static void several_devices_without_raw(void **state)
            "Least memory: tlsf, 1.10× the lower bound; pool, the fastest, holds 1.20×.\n"
            "2 cases, 6 rounds.\n");
     struct result_draft result = result_of(given, sizeof given / sizeof *given, 6, NULL);
-    const json_t *answer = json_object_get(result.root, "answer");
-    const json_t *cases = json_object_get(result.root, "cases"), *each;
-    assert_string_equal(answer_against(answer), ANSWER_SEVERAL);
-    for (size_t i = 0; (each = json_array_get(cases, i)); i++) {
-        const json_t *key = json_object_get(each, "key");
-        const bool is_pool = strcmp(tree_get_text(key, "strategy"), "pool") == 0;
-        if (strcmp(tree_get_text(key, "device"), "cuda:0") == 0)
-            assert_float_equal(tree_get_number(case_speedup(each), "median"), is_pool ? 2.0 / 3 : 1,
-                               1e-9);
-        assert_null(strcmp(tree_get_text(key, "device"), "opencl:0")
-                        ? NULL
-                        : json_object_get(each, "speedup"));
+    assert_string_equal(answer_against(&result.result.answer), ANSWER_SEVERAL);
+    for (size_t i = 0; i < result.result.case_count; i++) {
+        const struct result_case *each = &result.result.cases[i];
+        const bool is_pool = strcmp(each->key.strategy, "pool") == 0;
+        if (strcmp(each->key.device, "cuda:0") == 0)
+            assert_float_equal(measured_speedup(each)->median, is_pool ? 2.0 / 3 : 1, 1e-9);
+        if (strcmp(each->key.device, "opencl:0") == 0)
+            assert_null(each->speedup);
     }
-    result_free(&result);
+    draft_free(&result);
 }
 
 static const struct given merged[] = {

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/tree.h"
-#include "record/result/case_tree.h"
 #include "record/table/table.h"
 #include "tests/record/result/record_fixture.h"
 
@@ -19,7 +18,7 @@ static char *print(const json_t *root, enum table_format format)
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    assert_int_equal(table_print(root, format, out, NULL), 0);
+    assert_int_equal(table_print(result_tree_read(root), format, out, NULL), 0);
     fclose(out);
     return text;
 }
@@ -37,7 +36,8 @@ static size_t cases_that_are_ok(const json_t *root)
 {
     size_t i, count = 0;
     json_t *one_case;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case) count += case_is_ok(one_case);
+    json_array_foreach(json_object_get(root, "cases"), i, one_case) count +=
+        strcmp(tree_get_text(one_case, "status"), "ok") == 0;
     return count;
 }
 
@@ -45,7 +45,7 @@ static size_t cases_that_are_ok(const json_t *root)
 static void bmf_has_the_shape_that_bencher_reads(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     json_t *bmf = printed(result.root, TABLE_BMF), *measures, *metric, *value;
     const char *name, *measure, *member;
     json_object_foreach(bmf, name, measures)
@@ -69,13 +69,13 @@ static void bmf_has_the_shape_that_bencher_reads(void **state)
     }
     assert_int_equal(json_object_size(bmf), cases_that_are_ok(result.root));
     json_decref(bmf);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 static void a_few_rounds_have_no_interval(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(2);
+    struct result_tree result = record_fixture(2);
     json_t *bmf = printed(result.root, TABLE_BMF), *measures;
     const char *name;
     json_object_foreach(bmf, name, measures)
@@ -84,7 +84,7 @@ static void a_few_rounds_have_no_interval(void **state)
         assert_null(json_object_get(latency, "lower_value"));
     }
     json_decref(bmf);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* What compare.py reads of every entry. */
@@ -100,7 +100,7 @@ static void check_entry(const json_t *entry)
 static void google_benchmark_has_a_repetition_a_round(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     json_t *tree = printed(result.root, TABLE_GOOGLE_BENCHMARK), *entry;
     size_t i, iterations = 0, medians = 0;
     json_array_foreach(json_object_get(tree, "benchmarks"), i, entry)
@@ -127,13 +127,13 @@ static void google_benchmark_has_a_repetition_a_round(void **state)
                          cases_that_are_ok(result.root));
     assert_int_equal(tree_get_number(context, "json_schema_version"), 1);
     json_decref(tree);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 static void a_line_is_a_case(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     char *text = print(result.root, TABLE_JSON_LINES);
     size_t lines = 0;
     for (char *line = text; *line; lines++) {
@@ -152,7 +152,7 @@ static void a_line_is_a_case(void **state)
     }
     assert_int_equal(lines, json_array_size(json_object_get(result.root, "cases")));
     free(text);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* A metric of a result, or NULL. */
@@ -178,8 +178,8 @@ static void a_history_has_every_metric_in_every_result(void **state)
     static const char count[] = "stencil/small/none/last-use/pool/host/peak_reserved_bytes";
     static const char here[] = "stencil/small/none/last-use/pool/host/wall_ns@aaaaaaaa";
     static const char there[] = "stencil/small/none/last-use/pool/host/wall_ns@bbbbbbbb";
-    struct result_draft first = record_fixture(6), empty = record_fixture(6),
-                        second = record_fixture(6);
+    struct result_tree first = record_fixture(6), empty = record_fixture(6),
+                       second = record_fixture(6);
     char *text;
     size_t length;
     put_fact(first.root, "host", "machine_id", tree_text("aaaaaaaa"));
@@ -190,8 +190,9 @@ static void a_history_has_every_metric_in_every_result(void **state)
     tree_put(json_object_get(first.root, "run"), "started_at", tree_text("2026-01-02T00:00:01Z"));
     json_array_clear(json_object_get(empty.root, "cases"));
     FILE *out = open_memstream(&text, &length);
-    const json_t *const roots[] = {first.root, empty.root, second.root};
-    assert_int_equal(table_print_history(roots, 3, out, NULL), 0);
+    const struct result all[] = {*result_tree_read(first.root), *result_tree_read(empty.root),
+                                 *result_tree_read(second.root)};
+    assert_int_equal(table_print_history(all, 3, out, NULL), 0);
     fclose(out);
     json_t *history = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     const json_t *a = json_array_get(history, 0), *b = json_array_get(history, 1);
@@ -208,9 +209,9 @@ static void a_history_has_every_metric_in_every_result(void **state)
     assert_true(json_is_number(json_object_get(metric_of(b, there), "value")));
     json_decref(history);
     free(text);
-    result_free(&first);
-    result_free(&empty);
-    result_free(&second);
+    result_tree_free(&first);
+    result_tree_free(&empty);
+    result_tree_free(&second);
 }
 
 int main(void)

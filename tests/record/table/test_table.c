@@ -22,16 +22,16 @@ static char *print(const json_t *root, enum table_format format)
     size_t length;
     FILE *out = open_memstream(&text, &length);
     struct error error = {0};
-    assert_int_equal(table_print(root, format, out, &error), 0);
+    assert_int_equal(table_print(result_tree_read(root), format, out, &error), 0);
     fclose(out);
     return text;
 }
 
 static char *print_fixture(unsigned rounds, enum table_format format)
 {
-    struct result_draft result = record_fixture(rounds);
+    struct result_tree result = record_fixture(rounds);
     char *text = print(result.root, format);
-    result_free(&result);
+    result_tree_free(&result);
     return text;
 }
 
@@ -55,7 +55,7 @@ static void markdown_table(void **state)
 static void over_best(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     size_t i;
     json_t *each;
     json_array_foreach(json_object_get(result.root, "cases"), i, each)
@@ -68,7 +68,7 @@ static void over_best(void **state)
         tree_put(json_object_get(counters, "cold"), "peak_requested_bytes", tree_count(16 << 20));
         tree_put(json_object_get(counters, "warm"), "peak_requested_bytes", tree_count(16 << 20));
     }
-    result_summarise(result.root);
+    result_tree_summarise(result.root);
     char *text = print(result.root, TABLE_TEXT), *csv = print(result.root, TABLE_CSV);
     const char *host = strstr(text, "stencil small on host");
     const char *opencl = strstr(text, "stencil small on opencl:0");
@@ -80,11 +80,11 @@ static void over_best(void **state)
     assert_non_null(strstr(csv, ",raw,opencl:0,,ok,peak_over_best,ratio,exact,,,,\n"));
     free(text);
     free(csv);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* Removes the cases of a strategy and computes all again. */
-static void without(struct result_draft *result, const char *strategy)
+static void without(struct result_tree *result, const char *strategy)
 {
     json_t *cases = json_object_get(result->root, "cases");
     for (size_t i = json_array_size(cases); i-- > 0;) {
@@ -92,14 +92,14 @@ static void without(struct result_draft *result, const char *strategy)
         if (strcmp(tree_get_text(key, "strategy"), strategy) == 0)
             json_array_remove(cases, i);
     }
-    result_summarise(result->root);
+    result_tree_summarise(result->root);
 }
 
 /* Means over the same cases stand in their order, and the last line is the answer. */
 static void means_are_ranked(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     without(&result, "pool");
     char *text = print(result.root, TABLE_TEXT);
     const char *means = strstr(text, "geometric mean on host\n");
@@ -114,14 +114,14 @@ static void means_are_ranked(void **state)
         "Least memory: raw, 1.25× the lower bound; tagged, the fastest, holds 1.50×.\n"
         "2 cases, 6 rounds.\n");
     free(text);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* Without raw there are ratios all the same, and all that names them says over what. */
 static void ratios_without_raw(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     without(&result, "raw");
     char *text = print(result.root, TABLE_TEXT), *csv = print(result.root, TABLE_CSV);
     assert_non_null(strstr(text, "  vs pool  "));
@@ -132,7 +132,7 @@ static void ratios_without_raw(void **state)
     assert_non_null(strstr(csv, ",tagged,host,,ok,speedup,ratio,sampled,0.66"));
     free(text);
     free(csv);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* A few metrics of each case stand for all: the others differ in name and number only. */
@@ -158,13 +158,13 @@ static void csv(void **state)
 static void csv_quotes_what_has_to_be_quoted(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(1);
+    struct result_tree result = record_fixture(1);
     json_t *key = json_object_get(json_array_get(json_object_get(result.root, "cases"), 0), "key");
     tree_put(key, "workload", tree_text("a \"b\", c"));
     char *text = print(result.root, TABLE_CSV);
     assert_non_null(strstr(text, ",\"a \"\"b\"\", c\",small,"));
     free(text);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* The wrong case ran in 1 µs, all others in 500 µs and more: no format may let that out. */
@@ -199,13 +199,13 @@ static void few_rounds_give_no_interval(void **state)
 static void no_cases_is_still_a_table(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(0);
+    struct result_tree result = record_fixture(0);
     for (int f = 0; f < TABLE_FORMATS; f++) {
         char *text = print(result.root, (enum table_format)f);
         assert_int_equal(strlen(text) > 0, f != TABLE_JSON_LINES); /* which has a line a case */
         free(text);
     }
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 int main(void)

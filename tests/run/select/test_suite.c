@@ -278,25 +278,26 @@ static const char fixture_suite[] =
     " {\"name\": \"not run\", \"workload\": \"fft\", \"dataset\": \"small\", \"published\": 2},"
     " {\"name\": \"no program\", \"published\": 1.3, \"missing\": \"nobody wrote it | yet\"}]}";
 
-static struct result_draft with_suite(unsigned rounds, const char *second, const char *as_claimed)
+static struct result_tree with_suite(unsigned rounds, const char *second, const char *as_claimed)
 {
-    struct result_draft result = record_fixture(rounds);
+    struct result_tree result = record_fixture(rounds);
     char text[2000];
     snprintf(text, sizeof text, fixture_suite, second, as_claimed);
     json_t *suite = json_loads(text, 0, NULL);
     assert_non_null(suite);
-    suite_result_set(result.root, "mine", suite);
+    struct result_draft draft = result_tree_draft(result.root);
+    suite_result_set(&draft.result, "mine", suite);
     json_decref(suite);
-    result_summarise(result.root);
+    result_tree_put(result.root, &draft);
     return result;
 }
 
-static char *print(const struct result_draft *result, enum table_format format)
+static char *print(const struct result_tree *result, enum table_format format)
 {
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    suite_table_print(result->root, format, out);
+    suite_table_print(result_tree_read(result->root), format, out);
     fclose(out);
     return text;
 }
@@ -304,7 +305,7 @@ static char *print(const struct result_draft *result, enum table_format format)
 static void tables_of_a_suite(void **state)
 {
     (void)state;
-    struct result_draft result = with_suite(6, "pool", "3");
+    struct result_tree result = with_suite(6, "pool", "3");
     char *text = print(&result, TABLE_TEXT), *markdown = print(&result, TABLE_MARKDOWN);
     char *csv = print(&result, TABLE_CSV);
     golden_check("suite.txt", text);
@@ -313,10 +314,10 @@ static void tables_of_a_suite(void **state)
     free(text);
     free(markdown);
     free(csv);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
-static const json_t *entry_of(const struct result_draft *result, size_t row)
+static const json_t *entry_of(const struct result_tree *result, size_t row)
 {
     const json_t *rows = json_object_get(json_object_get(result->root, "suite"), "rows");
     return json_array_get(json_object_get(json_array_get(rows, row), "measured"), 0);
@@ -326,15 +327,15 @@ static void verdicts_need_intervals(void **state)
 {
     static const char *const with[] = {"less", "more", "as much", ""};
     (void)state;
-    struct result_draft six = with_suite(6, "pool", "3"), five = with_suite(5, "pool", "3");
+    struct result_tree six = with_suite(6, "pool", "3"), five = with_suite(5, "pool", "3");
     for (size_t row = 0; row < 4; row++) {
         assert_string_equal(tree_get_text(entry_of(&six, row), "than_published"), with[row]);
         assert_string_equal(tree_get_text(entry_of(&five, row), "than_published"), "");
         assert_int_equal(tree_get_number(json_object_get(entry_of(&five, row), "ratio"), "rounds"),
                          5);
     }
-    result_free(&six);
-    result_free(&five);
+    result_tree_free(&six);
+    result_tree_free(&five);
 }
 
 /* Rounds that differ make an interval, here from 2 to 3; a figure inside of it is met. */
@@ -345,7 +346,7 @@ static void a_figure_in_the_interval_is_met(void **state)
     } figures[] = {{"1.99", "more"}, {"2.01", "as much"}, {"2.99", "as much"}, {"3.02", "less"}};
     (void)state;
     for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
-        struct result_draft result = with_suite(6, "pool", figures[f].published);
+        struct result_tree result = with_suite(6, "pool", figures[f].published);
         size_t i, r, s;
         json_t *each, *round, *sample;
         json_array_foreach(json_object_get(result.root, "cases"), i, each)
@@ -356,15 +357,15 @@ static void a_figure_in_the_interval_is_met(void **state)
                 json_object_get(json_object_get(round, "samples"), "wall_ns"), s, sample)
                 json_integer_set(sample, (json_int_t)(2000000 + 200000 * r));
         }
-        result_summarise(result.root);
+        result_tree_summarise(result.root);
         assert_string_equal(tree_get_text(entry_of(&result, 2), "than_published"),
                             figures[f].verdict);
-        result_free(&result);
+        result_tree_free(&result);
     }
 }
 
 /* Gives all rounds of a strategy a prediction, or takes it away (ns 0). */
-static void predict(struct result_draft *result, const char *strategy, uint64_t ns)
+static void predict(struct result_tree *result, const char *strategy, uint64_t ns)
 {
     size_t i, r;
     json_t *each, *round;
@@ -380,37 +381,38 @@ static void predict(struct result_draft *result, const char *strategy, uint64_t 
             tree_put(round, "model", model);
         }
     }
-    result_summarise(result->root);
+    result_tree_summarise(result->root);
 }
 
 /* The model's ratio is that of what it says of both cases; of one alone there is none. */
 static void predictions_are_taken_from_the_cases(void **state)
 {
     (void)state;
-    struct result_draft result = with_suite(6, "pool", "3");
+    struct result_tree result = with_suite(6, "pool", "3");
     predict(&result, "raw", 500);
     predict(&result, "pool", 200);
     assert_true(tree_get_number(entry_of(&result, 0), "predicted_ratio") == 2.5);
     predict(&result, "pool", 0);
     assert_true(json_is_null(json_object_get(entry_of(&result, 0), "predicted_ratio")));
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 /* Files with a suite are read back; `not_under` takes the claim away. */
 static void a_claim_has_its_strategies(void **state)
 {
     (void)state;
-    struct result_draft result = record_fixture(6);
+    struct result_tree result = record_fixture(6);
     json_t *suite = json_loads(
         "{\"format\": \"gamut.suite/1\", \"title\": \"t\", \"source\": \"s\", \"compare\": "
         "{\"workload\": [\"stencil\", \"canny\"]}, \"rows\": [{\"name\": \"a\", \"dataset\": "
         "\"small\", \"published\": 2, \"not_under\": \"x,ra*\"}]}",
         0, NULL);
-    suite_result_set(result.root, "mine", suite);
+    struct result_draft draft = result_tree_draft(result.root);
+    suite_result_set(&draft.result, "mine", suite);
     json_decref(suite);
-    result_summarise(result.root);
+    result_tree_put(result.root, &draft);
     struct error error = {0};
-    assert_int_equal(result_validate(result.root, &error), 0);
+    assert_int_equal(result_tree_check(result.root, &error), 0);
     const json_t *rows = json_object_get(json_object_get(result.root, "suite"), "rows");
     const json_t *measured = json_object_get(json_array_get(rows, 0), "measured");
     size_t i, claimed = 0;
@@ -422,7 +424,7 @@ static void a_claim_has_its_strategies(void **state)
         claimed += !is_raw;
     }
     assert_true(i > claimed && claimed > 0);
-    result_free(&result);
+    result_tree_free(&result);
 }
 
 int main(void)
