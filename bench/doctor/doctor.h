@@ -15,7 +15,6 @@
 
 #include "device/nvml.h"
 #include "record/facts/context.h"
-#include "record/result/result.h"
 
 /* The result of a check. DOCTOR_FAIL: measurements would be wrong or could not be kept.
  * DOCTOR_WARN: they would be noisier or fewer than they could be. */
