@@ -644,11 +644,9 @@ int server_free(struct server *s, uint64_t address, uint64_t queue, struct error
     code = code ? code : joined < 0 ? joined : 0;
     if (joined != 1) {
         hold(s, b);
-        const int marked = mark_others(s, b, code ? NULL : error);
-        code = code ? code : marked;
+        ALSO(code, mark_others(s, b, code ? NULL : error));
     } else {
-        const int given = give_back(s, b, code ? NULL : error);
-        code = code ? code : given;
+        ALSO(code, give_back(s, b, code ? NULL : error));
     }
     return leave(s, code);
 }
@@ -681,8 +679,7 @@ int server_trim(struct server *s, struct error *error)
 {
     enter(s);
     int code = s->driver.capture ? look_at_captures(s, error) : 0;
-    if (!code)
-        code = look_at_waiting(s, error);
+    THEN(code, look_at_waiting(s, error));
     if (!code && !s->captured_count) {
         if (s->options.records)
             serve_record_trim(s->device);
@@ -747,8 +744,7 @@ int server_release_pool(struct server *s, struct serve_pool pool, struct error *
     int code = instance ? look_at_captures(s, error) : 0;
     if (instance && --instance->uses <= 0) {
         instance->is_released = true;
-        if (!code)
-            code = end_pool(s, instance, error);
+        THEN(code, end_pool(s, instance, error));
     }
     return leave(s, code);
 }

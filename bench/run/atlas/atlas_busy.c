@@ -91,11 +91,10 @@ static int live_busy(struct bench *b, struct cell *cell, struct error *error)
     TRY(method_alloc(b, o, &block, error));
     const uint64_t alloc_ns = method_ns(&block);
     int code = bench_sync(b, error);
-    if (!code)
-        code = use_busy(b, &block, use_ns, error);
-    int freed = method_free(b, o, &block, code ? NULL : error);
+    THEN(code, use_busy(b, &block, use_ns, error));
+    ALSO(code, method_free(b, o, &block, code ? NULL : error));
     const uint64_t free_ns = method_ns(&block);
-    TRY(code ? code : freed);
+    TRY(code);
     TRY(bench_sync(b, error));
     cell_take(cell, BUSY_ALLOC, alloc_ns);
     cell_take(cell, BUSY_FIRST_USE, use_ns[0]);
@@ -149,9 +148,9 @@ static int life_after_write(struct bench *b, struct cell *cell, size_t call, str
     uint64_t began = clock_ns();
     int code = bench_touch(b, block.memory, block.bytes, error);
     cell_take(cell, call + 1, bench_end(began));
-    int freed = method_free(b, cell->subject, &block, code ? NULL : error);
+    ALSO(code, method_free(b, cell->subject, &block, code ? NULL : error));
     cell_take(cell, call + 2, method_ns(&block));
-    return code ? code : freed;
+    return code;
 }
 
 static int lives_after_write(struct bench *b, struct cell *cell, struct error *error)

@@ -351,8 +351,7 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
             atlas_curve_of(b->atlas, cells.cell[i].method, cells.cell[i].calls[call]);
     atlas_say(b, "warming up", false);
     int code = warm_up(b, &cells, error);
-    if (!code)
-        code = visit_all(b, &cells, &effort, error);
+    THEN(code, visit_all(b, &cells, &effort, error));
     for (size_t i = 0; i < cells.count; i++) {
         struct cell *cell = &cells.cell[i];
         if (cell->visits == 0 && !*cell->skipped)
@@ -394,8 +393,8 @@ static int clear_obstacle(struct bench *b, int code, struct error *error)
     b->obstacle.stands = false;
     if (!code && b->obstacle_error.code)
         code = error_set(error, b->obstacle_error.code, "%s", b->obstacle_error.text);
-    int synced = bench_sync(b, code ? NULL : error);
-    return code ? code : synced;
+    ALSO(code, bench_sync(b, code ? NULL : error));
+    return code;
 }
 
 /* One life of a memory, with the obstacle in the way of each call of alloc and then of free. */
@@ -412,8 +411,7 @@ static int visit_life(struct bench *b, enum condition condition, uint64_t spin_n
     for (size_t i = 0; method->alloc[i].name; i++)
         cell_take(cell, call++, block.step_ns[i]);
     int code = bench_touch(b, block.memory, block.bytes, error);
-    if (!code)
-        code = bench_sync(b, error);
+    THEN(code, bench_sync(b, error));
     put_obstacle(b, condition, spin_ns);
     if (condition == OWN_QUEUE && method->free_while_used) {
         b->obstacle.use = block.memory;
@@ -456,8 +454,7 @@ static int spin_time(struct bench *b, uint64_t asked_ns, double *ns, struct erro
     for (int i = 0; i < 3 && !code; i++) {
         uint64_t began = clock_ns();
         code = bench_spin(b, asked_ns, error);
-        if (!code)
-            code = bench_sync(b, error);
+        THEN(code, bench_sync(b, error));
         cell_take(&cell, 0, bench_end(began));
     }
     *ns = cell_median(&cell, 0);
@@ -592,16 +589,11 @@ int atlas_measure(struct device *device, const struct atlas_options *options,
     take_facts(device->info, atlas);
     atlas_say(&b, "building kernels", false);
     int code = bench_open(&b, error);
-    if (!code)
-        code = commands_prepare(&b, error);
-    if (!code)
-        code = busy_prepare(&b, error);
-    if (!code)
-        code = methods_open(&b, methods, &method_count, error);
-    if (!code)
-        code = measure_sizes(&b, methods, method_count, error);
-    if (!code)
-        code = measure_waits(&b, methods, method_count, error);
+    THEN(code, commands_prepare(&b, error));
+    THEN(code, busy_prepare(&b, error));
+    THEN(code, methods_open(&b, methods, &method_count, error));
+    THEN(code, measure_sizes(&b, methods, method_count, error));
+    THEN(code, measure_waits(&b, methods, method_count, error));
     if (code != ERR_DEVICE_LOST) { /* closing what is lost can hang */
         methods_close(&b, methods, method_count);
         bench_close(&b);

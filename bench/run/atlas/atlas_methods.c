@@ -316,9 +316,8 @@ int method_warm_up(struct bench *b, const struct open_method *o, struct error *e
         if (code) /* too large for the device: its cells do without */
             return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
         code = use_block(b, &block, &ns, error);
-        int freed = method_free(b, o, &block, code ? NULL : error);
-        if (code || freed)
-            return code ? code : freed;
+        ALSO(code, method_free(b, o, &block, code ? NULL : error));
+        TRY(code);
     }
     return bench_sync(b, error);
 }
@@ -344,9 +343,8 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     int code = bench_sync(b, error);
     for (int i = 0; i < 2 && !code; i++)
         code = use_block(b, &block, &use_ns[i], error);
-    int freed = method_free(b, o, &block, code ? NULL : error);
-    if (code || freed)
-        return code ? code : freed;
+    ALSO(code, method_free(b, o, &block, code ? NULL : error));
+    TRY(code);
     cell_take(cell, METHOD_ALLOC, alloc_ns);
     take_steps(cell, o->method->alloc, &allocated);
     cell_take(cell, METHOD_FIRST_USE, use_ns[0]);
@@ -377,21 +375,20 @@ static int take_turn(struct bench *b, struct cell *cell, struct method_block *ol
     TRY(method_alloc(b, o, &block, error));
     uint64_t realloc_ns = method_ns(&block), reuse_ns = 0;
     int code = use_block(b, &block, &reuse_ns, error);
-    if (!code)
-        code = bench_touch(b, older->memory, older->bytes, error);
+    THEN(code, bench_touch(b, older->memory, older->bytes, error));
     if (!code && !o->method->free_while_used)
         code = bench_sync(b, error);
-    int freed = method_free(b, o, older, code ? NULL : error);
+    ALSO(code, method_free(b, o, older, code ? NULL : error));
     const uint64_t free_ns = method_ns(older);
     uint64_t next_ns = 0;
     *older = block;
-    if (!code && !freed && o->method->is_ordered)
-        code = alloc_next(b, o, cell->bytes, &next_ns, error);
+    TRY(code);
+    if (o->method->is_ordered)
+        TRY(alloc_next(b, o, cell->bytes, &next_ns, error));
     const uint64_t began = clock_ns();
-    if (!code && !freed)
-        code = bench_sync(b, error);
-    if (code || freed || !is_timed)
-        return code ? code : freed;
+    TRY(bench_sync(b, error));
+    if (!is_timed)
+        return 0;
     cell_take(cell, METHOD_REALLOC, realloc_ns);
     cell_take(cell, METHOD_REUSE, reuse_ns);
     cell_take(cell, METHOD_FREE_SYNC, bench_end(began));
@@ -423,9 +420,9 @@ static int later_lives(struct bench *b, struct cell *cell, struct error *error)
         code = take_turn(b, cell, &block, is_timed, error);
         timed += is_timed;
     }
-    int freed = method_free(b, o, &block, code ? NULL : error);
-    int synced = code || freed ? 0 : bench_sync(b, error);
-    return code ? code : freed ? freed : synced;
+    ALSO(code, method_free(b, o, &block, code ? NULL : error));
+    THEN(code, bench_sync(b, error));
+    return code;
 }
 
 static int live_and_die(struct bench *b, struct cell *cell, struct error *error)

@@ -31,9 +31,8 @@ int pace_life(struct device *d, uint64_t bytes, unsigned lives, uint64_t *ns, st
     int code = d->ops->fill(d, other, 0, 0, pace_sizes[0], error);
     for (unsigned i = 0; i < lives && !code; i++)
         code = live_once(d, bytes, other, &times[i], error);
-    const int freed = d->ops->free(d, other, pace_sizes[0], code ? NULL : error);
-    if (code || freed)
-        return code ? code : freed;
+    ALSO(code, d->ops->free(d, other, pace_sizes[0], code ? NULL : error));
+    TRY(code);
     const unsigned first = lives / 2, count = lives - first;
     sort_u64(times + first, count);
     *ns = times[first + (count - 1) / 2];

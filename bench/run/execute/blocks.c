@@ -11,13 +11,10 @@ static void count_live(struct executor *e, uint64_t bytes)
 
 int blocks_trim(struct executor *e)
 {
-    int first_failure = 0;
-    for (int s = 0; s < SPACES; s++) {
-        int code = e->allocators[s] ? allocator_trim(e->allocators[s]) : 0;
-        if (!first_failure)
-            first_failure = code;
-    }
-    return first_failure;
+    int code = 0;
+    for (int s = 0; s < SPACES; s++)
+        ALSO(code, e->allocators[s] ? allocator_trim(e->allocators[s]) : 0);
+    return code;
 }
 
 /* Trims all allocators and asks again. One space may be out of memory because another one has spare

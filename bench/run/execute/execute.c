@@ -391,8 +391,7 @@ int executor_run(struct executor *e, struct error *error)
     e->error = error;
     run_log_begin_run(e->trace);
     int code = last_use_all(e, &e->root->unused);
-    if (!code)
-        code = run_steps(e, e->root);
+    THEN(code, run_steps(e, e->root));
     run_log_end_run(e->trace);
     return code;
 }

@@ -223,8 +223,7 @@ static int launch_call(struct executor *e, const struct kernel_call *call)
         /* A lazy driver finds out only here that a block does not fit: spare memory is given
          * back. */
         code = blocks_trim(e);
-        if (!code)
-            code = enqueue(e, call, &launch);
+        THEN(code, enqueue(e, call, &launch));
     }
     e->counts.launch_count++;
     if (code)

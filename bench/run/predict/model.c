@@ -84,8 +84,7 @@ static int replay_run(struct replay *r, struct case_model *prediction, int *time
     int code = replay_part(r, 0, t->run_begin);
     dry_begin(r->player.dry);
     r->player.allocator_ns = 0;
-    if (!code)
-        code = replay_part(r, t->run_begin, t->run_end);
+    THEN(code, replay_part(r, t->run_begin, t->run_end));
     if (!code)
         dry_end(r->player.dry);
     struct error *error = code ? NULL : r->error;

@@ -148,8 +148,7 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
         run_log_restart(t, NULL);
     struct allocator *const allocators[SPACES] = {[SPACE_DEVICE] = &w->allocator};
     int code = executor_begin(e, allocators, w->request->arguments, false, error);
-    if (!code)
-        code = d->ops->sync(d, error);
+    THEN(code, d->ops->sync(d, error));
     if (!code && ns) {
         code = d->ops->profile->begin(d, *count, error);
         begun = !code;
@@ -158,19 +157,16 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
     uint64_t start_ns = clock_ns();
     if (!code && !ns)
         code = d->ops->mark(d, MARK_START, error);
-    if (!code)
-        code = executor_run(e, error);
+    THEN(code, executor_run(e, error));
     if (!code && !ns)
         code = d->ops->mark(d, MARK_END, error);
-    if (!code)
-        code = d->ops->sync(d, error);
+    THEN(code, d->ops->sync(d, error));
     w->run_ns = clock_ns() - start_ns;
     if (!code && !ns)
         code = d->ops->elapsed_ns(d, &w->elapsed_ns, error);
     t->profiled = NULL;
     if (begun) {
-        int ended = d->ops->profile->end(d, code ? NULL : ns, count, &marked, code ? NULL : error);
-        code = code ? code : ended;
+        ALSO(code, d->ops->profile->end(d, code ? NULL : ns, count, &marked, code ? NULL : error));
     }
     executor_end(e);
     double mark_ns = 0;
@@ -298,8 +294,7 @@ static int record_host_times(struct profiling *w)
         code = recorded_run(w, NULL, NULL);
         if (w->elapsed_ns < least_elapsed_ns)
             least_elapsed_ns = w->elapsed_ns;
-        if (!code)
-            code = same_run(w, count);
+        THEN(code, same_run(w, count));
         for (size_t i = 0; i < count && !code; i++) {
             before[repeats * count + i] = gap_before(t, i);
             call[repeats * count + i] = t->events[i].call_ns;
@@ -360,8 +355,7 @@ static int record_device_times(struct profiling *w)
     while (!code && repeats < REPEATS_MAX && spent_ns < enough_ns) {
         unsigned count = commands;
         code = recorded_run(w, ns + (size_t)repeats * commands, &count);
-        if (!code)
-            code = same_run(w, timed.event_count);
+        THEN(code, same_run(w, timed.event_count));
         if (!code && count != commands)
             code = error_set(&w->profile->error, ERR_UNSUPPORTED,
                              "the device timed %u of %u commands", count, commands);
@@ -429,12 +423,9 @@ static int record_profile(struct profiling *w)
     w->source = device_source(w->predictor->device, w->request->capacity_bytes);
     TRY(allocator_open(&w->allocator, pool, &options, &w->source, error));
     int code = make_room(w);
-    if (!code)
-        code = record_host_times(w);
-    if (!code)
-        code = record_device_times(w);
-    if (!code)
-        code = fit_device_times(w, pool, &options);
+    THEN(code, record_host_times(w));
+    THEN(code, record_device_times(w));
+    THEN(code, fit_device_times(w, pool, &options));
     executor_record(w->request->executor, NULL);
     allocator_close(&w->allocator);
     return code;

@@ -175,8 +175,7 @@ static int replay_opened(struct device *device, struct trace_reader *reader,
     struct schedule schedule;
     struct live *live = NULL;
     int code = schedule_read(reader, &schedule, error);
-    if (!code)
-        code = live_open(device, &schedule, &options, &live, error);
+    THEN(code, live_open(device, &schedule, &options, &live, error));
     if (!code) {
         code = replay_prepared(reader, live, o, round, outcome, error);
         note_differences(notes, &schedule, live_counts(live));

@@ -192,10 +192,8 @@ static int put_behind(struct live *l, unsigned queue, unsigned other, uint64_t m
     TRY(use_queue(l, other, error));
     TRY(take_event(l, &event, error));
     int code = events->record(l->device, event, error);
-    if (!code)
-        code = use_queue(l, queue, error);
-    if (!code)
-        code = events->wait(l->device, l->device, event, error);
+    THEN(code, use_queue(l, queue, error));
+    THEN(code, events->wait(l->device, l->device, event, error));
     give_event(l, event);
     *behind = number;
     l->counts.crossings++;
@@ -522,8 +520,8 @@ int live_end(struct live *l, uint64_t *wall_ns, struct error *error)
     tell_phase(l, false);
     int code = l->device->ops->sync(l->device, error);
     *wall_ns = clock_ns() - l->start_ns;
-    const int cleared = clear(l, code ? NULL : error);
-    return code ? code : cleared;
+    ALSO(code, clear(l, code ? NULL : error));
+    return code;
 }
 
 const struct live_counts *live_counts(const struct live *l)

@@ -71,8 +71,7 @@ int private_pool_close(struct private_pool *pool, struct allocator *allocator, s
     for (unsigned i = 0; i < pool->kept_count; i++) {
         const struct kept_memory *kept = &pool->kept[i];
         pool->total->reserved_bytes -= kept->bytes;
-        const int failed = driver->ops->free(driver->context, kept->memory, kept->bytes, error);
-        code = code ? code : failed;
+        ALSO(code, driver->ops->free(driver->context, kept->memory, kept->bytes, error));
     }
     free(pool->kept);
     *pool = (struct private_pool){0};

@@ -122,8 +122,7 @@ static int replay_turn(void *context, const struct items_turn *turn, json_t *don
     struct text notes = {0};
     struct error error = {0};
     int code = case_key_from_json(json_object_get(one, "key"), &round.key, &error);
-    if (!code)
-        code = open_device(w, round.key.device, &error);
+    THEN(code, open_device(w, round.key.device, &error));
     if (code) {
         round.status = case_status_of(code);
         round.worst_error = round.traffic_bytes = NAN;

@@ -261,8 +261,7 @@ int standins_open(struct device *device, const bool wanted[STANDIN_USES_MAX + 1]
     int code = build(s, wanted, true, error);
     if (code == ERR_BUILD)
         code = build(s, wanted, false, error);
-    if (!code)
-        code = measure_spin(s, error);
+    THEN(code, measure_spin(s, error));
     if (code)
         standins_close(s);
     else

@@ -608,8 +608,7 @@ static int predict(const struct reading *r, const char *strategy, struct error *
     struct replay_outcome outcome;
     snprintf(p->strategy, sizeof p->strategy, "%.255s", strategy);
     int code = allocator_parse_planned(&plans, strategy, &options.strategy, &values, error);
-    if (!code)
-        code = replay_trace(r->reader, &options, &listener, &outcome, error);
+    THEN(code, replay_trace(r->reader, &options, &listener, &outcome, error));
     allocator_plans_free(&plans);
     free(f.memory_of);
     free(f.fresh);

@@ -197,8 +197,7 @@ static int poisoned_run(struct session *s, uint64_t capacity_bytes)
     struct exact_counts counts;
     TRY(open_allocators(s, capacity_bytes));
     int code = run_once(s, true, &sample, &counts);
-    if (!code)
-        code = check_answer(s);
+    THEN(code, check_answer(s));
     executor_end(s->executor);
     return close_allocators(s, code);
 }
@@ -215,8 +214,7 @@ static int checked_run(struct session *s, const char *phase, struct sample *samp
         s->round->spaces = s->round->spaces ? s->round->spaces : tree_object();
         tree_put(s->round->spaces, phase, spaces);
     }
-    if (!code)
-        code = check_answer(s);
+    THEN(code, check_answer(s));
     executor_end(s->executor);
     return code;
 }
@@ -254,8 +252,7 @@ static int measure_runs(struct session *s, const struct measure_options *o)
     *s->has_run = true;
     TRY(open_allocators(s, o->capacity_bytes));
     int code = checked_run(s, "cold", &round->cold_sample, &round->cold);
-    if (!code)
-        code = checked_run(s, "warm", &round->samples[0], &round->warm);
+    THEN(code, checked_run(s, "warm", &round->samples[0], &round->warm));
     if (!code) {
         round->sample_count = 1;
         if (s->m->predictor) {
@@ -309,8 +306,7 @@ static int measure_session(struct session *s, const struct measure_options *o)
     round->inputs_digest = s->inputs->inputs_digest;
     int code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
                              &s->executor, &s->error);
-    if (!code)
-        code = measure_runs(s, o);
+    THEN(code, measure_runs(s, o));
     if (!code && s->m->predictor) {
         const struct prediction_request request = {&round->key,      s->fun,
                                                    s->executor,      &s->inputs->inputs.arguments,

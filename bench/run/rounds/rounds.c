@@ -305,8 +305,7 @@ int rounds_work(const json_t *job, FILE *out, struct error *error)
     int code = 0;
     json_array_foreach(json_object_get(job, "files"), i, file)
     {
-        if (!code)
-            code = catalogue_add_file(&w.catalogue, json_string_value(file), error);
+        THEN(code, catalogue_add_file(&w.catalogue, json_string_value(file), error));
     }
     /* Closing a lost device can hang; the end of the process closes it as well. */
     if (!code && items_work(job, out, measure_turn, &w) == ERR_DEVICE_LOST)

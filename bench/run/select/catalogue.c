@@ -38,8 +38,7 @@ int catalogue_add_file(struct catalogue *c, const char *path, struct error *erro
     struct text text = {0};
     int code = text_read_file(&text, path, error);
     struct program *program = NULL;
-    if (!code)
-        code = program_read(path, text.data, text.length, &program, error);
+    THEN(code, program_read(path, text.data, text.length, &program, error));
     text_free(&text);
     if (code)
         return code;

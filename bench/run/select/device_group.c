@@ -96,8 +96,7 @@ static int open_group(const char *id, const char *residency, struct device **dev
     }
     int code =
         residency_parse(*residency ? residency : DEFAULT_RESIDENCY, &options.residency, error);
-    if (!code)
-        code = device_open_all(ids, count, devices, &options.together, error);
+    THEN(code, device_open_all(ids, count, devices, &options.together, error));
     return code ? code : residency_open(devices, count, &options, device, error);
 }
 

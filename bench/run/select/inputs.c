@@ -307,12 +307,10 @@ int inputs_check_values(const struct entry *entry, const struct dataset *dataset
     m.dataset_values =
         arena_alloc(&scalars.arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
     int code = evaluate_dataset(&m);
-    if (!code)
-        code = check_settings(&m, fun->params, fun->param_count, dataset->settings,
-                              dataset->setting_count);
-    if (!code)
-        code = check_settings(&m, fun->body.results, fun->body.result_count, dataset->expects,
-                              dataset->expect_count);
+    THEN(code, check_settings(&m, fun->params, fun->param_count, dataset->settings,
+                              dataset->setting_count));
+    THEN(code, check_settings(&m, fun->body.results, fun->body.result_count, dataset->expects,
+                              dataset->expect_count));
     inputs_free(&scalars);
     return code;
 }

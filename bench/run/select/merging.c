@@ -19,8 +19,7 @@ static int dry_run_on(struct executor *e, struct device *device, const struct ar
     struct allocator allocator;
     int code = allocator_parse("raw", &raw, &options, error);
     struct source source = device_source(device, 0);
-    if (!code)
-        code = allocator_open(&allocator, raw, &options, &source, error);
+    THEN(code, allocator_open(&allocator, raw, &options, &source, error));
     if (code)
         return code;
     struct allocator *allocators[SPACES];
@@ -29,8 +28,7 @@ static int dry_run_on(struct executor *e, struct device *device, const struct ar
     executor_record(e, log);
     code = executor_begin(e, allocators, scalars, false, error);
     struct allocator_counts before = allocator.counts;
-    if (!code)
-        code = executor_run(e, error);
+    THEN(code, executor_run(e, error));
     const struct executor_counts *counts = executor_counts(e);
     *out = (struct dry_run){
         .peak_requested_bytes = allocator.counts.peak_requested_bytes,
@@ -58,8 +56,7 @@ int dry_run_told(const struct fun *fun, const struct arguments *scalars, enum re
         log->listener = listener;
         run_log_restart(log, NULL);
     }
-    if (!code)
-        code = dry_run_on(executor, device, scalars, log, out, error);
+    THEN(code, dry_run_on(executor, device, scalars, log, out, error));
     if (log)
         run_log_close(log);
     executor_close(executor);
@@ -161,8 +158,7 @@ static int count_row(struct merge_report_row *row, const struct arguments *scala
                      struct error *error)
 {
     int code = dry_run(row->merge->fun, scalars, RELEASE_LAST_USE, &row->last_use, error);
-    if (!code)
-        code = dry_run(row->merge->fun, scalars, RELEASE_SCOPE, &row->scope, error);
+    THEN(code, dry_run(row->merge->fun, scalars, RELEASE_SCOPE, &row->scope, error));
     if (code) {
         error_prefix(error, "merged by '%s' the program does not run: ", row->set);
         error->code = code = ERR_INTERNAL;

@@ -72,8 +72,7 @@ static int run_merged(const struct program_run *run, const struct arguments *val
             code = error_set(error, ERR_UNSUPPORTED,
                              "%s has memory in the space %s, and a trace of it would mix the two",
                              run->entry->name, space_name((enum space)s));
-    if (!code)
-        code = write_trace(run, merged->fun, values, info, path, counts, error);
+    THEN(code, write_trace(run, merged->fun, values, info, path, counts, error));
     merge_free(merged);
     return code;
 }

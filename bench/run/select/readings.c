@@ -56,12 +56,9 @@ static int run_executor(struct executor *e, const struct fun *fun, struct device
     struct spaces spaces;
     TRY(allocator_parse("raw", &raw, &options, error));
     int code = spaces_open(&spaces, fun, device, raw, &options, 0, error);
-    if (!code)
-        code = executor_begin(e, spaces.of, arguments, false, error);
-    if (!code)
-        code = executor_run(e, error);
-    if (!code)
-        code = device->ops->sync(device, error);
+    THEN(code, executor_begin(e, spaces.of, arguments, false, error));
+    THEN(code, executor_run(e, error));
+    THEN(code, device->ops->sync(device, error));
     executor_end(e);
     spaces_close(&spaces);
     return code;

@@ -173,8 +173,7 @@ static int read_row(struct reader *r, const json_t *json, json_t *row, const str
                : select_names(&request, catalogue, selection, r->error);
     if (code && code != ERR_PARSE)
         error_prefix(r->error, "%s: %s: ", r->path, r->where);
-    if (!code)
-        code = check_datasets(r, selection);
+    THEN(code, check_datasets(r, selection));
     selection->datasets = code ? NULL : arena_printf(&selection->arena, "%s", text[AXIS_DATASET]);
     for (size_t p = 0; p < AXES; p++)
         free(text[p]);
@@ -240,8 +239,7 @@ int suite_read(const char *path, const char *text, size_t length, struct catalog
         error_prefix(error, "%s: ", path);
     else if (strcmp(tree_get_text(suite->json, "format"), format_name) != 0)
         code = suite_fail(&r, "format", "expected \"%s\"", format_name);
-    if (!code)
-        code = read_rows(&r, suite, catalogue);
+    THEN(code, read_rows(&r, suite, catalogue));
     if (code)
         suite_close(suite);
     return code;
@@ -267,9 +265,8 @@ int suite_open(const char *name_or_path, struct catalogue *catalogue, struct sui
     }
     struct text text = {0};
     int code = text_read_file(&text, name_or_path, error);
-    if (!code)
-        code = suite_read(name_or_path, text.data ? text.data : "", text.length, catalogue, suite,
-                          error);
+    THEN(code, suite_read(name_or_path, text.data ? text.data : "", text.length, catalogue, suite,
+                          error));
     text_free(&text);
     return code;
 }
