@@ -26,14 +26,14 @@ SUITES    := $(sort $(wildcard suites/*.json))
 TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
 KERNEL_TEXTS := device_heap isosurface stall report page_style view view_style
-KERNEL_device_heap := strategies/device_heap/heap_layout.h strategies/device_heap/index.kernel strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
-KERNEL_isosurface := strategies/device_heap/heap_layout.h bench/experiment/isosurface.kernel
-KERNEL_stall := strategies/device_heap/heap_layout.h bench/experiment/stall.kernel
+KERNEL_device_heap := bench/experiment/heap/heap_layout.h bench/experiment/heap/index.kernel bench/experiment/heap/heap.kernel bench/experiment/heap/walk.kernel
+KERNEL_isosurface := bench/experiment/heap/heap_layout.h bench/experiment/isosurface.kernel
+KERNEL_stall := bench/experiment/heap/heap_layout.h bench/experiment/stall.kernel
 # Scripts and style sheets of pages are embedded in the same way.
-KERNEL_report := bench/report/report.js
-KERNEL_page_style := bench/report/page.css
-KERNEL_view := bench/view/view.js
-KERNEL_view_style := bench/view/view.css
+KERNEL_report := bench/pages/report.js
+KERNEL_page_style := bench/pages/page.css
+KERNEL_view := bench/pages/view.js
+KERNEL_view_style := bench/pages/view.css
 
 # The build leaves out the APIs whose headers are missing; `gamut list devices` names them and what to install.
 # Versions of make differ in what a # after a backslash is inside of a call.
@@ -87,7 +87,7 @@ CFLAGS   += $(SANITIZE)
 KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
 
-LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(filter-out bench/capture/% bench/serve/%,$(sort $(shell find bench strategies workloads -name '*.c'))))
+LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(filter-out bench/inside/%,$(sort $(shell find bench strategies workloads -name '*.c'))))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
 # Kernels of embedded programs, and those of tests: shell tests run gamut-test. In other flavours both are the same.
 KERNELS := $(BUILD)/libkernels.a
@@ -95,16 +95,16 @@ TEST_KERNELS := $(BUILD)/$(if $(filter release,$(FLAVOUR)),tests/)libkernels.a
 TESTED := $(BUILD)/gamut$(if $(filter release,$(FLAVOUR)),-test)
 EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(sort $(wildcard bench/program/*.c bench/base/*.c))))
 # A test stands in the room of tests/ that has the name of the room it tests.
-TEST_FILES := $(filter-out tests/capture/apps/% tests/serve/apps/%,$(sort $(shell find tests -name '*.c')))
+TEST_FILES := $(filter-out tests/inside/apps/%,$(sort $(shell find tests -name '*.c')))
 # Applications that tests record.
-TEST_APPS := $(if $(WITH_OPENCL),$(BUILD)/tests/capture/apps/app_opencl $(BUILD)/tests/capture/apps/waits_opencl $(BUILD)/tests/serve/apps/blocks_opencl)
+TEST_APPS := $(if $(WITH_OPENCL),$(BUILD)/tests/inside/apps/app_opencl $(BUILD)/tests/inside/apps/waits_opencl $(BUILD)/tests/inside/apps/blocks_opencl)
 TEST_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter test_%,$(notdir $(f))),$(f)))
 BENCH_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter bench_%,$(notdir $(f))),$(f)))
 FUZZ_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter fuzz_%,$(notdir $(f))),$(f)))
 TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
 # These are binaries of their own: some are linked in another way, and of some a run starts itself again as a worker.
 OWN_TESTS := $(addprefix $(BUILD)/tests/,alloc/test_alloc_steps device/test_lost_device experiment/test_experiment_rounds \
-             run/atlas/test_atlas_measure run/execute/test_no_malloc run/replay/test_pytorch run/rounds/test_measure run/rounds/test_rounds)
+             run/atlas/test_atlas_measure run/execute/test_no_malloc replay/test_pytorch run/rounds/test_measure run/rounds/test_rounds)
 ROOM_TESTS := $(filter-out $(OWN_TESTS),$(TESTS))
 TEST_ROOMS := $(sort $(foreach t,$(ROOM_TESTS:$(BUILD)/tests/%=%),$(firstword $(subst /, ,$(t)))))
 BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
@@ -118,18 +118,18 @@ STRATEGY_API      = $(shell sed -n 's/^.define GAMUT_STRATEGIES_API //p' strateg
 STRATEGY_HEADERS  = $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM -x c strategies/library/gamut_strategies.h))
 
 # What serves an application is a shared object too, which has all that it needs of gamut inside: the core, and the doors of an API.
-SERVE_CORE := $(addprefix $(BUILD)/bench/serve/,recorder.o server.o serve_process.o serve_record.o)
-SERVE_CUDA := $(addprefix $(BUILD)/bench/serve/,serve_doors.o cuda_servers.o)
-SERVE_PRELOAD := $(addprefix $(BUILD)/bench/serve/,preload.o preload_names.o cuda_servers.o)
-OPENCL_LAYER := $(addprefix $(BUILD)/bench/capture/,opencl_entries.o opencl_loader.o)
-SERVE_OPENCL := $(addprefix $(BUILD)/bench/serve/,serve_opencl.o serve_opencl_state.o serve_opencl_driver.o) $(OPENCL_LAYER)
+SERVE_CORE := $(addprefix $(BUILD)/bench/inside/,served_recorder.o server.o serve_process.o serve_record.o)
+SERVE_CUDA := $(addprefix $(BUILD)/bench/inside/,serve_doors.o cuda_servers.o)
+SERVE_PRELOAD := $(addprefix $(BUILD)/bench/inside/,preload.o preload_names.o cuda_servers.o)
+OPENCL_LAYER := $(addprefix $(BUILD)/bench/inside/,opencl_entries.o opencl_loader.o)
+SERVE_OPENCL := $(addprefix $(BUILD)/bench/inside/,serve_opencl.o serve_opencl_state.o serve_opencl_driver.o) $(OPENCL_LAYER)
 ifeq ($(WITH_CUDA),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_alloc.so
-TEST_APPS += $(BUILD)/tests/serve/apps/app_serve
+TEST_APPS += $(BUILD)/tests/inside/apps/app_serve
 # How the preload steps aside for other callers of dlsym is written for one machine.
 ifneq ($(findstring x86_64,$(shell $(CC) -dumpmachine)),)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_serve_cuda.so
-TEST_APPS += $(BUILD)/tests/serve/apps/app_preload $(BUILD)/tests/serve/apps/app_linked
+TEST_APPS += $(BUILD)/tests/inside/apps/app_preload $(BUILD)/tests/inside/apps/app_linked
 endif
 endif
 
@@ -139,7 +139,7 @@ CAPTURE_CUDA := recorder record_cuda record_nvtx
 WITH_CUPTI ?= $(call have_header,cupti.h,-I$(CUDA_PATH)/include)
 ifeq ($(WITH_CUPTI),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_cuda.so
-TEST_APPS += $(BUILD)/tests/capture/apps/app_cuda
+TEST_APPS += $(BUILD)/tests/inside/apps/app_cuda
 endif
 ifeq ($(WITH_OPENCL),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_opencl.so $(BUILD)/libgamut_serve_opencl.so
@@ -156,15 +156,16 @@ $(BUILD)/gamut: $(KERNELS)
 $(BUILD)/gamut-test: $(TEST_KERNELS)
 
 # Applications are not sanitized, and have no OpenMP: neither are these.
-$(BUILD)/bench/capture/%.o $(BUILD)/libgamut_record_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS))
-$(BUILD)/bench/capture/record_opencl.o $(SERVE_OPENCL): CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300 -DCL_USE_DEPRECATED_OPENCL_1_2_APIS
-$(BUILD)/libgamut_record_opencl.so: $(CAPTURE_OPENCL:%=$(BUILD)/bench/capture/%.o)
-$(BUILD)/libgamut_record_cuda.so: $(CAPTURE_CUDA:%=$(BUILD)/bench/capture/%.o)
+$(CAPTURE_OPENCL:%=$(BUILD)/bench/inside/%.o) $(CAPTURE_CUDA:%=$(BUILD)/bench/inside/%.o): CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS))
+$(BUILD)/libgamut_record_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS))
+$(BUILD)/bench/inside/record_opencl.o $(SERVE_OPENCL): CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300 -DCL_USE_DEPRECATED_OPENCL_1_2_APIS
+$(BUILD)/libgamut_record_opencl.so: $(CAPTURE_OPENCL:%=$(BUILD)/bench/inside/%.o)
+$(BUILD)/libgamut_record_cuda.so: $(CAPTURE_CUDA:%=$(BUILD)/bench/inside/%.o)
 $(BUILD)/libgamut_record_%.so:
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
 
 # A server shares no symbol with its application, whatever libraries that one has. It has one recorder, sanitized as it is itself.
-$(BUILD)/bench/serve/recorder.o: bench/capture/recorder.c $(BUILD)/flags
+$(BUILD)/bench/inside/served_recorder.o: bench/inside/recorder.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 # An archive of jansson that is made for programs addresses stdin as a shared object cannot. json_loadf alone does so, and nothing calls it: any
@@ -307,35 +308,35 @@ setup: ## install what is missing (Debian, Ubuntu); without root, print the comm
 	@scripts/setup
 	@BUILD=$(BUILD) scripts/setup_otava
 
-$(BUILD)/tests/capture/apps/%_opencl: tests/capture/apps/%_opencl.c tests/capture/apps/opencl.h
+$(BUILD)/tests/inside/apps/%_opencl: tests/inside/apps/%_opencl.c tests/inside/apps/opencl.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(OPT) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
 
-$(BUILD)/tests/serve/apps/%_opencl: tests/serve/apps/%_opencl.c tests/capture/apps/opencl.h
+$(BUILD)/tests/inside/apps/blocks_opencl: tests/inside/apps/blocks_opencl.c tests/inside/apps/opencl.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
 
 # A program of CUDA on a driver without a device, which is CUPTI too. Both are sanitized, or neither: ASan comes first in a process or not at all.
-FAKE_CUDA := $(BUILD)/tests/capture/apps/fake/libcuda.so.1
-$(FAKE_CUDA): $(addprefix tests/capture/apps/,fake_cuda.c fake_memory.c fake_names.c fake_driver.h fake_cuda.h)
+FAKE_CUDA := $(BUILD)/tests/inside/apps/fake/libcuda.so.1
+$(FAKE_CUDA): $(addprefix tests/inside/apps/,fake_cuda.c fake_memory.c fake_names.c fake_driver.h fake_cuda.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra $(SANITIZE) -fPIC -shared -Wl,-soname,libcuda.so.1,-Bsymbolic-functions -o $@ $(filter %.c,$^) -ldl -lpthread
-$(BUILD)/tests/capture/apps/app_cuda: tests/capture/apps/app_cuda.c $(FAKE_CUDA)
+$(BUILD)/tests/inside/apps/app_cuda: tests/inside/apps/app_cuda.c $(FAKE_CUDA)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -ldl -lpthread
 
 # A program on the same driver whose memory is served.
-$(BUILD)/tests/serve/apps/app_serve: tests/serve/apps/app_serve.c $(FAKE_CUDA) $(BUILD)/libgamut_alloc.so
+$(BUILD)/tests/inside/apps/app_serve: tests/inside/apps/app_serve.c $(FAKE_CUDA) $(BUILD)/libgamut_alloc.so
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/../../capture/apps/fake:$$ORIGIN/../../..' -lpthread
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake:$$ORIGIN/../../..' -lpthread
 
 # One that knows nothing of gamut: it finds the driver as the CUDA runtime does, or is linked to it.
-$(BUILD)/tests/serve/apps/app_preload: tests/serve/apps/app_preload.c $(FAKE_CUDA)
+$(BUILD)/tests/inside/apps/app_preload: tests/inside/apps/app_preload.c $(FAKE_CUDA)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $< -Wl,-rpath,'$$ORIGIN/../../capture/apps/fake' -ldl -lpthread
-$(BUILD)/tests/serve/apps/app_linked: tests/serve/apps/app_preload.c $(FAKE_CUDA)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $< -Wl,-rpath,'$$ORIGIN/fake' -ldl -lpthread
+$(BUILD)/tests/inside/apps/app_linked: tests/inside/apps/app_preload.c $(FAKE_CUDA)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -DLINKED -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/../../capture/apps/fake' -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS) -DLINKED -std=c11 $(OPT) $(SANITIZE) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -ldl -lpthread
 
 tests: $(TESTED) $(TESTS) $(TEST_APPS) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build all tests
 
@@ -352,18 +353,18 @@ test-fleet: all ## divide a list into SHARDS (1000) on a Slurm of its own, see s
 	@BUILD=$(BUILD) tests/fleet/check_slurm.sh
 
 test-apps: all ## record and serve real applications, see setup-apps
-	@BUILD=$(BUILD) tests/capture/apps/check_apps.sh
+	@BUILD=$(BUILD) tests/inside/apps/check_apps.sh
 
 sanitize: ## run all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
 
 thread: $(TESTED) ## run the tests of the server under TSan
-	$(MAKE) $(ON_ALL_CPUS) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/serve/apps/app_serve tests/serve/apps/app_preload tests/serve/apps/app_linked libgamut_serve_cuda.so)
-	@printf '%s\n' tests/serve/test_serve.sh tests/serve/test_preload.sh | TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(TESTED)) BUILD=$(BUILD)-thread xargs -P 2 -I{} sh -c {}
+	$(MAKE) $(ON_ALL_CPUS) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/inside/apps/app_serve tests/inside/apps/app_preload tests/inside/apps/app_linked libgamut_serve_cuda.so)
+	@printf '%s\n' tests/inside/test_serve.sh tests/inside/test_preload.sh | TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(TESTED)) BUILD=$(BUILD)-thread xargs -P 2 -I{} sh -c {}
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60
-fuzz: $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/device_heap/fuzz_heap $(BUILD)/tests/trace/fuzz_trace ## send FUZZ_COMMANDS (1000000) to each device heap, damage FUZZ_LOGS (10000) logs and their traces, merge FUZZ_PROGRAMS (10000), fuzz the parser for FUZZ_SECONDS (60)
+fuzz: $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/experiment/heap/fuzz_heap $(BUILD)/tests/trace/fuzz_trace ## send FUZZ_COMMANDS (1000000) to each device heap, damage FUZZ_LOGS (10000) logs and their traces, merge FUZZ_PROGRAMS (10000), fuzz the parser for FUZZ_SECONDS (60)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
 regress: $(BUILD)/gamut ## fail if a counter is worse than in the committed baselines (BASE=FILE: than in a result file)
@@ -419,7 +420,7 @@ install: $(GAMUT) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## install
 	$(Q)install -D -m 644 $(BUILD)/gamut.zsh $(word 4,$(INSTALLED))
 	$(Q)install -d $(LIBRARIES) $(SHARE)/gamut/plots $(TRACE_SUITES:%=$(SHARE)/gamut/%)
 	$(Q)$(if $(CAPTURE_LIBRARIES),install -m 755 $(CAPTURE_LIBRARIES) $(LIBRARIES))
-	$(Q)install -D -m 644 bench/serve/gamut.py $(LIBRARIES)/python/gamut.py
+	$(Q)install -D -m 644 bench/inside/gamut.py $(LIBRARIES)/python/gamut.py
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
 	$(Q)install -D -m 644 -t $(SHARE)/doc/gamut $(DOCS)
 	$(Q)install -D -m 644 $(BUILD)/libgamut_strategies.a $(word 5,$(INSTALLED))

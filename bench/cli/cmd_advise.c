@@ -11,8 +11,8 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/session.h"
-#include "run/replay/advise.h"
-#include "run/replay/cases.h"
+#include "replay/advise.h"
+#include "replay/cases.h"
 
 enum advise_format { ADVISE_TEXT, ADVISE_MARKDOWN, ADVISE_JSON };
 

@@ -9,8 +9,8 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/recording.h"
-#include "record/table/atlas_table.h"
-#include "record/result/draft.h"
+#include "results/show/atlas_table.h"
+#include "results/file/draft.h"
 #include "run/rounds/atlas_run.h"
 
 enum atlas_format { FORMAT_TABLE, FORMAT_JSON };

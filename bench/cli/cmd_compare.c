@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "record/compare/compare.h"
-#include "record/compare/machines.h"
-#include "record/result/result.h"
+#include "results/compare/compare.h"
+#include "results/compare/machines.h"
+#include "results/file/result.h"
 
 static const struct flag flags[] = {
     {"by", 'b', FLAG_TEXT, .value = "MEMBER=VALUE|machine",

@@ -10,8 +10,8 @@
 #include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "experiment/experiment_rounds.h"
-#include "record/table/experiment_table.h"
-#include "record/result/draft.h"
+#include "results/show/experiment_table.h"
+#include "results/file/draft.h"
 #include "base/tree.h"
 
 static const struct flag flags[] = {

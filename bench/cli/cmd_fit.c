@@ -11,10 +11,10 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/session.h"
-#include "record/table/text_grid.h"
-#include "run/replay/cases.h"
-#include "run/replay/fit.h"
-#include "run/replay/parallel.h"
+#include "results/show/text_grid.h"
+#include "replay/cases.h"
+#include "replay/fit.h"
+#include "replay/parallel.h"
 #include "run/select/select.h"
 
 static const struct flag flags[] = {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "record/table/text_grid.h"
+#include "results/show/text_grid.h"
 
 void help_overview(const struct command_line *line, FILE *target)
 {

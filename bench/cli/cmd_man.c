@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "record/facts/context.h"
+#include "results/facts/context.h"
 
 /* Adds text that roff takes literally; man itself reads the UTF-8. */
 static void add_text(struct text *page, const char *text)

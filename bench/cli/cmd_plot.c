@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "record/chart/chart.h"
-#include "record/result/result.h"
+#include "results/show/chart.h"
+#include "results/file/result.h"
 #include "base/tree.h"
 
 static const struct flag flags[] = {

@@ -5,11 +5,11 @@
 
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "record/facts/atlas.h"
-#include "record/result/draft.h"
-#include "record/table/atlas_table.h"
-#include "record/table/experiment_table.h"
-#include "record/table/table.h"
+#include "results/facts/atlas.h"
+#include "results/file/draft.h"
+#include "results/show/atlas_table.h"
+#include "results/show/experiment_table.h"
+#include "results/show/table.h"
 
 static const struct flag flags[] = {
     FLAG_FORMAT_OF_CASES,

@@ -11,10 +11,10 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/session.h"
-#include "record/table/table.h"
-#include "run/replay/cases.h"
-#include "run/replay/replays.h"
-#include "record/result/measured.h"
+#include "results/show/table.h"
+#include "replay/cases.h"
+#include "replay/replays.h"
+#include "results/file/measured.h"
 #include "run/select/select.h"
 
 enum free_at_choice { CHOICE_DONE, CHOICE_LET_GO, CHOICE_BOTH };

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "report/report.h"
+#include "pages/report.h"
 
 static const struct flag flags[] = {
     {"out", 'o', FLAG_TEXT, .value = "DIR",

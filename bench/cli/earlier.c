@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "base/terminal.h"
 #include "base/tree.h"
-#include "record/compare/noise.h"
-#include "record/facts/atlas.h"
+#include "results/compare/noise.h"
+#include "results/facts/atlas.h"
 
 /* ---- the atlases that a run predicts its cases by ------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "record/result/result.h"
+#include "results/file/result.h"
 #include "run/rounds/devices.h"
 
 /* Two arrays, an element a device (empty: nothing can be predicted): the atlases, and where each is

@@ -4,7 +4,7 @@
 #define GAMUT_CLI_FLAG_GROUPS_H
 
 #include "cli/flags.h"
-#include "record/table/table.h"
+#include "results/show/table.h"
 
 /* clang-format off */
 

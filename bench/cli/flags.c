@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "record/table/text_grid.h"
+#include "results/show/text_grid.h"
 
 const struct flag flags_none[1] = {FLAGS_END};
 

@@ -5,11 +5,11 @@
 
 #include "cli/commands.h"
 #include "experiment/experiment_rounds.h"
-#include "record/facts/context.h"
+#include "results/facts/context.h"
 #include "run/rounds/atlas_run.h"
 #include "run/rounds/devices.h"
 #include "run/rounds/process.h"
-#include "run/replay/replays.h"
+#include "replay/replays.h"
 #include "run/rounds/rounds.h"
 
 static const struct command *const commands[] = {

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "record/facts/case.h"
+#include "results/facts/case.h"
 
 /* {0} at first; reasons_free in the end. */
 struct reasons {

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/tree.h"
 #include "device/nvml.h"
-#include "run/replay/cases.h"
-#include "run/replay/replay.h"
+#include "replay/cases.h"
+#include "replay/replay.h"
 #include "run/select/select.h"
 
 json_t *record_flags(const struct flag *flags, const struct flag_value *values)

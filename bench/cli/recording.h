@@ -7,10 +7,10 @@
 
 #include "alloc/allocator.h"
 #include "cli/flags.h"
-#include "record/facts/atlas.h"
-#include "record/result/draft.h"
-#include "record/result/result_file.h"
-#include "record/result/shard.h"
+#include "results/facts/atlas.h"
+#include "results/file/draft.h"
+#include "results/file/result_file.h"
+#include "results/file/shard.h"
 #include "run/rounds/devices.h"
 
 /* The flags of a command as they took effect, as a JSON object, so that a file says how to make it

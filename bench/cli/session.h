@@ -6,7 +6,7 @@
 #include "base/terminal.h"
 #include "cli/recording.h"
 #include "cli/traces.h"
-#include "run/replay/replay.h"
+#include "replay/replay.h"
 
 /* The end of the help of each of these commands. */
 #define NOTE_ON_TRACES                                                                             \

@@ -11,8 +11,8 @@
 
 #include "alloc/registry.h"
 #include "base/text.h"
-#include "record/facts/case.h"
-#include "run/plan/plan.h"
+#include "results/facts/case.h"
+#include "replay/plan.h"
 #include "trace/import.h"
 
 static void add(struct traces *traces, const char *path)

@@ -207,7 +207,7 @@ static int create_context(struct opencl_device *d, cl_context shared, struct err
     return opencl_use_queue(&d->base, 0, error);
 }
 
-/* gamut record answers these names (bench/capture/record_opencl.c); a driver knows no such
+/* gamut record answers these names (bench/inside/record_opencl.c); a driver knows no such
  * extension. */
 static void find_recorder(struct opencl_device *d, cl_platform_id platform)
 {

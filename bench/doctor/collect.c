@@ -1,4 +1,4 @@
-/* Collects the facts. Those of the host are read in record/facts/context.c. */
+/* Collects the facts. Those of the host are read in results/facts/context.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "device/nvml.h"
-#include "record/facts/context.h"
+#include "results/facts/context.h"
 
 /* The result of a check. DOCTOR_FAIL: measurements would be wrong or could not be kept.
  * DOCTOR_WARN: they would be noisier or fewer than they could be. */

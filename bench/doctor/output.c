@@ -1,6 +1,6 @@
 #include "base/arena.h"
 #include "doctor/doctor.h"
-#include "record/table/text_grid.h"
+#include "results/show/text_grid.h"
 #include "base/tree.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */

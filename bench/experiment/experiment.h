@@ -18,7 +18,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "device/device.h"
-#include "record/result/experiment_result.h"
+#include "results/file/experiment_result.h"
 
 enum {
     EXPERIMENT_PARAMETERS_MAX = 6,

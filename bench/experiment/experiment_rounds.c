@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
-#include "record/result/experiment_result.h"
+#include "results/file/experiment_result.h"
 
 /* ---- the parent's side ----------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "experiment/experiment.h"
-#include "record/result/result.h"
+#include "results/file/result.h"
 #include "run/rounds/items.h"
 
 struct experiment_task {

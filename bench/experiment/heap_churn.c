@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "device_heap/heap_kernels.h"
+#include "experiment/heap/heap_kernels.h"
 
 enum { BATCH = 256, STEP_COMMANDS = 20000 };
 

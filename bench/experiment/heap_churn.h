@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/random.h"
-#include "device_heap/heap_layout.h"
+#include "experiment/heap/heap_layout.h"
 
 enum heap_sizes { SIZES_UNIFORM, SIZES_LOGNORMAL, SIZES_BIMODAL, SIZES_SAME, SIZES_KINDS };
 extern const char *const heap_size_names[SIZES_KINDS];

@@ -20,8 +20,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "device_heap/heap.h"
-#include "device_heap/heap_kernels.h"
+#include "experiment/heap/heap.h"
+#include "experiment/heap/heap_kernels.h"
 #include "experiment/heap_churn.h"
 #include "experiment/list.h"
 

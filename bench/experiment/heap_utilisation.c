@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "device_heap/heap.h"
+#include "experiment/heap/heap.h"
 #include "experiment/heap_churn.h"
 #include "experiment/list.h"
 

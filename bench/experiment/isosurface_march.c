@@ -22,9 +22,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "device_heap/heap.h"
+#include "experiment/heap/heap.h"
 
-#include "device_heap/heap_layout.h"
+#include "experiment/heap/heap_layout.h"
 #include "experiment/isosurface.kernel"
 
 /* ---- kernels --------------------------------------------------------------------------------- */

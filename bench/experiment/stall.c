@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "device_heap/heap.h"
+#include "experiment/heap/heap.h"
 #include "experiment/kernels.h"
 #include "experiment/list.h"
 #include "run/atlas/atlas_bench.h"

@@ -6,7 +6,7 @@
  *
  * The library exports names that begin with allocator_, source_, error_, clock_ and gamut_strategies_, and no other. It needs the C library and
  * POSIX threads alone. It is not libgamut_alloc.so, which brings driver, threads and recording along and takes the place of a framework's own
- * allocator (bench/serve/gamut_alloc.h).
+ * allocator (bench/inside/gamut_alloc.h).
  */
 #ifndef GAMUT_STRATEGIES_H
 #define GAMUT_STRATEGIES_H

@@ -58,7 +58,7 @@ is_valid() {
         "$python" -c "import jsonschema" 2>/dev/null && break
     done || { fail "no python3 here has jsonschema: make setup installs it"; return; }
     { printf '{"schema": "%s", "value": ' "$(ls "$here/../../results/schema/gamut-$1"-?.schema.json)" && tr -d '\n' <"$2" && echo '}'; } |
-        "$python" "$here/../record/result/check_schema.py" | grep -qx valid || fail "$2 does not keep to the schema"
+        "$python" "$here/../results/file/check_schema.py" | grep -qx valid || fail "$2 does not keep to the schema"
 }
 # interrupted SIGNAL WHEN FILE KEPT ARGUMENT...: SIGNAL as soon as stderr matches WHEN leaves a whole FILE that holds KEPT.
 interrupted() {

@@ -4,8 +4,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
 
 # ---- a driver that ends the process
-if [ -e "${gamut%/*}/tests/capture/apps/fake/libcuda.so.1" ]; then
-    export LD_LIBRARY_PATH="${gamut%/*}/tests/capture/apps/fake" FAKE_CUDA_ABORTS=1
+if [ -e "${gamut%/*}/tests/inside/apps/fake/libcuda.so.1" ]; then
+    export LD_LIBRARY_PATH="${gamut%/*}/tests/inside/apps/fake" FAKE_CUDA_ABORTS=1
     expect 0 "" list devices
     has "^host "
     has "cuda: a driver ends the process that lists its devices: .*SIGABRT"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/result/draft.h"
+#include "results/file/draft.h"
 #include "base/tree.h"
 #include "run/rounds/process.h"
 #include "run/select/inputs.h"

@@ -10,13 +10,13 @@
 #include <cmocka.h>
 
 #include "experiment/experiment.h"
-#include "tests/record/result/experiment_fixture.h"
+#include "tests/results/file/experiment_fixture.h"
 #include "tests/base/golden.h"
-#include "record/result/experiment_result.h"
-#include "record/result/measured.h"
-#include "record/table/experiment_table.h"
+#include "results/file/experiment_result.h"
+#include "results/file/measured.h"
+#include "results/show/experiment_table.h"
 #include "base/tree.h"
-#include "tests/record/result/record_fixture.h"
+#include "tests/results/file/record_fixture.h"
 
 static struct result_tree fixture(void)
 {

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "experiment/experiment_rounds.h"
-#include "record/result/experiment_result.h"
+#include "results/file/experiment_result.h"
 #include "base/tree.h"
-#include "tests/record/result/record_fixture.h"
+#include "tests/results/file/record_fixture.h"
 #include "run/rounds/process.h"
 
 enum { BAD_ROW = 5, ROUNDS = 3 };

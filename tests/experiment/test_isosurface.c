@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/random.h"
-#include "device_heap/heap_layout.h"
+#include "experiment/heap/heap_layout.h"
 #include "experiment/isosurface.h"
 /* The kernels as functions. */
 #include "experiment/isosurface.kernel"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Rehearses the steps of scripts/gpu_box without a GPU: what runs programs on the host and PoCL, what serves on a driver without a device
-# (tests/capture/apps/fake_cuda.c), with stand-ins for the frameworks and for bench_alloc (box/). hotspot-loop is left out for its 10 s; but for its
+# (tests/inside/apps/fake_cuda.c), with stand-ins for the frameworks and for bench_alloc (box/). hotspot-loop is left out for its 10 s; but for its
 # name it is seed-impact.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -41,15 +41,15 @@ CHECKED=opencl:77 "$box" --rehearse "$dir/wrong" pinned atlas >"$dir/log" 2>&1
 # ---- what serves, and bench_alloc
 serves="serve jax rmm preload bench-alloc replays"
 case ${BUILD##*/} in *sanitize* | *thread*) serves= ;; esac
-if [ -n "$serves" ] && [ -e "$build/tests/capture/apps/fake/libcuda.so.1" ] && [ -e "$build/libgamut_serve_cuda.so" ]; then
+if [ -n "$serves" ] && [ -e "$build/tests/inside/apps/fake/libcuda.so.1" ] && [ -e "$build/libgamut_serve_cuda.so" ]; then
     mkdir -p "$dir/build/tests/alloc"
     for f in gamut libgamut_alloc.so libgamut_serve_cuda.so; do ln -s "$build/$f" "$dir/build/"; done
     printf '#!/bin/sh\ncat "%s"\n' "$here/box/bench_alloc.txt" >"$dir/build/tests/alloc/bench_alloc"
     chmod +x "$dir/build/tests/alloc/bench_alloc"
     mkdir "$dir/serves" && echo atlas >"$dir/serves/done"
     gzip -dc "$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' "$root/docs/driver-costs.md")" >"$dir/serves/atlas.json"
-    BUILD=$dir/build FAKE_CUDA_WORKS=1 LD_LIBRARY_PATH=$build/tests/capture/apps/fake PYTHONPATH=$here/box:$root/tests/serve/frameworks \
-        GAMUT_PROGRAMS=$root/tests/serve/rounds PROGRAMS=layers PRELOADED="$build/tests/serve/apps/app_preload order" REPLAYED=$build/tests/capture/apps/app_opencl \
+    BUILD=$dir/build FAKE_CUDA_WORKS=1 LD_LIBRARY_PATH=$build/tests/inside/apps/fake PYTHONPATH=$here/box:$root/tests/inside/frameworks \
+        GAMUT_PROGRAMS=$root/tests/inside/rounds PROGRAMS=layers PRELOADED="$build/tests/inside/apps/app_preload order" REPLAYED=$build/tests/inside/apps/app_opencl \
         "$box" --rehearse "$dir/serves" $serves >"$dir/log" 2>&1 || fail "serving ends with $?: $(tail -20 "$dir/log")"
     grep -q ' times predicted: ' "$dir/log" || fail "serve has no atlas: $(cat "$dir/log")"
     jq -e '.tables.reserved | .head[7] == "`planned`" and .rows[0][0] == "layers" and (.rows[0][5:8] | all(type == "number"))' "$dir/serves/serve.json" >/dev/null || fail "serve.json"

@@ -25,7 +25,7 @@ try 0 "" strategies/alloc/pool.c alloc/source.h
 try 0 "" workloads/fft/fft.c workload.h
 try 1 "bench/run/rounds/worker.c:2: bench/run/rounds may not use bench/experiment" bench/run/rounds/worker.c experiment/rows.h
 try 1 "strategies/alloc may not use bench/device" strategies/alloc/pool.c device/device.h
-try 1 "bench/record/facts may not use bench/device" bench/record/facts/context.h device/nvml.h
+try 1 "bench/results/facts may not use bench/device" bench/results/facts/context.h device/nvml.h
 try 1 "workloads may not use bench/run/select" workloads/fft/fft.c run/select/inputs.h
 try 1 "strategies/merge/pack may not use strategies/merge " strategies/merge/pack/pack.c merge/merge.h
 try 1 "bench/attic is not in the table of rooms" bench/attic/old.c base/error.h

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/gzip_file.h"
 #include "base/random.h"
-#include "run/replay/waits.h"
+#include "replay/waits.h"
 #include "trace/edit.h"
 #include "trace/format.h"
 #include "trace/import.h"

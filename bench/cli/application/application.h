@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 /* The ways of a library between an application of OpenCL and its drivers
- * (bench/capture/opencl_layer.h). */
+ * (bench/inside/opencl_layer.h). */
 #define APPLICATION_VIA "auto|layer|icd|preload"
 enum application_via {
     APPLICATION_VIA_AUTO, /* as a layer; in front where the loader knows no layers */

@@ -13,9 +13,9 @@
 #include "cli/application/application.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "record/result/result_file.h"
-#include "run/plan/plan.h"
-#include "run/replay/serving.h"
+#include "results/file/result_file.h"
+#include "replay/plan.h"
+#include "replay/serving.h"
 
 enum { VIA_CUDA_PRELOAD = APPLICATION_VIA_COUNT }; /* in addition to the ways of OpenCL */
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/tree.h"
-#include "record/table/text_grid.h"
+#include "results/show/text_grid.h"
 
 static const struct {
     const char *done, *refused;

@@ -10,11 +10,11 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/traces.h"
-#include "record/result/result.h"
-#include "record/result/result_file.h"
-#include "run/replay/cases.h"
-#include "view/cases.h"
-#include "view/view.h"
+#include "results/file/result.h"
+#include "results/file/result_file.h"
+#include "replay/cases.h"
+#include "pages/view_cases.h"
+#include "pages/view.h"
 
 static const struct flag flags[] = {
     {"strategy", 's', FLAG_LIST,

@@ -1,4 +1,4 @@
-/* Measures the atlas of a device (record/facts/atlas.h): what each method of getting memory costs,
+/* Measures the atlas of a device (results/facts/atlas.h): what each method of getting memory costs,
  * by size, at rest and while the device works, and what its calls wait for.
  *
  * Every size of every method, and every command, is a cell. A round visits all cells in a shuffled
@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
-#include "record/facts/atlas.h"
+#include "results/facts/atlas.h"
 
 struct atlas_options {
     bool quick; /* few sizes and samples: for tests */

@@ -10,7 +10,7 @@
 #define GAMUT_RUN_ATLAS_PACE_H
 
 #include "device/device.h"
-#include "record/facts/atlas.h"
+#include "results/facts/atlas.h"
 
 enum { PACE_SIZES = 2, PACE_LIVES = 8 };
 /* Ascending: one that a driver cuts from a page, and one that gets pages of its own. */

@@ -3,7 +3,7 @@
 #define GAMUT_RUN_EXECUTE_DEVICE_RECORD_H
 
 #include "device/device.h"
-#include "record/facts/context.h"
+#include "results/facts/context.h"
 
 /* All that the info says. What is measured is unknown: free bytes, rate of copies, settings. */
 struct record_device device_record(const struct device_info *info);

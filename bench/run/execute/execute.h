@@ -13,7 +13,7 @@
 #include "alloc/allocator.h"
 #include "device/device.h"
 #include "program/generate.h"
-#include "record/facts/counters.h"
+#include "results/facts/counters.h"
 #include "workload.h"
 
 /* Iterations after which a dry run gives up: without a device, a loop that waits for a result of

@@ -9,7 +9,7 @@
 #include "alloc/allocator.h"
 #include "device/device.h"
 #include "program/program.h"
-#include "record/facts/counters.h"
+#include "results/facts/counters.h"
 
 struct spaces {
     struct allocator

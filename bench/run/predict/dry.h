@@ -16,8 +16,8 @@
 #define GAMUT_RUN_PREDICT_DRY_H
 
 #include "alloc/source.h"
-#include "record/facts/atlas.h"
-#include "record/facts/case.h"
+#include "results/facts/atlas.h"
+#include "results/facts/case.h"
 #include "run/atlas/pace.h"
 
 struct dry_device {

@@ -1,5 +1,5 @@
 /* What it takes to play events of a trace under a strategy, without a device: the recorded run of a
- * program (model.h), or a trace (run/replay/replay.h). The caller keeps the blocks. */
+ * program (model.h), or a trace (replay/replay.h). The caller keeps the blocks. */
 #ifndef GAMUT_RUN_PREDICT_PLAYER_H
 #define GAMUT_RUN_PREDICT_PLAYER_H
 

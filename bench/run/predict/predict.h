@@ -11,8 +11,8 @@
 #ifndef GAMUT_RUN_PREDICT_PREDICT_H
 #define GAMUT_RUN_PREDICT_PREDICT_H
 
-#include "record/facts/atlas.h"
-#include "record/facts/case.h"
+#include "results/facts/atlas.h"
+#include "results/facts/case.h"
 #include "run/execute/execute.h"
 
 struct predictor;

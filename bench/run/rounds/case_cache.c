@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/facts/case.h"
+#include "results/facts/case.h"
 
 struct built {
     struct built *next;

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "device/device.h"
-#include "record/facts/context.h"
+#include "results/facts/context.h"
 
 struct found_device {
     struct device_info info;

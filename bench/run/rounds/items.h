@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "record/facts/case.h"
+#include "results/facts/case.h"
 
 struct items_options {
     size_t count;

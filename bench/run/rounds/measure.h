@@ -3,8 +3,8 @@
 #define GAMUT_RUN_ROUNDS_MEASURE_H
 
 #include "device/device.h"
-#include "record/facts/atlas.h"
-#include "record/facts/case.h"
+#include "results/facts/atlas.h"
+#include "results/facts/case.h"
 #include "run/select/catalogue.h"
 
 /* Samples are taken until there are `least_samples` (at least 1) that took `least_ns` together, or

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "record/statistics/statistics.h"
+#include "results/statistics/statistics.h"
 
 /* Logs are read from time to time: a line every ten seconds says that the run goes on. */
 static const uint64_t plain_pause_ns = 10000000000;

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
-#include "record/facts/case.h"
+#include "results/facts/case.h"
 #include "run/select/device_group.h"
 
 /* ---- the parent's side ----------------------------------------------------------------------- */

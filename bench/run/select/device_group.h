@@ -2,7 +2,7 @@
 #ifndef GAMUT_RUN_SELECT_DEVICE_GROUP_H
 #define GAMUT_RUN_SELECT_DEVICE_GROUP_H
 
-#include "record/facts/counters.h"
+#include "results/facts/counters.h"
 #include "residency/residency.h"
 
 /* The default residency of a group. */

@@ -9,7 +9,7 @@
 
 /* ---- a dry run: the executor on a device that does nothing ---- */
 
-/* Each member is the counter of this name in record/facts/counters.h; `copy` has all kinds. */
+/* Each member is the counter of this name in results/facts/counters.h; `copy` has all kinds. */
 struct dry_run {
     uint64_t peak_requested_bytes, live_lower_bound_bytes;
     uint64_t alloc_count, free_count;

@@ -11,7 +11,7 @@
 #include "alloc/planned/plans.h"
 #include "base/arena.h"
 #include "device/device.h"
-#include "record/facts/case.h"
+#include "results/facts/case.h"
 #include "run/select/catalogue.h"
 
 struct select_request {

@@ -1,5 +1,5 @@
 /* A plan of memory: where in one arena each block of a recorded program lies. `planned` serves from
- * it; bench/run/plan/plan.h makes it of a trace.
+ * it; bench/replay/plan.h makes it of a trace.
  *
  * Each queue has its own sequence of requests, its own times and its own arena. Time is counted in
  * requests of that queue: request i happens at time i. The slots before the first round are served

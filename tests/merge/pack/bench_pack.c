@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "merge/pack/pack.h"
 #include "tests/merge/pack/pack_check.h"
-#include "record/statistics/statistics.h"
+#include "results/statistics/statistics.h"
 
 enum { CASES = 100, FEWEST = 150, MORE_EACH = 3, MOST = FEWEST + MORE_EACH * CASES };
 static const int64_t HEIGHT = 1 << 20;

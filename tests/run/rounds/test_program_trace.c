@@ -11,7 +11,7 @@
 
 #include "alloc/registry.h"
 #include "run/execute/spaces.h"
-#include "run/replay/replay.h"
+#include "replay/replay.h"
 #include "run/rounds/measure.h"
 #include "run/select/program_trace.h"
 #include "run/select/select.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "record/facts/case.h"
+#include "results/facts/case.h"
 #include "base/tree.h"
 #include "run/rounds/devices.h"
 #include "run/rounds/process.h"

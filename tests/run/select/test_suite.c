@@ -10,10 +10,10 @@
 
 #include "base/random.h"
 #include "tests/base/golden.h"
-#include "record/result/suite_result.h"
-#include "record/table/suite_table.h"
+#include "results/file/suite_result.h"
+#include "results/show/suite_table.h"
 #include "base/tree.h"
-#include "tests/record/result/record_fixture.h"
+#include "tests/results/file/record_fixture.h"
 #include "run/select/suite.h"
 
 static struct catalogue catalogue;

@@ -1,0 +1,114 @@
+/* The kernels' text compiled as C, for the host device and for mirrors of a device's heap. */
+#include "experiment/heap/heap_kernels.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+typedef uint32_t u32;
+typedef int32_t i32;
+typedef uint64_t u64;
+#define FN static inline
+#define GAMUT_GLOBAL
+#define GAMUT_KERNEL(items) static
+
+#include "experiment/heap/index.kernel"
+
+#include "experiment/heap/heap.kernel"
+
+#include "experiment/heap/walk.kernel"
+
+uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity)
+{
+    return policy >= DEVICE_HEAP_BEST ? TLSF_ENTRIES + TLSF_ENTRY_WORDS * capacity
+                                      : HEAP_HEADER_WORDS + HEAP_ENTRY_WORDS * (capacity + 1);
+}
+
+/* ---- for the host device ---- */
+
+static u32 *words_of(union launch_value value)
+{
+    return (u32 *)(uintptr_t)value.memory;
+}
+
+static void run_init(const union launch_value *a, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        heap_init(words_of(a[0]), words_of(a[1]), words_of(a[2]), a[3].u32, a[4].u32, a[5].u32,
+                  a[6].u32, a[7].u32);
+}
+
+static void run_ops(const union launch_value *a, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        heap_ops(words_of(a[0]), words_of(a[1]), words_of(a[2]), words_of(a[3]), a[4].u32, a[5].u32,
+                 a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32, words_of(a[11]), a[12].u32);
+}
+
+static void run_few(const union launch_value *a, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        heap_few(words_of(a[0]), words_of(a[1]), words_of(a[2]), words_of(a[3]), a[4].u32, a[5].u32,
+                 a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32, a[11].u32, a[12].u32, a[13].u32,
+                 a[14].u32, a[15].u32, a[16].u32, a[17].u32, a[18].u32, a[19].u32, a[20].u32,
+                 a[21].u32, a[22].u32, a[23].u32, a[24].u32, a[25].u32, a[26].u32, a[27].u32,
+                 a[28].u32, a[29].u32, a[30].u32, a[31].u32, a[32].u32, a[33].u32, a[34].u32);
+}
+
+static void run_check(const union launch_value *a, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        heap_check(words_of(a[0]), words_of(a[1]), words_of(a[2]), words_of(a[3]), a[4].u32,
+                   a[5].u32, a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32);
+}
+
+const char *const heap_kernel_names[HEAP_KERNELS] = {
+    [HEAP_KERNEL_INIT] = "heap_init",
+    [HEAP_KERNEL_OPS] = "heap_ops",
+    [HEAP_KERNEL_FEW] = "heap_few",
+    [HEAP_KERNEL_CHECK] = "heap_check",
+};
+
+const struct host_kernel heap_host_kernels[HEAP_KERNELS] = {
+    [HEAP_KERNEL_INIT] = {"heap_init", run_init},
+    [HEAP_KERNEL_OPS] = {"heap_ops", run_ops},
+    [HEAP_KERNEL_FEW] = {"heap_few", run_few},
+    [HEAP_KERNEL_CHECK] = {"heap_check", run_check},
+};
+
+/* ---- for a mirror ---- */
+
+void host_heap_open(struct host_heap *h)
+{
+    h->index = must_alloc(heap_index_words(h->policy, h->capacity) * sizeof *h->index);
+    h->arena = must_alloc((uint64_t)h->words * sizeof *h->arena);
+    h->slots = must_alloc((uint64_t)h->slot_count * SLOT_WORDS * sizeof *h->slots);
+    host_heap_init(h);
+}
+
+void host_heap_close(struct host_heap *h)
+{
+    free(h->index);
+    free(h->arena);
+    free(h->slots);
+}
+
+void host_heap_init(const struct host_heap *h)
+{
+    heap_init(h->index, h->arena, h->slots, h->words, h->capacity, h->slot_count, h->policy,
+              h->padding);
+}
+
+void host_heap_ops(const struct host_heap *h, const uint32_t *commands, uint32_t command_count,
+                   const uint32_t *counts, uint32_t counts_words)
+{
+    heap_ops(h->index, h->arena, h->slots, counts, h->words, h->capacity, h->slot_count, h->policy,
+             h->padding, counts_words, command_count, commands, 0);
+}
+
+void host_heap_check(const struct host_heap *h, uint32_t first_slot, uint32_t end_slot,
+                     uint32_t report[REPORT_WORDS])
+{
+    heap_check(h->index, h->arena, h->slots, report, h->words, h->capacity, h->slot_count,
+               h->policy, h->padding, first_slot, end_slot);
+}

@@ -1,0 +1,526 @@
+/* The server of OpenCL as a listener of the layer, and the entries that answer for memory objects.
+ * serve_opencl.h has the rules. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/tree.h"
+#include "inside/serve_opencl.h"
+
+static _Atomic uint64_t passed_counts[PASSED_COUNT];
+
+static void note_passed(enum passed what)
+{
+    passed_counts[what]++;
+}
+
+static void lock(void)
+{
+    pthread_mutex_lock(&opencl_lock);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&opencl_lock);
+}
+
+/* ---- contexts, queues and kernels ---- */
+
+static void context_made(cl_context context, uint64_t begin)
+{
+    (void)begin;
+    lock();
+    opencl_context(context);
+    unlock();
+}
+
+static void queue_made(cl_command_queue queue, cl_context context,
+                       cl_command_queue_properties properties, uint64_t begin)
+{
+    (void)begin;
+    lock();
+    opencl_add_queue(queue, context, properties);
+    unlock();
+}
+
+static void event_made(cl_event event, cl_context context, uint64_t begin)
+{
+    (void)event;
+    (void)begin;
+    lock();
+    opencl_lose_order(opencl_context(context));
+    unlock();
+}
+
+static void retained(enum raw_class class, void *object)
+{
+    if (class == RAW_CLASS_KERNEL)
+        opencl_retain_kernel(object);
+    if (class != RAW_CLASS_QUEUE && class != RAW_CLASS_CONTEXT)
+        return;
+    lock();
+    struct queue *queue = class == RAW_CLASS_QUEUE ? opencl_queue(object) : NULL;
+    if (queue)
+        queue->references++;
+    if (class == RAW_CLASS_CONTEXT)
+        opencl_context(object)->references++;
+    unlock();
+}
+
+static struct context *release_queue(struct queue *queue)
+{
+    if (!queue || --queue->references)
+        return NULL;
+    opencl_end_queue(queue);
+    return queue->context;
+}
+
+/* The note is the context that loses a reference. */
+static void releasing(struct opencl_release *release)
+{
+    struct context *context = NULL;
+    if (release->class == RAW_CLASS_KERNEL)
+        opencl_release_kernel(release->object);
+    if (release->class != RAW_CLASS_QUEUE && release->class != RAW_CLASS_CONTEXT)
+        return;
+    lock();
+    if (release->class == RAW_CLASS_QUEUE)
+        context = release_queue(opencl_queue(release->object));
+    else if (release->object)
+        context = opencl_context(release->object);
+    unlock();
+    release->note = HANDLE(context);
+}
+
+static void released(const struct opencl_release *release, cl_int status)
+{
+    if (release->note && (status == CL_SUCCESS || release->class == RAW_CLASS_QUEUE))
+        opencl_drop_context((struct context *)(uintptr_t)release->note);
+}
+
+/* ---- blocks ---- */
+
+#define ACCESS (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)
+#define HOST   (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)
+#define WHERE  (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+
+static bool at_most_one(cl_mem_flags flags)
+{
+    return !(flags & (flags - 1));
+}
+
+/* Whether the driver itself takes a request: it knows best what is wrong with one. */
+static bool passes(const struct context *context, const struct opencl_request *r)
+{
+    const cl_mem_flags flags = r->flags;
+    if (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR))
+        note_passed(PASSED_host_pointer);
+    else if ((r->properties && *r->properties) || flags & ~(cl_mem_flags)(ACCESS | HOST | WHERE))
+        note_passed(PASSED_property);
+    else if (!context->device)
+        note_passed(PASSED_several_devices);
+    else
+        return !r->bytes || r->bytes > context->most_bytes || !at_most_one(flags & ACCESS) ||
+               !at_most_one(flags & HOST) || !r->host != !(flags & CL_MEM_COPY_HOST_PTR);
+    return true;
+}
+
+static void end_object(struct object *object);
+
+/* A sub-buffer of the memory of a block, from `origin` in the block on. */
+static cl_mem cut(const struct object *block, uint64_t origin, size_t bytes, cl_mem_flags flags,
+                  cl_int *error)
+{
+    uint64_t offset;
+    const cl_mem memory = opencl_memory_of(block->context, block->address, &offset);
+    return next_of(memory)->clCreateSubBuffer(
+        memory, flags & (ACCESS | HOST), CL_BUFFER_CREATE_TYPE_REGION,
+        &(cl_buffer_region){(size_t)(offset + origin), bytes}, error);
+}
+
+static cl_mem serve(struct context *context, const struct opencl_request *r, cl_int *status)
+{
+    struct server *server = opencl_server(context);
+    struct error error;
+    struct object *block = must_alloc(sizeof *block);
+    *block = (struct object){.context = context, .references = 1, .flags = r->flags};
+    lock();
+    block->site = opencl_site(r->caller);
+    block->owner = opencl_guess(context, block->site);
+    unlock();
+    const int code = server_alloc(server, r->bytes, HANDLE(block->owner), block->site->tag,
+                                  &block->address, &error);
+    *status = code == ERR_OOM ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_OUT_OF_RESOURCES;
+    cl_mem handle = code ? NULL : cut(block, 0, r->bytes, r->flags, status);
+    if (!handle) {
+        if (!code)
+            server_free(server, block->address, HANDLE(block->owner), &error);
+        free(block);
+        return NULL;
+    }
+    lock();
+    context->references++;
+    opencl_add_object(block, handle);
+    unlock();
+    *status = r->host ? opencl_fill_block(block, r->host, r->bytes) : CL_SUCCESS;
+    if (*status == CL_SUCCESS)
+        return handle;
+    end_object(block);
+    return NULL;
+}
+
+static cl_mem make_buffer(const struct opencl_request *r, cl_int *error)
+{
+    struct context *context = NULL;
+    lock();
+    if (r->context)
+        context = opencl_context(r->context);
+    unlock();
+    return context && !passes(context, r) ? serve(context, r, error) : opencl_make(r, error);
+}
+
+/* ---- views ---- */
+
+/* The application's object is a view of `whole`, which it keeps. */
+static cl_mem add_view(cl_mem handle, struct object *whole, struct object view)
+{
+    if (!handle)
+        return NULL;
+    struct object *object = must_alloc(sizeof *object);
+    *object = view;
+    object->context = whole->context;
+    object->whole = whole;
+    object->references = 1;
+    lock();
+    whole->references++;
+    opencl_add_object(object, handle);
+    unlock();
+    return handle;
+}
+
+/* A block may be read or written by less than its whole, and not by more. */
+static bool contradicts(cl_mem_flags whole, cl_mem_flags part)
+{
+    return part & WHERE ||
+           (whole & CL_MEM_WRITE_ONLY && part & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) ||
+           (whole & CL_MEM_READ_ONLY && part & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) ||
+           (whole & CL_MEM_HOST_WRITE_ONLY && part & CL_MEM_HOST_READ_ONLY) ||
+           (whole & CL_MEM_HOST_READ_ONLY && part & CL_MEM_HOST_WRITE_ONLY) ||
+           (whole & CL_MEM_HOST_NO_ACCESS &&
+            part & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY));
+}
+
+/* A part of a block is cut from the block's memory: a driver knows no sub-buffers of
+ * sub-buffers. */
+static cl_mem part_of(struct object *whole, cl_mem handle, cl_mem_flags flags,
+                      const cl_buffer_region *region, cl_int *error)
+{
+    const size_t size = opencl_bytes_of(handle);
+    *error = CL_INVALID_VALUE;
+    if (!region || region->origin > size || region->size > size - region->origin ||
+        contradicts(whole->flags, flags))
+        return NULL;
+    struct object part = {.flags = flags, .origin = region->origin};
+    if (!(flags & ACCESS))
+        part.flags |= whole->flags & ACCESS;
+    if (!(flags & HOST))
+        part.flags |= whole->flags & HOST;
+    part.flags |= whole->flags & WHERE;
+    return add_view(cut(whole, region->origin, region->size, part.flags, error), whole, part);
+}
+
+static struct object *block_at(cl_mem handle)
+{
+    lock();
+    struct object *object = handle ? opencl_object(handle) : NULL;
+    unlock();
+    return object;
+}
+
+static cl_mem CL_API_CALL on_clCreateSubBuffer(cl_mem handle, cl_mem_flags flags,
+                                               cl_buffer_create_type type, const void *info,
+                                               cl_int *status)
+{
+    struct object *whole = block_at(handle);
+    if (!whole || whole->whole || type != CL_BUFFER_CREATE_TYPE_REGION)
+        return next_of(handle)->clCreateSubBuffer(handle, flags, type, info, status);
+    cl_int error = CL_SUCCESS;
+    cl_mem part = part_of(whole, handle, flags, info, &error);
+    if (status)
+        *status = error;
+    return part;
+}
+
+static void say_no_image(void)
+{
+    static _Atomic bool has_said;
+    if (!atomic_exchange(&has_said, true))
+        fprintf(stderr,
+                "gamut: serving: this driver makes no image of a buffer that is a part of a "
+                "memory, and the application asks for one: strategies that give each "
+                "buffer a memory of its own can serve it, such as pool and raw\n");
+}
+
+/* Some drivers make no image of a sub-buffer (PoCL 3.1): it is made of the memory then, if the
+ * block begins there. */
+static cl_mem make_image(const struct opencl_request *r, cl_int *error)
+{
+    const cl_mem shown = r->shape ? r->shape->buffer : NULL;
+    struct object *object = block_at(shown);
+    cl_mem image = opencl_make(r, error);
+    if (image && !shown)
+        note_passed(PASSED_image);
+    if (!object)
+        return image;
+    struct object *block = object->whole ? object->whole : object;
+    if (!image && *error == CL_INVALID_MEM_OBJECT) {
+        uint64_t offset = 0;
+        cl_image_desc shape = *r->shape;
+        struct opencl_request of_memory = *r;
+        of_memory.shape = &shape;
+        shape.buffer = opencl_memory_of(block->context, block->address, &offset);
+        if (offset + object->origin == 0)
+            image = opencl_make(&of_memory, error);
+        else
+            say_no_image();
+    }
+    return add_view(image, block, (struct object){.is_image = true, .shown = shown});
+}
+
+static cl_mem make(const struct opencl_request *request, cl_int *error)
+{
+    return request->maker == OPENCL_BUFFER || request->maker == OPENCL_BUFFER_WITH_PROPERTIES
+               ? make_buffer(request, error)
+               : make_image(request, error);
+}
+
+static void *CL_API_CALL on_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
+                                       cl_uint alignment)
+{
+    note_passed(PASSED_shared);
+    return next_of(context)->clSVMAlloc(context, flags, size, alignment);
+}
+
+/* ---- references ---- */
+
+/* The driver still has the handle, the application has none. */
+static void end_object(struct object *object)
+{
+    struct context *context = object->context;
+    struct object *whole = object->whole;
+    cl_mem handle = (cl_mem)(uintptr_t)object->entry.address;
+    struct error error;
+    lock();
+    opencl_remove_object(object);
+    const bool ends_whole = whole && --whole->references == 0;
+    unlock();
+    next_of(handle)->clReleaseMemObject(handle);
+    if (object->destructors)
+        opencl_destroy_later(context, handle, object->destructors);
+    if (!whole) {
+        const uint64_t queue = context->has_lost_order ? SERVE_ALL_QUEUES : HANDLE(object->owner);
+        if (server_free(context->server, object->address, queue, &error))
+            process_die(&error);
+    }
+    free(object);
+    if (ends_whole)
+        end_object(whole);
+    else if (!whole)
+        opencl_drop_context(context);
+}
+
+static cl_int CL_API_CALL on_clRetainMemObject(cl_mem handle)
+{
+    lock();
+    struct object *object = handle ? opencl_object(handle) : NULL;
+    if (object)
+        object->references++;
+    unlock();
+    return object ? CL_SUCCESS : next_of(handle)->clRetainMemObject(handle);
+}
+
+static cl_int CL_API_CALL on_clReleaseMemObject(cl_mem handle)
+{
+    lock();
+    struct object *object = handle ? opencl_object(handle) : NULL;
+    const bool ends = object && --object->references == 0;
+    unlock();
+    if (!object)
+        return next_of(handle)->clReleaseMemObject(handle);
+    if (ends)
+        end_object(object);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL on_clSetMemObjectDestructorCallback(
+    cl_mem handle, void(CL_CALLBACK *call)(cl_mem object, void *data), void *data)
+{
+    struct object *object = block_at(handle);
+    if (!object)
+        return next_of(handle)->clSetMemObjectDestructorCallback(handle, call, data);
+    if (!call)
+        return CL_INVALID_VALUE;
+    struct destructor *d = must_alloc(sizeof *d);
+    lock();
+    *d = (struct destructor){object->destructors, call, data};
+    object->destructors = d;
+    unlock();
+    return CL_SUCCESS;
+}
+
+/* Answers as the driver would for the object that the application asked for. False: the driver's
+ * own answer is right. */
+static bool lie(struct object *object, cl_mem_info name, void *answer, size_t *size)
+{
+    const cl_mem whole = object->is_image ? object->shown
+                         : object->whole  ? (cl_mem)(uintptr_t)object->whole->entry.address
+                                          : NULL;
+    switch (name) {
+    case CL_MEM_FLAGS:
+        if (object->is_image || !object->flags)
+            return false;
+        *size = sizeof(cl_mem_flags);
+        memcpy(answer, &object->flags, *size);
+        return true;
+    case CL_MEM_REFERENCE_COUNT:
+        *size = sizeof(cl_uint);
+        memcpy(answer, &(cl_uint){(cl_uint)object->references}, *size);
+        return true;
+    case CL_MEM_HOST_PTR:
+        *size = sizeof(void *);
+        memset(answer, 0, *size);
+        return true;
+    case CL_MEM_ASSOCIATED_MEMOBJECT:
+        *size = sizeof whole;
+        memcpy(answer, &whole, *size);
+        return true;
+    case CL_MEM_OFFSET:
+        *size = sizeof(size_t);
+        memcpy(answer, &(size_t){object->origin}, *size);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static cl_int answer_with(const void *answer, size_t needed, size_t size, void *value,
+                          size_t *size_needed)
+{
+    if (value && size < needed)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, answer, needed);
+    if (size_needed)
+        *size_needed = needed;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL on_clGetImageInfo(cl_mem handle, cl_image_info name, size_t size,
+                                            void *value, size_t *size_needed)
+{
+    const struct object *object = block_at(handle);
+    if (!object || name != CL_IMAGE_BUFFER)
+        return next_of(handle)->clGetImageInfo(handle, name, size, value, size_needed);
+    return answer_with(&object->shown, sizeof object->shown, size, value, size_needed);
+}
+
+static cl_int CL_API_CALL on_clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size,
+                                                void *value, size_t *size_needed)
+{
+    unsigned char answer[16];
+    size_t needed = 0;
+    lock();
+    struct object *object = handle ? opencl_object(handle) : NULL;
+    const bool lies = object && lie(object, name, answer, &needed);
+    unlock();
+    if (!lies)
+        return next_of(handle)->clGetMemObjectInfo(handle, name, size, value, size_needed);
+    return answer_with(answer, needed, size, value, size_needed);
+}
+
+/* ---- commands ---- */
+
+static cl_int before(struct opencl_command *command)
+{
+    if (command->runs_host) {
+        lock();
+        struct queue *queue = opencl_queue(command->queue);
+        if (queue)
+            opencl_lose_order(queue->context);
+        unlock();
+    }
+    return command->kernel ? opencl_use_arguments(command->queue, command->kernel)
+                           : opencl_use(command->queue, command->blocks, command->block_count);
+}
+
+/* Functions of extensions by-pass the layer. Where they can give commands, uses are not seen. */
+static void *function(const char *name)
+{
+    if (strstr(name, "Enqueue") || strstr(name, "Command")) {
+        lock();
+        opencl_lose_order(NULL);
+        unlock();
+    }
+    return NULL;
+}
+
+/* ---- the listener ---- */
+
+static void add_statistics(json_t *statistics)
+{
+    json_t *passed = tree_object();
+    uint64_t sum = 0;
+#define X(name, help)                                                                              \
+    tree_put(passed, help, tree_count(passed_counts[PASSED_##name]));                              \
+    sum += passed_counts[PASSED_##name];
+    PASSED_LIST(X)
+#undef X
+    tree_put(statistics, "joined_count", tree_count(opencl_joined_count()));
+    tree_put(statistics, "passed_count", tree_count(sum));
+    tree_put(statistics, "passed", passed);
+}
+
+static bool begin(const char *via)
+{
+    struct error error;
+    (void)via;
+    if (process_begin(NULL, SERVING_OPENCL, &error))
+        process_die(&error);
+    process_adds(add_statistics);
+    return true;
+}
+
+static const struct opencl_listener listener = {
+    .name = "gamut serve",
+    .variable = "GAMUT_SERVE",
+    .begin = begin,
+    .own =
+        {
+            ENTRY(clCreateSubBuffer),
+            ENTRY(clSVMAlloc),
+            ENTRY(clRetainMemObject),
+            ENTRY(clReleaseMemObject),
+            ENTRY(clSetMemObjectDestructorCallback),
+            ENTRY(clGetMemObjectInfo),
+            ENTRY(clGetImageInfo),
+        },
+    .context_made = context_made,
+    .queue_made = queue_made,
+    .kernel_made = opencl_add_kernel,
+    .kernel_cloned = opencl_clone_kernel,
+    .event_made = event_made,
+    .argument_set = opencl_set_argument,
+    .retained = retained,
+    .releasing = releasing,
+    .released = released,
+    .make = make,
+    .before = before,
+    .function = function,
+};
+
+__attribute__((constructor)) static void listen(void)
+{
+    opencl_listen(&listener);
+}

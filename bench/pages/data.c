@@ -1,0 +1,226 @@
+#include "pages/data.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/tree.h"
+#include "pages/packed.h"
+
+static json_t *put(struct view_data *data, struct text *bytes)
+{
+    packed_write(data->out, data->count, bytes);
+    return tree_count(data->count++);
+}
+
+/* A signed difference to the value before. */
+static void pack_step(struct text *bytes, uint64_t *before, uint64_t value)
+{
+    packed_difference(bytes, (int64_t)(value - *before));
+    *before = value;
+}
+
+/* ---- what all strategies share ---- */
+
+static json_t *names_of(const struct view_history *h)
+{
+    bool *used = must_alloc(h->name_count + 1);
+    json_t *names = tree_array();
+    for (unsigned i = 0; i < h->blocks.count; i++)
+        used[h->blocks.items[i].name] = true;
+    for (unsigned i = 0; i < h->phase_count; i++)
+        used[h->phases[i].name] = true;
+    for (unsigned i = 0; i < h->name_count; i++)
+        tree_append(names, tree_text(used[i] ? trace_name_of(h->reader, i) : ""));
+    free(used);
+    return names;
+}
+
+static json_t *phases_of(struct view_data *data, const struct view_history *h)
+{
+    struct text bytes = {0};
+    uint64_t before = 0;
+    for (unsigned i = 0; i < h->phase_count; i++)
+        pack_step(&bytes, &before, h->phases[i].moment);
+    for (unsigned i = 0; i < h->phase_count; i++)
+        packed_number(&bytes, h->phases[i].name);
+    json_t *number = put(data, &bytes);
+    text_free(&bytes);
+    return number;
+}
+
+static json_t *summary_of(struct view_data *data, const struct view_summary *s)
+{
+    json_t *levels = tree_array();
+    struct text bytes = {0};
+    for (unsigned l = 0; l < s->level_count; l++) {
+        const struct view_level *level = &s->levels[l];
+        uint64_t requested = 0, time_ns = 0;
+        for (uint32_t i = 0; i < level->count; i++)
+            pack_step(&bytes, &requested, level->buckets[i].requested);
+        for (uint32_t i = 0; i < level->count; i++) {
+            const uint64_t begin = s->first + (uint64_t)i * level->stride;
+            packed_number(&bytes, level->buckets[i].at > begin ? level->buckets[i].at - begin : 0);
+        }
+        for (uint32_t i = 0; i < level->count; i++)
+            pack_step(&bytes, &time_ns, level->buckets[i].time_ns);
+        tree_append(levels,
+                    tree_pack("{s:o, s:o, s:o}", "stride", tree_count(level->stride), "count",
+                              tree_count(level->count), "data", put(data, &bytes)));
+    }
+    text_free(&bytes);
+    return levels;
+}
+
+/* Birth, life and bytes of the blocks of a chunk. */
+static void pack_lives(struct text *bytes, const struct view_blocks *blocks, const uint32_t *order,
+                       unsigned count)
+{
+    uint64_t born = 0;
+    for (unsigned i = 0; i < count; i++)
+        pack_step(bytes, &born, blocks->items[order[i]].born);
+    for (unsigned i = 0; i < count; i++)
+        packed_number(bytes, blocks->items[order[i]].died - blocks->items[order[i]].born);
+    for (unsigned i = 0; i < count; i++)
+        packed_number(bytes, blocks->items[order[i]].bytes);
+}
+
+static json_t *chunk_of(const struct view_chunk *c, json_t *number)
+{
+    json_t *chunk = tree_array();
+    tree_append(chunk, tree_count(c->level));
+    tree_append(chunk, tree_count(c->first));
+    tree_append(chunk, tree_count(c->last));
+    tree_append(chunk, tree_count(c->count));
+    tree_append(chunk, number);
+    return chunk;
+}
+
+static json_t *blocks_of(struct view_data *data, const struct view_blocks *blocks,
+                         const struct view_levels *levels)
+{
+    json_t *chunks = tree_array();
+    struct text bytes = {0};
+    for (unsigned c = 0; c < levels->chunk_count; c++) {
+        const struct view_chunk *chunk = &levels->chunks[c];
+        const uint32_t *order = levels->order + chunk->begin;
+        pack_lives(&bytes, blocks, order, chunk->count);
+        for (unsigned i = 0; i < chunk->count; i++)
+            packed_number(&bytes, blocks->items[order[i]].name);
+        tree_append(chunks, chunk_of(chunk, put(data, &bytes)));
+    }
+    text_free(&bytes);
+    return chunks;
+}
+
+json_t *data_of_history(struct view_data *data, const struct view_history *h,
+                        const struct view_levels *levels)
+{
+    return tree_pack("{s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "first",
+                     tree_count(h->first), "last", tree_count(h->last), "has_times", h->has_times,
+                     "has_sites", trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites], "names",
+                     names_of(h), "phase_count", tree_count(h->phase_count), "phases",
+                     phases_of(data, h), "summary", summary_of(data, &h->summary), "levels",
+                     tree_count(levels->level_count), "blocks",
+                     blocks_of(data, &h->blocks, levels));
+}
+
+/* ---- a strategy ---- */
+
+/* The largest power of two that all addresses are multiples of. */
+static uint64_t unit_of(const struct view_strategy *s)
+{
+    uint64_t bits = UINT64_C(1) << 30;
+    for (unsigned i = 0; i < s->place_count; i++)
+        bits |= s->places[i].address == VIEW_NOWHERE ? 0 : s->places[i].address;
+    for (unsigned i = 0; i < s->held.count; i++)
+        bits |= s->held_addresses[i];
+    return bits & -bits;
+}
+
+static json_t *strategy_summary(struct view_data *data, const struct view_summary *s,
+                                const struct view_strategy_summary *of)
+{
+    json_t *levels = tree_array();
+    struct text bytes = {0};
+    for (unsigned l = 0; l < s->level_count; l++) {
+        uint64_t granted = 0, reserved = 0;
+        for (uint32_t i = 0; i < s->levels[l].count; i++)
+            pack_step(&bytes, &granted, of->granted[l][i]);
+        for (uint32_t i = 0; i < s->levels[l].count; i++)
+            pack_step(&bytes, &reserved, of->reserved[l][i]);
+        tree_append(levels, put(data, &bytes));
+    }
+    text_free(&bytes);
+    return levels;
+}
+
+static json_t *places_of(struct view_data *data, const struct view_history *h,
+                         const struct view_levels *levels, const struct view_strategy *s,
+                         uint64_t unit)
+{
+    json_t *chunks = tree_array();
+    struct text bytes = {0};
+    for (unsigned c = 0; c < levels->chunk_count; c++) {
+        const struct view_chunk *chunk = &levels->chunks[c];
+        const uint32_t *order = levels->order + chunk->begin;
+        uint64_t before = 0;
+        for (unsigned i = 0; i < chunk->count; i++) {
+            const uint64_t address = s->places[order[i]].address;
+            pack_step(&bytes, &before, address == VIEW_NOWHERE ? 0 : address / unit + 1);
+        }
+        for (unsigned i = 0; i < chunk->count; i++) {
+            const uint64_t granted = s->places[order[i]].granted;
+            const uint64_t requested = h->blocks.items[order[i]].bytes;
+            packed_number(&bytes, granted > requested ? granted - requested : 0);
+        }
+        tree_append(chunks, put(data, &bytes));
+    }
+    text_free(&bytes);
+    return chunks;
+}
+
+static json_t *held_of(struct view_data *data, const struct view_history *h,
+                       const struct view_strategy *s, uint64_t unit)
+{
+    json_t *chunks = tree_array();
+    struct text bytes = {0};
+    struct view_levels levels;
+    levels_make(&levels, &s->held, h->first, h->last);
+    for (unsigned c = 0; c < levels.chunk_count; c++) {
+        const struct view_chunk *chunk = &levels.chunks[c];
+        const uint32_t *order = levels.order + chunk->begin;
+        uint64_t before = 0;
+        pack_lives(&bytes, &s->held, order, chunk->count);
+        for (unsigned i = 0; i < chunk->count; i++)
+            pack_step(&bytes, &before, s->held_addresses[order[i]] / unit);
+        tree_append(chunks, chunk_of(chunk, put(data, &bytes)));
+    }
+    levels_free(&levels);
+    text_free(&bytes);
+    return chunks;
+}
+
+static uint64_t top_of(const struct view_strategy *s)
+{
+    uint64_t top = 0;
+    for (unsigned i = 0; i < s->held.count; i++) {
+        const uint64_t end = s->held_addresses[i] + s->held.items[i].bytes;
+        top = end > top ? end : top;
+    }
+    return top;
+}
+
+json_t *data_of_strategy(struct view_data *data, const struct view_history *h,
+                         const struct view_levels *levels, const char *name,
+                         uint64_t measured_bytes, const struct view_strategy *s)
+{
+    const uint64_t unit = unit_of(s);
+    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+                     tree_text(name), "unit", tree_count(unit), "top", tree_count(top_of(s)),
+                     "reserved", tree_count(s->outcome.counts.peak_reserved_bytes), "measured",
+                     tree_count_or_null(measured_bytes), "scattered", tree_count(s->scattered),
+                     "nowhere", tree_count(s->nowhere), "summary",
+                     strategy_summary(data, &h->summary, &s->summary), "blocks",
+                     places_of(data, h, levels, s, unit), "cover", cover_to_json(&s->cover), "held",
+                     held_of(data, h, s, unit));
+}

@@ -1,0 +1,43 @@
+/* The data of a page: packed columns (packed.h), each an element of its own, and an object that says which is
+ * which.
+ *
+ *   {"first", "last", "has_times", "has_sites", "names": [...], "phase_count", "phases": number, "levels",
+ *    "summary": [{"stride", "count", "data"}, ...]        the finest level first
+ *    "blocks": [[level, first, last, count, number], ...]  chunks (levels.h)
+ *    "strategies": [{"name", "unit", "top", "reserved", "measured" (or null), "summary": [number, ...], "blocks": [number, ...],
+ *                    "cover": address_cover.h, "held": [[level, first, last, count, number], ...],
+ *                    ...}, ...]}
+ *
+ * A number names an element. The columns stand one behind the other:
+ *
+ *   phases    moment (difference), name
+ *   summary   requested (signed difference), moment of it within the bucket, time in ns (difference)
+ *   summary of a strategy     granted, reserved (signed differences)
+ *   blocks    birth (signed difference), moments of life, bytes, name
+ *   blocks of a strategy      address + unit (signed difference in units; 0: nowhere), granted bytes beyond the
+ *                             requested ones
+ *   held      birth (signed difference), moments of life, bytes, address (signed difference in units)
+ */
+#ifndef GAMUT_PAGES_DATA_H
+#define GAMUT_PAGES_DATA_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "pages/history.h"
+#include "pages/levels.h"
+
+struct view_data {
+    FILE *out;
+    unsigned count; /* elements so far */
+};
+
+/* What all strategies share. The caller owns the object. */
+json_t *data_of_history(struct view_data *data, const struct view_history *history,
+                        const struct view_levels *levels);
+/* What one of them did. The caller owns the object. */
+json_t *data_of_strategy(struct view_data *data, const struct view_history *history,
+                         const struct view_levels *levels, const char *name,
+                         uint64_t measured_bytes, const struct view_strategy *strategy);
+
+#endif

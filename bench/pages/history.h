@@ -1,0 +1,73 @@
+/* What a page of a trace shows: every block of the application, the bytes over its events, and where
+ * each strategy put the blocks.
+ *
+ * Moments count as events do: moment n is the state after the n-th event, and moment 0 is before the
+ * first. A block that event b made and event d gave back exists in the moments b to d - 1. Blocks, their
+ * requested bytes and their lifetimes are the application's own, so they are the same under every strategy
+ * that refuses nothing.
+ */
+#ifndef GAMUT_PAGES_HISTORY_H
+#define GAMUT_PAGES_HISTORY_H
+
+#include "pages/address_cover.h"
+#include "replay/replay.h"
+#include "pages/summary.h"
+
+struct view_block {
+    uint64_t bytes;      /* requested */
+    uint32_t born, died; /* moments; `died` is behind the last moment if it lives at the end */
+    uint32_t name;       /* of the trace: the call site */
+};
+
+struct view_blocks {
+    unsigned count, capacity;
+    struct view_block *items; /* in the order of their births */
+};
+
+/* From this moment on, the innermost phase is this one. */
+struct view_phase {
+    uint32_t moment, name;
+};
+
+#define VIEW_NOWHERE UINT64_MAX
+
+/* Where a strategy put a block. Addresses are on one axis (view/address_places.h). */
+struct view_place {
+    uint64_t address, granted; /* VIEW_NOWHERE: no address is known */
+};
+
+/* What a strategy did with the trace. */
+struct view_strategy {
+    struct replay_outcome outcome;
+    struct view_place *places; /* by block */
+    unsigned place_count, place_capacity;
+    struct view_blocks held; /* pieces of memory that the driver gave; no names */
+    uint64_t *held_addresses;
+    unsigned held_capacity;
+    struct address_cover cover; /* by moments, of all blocks that have an address */
+    uint64_t scattered;         /* blocks in several pieces of the axis: the first is kept */
+    uint64_t nowhere;           /* blocks without an address */
+    struct view_strategy_summary summary;
+};
+
+struct view_history {
+    struct trace_reader *reader; /* open as long as the history is used; owns the names */
+    bool has_times;
+    uint32_t first, last; /* the moments that are kept */
+    struct view_blocks blocks;
+    unsigned phase_count, phase_capacity, name_count;
+    struct view_phase *phases;
+    struct view_summary summary;
+};
+
+/* Plays the trace under a strategy. The first call for a history fills in the history, all others
+ * only *strategy. `history` is {reader, first, last}: of a trace with fewer moments, `last` is made
+ * smaller. ERR_UNSUPPORTED: more events than a page can count, or none in the window; errors of
+ * replay_trace. A strategy that cannot serve the trace is in the outcome. The caller frees both in
+ * any case. */
+int view_record(struct view_history *history, const struct replay_options *options,
+                struct view_strategy *strategy, struct error *error);
+void view_strategy_free(struct view_strategy *strategy);
+void view_history_free(struct view_history *history);
+
+#endif

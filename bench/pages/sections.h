@@ -1,0 +1,34 @@
+/* The sections of a page, in their order. Only report.c walks the lists. A section prints nothing
+ * if it has nothing to show. */
+#ifndef GAMUT_PAGES_SECTIONS_H
+#define GAMUT_PAGES_SECTIONS_H
+
+#include "pages/page.h"
+
+/* The sections of one file, from what is general to what is particular. */
+#define FILE_SECTION_LIST(X)                                                                       \
+    X(ranking)                                                                                     \
+    X(matrix)                                                                                      \
+    X(charts)                                                                                      \
+    X(plans)                                                                                       \
+    X(stability)                                                                                   \
+    X(failures)                                                                                    \
+    X(suite)                                                                                       \
+    X(experiments)                                                                                 \
+    X(details)                                                                                     \
+    X(table)                                                                                       \
+    X(machine)                                                                                     \
+    X(reproduce)
+
+/* The verdict on all files together; it is above the contents and in no list. */
+void section_banner(const struct page *page);
+/* What changed from the base, if there is one. */
+void section_comparison(const struct page *page);
+/* Which configuration wins on which machine, if the files have several. */
+void section_machines(const struct page *page);
+/* Prints the section of `file`. */
+#define X(name) void section_##name(const struct page *page, const struct page_file *file);
+FILE_SECTION_LIST(X)
+#undef X
+
+#endif

@@ -1,0 +1,588 @@
+/* The verdict: a banner at the top of the page says in words which configuration is the fastest, which
+ * one holds the least memory, what failed or became worse, as the exit code does, and what is unsure.
+ * The figures stand in the sections. Another section shows the changes from the base. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "base/tree.h"
+#include "results/show/matrix.h"
+#include "results/compare/comparison_grid.h"
+#include "results/file/answer.h"
+#include "results/file/measured.h"
+#include "pages/sections.h"
+
+/* The page is for reading; `gamut compare` prints all rows. */
+enum { NAMED_MOST = 12, ROWS_MOST = 400, ROWS_OPEN = 60, CONFIGURATIONS_NAMED = 8 };
+
+struct verdict {
+    size_t counts[CASE_STATUSES]; /* cases by status */
+    size_t cases, failed, unchecked;
+    size_t atlases;
+    size_t rows, failed_rows; /* rows of experiments */
+    bool only_replays;
+};
+
+static void count_rows(const struct result *result, struct verdict *v)
+{
+    for (size_t i = 0; i < result->experiment_count; i++)
+        for (size_t r = 0; r < result->experiments[i].row_count; r++) {
+            v->rows++;
+            v->failed_rows += result->experiments[i].rows[r].status > CASE_skipped;
+        }
+}
+
+static struct verdict verdict_of(const struct page *page)
+{
+    struct verdict v = {.only_replays = page->file_count > 0};
+    for (size_t f = 0; f < page->file_count; f++) {
+        const struct result *result = &page->files[f].result;
+        v.only_replays &= page_is_replay(&page->files[f]);
+        for (size_t i = 0; i < result->case_count; i++) {
+            const struct result_case *one = &result->cases[i];
+            v.cases++;
+            v.counts[one->status]++;
+            v.failed += one->status > CASE_skipped;
+            v.unchecked += one->status == CASE_ok && one->check == CHECK_NONE;
+        }
+        v.atlases += json_array_size(result->atlas);
+        count_rows(result, &v);
+    }
+    return v;
+}
+
+/* ---- the banner ------------------------------------------------------------------------------ */
+
+static void name_failure(FILE *out, const struct result_case *one)
+{
+    char words[MEASURED_WORDS];
+    html_print(out, "<li><strong>%s</strong>: %s", case_status_name(one->status),
+               measured_words(words, one));
+    if (one->reason)
+        html_print(out, " <span class=\"soft\">%s</span>", one->reason);
+    fputs("</li>\n", out);
+}
+
+/* Names the first NAMED_MOST cases that failed, worst first. */
+static void name_failures(const struct page *page, size_t failed)
+{
+    size_t named = 0;
+    fputs("<ul>\n", page->out);
+    for (int status = CASE_STATUSES - 1; status > CASE_skipped; status--)
+        for (size_t f = 0; f < page->file_count; f++) {
+            const struct result *result = &page->files[f].result;
+            for (size_t i = 0; i < result->case_count; i++)
+                if (result->cases[i].status == (enum case_status)status && named++ < NAMED_MOST)
+                    name_failure(page->out, &result->cases[i]);
+        }
+    if (failed > NAMED_MOST)
+        html_print(page->out, "<li>and %zu more, below</li>\n", failed - NAMED_MOST);
+    fputs("</ul>\n", page->out);
+}
+
+/* Begins a line of the banner: "unsure: ". The caller ends it with "</dd>\n". */
+static void begin_line(FILE *out, const char *name)
+{
+    html_print(out, "<dt>%s</dt><dd>", name);
+}
+
+static void print_counts(FILE *out, const struct verdict *v)
+{
+    const char *before = "";
+    begin_line(out, "cases");
+    html_print(out, "%zu: ", v->cases);
+    for (int s = 0; s < CASE_STATUSES; s++)
+        if (v->counts[s]) {
+            html_print(out, "%s%zu %s", before, v->counts[s],
+                       case_status_name((enum case_status)s));
+            before = ", ";
+        }
+    if (!v->failed && v->counts[CASE_ok])
+        fputs(v->only_replays ? "; no block overlapped another in any replay"
+              : v->unchecked  ? ""
+                              : "; every answer was checked and right",
+              out);
+    fputs("</dd>\n", out);
+}
+
+static void open_banner(FILE *out, const char *mood, const char *mark, const char *word)
+{
+    html_print(out, "<div class=\"banner %s\"><p><strong class=\"word\">%s %s</strong></p>\n", mood,
+               mark, word);
+}
+
+/* ---- the answer in words --------------------------------------------------------------------- */
+
+/* Lines of the banner, and after each the devices of which it is true. */
+struct told {
+    struct labels lines;
+    struct text *devices;
+};
+
+static void tell(struct told *told, const char *line, const char *device)
+{
+    const size_t known = told->lines.count, l = labels_add(&told->lines, line);
+    if (l == known) {
+        told->devices = must_realloc(told->devices, (known + 1) * sizeof *told->devices);
+        told->devices[l] = (struct text){0};
+    }
+    text_add(&told->devices[l], "%s%s", told->devices[l].length ? ", " : "", device);
+}
+
+static void told_free(struct told *told)
+{
+    for (size_t i = 0; i < told->lines.count; i++)
+        text_free(&told->devices[i]);
+    free(told->devices);
+    labels_free(&told->lines);
+}
+
+static bool has_verdict(const struct answer_ranked *one, const char *verdict)
+{
+    return one->verdict && strcmp(one->verdict, verdict) == 0;
+}
+
+/* Adds names, and how many more there are: "raw, pool and 7 more". */
+static void add_names(struct text *out, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count && i < CONFIGURATIONS_NAMED; i++)
+        text_add(out, "%s%s", i ? ", " : "", names[i]);
+    if (count > CONFIGURATIONS_NAMED)
+        text_add(out, " and %zu more", count - CONFIGURATIONS_NAMED);
+}
+
+/* Adds the names of the ranked configurations with this verdict, and returns how many there are. */
+static size_t add_ranked(struct text *out, const struct answer_device *device, const char *verdict)
+{
+    const char **names = must_alloc((device->ranked_count + 1) * sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < device->ranked_count; i++)
+        if (has_verdict(&device->ranking[i], verdict))
+            names[count++] = device->ranking[i].name;
+    add_names(out, names, count);
+    free(names);
+    return count;
+}
+
+/* "pool is the fastest", or what the rounds establish instead. A replay has no times. */
+static void tell_fastest(struct told *told, const struct answer_device *device, const char *where)
+{
+    const char *first = device->ranking[0].name;
+    size_t unsure = 0;
+    struct text line = {0};
+    if (!device->rounds)
+        return;
+    for (size_t i = 0; i < device->ranked_count; i++)
+        unsure += has_verdict(&device->ranking[i], "unsure");
+    if (!device->ranking[1].verdict)
+        text_add(&line, "%s leads, but fewer than 6 rounds do not establish it", first);
+    else if (unsure)
+        text_add(&line, "%s leads, but %zu other%s not told apart from it", first, unsure,
+                 unsure == 1 ? " is" : "s are");
+    else
+        text_add(&line, "%s is the fastest", first);
+    tell(told, line.data, where);
+    text_free(&line);
+}
+
+static void tell_least_memory(struct told *told, const struct answer_device *device,
+                              const char *where)
+{
+    const size_t count = device->least_memory_count;
+    struct text line = {0};
+    if (count == device->ranked_count) {
+        text_add(&line, "all hold the same memory");
+    } else if (count) {
+        add_names(&line, device->least_memory, count);
+        text_add(&line, count == 1 ? " holds the least memory" : " hold the least memory");
+    }
+    if (line.length)
+        tell(told, line.data, where);
+    text_free(&line);
+}
+
+/* Without times: the configuration that needs the fewest driver calls. */
+static void tell_fewest_calls(struct told *told, const struct answer_device *device,
+                              const char *where)
+{
+    const struct answer_ranked *fewest = NULL;
+    struct text line = {0};
+    for (size_t i = 0; i < device->ranked_count && !device->rounds; i++) {
+        const struct answer_ranked *each = &device->ranking[i];
+        if (!isnan(each->driver_calls) && (!fewest || each->driver_calls < fewest->driver_calls))
+            fewest = each;
+    }
+    if (!fewest)
+        return;
+    text_add(&line, "%s makes the fewest driver calls", fewest->name);
+    tell(told, line.data, where);
+    text_free(&line);
+}
+
+static void tell_within(struct told *told, const struct answer_device *device, const char *where)
+{
+    struct text line = {0};
+    if (add_ranked(&line, device, "within")) {
+        text_add(&line, ", within %.0f %% of %s", 100 * ANSWER_CLOSE, device->ranking[0].name);
+        tell(told, line.data, where);
+    }
+    text_free(&line);
+}
+
+static void tell_unsure(struct told *told, const struct answer_device *device, const char *where)
+{
+    struct text line = {0};
+    char rounds[48];
+    if (add_ranked(&line, device, "unsure")) {
+        text_add(&line, ", not told apart from %s by %s", device->ranking[0].name,
+                 text_count(rounds, (double)device->rounds, "round"));
+        tell(told, line.data, where);
+    }
+    text_free(&line);
+}
+
+typedef void tell_one(struct told *told, const struct answer_device *device, const char *where);
+
+/* Collects what a teller says of each device of each file on which there is something to compare. */
+static struct told tell_all(const struct page *page, tell_one *teller)
+{
+    struct told told = {0};
+    for (size_t f = 0; f < page->file_count; f++) {
+        const struct answer *answer = &page->files[f].result.answer;
+        for (size_t i = 0; i < answer->device_count; i++) {
+            const struct answer_device *device = &answer->devices[i];
+            struct text where = {0};
+            text_add(&where, "%s", device->device);
+            if (page->file_count > 1)
+                text_add(&where, " (%s)", page->files[f].name);
+            if (device->ranked_count > 1)
+                teller(&told, device, where.data);
+            text_free(&where);
+        }
+    }
+    return told;
+}
+
+/* Prints "cuda:0, cuda:1: …" for each line, and returns how many there were. */
+static size_t print_told(const struct page *page, tell_one *teller)
+{
+    struct told told = tell_all(page, teller);
+    const size_t count = told.lines.count;
+    for (size_t i = 0; i < count; i++)
+        html_print(page->out, "<p>%s: %s</p>\n", told.devices[i].data, told.lines.name[i]);
+    told_free(&told);
+    return count;
+}
+
+/* Is there a device with several configurations to choose from? */
+static bool has_answer(const struct page *page)
+{
+    struct told told = tell_all(page, tell_least_memory);
+    const bool is_any = told.lines.count > 0;
+    told_free(&told);
+    return is_any;
+}
+
+static void print_answer(const struct page *page)
+{
+    static tell_one *const tellers[] = {tell_fastest, tell_least_memory, tell_fewest_calls};
+    for (size_t t = 0; t < sizeof tellers / sizeof *tellers; t++) {
+        struct told told = tell_all(page, tellers[t]);
+        for (size_t i = 0; i < told.lines.count; i++)
+            html_print(page->out, "<p class=\"headline\">On %s %s.</p>\n", told.devices[i].data,
+                       told.lines.name[i]);
+        told_free(&told);
+    }
+}
+
+/* The line of those that are as fast as the fastest, if there are any. */
+static void print_near(const struct page *page)
+{
+    struct told told = tell_all(page, tell_within);
+    const bool is_any = told.lines.count > 0;
+    told_free(&told);
+    if (!is_any)
+        return;
+    begin_line(page->out, "as fast");
+    print_told(page, tell_within);
+    fputs("</dd>\n", page->out);
+}
+
+/* ---- what is unsure -------------------------------------------------------------------------- */
+
+/* Prints reasons to doubt the figures of a file, and returns how many there are. */
+static size_t print_doubts(const struct page *page, const struct page_file *file)
+{
+    const struct record_tool *tool = &file->result.context.tool;
+    const struct result_run *run = &file->result.run;
+    struct text of = {0};
+    size_t count = 0;
+    if (page->file_count > 1)
+        text_add(&of, "%s: ", file->name);
+    const char *prefix = of.length ? of.data : "";
+    if (run->status != RUN_COMPLETE && ++count)
+        html_print(page->out, "<p>%sthe run is %s: it did not finish</p>\n", prefix,
+                   run_status_name(run->status));
+    if (tool->git_dirty > 0 && ++count)
+        html_print(page->out,
+                   "<p>%sthe source had uncommitted changes: this build cannot be made again</p>\n",
+                   prefix);
+    if (tool->build && strcmp(tool->build, "release") != 0 && ++count)
+        html_print(page->out, "<p>%sthe build is “%s”: its times are not those of a release</p>\n",
+                   prefix, tool->build);
+    if (result_has_times(&file->result, NULL) && run->rounds < 6 && ++count)
+        html_print(page->out,
+                   "<p>%sfewer than 6 rounds give no intervals, so no difference is "
+                   "established</p>\n",
+                   prefix);
+    text_free(&of);
+    return count;
+}
+
+static void print_unsure(const struct page *page, const struct verdict *v)
+{
+    size_t count = 0;
+    begin_line(page->out, "unsure");
+    if (page->comparison) {
+        const double unsure =
+            tree_get_number(json_object_get(page->comparison, "gated_verdicts"), "unsure");
+        if (unsure > 0 && ++count)
+            html_print(page->out, "<p>whether %.0f gated metrics changed</p>\n", unsure);
+    }
+    count += print_told(page, tell_unsure);
+    if (v->unchecked && ++count)
+        html_print(page->out, "<p>%zu answer%s not checked: the program has no reference</p>\n",
+                   v->unchecked, v->unchecked == 1 ? " was" : "s were");
+    for (size_t f = 0; f < page->file_count; f++)
+        count += print_doubts(page, &page->files[f]);
+    fputs(count ? "</dd>\n" : "no reason for doubt is known</dd>\n", page->out);
+}
+
+/* ---- the first line -------------------------------------------------------------------------- */
+
+/* Without a base: did the cases go well? If they did and there is an answer, the answer is the first line. */
+static void open_for_cases(FILE *out, const struct verdict *v, bool has_answer)
+{
+    if (v->failed)
+        open_banner(out, "bad", "✗", v->failed == 1 ? "A case failed" : "Cases failed");
+    else if (v->failed_rows)
+        open_banner(out, "bad", "✗", "A row of an experiment failed");
+    else if (v->counts[CASE_ok] && has_answer)
+        fputs("<div class=\"banner good\">\n", out);
+    else if (v->counts[CASE_ok])
+        open_banner(out, "good", "✓",
+                    v->only_replays ? "Every replay was sound"
+                    : v->unchecked  ? "No case failed"
+                                    : "Every answer was right");
+    else if (v->rows)
+        open_banner(out, "good", "✓", "Every answer of the experiments was checked and right");
+    else if (v->atlases)
+        open_banner(out, "good", "✓", "The cost of driver calls; there are no cases");
+    else
+        open_banner(out, "warn", "!", "Nothing was run");
+}
+
+static void open_for_comparison(FILE *out, const json_t *comparison)
+{
+    /* clang-format off */
+    static const struct {
+        const char *mood, *mark;
+    } looks[] = {
+        [COMPARE_incomparable] = {"bad",  "✗"},
+        [COMPARE_failed]       = {"bad",  "✗"},
+        [COMPARE_regression]   = {"bad",  "✗"},
+        [COMPARE_unsure]       = {"warn", "?"},
+        [COMPARE_ok]           = {"good", "✓"},
+    };
+    /* clang-format on */
+    const enum compare_outcome outcome = compare_outcome(comparison);
+    struct text words = {0};
+    text_add(&words, "%s: %s", tree_get_text(comparison, "verdict"),
+             tree_get_text(comparison, "sentence"));
+    open_banner(out, looks[outcome].mood, looks[outcome].mark, words.data);
+    text_free(&words);
+}
+
+/* Rows that are worse or gone; cases that failed are named with their reason further down. */
+static bool is_named(const json_t *row)
+{
+    return json_is_true(json_object_get(row, "regression")) ||
+           strcmp(tree_get_text(row, "verdict"), "gone") == 0;
+}
+
+static void name_regressions(FILE *out, const json_t *comparison)
+{
+    json_t *rows = compare_select(comparison, COMPARE_SHOW_WORST);
+    struct text_grid grid = compare_grid_of(comparison, rows);
+    size_t count = 0;
+    for (size_t i = 0; i < grid.row_count; i++) {
+        const char *const *cell = grid.row[i].cell;
+        if (!is_named(json_array_get(rows, i)) || count++ >= NAMED_MOST)
+            continue;
+        fputs(count == 1 ? "<ul>\n" : "", out);
+        html_print(out, "<li>%s %s %s %s %s %s: %s %s → %s, %s; %s</li>\n", cell[LINE_WORKLOAD],
+                   cell[LINE_DATASET], cell[LINE_DEVICE], cell[LINE_MERGE], cell[LINE_RELEASE],
+                   cell[LINE_STRATEGY], cell[LINE_METRIC], cell[LINE_BASE], cell[LINE_NEW],
+                   cell[LINE_CHANGE], cell[LINE_VERDICT]);
+    }
+    if (count > NAMED_MOST)
+        html_print(out, "<li>and %zu more, below</li>\n", count - NAMED_MOST);
+    fputs(count ? "</ul>\n" : "", out);
+    text_grid_free(&grid);
+    json_decref(rows);
+}
+
+/* What changed: "gated metrics: 41 same, 1 slower", then the worst. */
+static void print_changes(const struct page *page)
+{
+    const json_t *counts = json_object_get(page->comparison, "gated_verdicts");
+    const char *name, *before = "gated metrics: ";
+    json_t *count;
+    begin_line(page->out, "changed");
+    if (!page->comparison)
+        fputs("no base was given: <code>gamut report FILE --against BASE</code> compares with one",
+              page->out);
+    json_object_foreach((json_t *)counts, name, count)
+    {
+        if (json_number_value(count) > 0) {
+            html_print(page->out, "%s%.0f %s", before, json_number_value(count), name);
+            before = ", ";
+        }
+    }
+    if (page->comparison)
+        name_regressions(page->out, page->comparison);
+    fputs("</dd>\n", page->out);
+}
+
+void section_banner(const struct page *page)
+{
+    const struct verdict v = verdict_of(page);
+    if (page->comparison)
+        open_for_comparison(page->out, page->comparison);
+    else
+        open_for_cases(page->out, &v, has_answer(page));
+    print_answer(page);
+    if (v.failed)
+        name_failures(page, v.failed);
+    fputs("<dl>\n", page->out);
+    print_near(page);
+    if (v.cases)
+        print_changes(page);
+    print_unsure(page, &v);
+    if (v.cases)
+        print_counts(page->out, &v);
+    fputs("</dl>\n", page->out);
+    fputs("</div>\n", page->out);
+}
+
+/* ---- what changed from the base -------------------------------------------------------------- */
+
+static void print_rows(FILE *out, const json_t *comparison)
+{
+    json_t *rows = compare_select(comparison, COMPARE_SHOW_CHANGED);
+    struct text_grid grid = compare_grid_of(comparison, rows);
+    if (grid.row_count)
+        page_grid(out, &grid,
+                  &(struct page_rows){.open = ROWS_OPEN,
+                                      .most = ROWS_MOST,
+                                      .rest = "gamut compare prints all of them.",
+                                      .what = "rows that changed, or are gated and unsure",
+                                      .can_sort = true});
+    else if (tree_get_number(comparison, "pairs") > 0)
+        fputs("<p>Nothing that was compared changed, and no gated metric is unsure.</p>\n", out);
+    else
+        html_print(out, "<p>%s.</p>\n", tree_get_text(comparison, "sentence"));
+    text_grid_free(&grid);
+    json_decref(rows);
+}
+
+static void print_value(FILE *out, const json_t *value)
+{
+    if (json_is_string(value))
+        html_print(out, "<code>%s</code>", json_string_value(value));
+    else if (json_is_number(value))
+        html_print(out, "<code>%.12g</code>", json_number_value(value));
+    else
+        fputs(json_is_true(value) ? "true" : json_is_false(value) ? "false" : "none", out);
+}
+
+static void print_differences(FILE *out, const json_t *comparison)
+{
+    const json_t *differences = json_object_get(comparison, "context_diff");
+    const json_t *notes = json_object_get(comparison, "notes"), *each;
+    size_t i;
+    if (!json_array_size(differences) && !json_array_size(notes))
+        return;
+    fputs("<ul class=\"plain\">\n", out);
+    json_array_foreach(differences, i, each)
+    {
+        html_print(out, "<li>%s<strong>%s</strong>: ", compare_is_noted(each) ? "" : "! ",
+                   tree_get_text(each, "subject"));
+        print_value(out, json_object_get(each, "base"));
+        fputs(" in the base, ", out);
+        print_value(out, json_object_get(each, "new"));
+        html_print(out, " in the new file (%s%s)</li>\n",
+                   compare_is_noted(each) ? "" : "matters for ",
+                   compare_is_noted(each) ? "noted" : tree_get_text(each, "matters"));
+    }
+    json_array_foreach(notes, i, each)
+        html_print(out, "<li>! %s</li>\n", json_string_value(each) ? json_string_value(each) : "");
+    fputs("</ul>\n", out);
+}
+
+static void print_file(FILE *out, const char *which, const json_t *file)
+{
+    char rounds[48], cases[48];
+    html_print(out, "<dt>%s</dt><dd>%s, revision %s%s, %s, %s, %s, %s</dd>\n", which,
+               tree_get_text(file, "name"),
+               *tree_get_text(file, "git_rev") ? tree_get_text(file, "git_rev") : "unknown",
+               json_is_true(json_object_get(file, "git_dirty")) ? " with changes" : "",
+               text_count(rounds, tree_get_number(file, "rounds"), "round"),
+               text_count(cases, tree_get_number(file, "cases"), "case"),
+               tree_get_text(file, "started_at"), tree_get_text(file, "status"));
+}
+
+static void print_files(FILE *out, const json_t *comparison)
+{
+    size_t i;
+    json_t *each;
+    fputs("<dl>\n", out);
+    print_file(out, "base", json_object_get(comparison, "base"));
+    json_array_foreach(json_object_get(comparison, "new"), i, each) print_file(out, "new", each);
+    fputs("</dl>\n", out);
+}
+
+static void print_means(FILE *out, const json_t *comparison)
+{
+    const json_t *files = json_object_get(comparison, "new"), *mean;
+    size_t i;
+    json_array_foreach(json_object_get(comparison, "means"), i, mean)
+    {
+        if (isnan(tree_get_number(mean, "ratio")))
+            continue;
+        html_print(out,
+                   "<p><strong>%.4f×</strong> the base's wall time in the geometric mean of "
+                   "%.0f cases (%s)</p>\n",
+                   tree_get_number(mean, "ratio"), tree_get_number(mean, "cases"),
+                   tree_get_text(json_array_get(files, i), "name"));
+    }
+}
+
+void section_comparison(const struct page *page)
+{
+    if (!page->comparison)
+        return;
+    page_section(
+        page, NULL, "comparison", "Compared with the base",
+        "Exact counters must be equal. A time counts as slower or faster if its rounds "
+        "establish a change beyond its limit, as the same if the whole interval lies within "
+        "the limit, and as unsure otherwise. A pooled row covers all cases of a "
+        "configuration: it shows a change that most of them share and no single case can show.");
+    print_files(page->out, page->comparison);
+    print_differences(page->out, page->comparison);
+    print_means(page->out, page->comparison);
+    print_rows(page->out, page->comparison);
+    fputs("</section>\n", page->out);
+}

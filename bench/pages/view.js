@@ -1,0 +1,835 @@
+// Draws a page of `gamut view`. The data (bench/pages/data.h) are levels of detail: of a window of moments the
+// page reads the chunks of as many levels as fit into BUDGET blocks, the largest blocks first.
+"use strict";
+(() => {
+const BUDGET = 80000, SHOWN = 4, COUNTED = 2 ** 22, LEAST_MOMENTS = 6, LEFT = 66, NOWHERE = -1;
+const byId = (id) => document.getElementById(id);
+const data = JSON.parse(byId("data").textContent);
+const began = performance.now();
+const last = data.last + 1; // behind the last moment
+const BOTTOM = data.has_times ? 38 : 24;
+
+// ---- packed columns ----
+
+const unpacked = new Map();
+async function inflate(number) {
+  const text = atob(byId("b" + number).textContent), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+// What `read` makes of an element, once; the promise is kept, and its value when there is one.
+function unpack(number, read) {
+  let entry = unpacked.get(number);
+  if (!entry) {
+    entry = { value: null };
+    entry.promise = inflate(number).then((bytes) => (entry.value = read(columns(bytes))));
+    unpacked.set(number, entry);
+  }
+  return entry;
+}
+function columns(bytes) {
+  let at = 0;
+  const number = () => {
+    let value = 0, weight = 1;
+    for (;;) {
+      const byte = bytes[at++];
+      value += (byte & 127) * weight;
+      if (byte < 128) return value;
+      weight *= 128;
+    }
+  };
+  return {
+    plain(count) {
+      const column = new Float64Array(count);
+      for (let i = 0; i < count; i++) column[i] = number();
+      return column;
+    },
+    steps(count) {
+      const column = new Float64Array(count);
+      for (let i = 0, value = 0; i < count; i++) {
+        const step = number();
+        column[i] = value += step % 2 ? -(step + 1) / 2 : step / 2;
+      }
+      return column;
+    },
+  };
+}
+
+const readLives = (c, count) => ({ count, born: c.steps(count), life: c.plain(count), bytes: c.plain(count) });
+const blockChunk = (chunk) =>
+  unpack(chunk[4], (c) => Object.assign(readLives(c, chunk[3]), { name: c.plain(chunk[3]) }));
+const heldChunk = (chunk) =>
+  unpack(chunk[4], (c) => Object.assign(readLives(c, chunk[3]), { address: c.steps(chunk[3]) }));
+const placeChunk = (s, i) =>
+  unpack(s.blocks[i], (c) => ({ address: c.steps(data.blocks[i][3]), over: c.plain(data.blocks[i][3]) }));
+const summaryLevel = (l) =>
+  unpack(data.summary[l].data, (c) => {
+    const count = data.summary[l].count;
+    return { requested: c.steps(count), at: c.plain(count), time: c.steps(count) };
+  });
+const strategyLevel = (s, l) =>
+  unpack(s.summary[l], (c) => ({ granted: c.steps(data.summary[l].count), reserved: c.steps(data.summary[l].count) }));
+
+// ---- words ----
+
+function bytesText(bytes) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let u = 0;
+  while (bytes >= 1024 && u < 4) bytes /= 1024, u++;
+  return (u === 0 ? Math.round(bytes) : bytes >= 100 ? bytes.toFixed(0) : bytes >= 10 ? bytes.toFixed(1) : bytes.toFixed(2)) + " " + units[u];
+}
+// With four digits, or with as many as tell times apart that differ by a step.
+function timeText(ns, step) {
+  const [unit, name] = [[1e9, " s"], [1e6, " ms"], [1e3, " µs"], [1, " ns"]].find((one) => ns >= one[0]) || [1, " ns"];
+  if (step) return (ns / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / step)))) + name;
+  return (unit > 1 ? (ns / unit).toPrecision(4) : ns) + name;
+}
+const timesText = (from, to) => timeText(from, (to - from) / 100) + " to " + timeText(to, (to - from) / 100);
+const countText = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, " ");
+const nameOf = (i) => data.names[i] || "";
+
+// ---- state ----
+
+const view = { from: data.first, to: last, colour: data.has_sites ? "site" : "size", search: "", axis: "event", cursor: null, panels: [] };
+let phases = { moment: [], name: [] };
+let top = null;  // the coarsest summary, with the peak
+let shown = null; // the blocks that are drawn
+let frame = 0, timer = 0;
+const peak = { at: data.first, bytes: 0 };
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+function phaseAt(moment) {
+  let low = 0, high = phases.moment.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (phases.moment[middle] <= moment) low = middle + 1; else high = middle;
+  }
+  return low ? phases.name[low - 1] : 0;
+}
+
+// ---- the axis ----
+
+// Where a moment lies on the axis: events are as wide as each other, or as long as they took. Within a bucket of the
+// finest level times are interpolated. A moment lasts until the next one, and the last one for no time.
+const finest = () => summaryLevel(0).value.time;
+function placeOf(moment) {
+  if (view.axis === "event") return moment;
+  const times = finest(), inside = Math.max(0, (moment - data.first) / data.summary[0].stride), i = Math.floor(inside);
+  return i + 1 < times.length ? times[i] + (inside - i) * (times[i + 1] - times[i]) : times[times.length - 1];
+}
+function momentOf(place) {
+  if (view.axis === "event") return place;
+  const times = finest();
+  if (place <= times[0]) return data.first;
+  if (place >= times[times.length - 1]) return last;
+  const i = columnOf(times, place), behind = times[i] === place ? i : i - 1; // times[behind] <= place < times[behind + 1]
+  let low = behind;
+  while (times[low + 1] === place) low++;
+  return data.first + (low + (place - times[low]) / (times[low + 1] - times[low])) * data.summary[0].stride;
+}
+const momentAt = (column, width = plotWidth()) =>
+  column <= 0 ? view.from : column >= width ? view.to
+    : momentOf(placeOf(view.from) + column / width * (placeOf(view.to) - placeOf(view.from)));
+
+// ---- what a window needs ----
+
+// The chunks of as many levels as fit; complete: none is left out.
+function chunksOf(all, from, to) {
+  const chosen = [];
+  let count = 0, i = 0;
+  while (i < all.length) {
+    const level = all[i][0], these = [];
+    for (; i < all.length && all[i][0] === level; i++)
+      if (all[i][1] < to && all[i][2] >= from) these.push(i);
+    const more = these.reduce((sum, k) => sum + all[k][3], 0);
+    if (chosen.length && count + more > BUDGET) return { chosen, complete: false };
+    chosen.push(...these);
+    count += more;
+  }
+  return { chosen, complete: true };
+}
+
+// Waits for what the window needs; draws with what is there meanwhile.
+function fetchWindow() {
+  const need = [], blocks = chunksOf(data.blocks, view.from, view.to);
+  // Columns of time have few events or many.
+  const level = view.axis === "time" ? 0 : levelOf((view.to - view.from) / plotWidth());
+  const ask = (entry) => { if (!entry.value) need.push(entry.promise); return entry.value; };
+  const parts = blocks.chosen.map((i) => ask(blockChunk(data.blocks[i])));
+  const summary = ask(summaryLevel(level));
+  const strategies = view.panels.filter((p) => p.strategy && p.canvas).map((p) => {
+    const s = p.strategy, held = chunksOf(s.held, view.from, view.to);
+    return { strategy: s, summary: ask(strategyLevel(s, level)),
+      places: blocks.chosen.map((i) => ask(placeChunk(s, i))),
+      held: held.chosen.map((i) => ask(heldChunk(s.held[i]))) };
+  });
+  if (need.length) return { waiting: Promise.all(need) };
+  return { level, summary, strategies, parts, chosen: blocks.chosen, complete: blocks.complete };
+}
+
+// The coarsest level that has a bucket for each column.
+function levelOf(moments) {
+  let level = 0;
+  while (level + 1 < data.summary.length && data.summary[level + 1].stride <= moments) level++;
+  return level;
+}
+
+// All blocks of some chunks in the order of their births.
+function joined(got) {
+  const key = got.chosen.join() + "/" + got.strategies.map((s) => data.strategies.indexOf(s.strategy)).join();
+  if (shown && shown.key === key) return shown;
+  let count = 0;
+  for (const part of got.parts) count += part.count;
+  const raw = { part: new Uint32Array(count), index: new Uint32Array(count) };
+  const keys = new Float64Array(count); // a birth and a place: numbers are sorted faster than by a function
+  let n = 0;
+  got.parts.forEach((part, p) => {
+    for (let i = 0; i < part.count; i++, n++) keys[n] = part.born[i] * count + n, raw.part[n] = p, raw.index[n] = i;
+  });
+  const order = Uint32Array.from(keys.sort(), (key) => key % count);
+  const set = { key, count, born: new Float64Array(count), died: new Float64Array(count), bytes: new Float64Array(count),
+    name: new Uint32Array(count), colour: null, places: new Map() };
+  order.forEach((from, to) => {
+    const part = got.parts[raw.part[from]], i = raw.index[from];
+    set.born[to] = part.born[i];
+    set.died[to] = part.born[i] + part.life[i];
+    set.bytes[to] = part.bytes[i];
+    set.name[to] = part.name[i];
+  });
+  for (const s of got.strategies) {
+    const place = { address: new Float64Array(count), over: new Float64Array(count) };
+    order.forEach((from, to) => {
+      const part = s.places[raw.part[from]], i = raw.index[from];
+      place.address[to] = part.address[i] ? (part.address[i] - 1) * s.strategy.unit : NOWHERE;
+      place.over[to] = part.over[i];
+    });
+    set.places.set(s.strategy, place);
+  }
+  return (shown = set);
+}
+
+// The bytes requested at each moment of the window, by its blocks, all of which are there.
+function exactTotals(set) {
+  const first = Math.floor(view.from), totals = new Float64Array(Math.ceil(view.to) - first + 1);
+  const at = (moment) => Math.min(totals.length - 1, Math.max(0, moment - first));
+  for (let i = 0; i < set.count; i++) {
+    if (set.died[i] <= first) continue;
+    totals[at(set.born[i])] += set.bytes[i];
+    totals[at(set.died[i])] -= set.bytes[i];
+  }
+  for (let m = 1; m < totals.length; m++) totals[m] += totals[m - 1];
+  return { first, totals };
+}
+
+// For each column the moment that it shows, the one with the most, and the buckets that it stands for. Columns
+// that are narrower than a bucket need all blocks; else they show the moment of the bucket.
+function momentsOf(got, width, set) {
+  const { stride } = data.summary[got.level], { requested, at } = got.summary;
+  const few = view.axis === "time" ? stride > 1 && view.to - view.from < COUNTED : (view.to - view.from) / width < stride;
+  const exact = few && got.complete ? exactTotals(set) : null;
+  const moment = new Float64Array(width), total = new Float64Array(width);
+  const begin = new Uint32Array(width), end = new Uint32Array(width);
+  for (let c = 0; c < width; c++) {
+    const a = momentAt(c, width), b = momentAt(c + 1, width);
+    const first = Math.min(requested.length - 1, Math.max(0, Math.floor((a - data.first) / stride)));
+    const behind = Math.min(requested.length, Math.max(first + 1, Math.floor((b - data.first) / stride)));
+    let most = first;
+    for (let i = first + 1; i < behind; i++) if (requested[i] > requested[most]) most = i;
+    begin[c] = first;
+    end[c] = behind;
+    moment[c] = data.first + most * stride + at[most];
+    total[c] = requested[most];
+    if (exact) {
+      const { first: origin, totals } = exact, end_ = Math.min(data.last, Math.max(Math.floor(a), Math.ceil(b) - 1));
+      let best = Math.min(data.last, Math.floor(a));
+      if (b - a > 1) for (let m = best + 1; m <= end_; m++) if (totals[m - origin] > totals[best - origin]) best = m;
+      moment[c] = best;
+      total[c] = totals[best - origin];
+    }
+    if (c && moment[c] < moment[c - 1]) moment[c] = moment[c - 1], total[c] = total[c - 1];
+  }
+  return { moment, total, begin, end };
+}
+
+// ---- colours ----
+
+const pixel = (r, g, b) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+function hsl(hue, saturation, light) {
+  const a = saturation * Math.min(light, 1 - light);
+  const f = (n) => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (light - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return [f(0), f(8), f(4)];
+}
+function colourOf(key, shade) {
+  if (view.colour === "size") { // a decade of bytes is a step of hue
+    const step = Math.min(1, Math.log2(Math.max(1, key)) / 34);
+    return hsl(260 - 215 * step, 0.6, (dark.matches ? 0.34 : 0.36) + 0.3 * step + shade);
+  }
+  if (!key) return hsl(215, 0.12, 0.55 + shade);
+  return hsl((key * 137.508) % 360, 0.5, (dark.matches ? 0.5 : 0.56) + 0.09 * ((key * 7) % 3 - 1) + shade);
+}
+function keyOf(set, i) {
+  return view.colour === "size" ? set.bytes[i] : view.colour === "phase" ? phaseAt(set.born[i]) : set.name[i];
+}
+let found = new Map(), searched = ""; // by name
+function matches(set, i) {
+  if (!view.search) return true;
+  if (searched !== view.search) found = new Map(), searched = view.search;
+  const name = set.name[i];
+  if (!found.has(name)) found.set(name, nameOf(name).toLowerCase().includes(view.search));
+  return found.get(name);
+}
+function paintBlocks(set) {
+  const key = [view.colour, view.search, dark.matches].join();
+  if (set.colour && set.colourKey === key) return set.colour;
+  const colour = new Uint32Array(set.count), faint = dark.matches ? pixel(46, 52, 62) : pixel(226, 230, 236);
+  const mixed = new Map();
+  for (let i = 0; i < set.count; i++) {
+    colour[i] = faint;
+    if (!matches(set, i)) continue;
+    const shade = ((set.born[i] * 2654435761) >>> 13) % 5, of = keyOf(set, i), both = of * 8 + shade;
+    if (!mixed.has(both)) mixed.set(both, pixel(...colourOf(of, shade * 0.016 - 0.032)));
+    colour[i] = mixed.get(both);
+  }
+  set.colourKey = key;
+  return (set.colour = colour);
+}
+const darker = (c) => (255 << 24 | (c >>> 16 & 255) * 0.72 << 16 | (c >>> 8 & 255) * 0.72 << 8 | (c & 255) * 0.72) >>> 0;
+function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+function cssPixel(name) {
+  const probe = document.createElement("canvas").getContext("2d");
+  probe.fillStyle = css(name);
+  const hex = probe.fillStyle;
+  return pixel(parseInt(hex.slice(1, 3), 16), parseInt(hex.slice(3, 5), 16), parseInt(hex.slice(5, 7), 16));
+}
+const strategyColours = [["#0072b2", "#d55e00", "#009e73", "#b0508a", "#a87400", "#2b87bd", "#6f6f6f", "#882255"],
+  ["#56b4e9", "#ff8a4c", "#35c79b", "#e59ac5", "#f0b93a", "#9fd4f2", "#b5b5b5", "#d77fae"]];
+const strategyColour = (s) => strategyColours[+dark.matches][data.strategies.indexOf(s) % strategyColours[0].length];
+
+// ---- pictures ----
+
+const ratio = () => Math.min(2, window.devicePixelRatio || 1);
+function plotWidth() {
+  const panel = view.panels.find((p) => p.canvas);
+  return Math.max(50, Math.floor(((panel && panel.canvas.clientWidth) || 800) * ratio() - LEFT * ratio() - 4));
+}
+
+// The first column whose moment is not before m.
+function columnOf(moment, m) {
+  let low = 0, high = moment.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (moment[middle] < m) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+// The blocks by a column that is given for each of them: those of column c are list[start[c]] to list[start[c + 1] - 1].
+function byColumn(columns, width) {
+  const start = new Uint32Array(width + 2), list = new Uint32Array(columns.length);
+  for (const c of columns) start[c + 1]++;
+  for (let c = 1; c < start.length; c++) start[c] += start[c - 1];
+  const next = start.slice();
+  columns.forEach((c, i) => { list[next[c]++] = i; });
+  return { start, list };
+}
+
+// The blocks that live, in the order of their births, as a tree of partial sums (Fenwick 1994): the block at a height
+// of the stack is found in logarithmic time, so a column costs what can be seen of it and not what lives.
+function makeStack(count) {
+  let top = 1;
+  while (top * 2 <= count) top *= 2;
+  const sums = new Float64Array(count + 1), found = { block: 0, end: 0 };
+  return {
+    add(block, bytes) { for (let i = block + 1; i <= count; i += i & -i) sums[i] += bytes; },
+    // The lowest block that ends at this height or above it; its number is `count` where there is none.
+    at(height, bytes) {
+      let block = 0, below = 0;
+      for (let step = top; step; step >>= 1)
+        if (block + step <= count && below + sums[block + step] < height) block += step, below += sums[block];
+      found.block = block;
+      found.end = below + (block < count ? bytes[block] : 0);
+      return found;
+    },
+  };
+}
+
+function drawActive(panel, got, set, at, image) {
+  const { width, height, data: bytes } = image, pixels = new Uint32Array(bytes.buffer);
+  const colour = paintBlocks(set), background = cssPixel("--card");
+  const others = dark.matches ? pixel(92, 100, 112) : pixel(186, 193, 203);
+  let most = 1;
+  for (const value of at.total) most = Math.max(most, value);
+  panel.lines = got.strategies.map((s) => {
+    const line = (values) => Float64Array.from(at.begin, (b, c) => {
+      let high = 0;
+      for (let i = b; i < at.end[c]; i++) high = Math.max(high, values[i]);
+      return high;
+    });
+    return { strategy: s.strategy, reserved: line(s.summary.reserved), granted: line(s.summary.granted) };
+  });
+  for (const line of panel.lines) for (const value of line.reserved) most = Math.max(most, value);
+  panel.most = most *= 1.04;
+  const scale = height / most, column = new Uint32Array(height), stack = makeStack(set.count);
+  const comes = byColumn(set.born.map((m) => columnOf(at.moment, m)), width);
+  const goes = byColumn(set.died.map((m) => columnOf(at.moment, m)), width);
+  for (let c = 0; c < width; c++) {
+    for (let k = comes.start[c]; k < comes.start[c + 1]; k++) stack.add(comes.list[k], set.bytes[comes.list[k]]);
+    for (let k = goes.start[c]; k < goes.start[c + 1]; k++) stack.add(goes.list[k], -set.bytes[goes.list[k]]);
+    if (!c || at.moment[c] !== at.moment[c - 1]) {
+      column.fill(background);
+      let y = 0;
+      while (y < height) {
+        const { block, end: sum } = stack.at((y + 0.5) / scale, set.bytes);
+        if (block === set.count) break;
+        const end = Math.min(height, Math.max(y + 1, Math.round(sum * scale)));
+        column.fill(colour[block], height - end, height - y);
+        if (end - y > 3) column[height - end] = darker(colour[block]);
+        y = end;
+      }
+      const end = Math.min(height, Math.round(at.total[c] * scale));
+      if (end > y) column.fill(others, height - end, height - y);
+    }
+    for (let y = 0, p = c; y < height; y++, p += width) pixels[p] = column[y];
+  }
+}
+
+// What blocks take of each cell of the map at most, below the blocks that are drawn one by one.
+function drawCover(panel, at, pixels, width, height, scale) {
+  const { stride, row_bytes: high, most } = panel.strategy.cover, light = dark.matches ? [60, 67, 78] : [217, 222, 229];
+  const full = dark.matches ? [112, 121, 135] : [150, 159, 172];
+  const colours = [...Array(16).keys()].map((share) => pixel(...light.map((value, i) => value + (full[i] - value) * share / 15)));
+  if (!most.length) return; // no block has an address
+  const cells = Uint32Array.from(at.moment, (m) => Math.min(most[0].length - 1, Math.floor(m / stride)));
+  const shares = most.map((row) => Uint8Array.from(row, (digit) => parseInt(digit, 16)));
+  for (let y = 0; y < height; y++) {
+    const row = shares[Math.floor((height - y - 0.5) / scale / high)];
+    for (let c = 0, p = y * width; row && c < width; c++, p++)
+      if (row[cells[c]] && pixels[p] === colours[0]) pixels[p] = colours[row[cells[c]]];
+  }
+}
+
+function drawMap(panel, got, set, at, image) {
+  const { width, height, data: bytes } = image, pixels = new Uint32Array(bytes.buffer);
+  const mine = got.strategies.find((s) => s.strategy === panel.strategy), place = set.places.get(panel.strategy);
+  const colour = paintBlocks(set), held = dark.matches ? pixel(60, 67, 78) : pixel(217, 222, 229);
+  pixels.fill(cssPixel("--card"));
+  let most = 1;
+  for (const part of mine.held)
+    for (let i = 0; i < part.count; i++)
+      if (part.born[i] < view.to && part.born[i] + part.life[i] > view.from)
+        most = Math.max(most, part.address[i] * panel.strategy.unit + part.bytes[i]);
+  panel.most = most *= 1.02;
+  const scale = height / most;
+  const rectangle = (from, to, address, size, value, edge) => {
+    const x0 = columnOf(at.moment, from), x1 = columnOf(at.moment, to);
+    if (x1 <= x0) return;
+    const low = Math.min(height - 1, Math.floor(address * scale));
+    const high = Math.min(height, Math.max(low + 1, Math.floor((address + size) * scale)));
+    for (let y = low; y < high; y++) {
+      const row = (height - 1 - y) * width, dark_row = edge && high - low > 3 && y === high - 1;
+      pixels.fill(dark_row ? darker(value) : value, row + x0, row + x1);
+      if (edge && x1 - x0 > 3) pixels[row + x0] = darker(value);
+    }
+  };
+  for (const part of mine.held)
+    for (let i = 0; i < part.count; i++)
+      rectangle(part.born[i], part.born[i] + part.life[i], part.address[i] * panel.strategy.unit, part.bytes[i], held, false);
+  if (!got.complete) drawCover(panel, at, pixels, width, height, scale);
+  for (let i = 0; i < set.count; i++)
+    if (place.address[i] !== NOWHERE)
+      rectangle(set.born[i], set.died[i], place.address[i], set.bytes[i] + place.over[i], colour[i], true);
+}
+
+function niceStep(span, count) {
+  const raw = span / count, power = 10 ** Math.floor(Math.log10(raw));
+  return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
+}
+function byteStep(most) {
+  const unit = 1024 ** Math.floor(Math.log2(most) / 10);
+  return niceStep(most / unit, 4) * unit;
+}
+
+function finish(panel) {
+  const { canvas, image, at } = panel, g = canvas.getContext("2d"), d = ratio();
+  const left = LEFT * d, width = image.width, height = image.height;
+  g.fillStyle = css("--card");
+  g.fillRect(0, 0, canvas.width, canvas.height);
+  g.putImageData(image, left, 0);
+  g.font = 11 * d + "px system-ui, sans-serif";
+  g.lineWidth = d;
+  g.fillStyle = css("--soft");
+  g.textAlign = "right";
+  const step = byteStep(panel.most);
+  for (let value = 0; value < panel.most; value += step) {
+    const y = height - value / panel.most * height;
+    g.fillRect(left - 4 * d, Math.min(height - 1, y), 4 * d, 1);
+    g.fillText(bytesText(value), left - 7 * d, Math.max(10 * d, Math.min(height - 2, y + 4 * d)));
+  }
+  const from = placeOf(view.from), to = placeOf(view.to);
+  const xAt = (place) => left + (place - from) / (to - from) * width, xOf = (moment) => xAt(placeOf(moment));
+  const tick = Math.max(1, niceStep(to - from, Math.max(4, width / d / 150)));
+  g.textAlign = "center";
+  for (let place = Math.ceil(from / tick) * tick; place < to; place += tick) {
+    const x = xAt(place), m = momentOf(place);
+    g.fillRect(x, height, 1, 4 * d);
+    if (x <= left + 20 * d || x >= left + width - 25 * d) continue;
+    g.fillText(countText(Math.floor(m)), x, height + 16 * d);
+    if (data.has_times) g.fillText(view.axis === "time" ? timeText(place, tick) : timeText(timeOf(m)), x, height + 30 * d);
+  }
+  g.textAlign = "left";
+  g.fillText("event", 6 * d, height + 16 * d);
+  if (data.has_times) g.fillText("time", 6 * d, height + 30 * d);
+  for (const line of panel.lines || []) for (const [values, dash, wide] of [[line.granted, [2, 3], 1], [line.reserved, [], 1.5]]) {
+    g.strokeStyle = strategyColour(line.strategy);
+    g.lineWidth = wide * d;
+    g.setLineDash(dash.map((n) => n * d));
+    g.beginPath();
+    values.forEach((value, c) => g.lineTo(left + c, Math.max(-2, height - value / panel.most * height)));
+    g.stroke();
+  }
+  g.lineWidth = d;
+  g.setLineDash([4 * d, 3 * d]);
+  if (peak.at >= view.from && peak.at < view.to) {
+    const x = xOf(peak.at + 0.5);
+    g.strokeStyle = g.fillStyle = css("--bad");
+    g.beginPath(); g.moveTo(x, 0); g.lineTo(x, height); g.stroke();
+    g.textAlign = x > left + width / 2 ? "right" : "left";
+    g.fillText("peak", x + (g.textAlign === "left" ? 4 : -4) * d, 11 * d);
+  }
+  g.setLineDash([]);
+  if (view.cursor) {
+    const x = left + view.cursor.column + 0.5;
+    g.strokeStyle = css("--ink");
+    g.beginPath(); g.moveTo(x, 0); g.lineTo(x, height); g.stroke();
+  }
+}
+
+function draw() {
+  cancelAnimationFrame(frame);
+  clearTimeout(timer);
+  frame = timer = 0;
+  const start = performance.now(), got = fetchWindow();
+  if (got.waiting) {
+    document.documentElement.dataset.state = "reading";
+    got.waiting.then(schedule, fail);
+    return;
+  }
+  const set = joined(got), d = ratio();
+  for (const panel of view.panels) {
+    if (!panel.canvas) continue;
+    const high = Math.floor((innerWidth < 640 ? 220 : panel.strategy ? 240 : 320) * d), width = plotWidth();
+    panel.canvas.width = Math.floor(LEFT * d) + width + 4;
+    panel.canvas.height = high + BOTTOM * d;
+    if (panel.strategy) panel.title.style.color = strategyColour(panel.strategy);
+    panel.canvas.style.height = panel.canvas.height / d + "px";
+    panel.at = momentsOf(got, width, set);
+    panel.image = new ImageData(width, high);
+    (panel.strategy ? drawMap : drawActive)(panel, got, set, panel.at, panel.image);
+    finish(panel);
+  }
+  if (view.cursor) view.cursor = null, tip.hidden = true;
+  legend(set);
+  tellWindow(set, got);
+  const state = document.documentElement.dataset;
+  state.blocks = set.count;
+  state.drawMs = Math.round(performance.now() - start);
+  if (!state.firstMs) state.firstMs = Math.round(performance.now() - began);
+  state.state = "drawn";
+  byId("still").hidden = true;
+}
+function schedule() {
+  document.documentElement.dataset.state = "waiting";
+  if (frame) return;
+  frame = requestAnimationFrame(draw);
+  timer = setTimeout(draw, 200); // where nobody looks there are no frames
+}
+function fail(error) {
+  byId("said").textContent = "The page could not be drawn: " + error;
+  document.documentElement.dataset.state = "failed";
+  throw error;
+}
+
+// ---- text ----
+
+function tellWindow(set, got) {
+  const parts = ["Events " + countText(Math.max(0, view.from)) + " to " + countText(Math.min(data.last, view.to - 1))
+    + (view.axis === "time" ? ", " + timesText(placeOf(view.from), placeOf(view.to)) : "") + "."];
+  parts.push(got.complete ? "Each block of them is drawn." : "The largest " + countText(set.count) + " blocks are drawn one by one.");
+  if (view.search) {
+    let count = 0, bytes = 0;
+    for (let i = 0; i < set.count; i++)
+      if (set.died[i] > view.from && set.born[i] < view.to && matches(set, i)) count++, bytes += set.bytes[i];
+    parts.push(countText(count) + " of those found, which requested " + bytesText(bytes) + " together.");
+  }
+  byId("said").textContent = parts.join(" ");
+}
+
+function legend(set) {
+  const box = byId("legend"), sums = new Map();
+  for (let i = 0; i < set.count; i++) {
+    if (set.died[i] <= view.from || set.born[i] >= view.to || !matches(set, i)) continue;
+    const key = view.colour === "size" ? 4 ** Math.floor(Math.log2(Math.max(1, set.bytes[i])) / 2) : keyOf(set, i);
+    const area = set.bytes[i] * (Math.min(set.died[i], view.to) - Math.max(set.born[i], view.from));
+    sums.set(key, (sums.get(key) || 0) + area);
+  }
+  let all = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 12);
+  if (view.colour === "size") all.sort((a, b) => a[0] - b[0]);
+  box.replaceChildren(...all.map(([key]) => {
+    const item = document.createElement("span"), square = document.createElement("i");
+    square.style.background = "rgb(" + colourOf(key, 0).join() + ")";
+    item.append(square, view.colour === "size" ? "from " + bytesText(key)
+      : (nameOf(key) || (view.colour === "phase" ? "no phase" : "no site")).slice(0, 80));
+    return item;
+  }));
+}
+
+// As exact as the levels that were read: a finer one is read when it is asked for.
+function timeOf(moment) {
+  const l = data.summary.findIndex((level) => unpacked.has(level.data) && unpacked.get(level.data).value);
+  const level = summaryLevel(l).value, { stride } = data.summary[l];
+  return level.time[Math.min(level.time.length - 1, Math.max(0, Math.floor((moment - data.first) / stride)))];
+}
+
+function blockText(set, i, panel) {
+  const lines = [bytesText(set.bytes[i]) + " (" + countText(set.bytes[i]) + " B)"];
+  lines.push("site: " + (nameOf(set.name[i]) || "unknown"));
+  const phase = nameOf(phaseAt(set.born[i]));
+  if (phase) lines.push("phase: " + phase);
+  const lives = set.died[i] > data.last;
+  lines.push("events " + countText(set.born[i]) + (lives ? " to the end" : " to " + countText(set.died[i])) + ", "
+    + countText(set.died[i] - set.born[i]) + " of them");
+  if (data.has_times) {
+    summaryLevel(0);
+    lines.push("for " + timeText(timeOf(Math.min(set.died[i], data.last)) - timeOf(set.born[i])) + (lives ? " and on" : "")
+      + (data.summary[0].stride > 1 ? " (to within " + data.summary[0].stride + " events)" : ""));
+  }
+  for (const [strategy, place] of set.places)
+    if (!panel.strategy || panel.strategy === strategy)
+      lines.push(strategy.name + ": " + (place.address[i] === NOWHERE ? "no address"
+        : bytesText(set.bytes[i] + place.over[i]) + " at " + bytesText(place.address[i])));
+  return lines.join("\n");
+}
+
+// The block at a place of a picture, and text about it.
+function pick(panel, column, y) {
+  const set = shown, m = panel.at.moment[column], height = panel.image.height;
+  const value = (1 - (y + 0.5) / height) * panel.most;
+  let head = "event " + countText(m) + ", requested " + bytesText(panel.at.total[column] || 0);
+  if (!panel.strategy) {
+    let sum = 0;
+    for (let i = 0; i < set.count && set.born[i] <= m; i++)
+      if (set.died[i] > m && (sum += set.bytes[i]) > value) return { block: i, text: head + "\n" + blockText(set, i, panel) };
+    for (const line of panel.lines) head += "\n" + line.strategy.name + " reserved " + bytesText(line.reserved[column]);
+    return { text: head + (value < panel.at.total[column] ? "\nothers: smaller or shorter-lived blocks" : "") };
+  }
+  const place = set.places.get(panel.strategy), least = panel.most / height;
+  for (let i = 0; i < set.count && set.born[i] <= m; i++)
+    if (set.died[i] > m && place.address[i] !== NOWHERE && place.address[i] <= value
+      && Math.max(place.address[i] + least, place.address[i] + set.bytes[i] + place.over[i]) > value)
+      return { block: i, text: head + "\n" + blockText(set, i, panel) };
+  return { text: head + "\nno block at " + bytesText(value) };
+}
+
+let tip = null;
+function point(panel, column, y, clientX, clientY) {
+  if (!panel.image || !shown || view.drag) return;
+  column = Math.max(0, Math.min(panel.image.width - 1, Math.round(column)));
+  y = Math.max(0, Math.min(panel.image.height - 1, Math.round(y)));
+  view.cursor = { panel, column, y };
+  for (const p of view.panels) if (p.canvas && p.image) finish(p);
+  const found = pick(panel, column, y);
+  tip.textContent = found.text;
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(4, Math.min(clientX + 14, innerWidth - box.width - 6)) + "px";
+  tip.style.top = Math.max(4, clientY + 16 + box.height > innerHeight ? clientY - box.height - 12 : clientY + 16) + "px";
+}
+
+// Who holds what at a moment, of the blocks that were read: the table of the peak for any moment.
+function tellMoment(moment, total) {
+  const holders = new Map();
+  let known = 0;
+  for (let i = 0; i < shown.count && shown.born[i] <= moment; i++) {
+    if (shown.died[i] <= moment) continue;
+    const key = data.has_sites ? shown.name[i] : shown.bytes[i], holder = holders.get(key) || { bytes: 0, blocks: 0 };
+    holder.bytes += shown.bytes[i];
+    holder.blocks++;
+    known += shown.bytes[i];
+    holders.set(key, holder);
+  }
+  const rows = [...holders].sort((a, b) => b[1].bytes - a[1].bytes).slice(0, 20).map(([key, holder]) =>
+    [bytesText(holder.bytes), countText(holder.blocks), data.has_sites ? nameOf(key) || "(unknown)" : "of " + bytesText(key)]);
+  if (total > known) rows.push([bytesText(total - known), "", "others: smaller or shorter-lived blocks"]);
+  const cells = (tag, row) => element("tr", {}, ...row.map((text, i) => element(tag, { textContent: text, className: i < 2 ? "n" : "site" })));
+  const table = element("table", {}, element("thead", {}, cells("th", ["bytes", "blocks", data.has_sites ? "site" : "size"])),
+    element("tbody", {}, ...rows.map((row) => cells("td", row))));
+  byId("moment").replaceChildren(element("h3", { textContent: "After event " + countText(moment) + ", " + bytesText(total) + " are requested" }),
+    element("div", { className: "scroll" }, table));
+}
+
+// ---- moving ----
+
+const isWide = (from, to) => placeOf(to) > placeOf(from); // some events have the same time
+function show(from, to) {
+  const whole = last - data.first, width = Math.max(LEAST_MOMENTS, Math.min(whole, to - from));
+  const start = Math.max(data.first, Math.min(last - width, (from + to - width) / 2));
+  if (!isWide(start, start + width)) return;
+  view.from = start;
+  view.to = start + width;
+  schedule();
+}
+function zoom(factor, centre) {
+  const from = placeOf(view.from), to = placeOf(view.to);
+  const middle = placeOf(centre ?? momentAt(view.cursor ? view.cursor.column : plotWidth() / 2));
+  show(momentOf(middle - (middle - from) * factor), momentOf(middle + (to - middle) * factor));
+}
+// Shows the window that is `by` places behind this one, as far as there are events.
+function slide(from, to, by) {
+  const far = Math.max(placeOf(data.first) - from, Math.min(placeOf(last) - to, by));
+  show(momentOf(from + far), momentOf(to + far));
+}
+const pan = (share) => slide(placeOf(view.from), placeOf(view.to), (placeOf(view.to) - placeOf(view.from)) * share);
+function showPeak() { const half = Math.max(LEAST_MOMENTS, (view.to - view.from) / 8) / 2; show(peak.at - half, peak.at + half); }
+const showAll = () => show(data.first, last);
+
+function key(panel, event) {
+  const cursor = view.cursor || { column: plotWidth() / 2, y: panel.image.height / 2 };
+  const box = panel.canvas.getBoundingClientRect(), d = ratio();
+  const move = (x, y) => point(panel, cursor.column + x, cursor.y + y, box.left + LEFT + (cursor.column + x) / d, box.top + (cursor.y + y) / d);
+  const step = Math.max(1, Math.round(plotWidth() / (view.to - view.from)));
+  const act = {
+    "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": showAll, Home: showAll, p: showPeak,
+    PageUp: () => pan(-0.5), PageDown: () => pan(0.5),
+    ArrowLeft: () => (event.shiftKey ? pan(-0.1) : move(-step, 0)), ArrowRight: () => (event.shiftKey ? pan(0.1) : move(step, 0)),
+    ArrowUp: () => move(0, -4), ArrowDown: () => move(0, 4),
+    Enter: () => { if (view.cursor) tellMoment(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column]); },
+    Escape: () => { view.cursor = null; tip.hidden = true; schedule(); },
+  }[event.key];
+  if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  act();
+}
+
+function listen(panel) {
+  const canvas = panel.element, d = ratio;
+  const columnAt = (event) => (event.clientX - canvas.getBoundingClientRect().left - LEFT) * d();
+  const rowAt = (event) => (event.clientY - canvas.getBoundingClientRect().top) * d();
+  canvas.addEventListener("wheel", (event) => {
+    if (event.ctrlKey) return;
+    event.preventDefault();
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / 800);
+    else zoom(1.0018 ** event.deltaY, momentAt(columnAt(event)));
+  }, { passive: false });
+  canvas.addEventListener("pointerdown", (event) => {
+    view.drag = { x: event.clientX, from: placeOf(view.from), to: placeOf(view.to) };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!view.drag) return point(panel, columnAt(event), rowAt(event), event.clientX, event.clientY);
+    const by = (view.drag.x - event.clientX) * d() / plotWidth() * (view.drag.to - view.drag.from);
+    if (Math.abs(view.drag.x - event.clientX) > 3) slide(view.drag.from, view.drag.to, by);
+  });
+  const release = (event) => {
+    const still = view.drag && Math.abs(view.drag.x - event.clientX) <= 3;
+    view.drag = null;
+    if (!still) return;
+    point(panel, columnAt(event), rowAt(event), event.clientX, event.clientY);
+    if (view.cursor) tellMoment(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column]);
+  };
+  canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointercancel", release);
+  canvas.addEventListener("pointerleave", () => { if (!view.drag) tip.hidden = true; });
+  canvas.addEventListener("dblclick", (event) => zoom(0.25, momentAt(columnAt(event))));
+  canvas.addEventListener("keydown", (event) => key(panel, event));
+}
+
+// ---- the page ----
+
+function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+function button(text, title, act) {
+  const made = element("button", { type: "button", textContent: text, title });
+  made.setAttribute("aria-label", title);
+  made.addEventListener("click", act);
+  return made;
+}
+
+function togglePanel(panel, on) {
+  panel.box.hidden = !on;
+  panel.canvas = on ? panel.element : null;
+  schedule();
+}
+function addPanel(box, strategy, on) {
+  const name = strategy ? strategy.name : "active memory";
+  const canvas = element("canvas", { tabIndex: 0 });
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", name + (strategy ? ": address map over the events" : ": blocks as bands over the events"));
+  canvas.setAttribute("aria-describedby", "tip");
+  const note = strategy ? "addresses, " + bytesText(strategy.reserved) + " reserved at most"
+      + (strategy.measured ? ", measured " + bytesText(strategy.measured) : "")
+      + (strategy.nowhere ? "; " + countText(strategy.nowhere) + " blocks have no address" : "")
+      + (strategy.scattered ? "; " + countText(strategy.scattered) + " blocks lie in several pieces, and are drawn from the first on" : "")
+    : "what the application requested; lines: reserved, dotted: granted";
+  const title = element("h3", {}, name + " ", element("small", { textContent: note }));
+  const panel = { strategy, title, element: canvas, box: element("div", { className: "panel" }, title, canvas) };
+  view.panels.push(panel);
+  box.append(panel.box);
+  const check = element("input", { type: "checkbox", checked: on });
+  check.addEventListener("change", () => togglePanel(panel, check.checked));
+  panel.canvas = on ? canvas : null;
+  panel.box.hidden = !on;
+  listen(panel);
+  return element("label", {}, check, name);
+}
+
+function build() {
+  const live = byId("live"), bar = element("div", { id: "bar" }), panels = element("div", {});
+  const colour = element("select", {}, ...["site", "size", "phase"].map((name) => element("option", { value: name, textContent: name })));
+  colour.value = view.colour;
+  colour.addEventListener("change", () => { view.colour = colour.value; schedule(); });
+  const axis = element("select", {}, ...["event", "time"].map((name) => element("option", { value: name, textContent: name })));
+  axis.addEventListener("change", () => summaryLevel(0).promise.then(() => {
+    view.axis = axis.value;
+    if (!isWide(view.from, view.to)) view.from = data.first, view.to = last;
+    if (!isWide(view.from, view.to)) axis.value = view.axis = "event"; // all events have one time
+    schedule();
+  }, fail));
+  const search = element("input", { type: "search", placeholder: "part of a site" });
+  search.addEventListener("input", () => { view.search = search.value.toLowerCase(); schedule(); });
+  const choice = element("fieldset", {}, addPanel(panels, null, true), ...data.strategies.map((s, i) => addPanel(panels, s, i < SHOWN)));
+  choice.setAttribute("aria-label", "pictures");
+  bar.append(button("+", "zoom in", () => zoom(0.5)), button("−", "zoom out", () => zoom(2)),
+    button("◀", "earlier", () => pan(-0.5)), button("▶", "later", () => pan(0.5)),
+    button("all", "the whole trace", showAll), button("peak", "the moment of the peak", showPeak),
+    element("label", {}, "colour", colour), ...(data.has_times ? [element("label", {}, "axis", axis)] : []), element("label", {}, "find", search), choice);
+  tip = element("div", { id: "tip", hidden: true });
+  tip.setAttribute("role", "status");
+  const said = element("p", { id: "said", className: "soft" });
+  said.setAttribute("aria-live", "polite");
+  live.append(bar, said, panels, element("div", { id: "legend" }), element("div", { id: "moment" }));
+  document.body.append(tip);
+  live.hidden = false;
+}
+
+async function begin() {
+  if (typeof DecompressionStream === "undefined") return; // the picture that needs no script stays
+  build();
+  top = await summaryLevel(data.summary.length - 1).promise;
+  top.requested.forEach((bytes, i) => {
+    if (bytes > peak.bytes) peak.bytes = bytes, peak.at = data.first + i * data.summary.at(-1).stride + top.at[i];
+  });
+  const count = data.phase_count;
+  if (count) phases = await unpack(data.phases, (c) => ({ moment: c.steps(count), name: c.plain(count) })).promise;
+  draw();
+  addEventListener("resize", schedule);
+  dark.addEventListener("change", schedule);
+}
+begin().catch(fail);
+})();

@@ -1,0 +1,536 @@
+#include "replay/advise.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/planned/plans.h"
+#include "alloc/registry.h"
+#include "base/arena.h"
+#include "replay/plan.h"
+#include "replay/cases.h"
+#include "replay/parallel.h"
+
+/* A setting is better if it holds this much of the other; see advise.h. */
+static const double better_share = 0.99;
+enum { PASSES_MAX = 3, FAMILIES_MAX = 16 };
+
+/* What has been replayed. */
+struct replayed {
+    char *spec;
+    size_t trace;
+    struct measure measure;
+};
+
+/* The search in one family of settings, for one advice. */
+struct descent {
+    size_t advice;
+    bool is_own; /* of the application; else any of gamut's */
+    struct advised_setting best;
+    size_t tried_count;
+};
+
+struct search {
+    const struct advise_options *options;
+    struct advise *out;
+    struct allocator_plans *plans;
+    pthread_mutex_t lock; /* of what follows */
+    uint64_t replays;
+    unsigned replayed_count, replayed_capacity;
+    struct replayed *replayed;
+    size_t descent_count;
+    struct descent *descents;
+};
+
+/* ---- driver calls ---- */
+
+/* The driver calls of the recorded allocator and of a replay, in their order. */
+struct calls {
+    struct call {
+        enum trace_kind kind;
+        uint64_t bytes;
+    } * items;
+    unsigned count, capacity;
+};
+struct heard {
+    struct calls logged, played;
+    unsigned played_count; /* until the last event; then the strategy ends, and releases all */
+    bool goes_on;          /* the last call may be continued: */
+    uint64_t memory, end;
+};
+
+static void add_call(struct calls *calls, enum trace_kind kind, uint64_t bytes)
+{
+    calls->items = must_grow(calls->items, calls->count, &calls->capacity, sizeof *calls->items);
+    calls->items[calls->count++] = (struct call){kind, bytes};
+}
+
+/* Adjacent parts that are mapped or unmapped for one request are one call, as PyTorch logs them. */
+static void hear_source(void *context, enum source_event event, uint64_t memory, uint64_t offset,
+                        uint64_t bytes)
+{
+    static const enum trace_kind kinds[] = {[SOURCE_HELD] = TRACE_driver_alloc,
+                                            [SOURCE_GIVEN_BACK] = TRACE_driver_free,
+                                            [SOURCE_MAPPED] = TRACE_driver_map,
+                                            [SOURCE_UNMAPPED] = TRACE_driver_unmap};
+    struct heard *h = context;
+    struct call *last = h->played.count ? &h->played.items[h->played.count - 1] : NULL;
+    const bool is_part = event == SOURCE_MAPPED || event == SOURCE_UNMAPPED;
+    if (h->goes_on && is_part && last->kind == kinds[event] && h->memory == memory &&
+        h->end == offset)
+        last->bytes += bytes;
+    else
+        add_call(&h->played, kinds[event], bytes);
+    h->goes_on = is_part;
+    h->memory = memory;
+    h->end = offset + bytes;
+}
+
+static void hear_event(void *context, const struct trace_event *e, const struct block *block,
+                       const struct replay_state *state)
+{
+    struct heard *h = context;
+    (void)block, (void)state;
+    if (e->kind >= TRACE_driver_alloc && e->kind <= TRACE_driver_unmap)
+        add_call(&h->logged, e->kind, e->bytes);
+    h->played_count = h->played.count;
+    h->goes_on = false;
+}
+
+static bool same_calls(const struct heard *h)
+{
+    bool same = h->logged.count == h->played_count;
+    for (unsigned i = 0; same && i < h->played_count; i++)
+        same = h->logged.items[i].kind == h->played.items[i].kind &&
+               h->logged.items[i].bytes == h->played.items[i].bytes;
+    return same;
+}
+
+/* ---- replays ---- */
+
+/* A replay of a strategy has ended. */
+static void note_replay(struct search *s, const char *doing, const char *spec)
+{
+    pthread_mutex_lock(&s->lock);
+    const uint64_t replays = ++s->replays;
+    pthread_mutex_unlock(&s->lock);
+    if (!s->options->step)
+        return;
+    struct text text = {0};
+    text_add(&text, "%s: %s", doing, spec);
+    s->options->step(s->options->context, replays, text.data);
+    text_free(&text);
+}
+
+static int replay(const struct search *s, const char *spec, size_t trace, uint64_t capacity_bytes,
+                  const volatile sig_atomic_t *stop, struct measure *measure, struct error *error)
+{
+    struct option_values values;
+    struct replay_options options = {.options = &values,
+                                     .device = replay_device(capacity_bytes, s->options->atlas),
+                                     .free_at = s->options->free_at,
+                                     .stop = stop};
+    struct replay_outcome outcome = {0};
+    struct trace_reader *reader;
+    struct heard heard = {0};
+    const struct source_listener source = {&heard, hear_source};
+    const struct replay_listener listener = {&heard, hear_event, &source};
+    TRY(allocator_parse_planned(s->plans, spec, &options.strategy, &values, error));
+    TRY(trace_open(s->out->traces[trace].path, &reader, error));
+    int code = replay_trace(reader, &options, &listener, &outcome, error);
+    trace_close(reader);
+    *measure = (struct measure){.call_count = heard.played_count,
+                                .logged_call_count = heard.logged.count,
+                                .calls_are_logged = same_calls(&heard),
+                                .driver_ns = UNKNOWN_NS};
+    free(heard.logged.items);
+    free(heard.played.items);
+    if (code == ERR_PARSE || code == ERR_IO)
+        return code;
+    if (code || outcome.status != CASE_ok) /* a setting that this trace cannot have */
+        return 0;
+    measure->ok = true;
+    measure->reserved_bytes = outcome.counts.peak_reserved_bytes;
+    if (outcome.model.asked)
+        measure->driver_ns = outcome.model.driver_ns;
+    return 0;
+}
+
+/* The same, once for each setting and trace. */
+static int look_up(struct search *s, const char *spec, size_t trace,
+                   const volatile sig_atomic_t *stop, struct measure *measure, struct error *error)
+{
+    bool found = false;
+    pthread_mutex_lock(&s->lock);
+    for (unsigned i = 0; i < s->replayed_count && !found; i++)
+        if (s->replayed[i].trace == trace && strcmp(s->replayed[i].spec, spec) == 0) {
+            *measure = s->replayed[i].measure;
+            found = true;
+        }
+    pthread_mutex_unlock(&s->lock);
+    if (found)
+        return 0;
+    TRY(replay(s, spec, trace, s->options->capacity_bytes, stop, measure, error));
+    note_replay(s, s->descents ? "settings" : "current setting", spec);
+    pthread_mutex_lock(&s->lock);
+    s->replayed =
+        must_grow(s->replayed, s->replayed_count, &s->replayed_capacity, sizeof *s->replayed);
+    char *copy = must_alloc(strlen(spec) + 1);
+    memcpy(copy, spec, strlen(spec));
+    s->replayed[s->replayed_count++] = (struct replayed){copy, trace, *measure};
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}
+
+/* ---- what counts ---- */
+
+static bool is_busy(const struct advised_trace *trace, const struct measure *m)
+{
+    return m->call_count > trace->request_count / 10 + 10;
+}
+
+static bool counts(const struct advised_trace *trace, const struct measure *m)
+{
+    const struct measure *now = &trace->now;
+    if (!m->ok || is_busy(trace, m) || m->call_count > 2 * now->call_count + 10)
+        return false;
+    if (m->driver_ns == UNKNOWN_NS || now->driver_ns == UNKNOWN_NS)
+        return true;
+    const uint64_t more_ns = trace->duration_ns ? trace->duration_ns / 100 : now->driver_ns;
+    return m->driver_ns <= now->driver_ns + more_ns;
+}
+
+/* Replays a setting on the traces of an advice. `is_known` is false if it does not count. */
+static int measure(struct search *s, const struct advice *advice, struct advised_setting *setting,
+                   const volatile sig_atomic_t *stop, struct error *error)
+{
+    struct text spec = {0};
+    int code = 0;
+    setting_spec(&setting->setting, &spec);
+    setting->is_known = true;
+    setting->cost = 0;
+    for (size_t i = 0; !code && i < advice->count && !*stop; i++) {
+        const struct advised_trace *trace = &s->out->traces[advice->first + i];
+        struct measure *m = &setting->on[i];
+        code = look_up(s, spec.data, advice->first + i, stop, m, error);
+        const uint64_t now_bytes = trace->now.reserved_bytes;
+        const double cost = now_bytes ? (double)m->reserved_bytes / (double)now_bytes : 1;
+        setting->cost = cost > setting->cost ? cost : setting->cost;
+        setting->is_known = setting->is_known && counts(trace, m);
+    }
+    text_free(&spec);
+    setting->is_known = setting->is_known && !*stop;
+    return code;
+}
+
+static bool is_better(const struct advised_setting *a, const struct advised_setting *b)
+{
+    return a->is_known && (!b->is_known || a->cost < better_share * b->cost);
+}
+
+static struct measure *measures(const struct advice *advice)
+{
+    return must_alloc(advice->count * sizeof(struct measure));
+}
+
+static void keep(struct advised_setting *to, const struct advised_setting *from, size_t count)
+{
+    struct measure *on = to->on;
+    *to = *from;
+    to->on = on;
+    memcpy(on, from->on, count * sizeof *on);
+}
+
+/* ---- the search ---- */
+
+/* Tries all values of one option. */
+static int turn(struct search *s, struct descent *d, unsigned knob, struct advised_setting *tried,
+                const volatile sig_atomic_t *stop, bool *changed, struct error *error)
+{
+    const struct advice *advice = &s->out->advices[d->advice];
+    const struct allocator_setting before = d->best.setting;
+    const unsigned values = knob_value_count(before.at[knob].knob);
+    for (unsigned value = 0; value < values && !*stop; value++) {
+        if (value == before.at[knob].value)
+            continue;
+        tried->setting = before;
+        tried->setting.at[knob].value = value;
+        TRY(measure(s, advice, tried, stop, error));
+        d->tried_count++;
+        if (!is_better(tried, &d->best))
+            continue;
+        keep(&d->best, tried, advice->count);
+        *changed = true;
+    }
+    return 0;
+}
+
+static int descend(void *context, size_t index, const volatile sig_atomic_t *stop,
+                   struct error *error)
+{
+    struct search *s = context;
+    struct descent *d = &s->descents[index];
+    const struct advice *advice = &s->out->advices[d->advice];
+    struct advised_setting tried = {.on = measures(advice)};
+    bool changed = d->best.setting.knob_count > 0;
+    int code = measure(s, advice, &d->best, stop, error);
+    d->tried_count = 1;
+    for (unsigned pass = 0; !code && changed && pass < PASSES_MAX && !*stop; pass++) {
+        changed = false;
+        for (unsigned knob = 0; !code && knob < d->best.setting.knob_count; knob++)
+            code = turn(s, d, knob, &tried, stop, &changed, error);
+    }
+    free(tried.on);
+    return code;
+}
+
+static void add_descents(struct search *s, size_t advice, const struct application *application,
+                         bool is_own)
+{
+    struct allocator_setting setting;
+    for (size_t i = 0; application_setting(application, i, &setting); i++)
+        s->descents[s->descent_count++] = (struct descent){
+            .advice = advice,
+            .is_own = is_own,
+            .best = {.setting = setting, .on = measures(&s->out->advices[advice])}};
+}
+
+static void add_all_descents(struct search *s)
+{
+    const struct application *any = application_find("gamut", "");
+    s->descents = must_alloc(s->out->advice_count * 2 * FAMILIES_MAX * sizeof *s->descents);
+    for (size_t i = 0; i < s->out->advice_count; i++) {
+        if (!s->out->advices[i].is_wanted)
+            continue;
+        add_descents(s, i, s->out->application, true);
+        if (s->out->application != any)
+            add_descents(s, i, any, false);
+    }
+}
+
+/* Chooses among the families. */
+static void choose(struct search *s, size_t index)
+{
+    struct advice *advice = &s->out->advices[index];
+    for (size_t i = 0; i < s->descent_count; i++) {
+        const struct descent *d = &s->descents[i];
+        if (d->advice != index || !d->is_own)
+            continue;
+        advice->tried_count += d->tried_count;
+        if (is_better(&d->best, &advice->best))
+            keep(&advice->best, &d->best, advice->count);
+    }
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advised_trace *trace = &s->out->traces[advice->first + i];
+        advice->is_bad = advice->is_bad || trace->is_refused || is_busy(trace, &trace->now);
+    }
+    const struct advised_setting now = {.is_known = !advice->is_bad, .cost = 1};
+    advice->leave = !advice->best.is_known || (now.is_known && !is_better(&advice->best, &now));
+    const struct advised_setting *bar = advice->leave ? &now : &advice->best;
+    for (size_t i = 0; i < s->descent_count; i++) {
+        const struct descent *d = &s->descents[i];
+        if (d->advice == index && !d->is_own && is_better(&d->best, bar) &&
+            is_better(&d->best, &advice->other))
+            keep(&advice->other, &d->best, advice->count);
+    }
+}
+
+/* ---- the current settings ---- */
+
+static int read_trace(void *context, size_t index, const volatile sig_atomic_t *stop,
+                      struct error *error)
+{
+    struct search *s = context;
+    struct advised_trace *trace = &s->out->traces[index];
+    struct lifetimes lifetimes;
+    struct trace_reader *reader;
+    (void)stop;
+    TRY(replay_trace_name(trace->path, trace->name, error));
+    TRY(trace_open(trace->path, &reader, error));
+    const struct trace_info *info = trace_reader_info(reader);
+    snprintf(trace->source, sizeof trace->source, "%s", info->source);
+    snprintf(trace->current, sizeof trace->current, "%s", info->allocator);
+    if (!trace->is_needed) {
+        trace_close(reader);
+        return 0;
+    }
+    int code = lifetimes_read(reader, &lifetimes, error);
+    trace->lower_bound_bytes = lifetimes.peak_bytes;
+    trace->request_count = lifetimes.request_count;
+    trace->duration_ns = trace_reader_totals(reader)->last_ns;
+    trace->knows_calls = info->knows[TRACE_KNOWS_driver] && !info->lost_beginning;
+    lifetimes_free(&lifetimes);
+    trace_close(reader);
+    return code;
+}
+
+static int find_application(struct search *s, struct error *error)
+{
+    struct advise *out = s->out;
+    for (size_t i = 0; i < out->trace_count; i++) {
+        struct advised_trace *trace = &out->traces[i];
+        const struct application *application =
+            application_find(s->options->application, trace->source);
+        if (out->application && application != out->application)
+            return error_set(
+                error, ERR_USAGE, "%s is of %s and %s of %s: name one of both with --for",
+                out->traces[0].path, out->application->name, trace->path, application->name);
+        out->application = application;
+        trace->is_logged = *trace->current && !s->options->current;
+        if (!trace->is_logged)
+            snprintf(trace->current, sizeof trace->current, "%s",
+                     s->options->current ? s->options->current : application->unlogged);
+    }
+    return 0;
+}
+
+static int measure_now(void *context, size_t index, const volatile sig_atomic_t *stop,
+                       struct error *error)
+{
+    struct search *s = context;
+    struct advised_trace *trace = &s->out->traces[index];
+    if (!trace->is_needed)
+        return 0;
+    TRY(look_up(s, trace->current, index, stop, &trace->now, error));
+    trace->is_refused = !trace->now.ok && s->options->capacity_bytes;
+    if (trace->is_refused)
+        TRY(replay(s, trace->current, index, 0, stop, &trace->now, error));
+    if (!trace->now.ok && !*stop)
+        return error_set(error, ERR_USAGE,
+                         "%s: the current setting, %s, cannot be replayed: name another one with "
+                         "--current",
+                         trace->path, trace->current);
+    return 0;
+}
+
+/* ---- the least capacities ---- */
+
+struct fitting {
+    struct search *search;
+    const char *spec;
+};
+
+static void note_step(void *context, unsigned replays, uint64_t refused, uint64_t served)
+{
+    const struct fitting *f = context;
+    (void)replays, (void)refused, (void)served;
+    note_replay(f->search, "least capacity", f->spec);
+}
+
+static int fit_one(void *context, size_t index, const volatile sig_atomic_t *stop,
+                   struct error *error)
+{
+    struct search *s = context;
+    struct advice *advice = &s->out->advices[index / 2];
+    const struct advised_trace *trace = &s->out->traces[advice->first];
+    struct text spec = {0};
+    struct fitting fitting = {s, trace->current};
+    struct fit_options options = {.strategy = trace->current,
+                                  .plans = s->plans,
+                                  .free_at = s->options->free_at,
+                                  .lower_bound_bytes = trace->lower_bound_bytes,
+                                  .stop = stop,
+                                  .step = note_step,
+                                  .context = &fitting};
+    struct trace_reader *reader;
+    if (!advice->is_wanted || (index % 2 && advice->leave))
+        return 0;
+    if (index % 2) {
+        setting_spec(&advice->best.setting, &spec);
+        options.strategy = fitting.spec = spec.data;
+    }
+    int code = trace_open(trace->path, &reader, error);
+    if (!code) {
+        code = fit_trace(reader, &options, index % 2 ? &advice->best.fit : &advice->current_fit,
+                         error);
+        trace_close(reader);
+    }
+    text_free(&spec);
+    return code;
+}
+
+/* ---- the whole ---- */
+
+static int run(struct search *s, size_t count,
+               int (*work)(void *context, size_t index, const volatile sig_atomic_t *stop,
+                           struct error *error),
+               bool *interrupted, struct error *error)
+{
+    const struct parallel all = {
+        .count = count, .jobs = s->options->jobs, .context = s, .work = work};
+    if (*interrupted)
+        return 0;
+    return parallel_run(&all, interrupted, error);
+}
+
+/* Which advice is wanted, and which traces it needs. */
+static void make_advices(struct advise *out, const bool *wanted)
+{
+    out->advice_count = out->trace_count + (out->trace_count > 1);
+    out->advices = must_alloc(out->advice_count * sizeof *out->advices);
+    for (size_t i = 0; i < out->advice_count; i++) {
+        struct advice *advice = &out->advices[i];
+        const bool is_all = i == out->trace_count;
+        advice->first = is_all ? 0 : i;
+        advice->count = is_all ? out->trace_count : 1;
+        advice->is_wanted = !wanted || wanted[i];
+        for (size_t t = 0; advice->is_wanted && t < advice->count; t++)
+            out->traces[advice->first + t].is_needed = true;
+        advice->best.on = measures(advice);
+        advice->other.on = measures(advice);
+    }
+}
+
+static int search_all(struct search *s, bool *interrupted, struct error *error)
+{
+    struct advise *out = s->out;
+    const struct allocator_ops *current;
+    struct option_values values;
+    if (s->options->current) /* before several threads do */
+        TRY(allocator_parse_planned(s->plans, s->options->current, &current, &values, error));
+    make_advices(out, s->options->wanted);
+    TRY(run(s, out->trace_count, read_trace, interrupted, error));
+    TRY(find_application(s, error));
+    TRY(run(s, out->trace_count, measure_now, interrupted, error));
+    add_all_descents(s);
+    TRY(run(s, s->descent_count, descend, interrupted, error));
+    for (size_t i = 0; i < out->advice_count; i++)
+        if (out->advices[i].is_wanted)
+            choose(s, i);
+    return run(s, 2 * out->trace_count, fit_one, interrupted, error);
+}
+
+int advise_traces(const char *const *paths, size_t count, const struct advise_options *options,
+                  struct advise *advise, bool *interrupted, struct error *error)
+{
+    struct allocator_plans plans = {.make = plan_of_trace};
+    struct search s = {.options = options, .out = advise, .plans = &plans};
+    *advise =
+        (struct advise){.trace_count = count, .traces = must_alloc(count * sizeof *advise->traces)};
+    for (size_t i = 0; i < count; i++)
+        advise->traces[i].path = paths[i];
+    *interrupted = false;
+    pthread_mutex_init(&s.lock, NULL);
+    int code = search_all(&s, interrupted, error);
+    pthread_mutex_destroy(&s.lock);
+    allocator_plans_free(&plans);
+    for (size_t i = 0; i < s.descent_count; i++)
+        free(s.descents[i].best.on);
+    for (size_t i = 0; i < s.replayed_count; i++)
+        free(s.replayed[i].spec);
+    free(s.descents);
+    free(s.replayed);
+    return code;
+}
+
+void advise_free(struct advise *advise)
+{
+    for (size_t i = 0; i < advise->advice_count; i++) {
+        free(advise->advices[i].best.on);
+        free(advise->advices[i].other.on);
+    }
+    free(advise->traces);
+    free(advise->advices);
+    *advise = (struct advise){0};
+}

@@ -1,0 +1,96 @@
+/* Which setting an application should have: a search by replays of its traces.
+ *
+ *   1. The current setting is replayed: that of the log, or the application's default.
+ *   2. For each strategy that the application has, one option after the other takes each of its
+ *      values, and keeps the best; this is repeated until nothing changes (coordinate descent).
+ *   3. Better is what holds at least 1 % less. On several traces the trace counts on which a
+ *      setting holds most, compared with the current one.
+ *   4. A setting counts only if it calls the driver at most twice as often as the current one (and
+ *      ten times), and at most in every tenth request (and ten). Most calls get memory for the first
+ *      time: they do not come again in a longer run. With an atlas, the calls also take at most a
+ *      hundredth of the trace's time longer, or twice the time if the trace has no times.
+ *   5. The best one is advised if it holds at least 1 % less than the current one, or if the current
+ *      one calls the driver too often or is refused a request. Otherwise the advice is to leave
+ *      everything as it is.
+ *
+ * The search has no chance and no clock in it. What the strategies of gamut that the application
+ * does not have would hold is searched for in the same way.
+ */
+#ifndef GAMUT_REPLAY_ADVISE_H
+#define GAMUT_REPLAY_ADVISE_H
+
+#include "replay/fit.h"
+#include "replay/settings.h"
+
+struct advise_options {
+    const char *application; /* a name, or "auto" */
+    const char *current;     /* the strategy that the application has now; NULL: as logged */
+    enum replay_free_at free_at;
+    uint64_t capacity_bytes;   /* of the device; 0: no limit */
+    const struct atlas *atlas; /* prices, or NULL */
+    unsigned jobs;             /* replays at once; 0: one for each processor */
+    const bool *
+        wanted; /* for each trace, and if there are several, for all together: whether advice is wanted;
+                         * NULL: all of it is */
+    /* Optional. Called when a replay has ended, by several threads at once: how many have so far, and
+     * what the search does: "settings: caching:max_split=64MiB". */
+    void (*step)(void *context, uint64_t replays, const char *doing);
+    void *context;
+};
+
+/* What a setting does on a trace. */
+struct measure {
+    bool ok;
+    uint64_t reserved_bytes; /* the peak */
+    uint64_t call_count; /* of the driver; adjacent parts that are mapped at once are one call */
+    uint64_t logged_call_count; /* of the recorded allocator, by the log */
+    bool calls_are_logged;      /* both are the same, in the same order and with the same bytes */
+    uint64_t driver_ns;         /* time in the driver's calls; UNKNOWN_NS without an atlas */
+};
+
+struct advised_trace {
+    const char *path;
+    char name[64], source[64], current[256];
+    bool is_logged; /* the log says what the current setting is */
+    uint64_t lower_bound_bytes, request_count;
+    uint64_t duration_ns; /* 0: unknown */
+    bool knows_calls;     /* the log has all driver calls of the recorded allocator */
+    struct measure now; /* with the current setting; without the limit, if that refuses a request */
+    bool is_refused;    /* it does */
+    bool is_needed;     /* for advice that is wanted; else only the texts are known */
+};
+
+/* A setting, and what it does on the traces that an advice is for. */
+struct advised_setting {
+    bool is_known;
+    struct allocator_setting setting;
+    struct measure *on; /* by trace */
+    double cost;        /* bytes held over those of the current setting, on the worst trace */
+    struct fit fit;     /* advice for one trace: the least capacity */
+};
+
+/* For one trace, or for all. */
+struct advice {
+    bool is_wanted;      /* else nothing of the rest is known */
+    size_t first, count; /* traces */
+    bool leave;          /* nothing is better than the current setting */
+    bool is_bad; /* the current setting calls the driver too often, or is refused a request */
+    struct advised_setting best;  /* of the application's own; unknown: none counts */
+    struct advised_setting other; /* of all of gamut's: known if it is better than the best */
+    struct fit current_fit;
+    size_t tried_count; /* settings of the application's own */
+};
+
+struct advise {
+    const struct application *application;
+    size_t trace_count, advice_count;
+    struct advised_trace *traces;
+    struct advice *advices; /* one for each trace, and if there are several, one for all */
+};
+
+/* Finds advice. ERR_USAGE, ERR_PARSE, ERR_IO. The caller calls advise_free in any case. */
+int advise_traces(const char *const *paths, size_t count, const struct advise_options *options,
+                  struct advise *advise, bool *interrupted, struct error *error);
+void advise_free(struct advise *advise);
+
+#endif

@@ -1,0 +1,181 @@
+#include "replay/fit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc/registry.h"
+
+/* The search ends after so many replays, wherever it is; with the two facts it takes about ten. */
+enum { REPLAYS_MAX = 100 };
+
+struct search {
+    struct trace_reader *reader;
+    const struct fit_options *options;
+    struct replay_options replay;
+    struct option_values values;
+    struct fit *fit;
+    /* Capacities: `refused` does not serve the trace, and `served` does. */
+    uint64_t refused, served;
+    uint64_t refused_seen, served_seen; /* those that were replayed; served_seen 0: none yet */
+    bool plain;                         /* bisect only: the two facts do not hold */
+    struct error *error;
+};
+
+const char *fit_cause_name(enum fit_cause cause)
+{
+    static const char *const names[] = {
+#define X(name, sentence) #name,
+        FIT_CAUSE_LIST(X)
+#undef X
+    };
+    return names[cause];
+}
+
+static int play(struct search *s, uint64_t capacity_bytes, struct replay_outcome *outcome)
+{
+    s->replay.device.capacity_bytes = capacity_bytes;
+    s->fit->replays++;
+    TRY(replay_trace(s->reader, &s->replay, NULL, outcome, s->error));
+    if (s->options->step)
+        s->options->step(s->options->context, s->fit->replays, s->refused, s->served);
+    return 0;
+}
+
+/* A replay that ended in another way than served or refused ends the search. */
+static void fail(struct search *s, const struct replay_outcome *outcome)
+{
+    s->fit->status = outcome->status;
+    snprintf(s->fit->reason, sizeof s->fit->reason, "%s", outcome->reason);
+}
+
+static enum fit_cause cause_of(const struct replay_refusal *r, uint64_t capacity_bytes)
+{
+    if (r->requested_bytes + r->bytes > capacity_bytes)
+        return FIT_demand;
+    /* Where the bytes that are not held would do, the strategy asked for more than the request. */
+    const uint64_t unheld =
+        r->reserved_bytes < capacity_bytes ? capacity_bytes - r->reserved_bytes : 0;
+    uint64_t rounded = r->granted_bytes - r->requested_bytes;
+    uint64_t pieces = r->reserved_bytes - r->granted_bytes;
+    *(unheld >= r->bytes ? &rounded : &pieces) += unheld >= r->bytes ? unheld - r->bytes : unheld;
+    return rounded > pieces ? FIT_rounding : FIT_fragmentation;
+}
+
+/* The least capacity under which this served replay goes the same way. */
+static uint64_t needed_bytes(const struct replay_outcome *outcome)
+{
+    return outcome->most_served_bytes ? outcome->most_served_bytes
+                                      : outcome->counts.peak_reserved_bytes;
+}
+
+static void note_served(struct search *s, uint64_t capacity_bytes,
+                        const struct replay_outcome *outcome)
+{
+    const uint64_t needed = needed_bytes(outcome);
+    s->fit->limited = outcome->counts;
+    s->served_seen = capacity_bytes;
+    s->served = s->plain || needed > capacity_bytes ? capacity_bytes : needed;
+    if (s->refused < s->served)
+        return;
+    /* A smaller capacity serves what a larger one refused. */
+    s->plain = true;
+    s->refused = s->refused_seen < s->served ? s->refused_seen : s->options->lower_bound_bytes - 1;
+}
+
+static void note_refused(struct search *s, uint64_t capacity_bytes,
+                         const struct replay_outcome *outcome)
+{
+    const uint64_t changes_at = outcome->least_refused_bytes;
+    if (capacity_bytes == s->served) {
+        /* It does not serve: the strategy knows the capacity. */
+        s->plain = true;
+        s->served = s->served_seen ? s->served_seen : 2 * s->served;
+    }
+    s->refused = s->refused_seen = capacity_bytes;
+    if (!s->plain && changes_at > capacity_bytes && changes_at <= s->served)
+        s->refused = changes_at - 1;
+    if (!s->replay.explain)
+        return;
+    s->fit->refusal = outcome->refusal;
+    s->fit->cause = cause_of(&outcome->refusal, capacity_bytes);
+}
+
+/* Replays with a capacity, and moves one of the ends. */
+static int probe(struct search *s, uint64_t capacity_bytes)
+{
+    struct replay_outcome outcome;
+    TRY(play(s, capacity_bytes, &outcome));
+    if (outcome.status == CASE_ok)
+        note_served(s, capacity_bytes, &outcome);
+    else if (outcome.status == CASE_oom)
+        note_refused(s, capacity_bytes, &outcome);
+    else
+        fail(s, &outcome);
+    return 0;
+}
+
+/* Narrows until the ends are neighbours, and replays what was inferred of them. */
+static int narrow(struct search *s)
+{
+    while (s->fit->status == CASE_ok && s->fit->replays < REPLAYS_MAX) {
+        const uint64_t between = s->served - s->refused;
+        if (between > FIT_STEP_BYTES) {
+            TRY(probe(s, s->refused + between / 2));
+        } else if (s->served != s->served_seen) {
+            TRY(probe(s, s->served));
+        } else if (s->refused > 0 && s->fit->cause == FIT_none) {
+            s->replay.explain = true;
+            TRY(probe(s, s->refused));
+            s->replay.explain = false;
+        } else {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+static int find(struct search *s)
+{
+    struct replay_outcome outcome;
+    struct fit *fit = s->fit;
+    TRY(play(s, 0, &outcome));
+    if (outcome.status != CASE_ok) {
+        fail(s, &outcome);
+        return 0;
+    }
+    fit->unlimited = fit->limited = outcome.counts;
+    s->served = needed_bytes(&outcome);
+    if (s->options->lower_bound_bytes == 0)
+        return 0;
+    s->refused = s->refused_seen = s->options->lower_bound_bytes - 1;
+    return narrow(s);
+}
+
+int fit_trace(struct trace_reader *reader, const struct fit_options *options, struct fit *fit,
+              struct error *error)
+{
+    const struct trace_info *info = trace_reader_info(reader);
+    *fit = (struct fit){.status = CASE_ok};
+    struct search s = {.reader = reader,
+                       .options = options,
+                       .replay = {.options = &s.values,
+                                  .device = replay_device(0, NULL),
+                                  .free_at = options->free_at,
+                                  .stop = options->stop},
+                       .fit = fit,
+                       .error = error};
+    TRY(allocator_parse_planned(options->plans, options->strategy, &s.replay.strategy, &s.values,
+                                error));
+    /* The device is as large as it is, however little of it the strategy may have. */
+    if (info->capacity_bytes)
+        s.replay.device.memory_bytes = info->capacity_bytes;
+    int code = find(&s);
+    if (code && code != ERR_PARSE && code != ERR_IO) {
+        fit->status = case_status_of(code);
+        snprintf(fit->reason, sizeof fit->reason, "%.1023s", error->text);
+        return 0;
+    }
+    fit->capacity_bytes = s.served;
+    fit->refused_bytes = s.refused;
+    return code;
+}

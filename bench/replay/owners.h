@@ -1,0 +1,34 @@
+/* Who had which bytes of a memory last: finds blocks that overlap live ones, and memory that
+ * reaches another queue without a wait. */
+#ifndef GAMUT_REPLAY_OWNERS_H
+#define GAMUT_REPLAY_OWNERS_H
+
+#include <stdint.h>
+
+#include "alloc/allocator.h"
+#include "base/slab.h"
+#include "base/treap.h"
+
+/* {0}, and then owners_open. */
+struct owners {
+    struct treap ranges; /* by memory and offset; they do not overlap */
+    struct slab nodes;
+};
+
+void owners_open(struct owners *owners);
+void owners_close(struct owners *owners);
+/* The source gave a memory, or mapped a part of one. Memories need not be made known; if they are,
+ * owners_free finds what is not handed out. */
+void owners_got(struct owners *owners, uint64_t memory, uint64_t offset, uint64_t bytes);
+/* A block was handed out on a queue. Returns NULL, or what is wrong with that. */
+const char *owners_take(struct owners *owners, const struct block *block, unsigned queue);
+/* It was freed. */
+void owners_give(struct owners *owners, const struct block *block);
+/* The source took a memory back, or unmapped a part of it: the wait orders all commands. */
+void owners_forget(struct owners *owners, uint64_t memory, uint64_t offset, uint64_t bytes);
+/* Counts the known bytes in which no live block lies: *bytes in *pieces, which have live blocks or
+ * the ends of memories as neighbours; the largest has *largest bytes. Returns all known bytes. */
+uint64_t owners_free(const struct owners *owners, uint64_t *bytes, uint64_t *pieces,
+                     uint64_t *largest);
+
+#endif

@@ -1,0 +1,632 @@
+#include "replay/replay.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/planned/planned.h"
+#include "alloc/registry.h"
+#include "base/arena.h"
+#include "base/text.h"
+#include "run/execute/spaces.h"
+#include "run/predict/player.h"
+#include "replay/owners.h"
+#include "replay/private_pool.h"
+
+enum {
+    PARTS_MAX = 64,        /* the common memory, private pools, and memory not on the device */
+    STOP_EVERY = 1 << 16,  /* events between two looks at options.stop */
+    CHECK_EVERY = 1 << 12, /* events between two calls of check(), if it is asked for */
+};
+
+/* An instance of the strategy, with a source of its own. */
+struct part {
+    unsigned pool, memory; /* as in struct trace_event */
+    bool keeps;            /* a private pool that captured graphs use */
+    bool ends;             /* ... no more: when no block of it lives, it has ended */
+    bool has_ended;
+    uint64_t live_count; /* blocks that the strategy does not have back */
+    struct source source;
+    struct allocator allocator;
+    struct private_pool kept; /* if keeps */
+};
+
+/* A live block. */
+struct played {
+    struct block block;
+    uint64_t requested;
+    unsigned name;
+    unsigned char part;     /* + 1; 0: the slot is free */
+    bool let_go;            /* freed, but not done: the strategy does not have it back yet */
+    struct live_block live; /* on a real device */
+};
+
+struct replay {
+    const struct replay_options *options;
+    const struct replay_listener *listener;
+    struct trace_reader *reader;
+    struct replay_outcome *outcome;
+    struct error *error;
+    struct player player;
+    unsigned part_count;
+    struct part *parts[PARTS_MAX];
+    struct allocator_counts blocks; /* of all parts */
+    struct source_total held;
+    struct source_counts gone; /* of parts whose place another has */
+    unsigned slot_capacity;
+    struct played *slots;
+    uint64_t alignment; /* of requests that say none */
+    bool free_at_done, tracks_owners, timed;
+    struct owners owners;
+    struct live *live;     /* NULL: without a device */
+    struct live_use *uses; /* of the current event, on a device */
+    unsigned use_capacity;
+    uint64_t wall_ns;
+    uint64_t untimed;            /* commands that lack the device's time, which the trace knows */
+    struct source_listener ears; /* hears the sources, if owners must know all memories */
+    uint64_t event;              /* number of the current event */
+    const struct block *moved;   /* the block that the current event took or gave back, or NULL */
+    uint64_t peak_before;        /* reserved bytes at most, before the current event */
+    bool ended;                  /* by a refusal or a fault */
+};
+
+/* ---- the end of a replay ---- */
+
+static int fail(struct replay *r, enum case_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int fail(struct replay *r, enum case_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    r->outcome->status = status;
+    vsnprintf(r->outcome->reason, sizeof r->outcome->reason, format, arguments);
+    va_end(arguments);
+    r->ended = true;
+    return 0;
+}
+
+static void refuse(struct replay *r, const struct trace_event *e, const struct part *part)
+{
+    r->outcome->refusal = (struct replay_refusal){.event = r->event,
+                                                  .block = e->block,
+                                                  .bytes = e->bytes,
+                                                  .time_ns = e->time_ns,
+                                                  .requested_bytes = r->blocks.requested_bytes,
+                                                  .granted_bytes = r->blocks.granted_bytes,
+                                                  .reserved_bytes = r->held.reserved_bytes};
+    struct replay_refusal *refusal = &r->outcome->refusal;
+    snprintf(refusal->site, sizeof refusal->site, "%.255s", trace_name_of(r->reader, e->name));
+    if (r->options->explain)
+        refusal->knows_free = owners_free(&r->owners, &refusal->free_bytes, &refusal->free_pieces,
+                                          &refusal->largest_free_bytes) == r->held.reserved_bytes;
+    fail(r, CASE_oom, "block b%" PRIu64 ", event %" PRIu64 ": %s", e->block, r->event,
+         part->source.error.text);
+}
+
+/* ---- parts ---- */
+
+static int open_raw(struct replay *r, struct part *part, uint64_t kind)
+{
+    const struct allocator_ops *raw;
+    struct option_values options;
+    TRY(allocator_parse("raw", &raw, &options, r->error));
+    options.common[ALLOCATOR_KIND] = kind;
+    return allocator_open(&part->allocator, raw, &options, &part->source, r->error);
+}
+
+/* A place for a new part: that of one that has ended, or a further one. */
+static int find_place(struct replay *r, unsigned pool, unsigned *index)
+{
+    for (*index = 0; *index < r->part_count; ++*index)
+        if (r->parts[*index]->has_ended) {
+            source_counts_add(&r->gone, &r->parts[*index]->source.counts);
+            free(r->parts[*index]);
+            break;
+        }
+    if (*index == PARTS_MAX)
+        return error_set(r->error, ERR_UNSUPPORTED,
+                         "%s: event %" PRIu64 " begins private pool %u: a replay has room for %d",
+                         trace_reader_path(r->reader), r->event, pool, PARTS_MAX - 1);
+    r->part_count += *index == r->part_count;
+    r->parts[*index] = must_alloc(sizeof *r->parts[0]);
+    return 0;
+}
+
+static int open_keeping(struct replay *r, struct part *part)
+{
+    const int code = private_pool_open(&part->kept, r->options->strategy, r->options->options,
+                                       &part->source, &part->allocator, r->error);
+    part->allocator.total = &r->blocks;
+    return code;
+}
+
+/* Once no block of it lives, a private pool that no graph uses gives its memory back. */
+static int end_part(struct replay *r, struct part *part)
+{
+    if (!part->ends || part->live_count || part->has_ended)
+        return 0;
+    part->has_ended = true;
+    TRY(part->source.ops->sync(part->source.context, r->error));
+    return private_pool_close(&part->kept, &part->allocator, r->error);
+}
+
+static int open_part(struct replay *r, unsigned pool, unsigned memory, bool keeps, unsigned *index)
+{
+    TRY(find_place(r, pool, index));
+    struct part *part = r->parts[*index];
+    part->pool = pool;
+    part->memory = memory;
+    part->keeps = keeps;
+    part->source = r->live ? live_source(r->live) : *dry_source(r->player.dry);
+    part->source.total = &r->held;
+    part->source.listener = r->options->explain || (r->live && r->tracks_owners) ? &r->ears
+                            : r->listener ? r->listener->source
+                                          : NULL;
+    if (keeps)
+        return open_keeping(r, part);
+    const struct allocator_ops *strategy = r->options->strategy;
+    struct option_values options = *r->options->options;
+    if (pool || memory)
+        strategy = planned_apart(strategy, r->options->options, &options);
+    if (r->live && memory)
+        options.common[ALLOCATOR_KIND] = live_kind(r->live, memory);
+    int code = allocator_open(&part->allocator, strategy, &options, &part->source, r->error);
+    /* Pinned memory is no matter of the driver's pool or of virtual memory: applications that use these ask the driver for it. */
+    if (code == ERR_UNSUPPORTED && r->live && options.common[ALLOCATOR_KIND] != MEMORY_DEVICE)
+        code = open_raw(r, part, options.common[ALLOCATOR_KIND]);
+    part->allocator.total = &r->blocks;
+    return code;
+}
+
+/* All parts of a replay on a device are there before its clock starts. */
+static int open_parts(struct replay *r)
+{
+    const struct schedule *s = r->live ? live_schedule(r->live) : NULL;
+    unsigned index;
+    for (unsigned i = 0; s && i < s->part_count; i++)
+        if (!s->parts[i].keeps)
+            TRY(open_part(r, s->parts[i].pool, s->parts[i].memory, false, &index));
+    return 0;
+}
+
+static int part_of(struct replay *r, const struct trace_event *e, unsigned *index)
+{
+    for (*index = 0; *index < r->part_count; ++*index)
+        if (r->parts[*index]->pool == e->pool && r->parts[*index]->memory == e->memory &&
+            !r->parts[*index]->has_ended)
+            return 0;
+    return open_part(r, e->pool, e->memory, e->kind == TRACE_pool_begin, index);
+}
+
+/* ---- blocks ---- */
+
+static struct played *slot_of(struct replay *r, unsigned slot)
+{
+    if (slot >= r->slot_capacity)
+        r->slots = must_reach(r->slots, slot, &r->slot_capacity, sizeof *r->slots);
+    return &r->slots[slot];
+}
+
+static int give_block(struct replay *r, unsigned slot)
+{
+    struct played *at = slot_of(r, slot);
+    if (!at->part)
+        return 0;
+    struct part *part = r->parts[at->part - 1];
+    if (r->tracks_owners)
+        owners_give(&r->owners, &at->block);
+    int code = player_free(&r->player, &part->allocator, &at->block,
+                           trace_name_of(r->reader, at->name), at->requested);
+    at->part = 0;
+    part->live_count--;
+    r->moved = &at->block;
+    return code ? error_set(r->error, code, "%s", part->source.error.text) : end_part(r, part);
+}
+
+static void tell(struct replay *r, const struct trace_event *e)
+{
+    for (unsigned i = 0; i < r->part_count; i++)
+        source_update(&r->parts[i]->source); /* a driver's pool counts for itself */
+    const uint64_t peak = r->held.peak_reserved_bytes;
+    const struct replay_state state = {.event = r->event,
+                                       .requested_bytes = r->blocks.requested_bytes,
+                                       .granted_bytes = r->blocks.granted_bytes,
+                                       .reserved_bytes = r->held.reserved_bytes,
+                                       .most_reserved_bytes =
+                                           peak > r->peak_before ? peak : r->held.reserved_bytes};
+    r->listener->event(r->listener->context, e, r->moved, &state);
+}
+
+/* Gives the strategy all blocks that the application has let go: an allocator that is refused waits
+ * for the commands that still use them, and asks again. *given: there were some. */
+static int give_let_go(struct replay *r, bool *given)
+{
+    for (unsigned slot = 0; slot < r->slot_capacity; slot++) {
+        if (!r->slots[slot].part || !r->slots[slot].let_go)
+            continue;
+        *given = true;
+        TRY(give_block(r, slot));
+        if (r->listener)
+            tell(r, &(struct trace_event){.kind = TRACE_done, .slot = slot});
+    }
+    if (*given && r->live)
+        return live_wait(r->live, r->error);
+    if (*given)
+        dry_wait(r->player.dry);
+    return 0;
+}
+
+/* Whether memory comes back to the strategy while commands may use it, and the driver does not wait for them. */
+static bool reuses_memory(const struct replay *r)
+{
+    const struct allocator_ops *s = r->options->strategy;
+    return !r->free_at_done && (s->queues != QUEUES_SOURCE || s->opens_pool);
+}
+
+static int take_block(struct replay *r, const struct trace_event *e)
+{
+    unsigned index = 0;
+    if (r->part_count == 0 || e->pool || e->memory || r->parts[0]->pool || r->parts[0]->memory)
+        TRY(part_of(r, e, &index));
+    struct part *part = r->parts[index];
+    const struct alloc_request request = {.size = e->bytes,
+                                          .alignment = e->alignment ? e->alignment : r->alignment,
+                                          .tag = trace_name_of(r->reader, e->name),
+                                          .queue = e->queue};
+    struct played *at = slot_of(r, e->slot);
+    int code = player_alloc(&r->player, &part->allocator, &request, &at->block);
+    if (code == ERR_OOM) {
+        bool given = false;
+        TRY(give_let_go(r, &given));
+        code = given ? player_alloc(&r->player, &part->allocator, &request, &at->block) : code;
+    }
+    if (code == ERR_OOM) {
+        refuse(r, e, part);
+        return 0;
+    }
+    if (code)
+        return error_set(r->error, code, "%s", part->source.error.text);
+    at->let_go = false;
+    at->live =
+        (struct live_block){.is_reused = reuses_memory(r), .queue = e->queue, .since = r->event};
+    at->requested = e->bytes;
+    at->name = e->name;
+    at->part = (unsigned char)(index + 1);
+    part->live_count++;
+    r->moved = &at->block;
+    const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
+    return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
+                        r->event, r->options->strategy->name, wrong)
+                 : 0;
+}
+
+/* The application has what is spare given back; its private pools keep what they have. */
+static int trim(struct replay *r, const struct trace_event *e)
+{
+    for (unsigned i = 0; i < r->part_count; i++) {
+        struct part *part = r->parts[i];
+        int code = part->pool == e->pool ? allocator_trim(&part->allocator) : 0;
+        if (code)
+            return error_set(r->error, code, "%s", part->source.error.text);
+    }
+    return 0;
+}
+
+static int begin_pool(struct replay *r, const struct trace_event *e)
+{
+    unsigned index;
+    return part_of(r, e, &index);
+}
+
+static int end_pool(struct replay *r, const struct trace_event *e)
+{
+    for (unsigned i = 0; i < r->part_count; i++) {
+        struct part *part = r->parts[i];
+        if (!part->keeps || part->pool != e->pool)
+            continue;
+        part->ends = true;
+        TRY(end_part(r, part));
+    }
+    return 0;
+}
+
+/* ---- events ---- */
+
+static uint64_t memory_of(void *context, unsigned slot)
+{
+    const struct played *at = slot_of(context, slot);
+    return at->part ? at->block.memory : 0;
+}
+
+/* A command without enough memory ends the replay as a refused request does: drivers make memory at its
+ * first use. */
+static int play_on_device(struct replay *r, const struct trace_event *e)
+{
+    unsigned count = 0;
+    struct error why = {0};
+    for (unsigned i = 0; i < e->use_count; i++) {
+        struct played *at = slot_of(r, e->uses[i].slot);
+        if (!at->part || !at->block.size)
+            continue;
+        r->uses = must_grow(r->uses, count, &r->use_capacity, sizeof *r->uses);
+        r->uses[count++] = (struct live_use){.block = &at->block,
+                                             .slot = e->uses[i].slot,
+                                             .requested_bytes = at->requested,
+                                             .access = e->uses[i].access,
+                                             .state = &at->live};
+    }
+    const int code = live_command(r->live, e, r->event, r->uses, count, &why);
+    if (code == ERR_OOM) {
+        r->outcome->refusal = (struct replay_refusal){.event = r->event,
+                                                      .time_ns = e->time_ns,
+                                                      .requested_bytes = r->blocks.requested_bytes,
+                                                      .granted_bytes = r->blocks.granted_bytes,
+                                                      .reserved_bytes = r->held.reserved_bytes};
+        return fail(r, CASE_oom, "event %" PRIu64 ", %s: %s", r->event, trace_kind_name(e->kind),
+                    why.text);
+    }
+    return code ? error_set(r->error, code, "event %" PRIu64 ", %s: %s", r->event,
+                            trace_kind_name(e->kind), why.text)
+                : 0;
+}
+
+static int play_event(struct replay *r, const struct trace_event *e)
+{
+    switch (e->kind) {
+    case TRACE_held:
+    case TRACE_alloc:
+        return take_block(r, e);
+    case TRACE_free:
+        slot_of(r, e->slot)->let_go = true;
+        if (r->free_at_done)
+            return 0;
+        if (r->live)
+            TRY(live_let_go(r->live, &slot_of(r, e->slot)->live, r->event, r->error));
+        return give_block(r, e->slot);
+    case TRACE_done:
+        return give_block(r, e->slot);
+    case TRACE_begin:
+        for (unsigned i = 0; i < r->part_count; i++)
+            allocator_mark(&r->parts[i]->allocator, trace_name_of(r->reader, e->name));
+        return 0;
+    case TRACE_trim:
+        return trim(r, e);
+    case TRACE_pool_begin:
+        return begin_pool(r, e);
+    case TRACE_pool_end:
+        return end_pool(r, e);
+    case TRACE_driver_alloc:
+        if (!r->live)
+            dry_expect(r->player.dry, e->bytes, e->address);
+        return 0;
+    default:
+        if (r->live)
+            return play_on_device(r, e);
+        r->untimed += trace_is_command(e->kind) && trace_lacks_time(e);
+        player_command(&r->player, e, memory_of, r);
+        return 0;
+    }
+}
+
+static int play(struct replay *r, const struct trace_event *e)
+{
+    const unsigned queue = e->other > e->queue ? e->other : e->queue;
+    if (queue >= ALLOCATOR_QUEUES_MAX)
+        return error_set(r->error, ERR_UNSUPPORTED,
+                         "%s: event %" PRIu64 " is on queue %u: strategies know %d queues",
+                         trace_reader_path(r->reader), r->event, queue + 1, ALLOCATOR_QUEUES_MAX);
+    if (r->live)
+        live_call(r->live, e);
+    else if (r->timed)
+        player_gap(&r->player, e);
+    const int code = play_event(r, e);
+    if (r->live)
+        live_return(r->live, e);
+    return code;
+}
+
+static unsigned broken_invariants(const struct replay *r)
+{
+    unsigned broken = 0;
+    for (unsigned i = 0; i < r->part_count; i++)
+        broken += allocator_check(&r->parts[i]->allocator);
+    return broken;
+}
+
+static int check_sound(struct replay *r)
+{
+    const unsigned broken = r->ended ? 0 : broken_invariants(r);
+    return broken ? fail(r, CASE_wrong, "%s has %u broken invariants after event %" PRIu64,
+                         r->options->strategy->name, broken, r->event)
+                  : 0;
+}
+
+static int play_all(struct replay *r)
+{
+    struct trace_event event;
+    int more = trace_rewind(r->reader, r->error);
+    if (!more)
+        more = open_parts(r);
+    if (!more && r->live)
+        more = live_begin(r->live, r->error);
+    else if (!r->live)
+        dry_begin(r->player.dry);
+    while (!more && !r->ended && (more = trace_next(r->reader, &event, r->error)) > 0) {
+        r->event++;
+        r->moved = NULL;
+        r->peak_before = r->held.peak_reserved_bytes;
+        more = play(r, &event);
+        if (!more && !r->ended && r->listener)
+            tell(r, &event);
+        if (!more && r->options->check && r->event % CHECK_EVERY == 0)
+            more = check_sound(r);
+        if (r->event % STOP_EVERY == 0 && r->options->stop && *r->options->stop)
+            fail(r, CASE_skipped, "interrupted");
+    }
+    if (r->live) {
+        const int ended = live_end(r->live, &r->wall_ns, more ? NULL : r->error);
+        more = more ? more : ended;
+    }
+    return more ? more : check_sound(r);
+}
+
+/* ---- the whole ---- */
+
+static void forget(void *context, uint64_t memory, uint64_t offset, uint64_t bytes)
+{
+    owners_forget(context, memory, offset, bytes);
+}
+
+static void hear_source(void *context, enum source_event event, uint64_t memory, uint64_t offset,
+                        uint64_t bytes)
+{
+    struct replay *r = context;
+    if (r->options->explain && (event == SOURCE_HELD || event == SOURCE_MAPPED))
+        owners_got(&r->owners, memory, offset, bytes);
+    else if (r->live && (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED))
+        owners_forget(&r->owners, memory, offset, bytes);
+    if (r->listener && r->listener->source)
+        r->listener->source->event(r->listener->source->context, event, memory, offset, bytes);
+}
+
+static void count(struct replay *r)
+{
+    struct source_counts driver = r->gone;
+    driver.reserved_bytes = r->held.reserved_bytes;
+    driver.peak_reserved_bytes = r->held.peak_reserved_bytes;
+    for (unsigned i = 0; i < r->part_count; i++)
+        source_counts_add(&driver, &r->parts[i]->source.counts);
+    const struct space_snapshot begin = {0}, end = {r->blocks, driver};
+    const struct memory_counts counts = spaces_between(&begin, &end);
+    struct exact_counts *out = &r->outcome->counts;
+    memset(out, 0xff, sizeof *out); /* unknown */
+#define X(name, unit, kind, better, help) out->name = counts.name;
+    PEAK_LIST(X)
+    MEMORY_CALL_LIST(X)
+#undef X
+    /* Without uses, a block counts as needed until it is freed. */
+    const struct trace_totals *totals = trace_reader_totals(r->reader);
+    out->live_lower_bound_bytes = totals->peak_bytes;
+    memset(&r->outcome->sample, 0xff, sizeof r->outcome->sample);
+    if (r->live) {
+        r->outcome->sample.wall_ns = r->wall_ns;
+        r->outcome->sample.driver_alloc_ns = driver.alloc_ns;
+        r->outcome->sample.driver_touch_ns = driver.touch_ns;
+        r->outcome->sample.driver_free_ns = driver.free_ns;
+    }
+    if (trace_reader_info(r->reader)->knows[TRACE_KNOWS_uses])
+        out->launch_count = totals->by_kind[TRACE_launch];
+    r->outcome->digest = totals->digest;
+    r->outcome->least_refused_bytes = r->held.least_refused_bytes;
+    r->outcome->most_served_bytes = r->held.most_served_bytes;
+    r->outcome->ended_live = r->blocks.alloc_count - r->blocks.free_count;
+}
+
+static void take_times(struct replay *r)
+{
+    struct case_model *m = &r->outcome->model;
+    struct error why = {0};
+    if (r->live || !r->options->device.atlas)
+        return;
+    if (dry_times(r->player.dry, m, &why)) {
+        memset(m, 0xff, sizeof *m);
+        m->asked = true;
+        snprintf(m->why_not, sizeof m->why_not, "%.255s", why.text);
+        return;
+    }
+    m->allocator_ns = UNKNOWN_NS;
+    /* The gaps of a log hold the calls of the recorded allocator, and no log of blocks alone says
+     * when the device worked. */
+    const struct trace_totals *t = trace_reader_totals(r->reader);
+    m->why_not[0] = 0;
+    if (!trace_reader_info(r->reader)->knows[TRACE_KNOWS_device_times])
+        snprintf(m->why_not, sizeof m->why_not,
+                 "the trace does not say how long the device worked (gamut record --times)");
+    else if (r->untimed)
+        snprintf(m->why_not, sizeof m->why_not,
+                 "%" PRIu64 " of %" PRIu64 " kernels, copies and fills have no device time",
+                 r->untimed,
+                 t->by_kind[TRACE_launch] + t->by_kind[TRACE_copy] + t->by_kind[TRACE_fill]);
+    if (*m->why_not)
+        m->predicted_ns = m->device_ns = m->waiting_ns = UNKNOWN_NS;
+}
+
+static void close_parts(struct replay *r)
+{
+    for (unsigned i = 0; i < r->part_count; i++) {
+        struct part *part = r->parts[i];
+        if (part->keeps && !part->has_ended)
+            private_pool_close(&part->kept, &part->allocator, NULL);
+        else
+            allocator_close(&part->allocator);
+        free(part);
+    }
+}
+
+bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at free_at)
+{
+    const struct trace_info *info = trace_reader_info(reader);
+    return info->knows[TRACE_KNOWS_done] &&
+           (free_at == FREE_AT_DONE || !info->knows[TRACE_KNOWS_frees]);
+}
+
+int replay_trace(struct trace_reader *reader, const struct replay_options *options,
+                 const struct replay_listener *listener, struct replay_outcome *outcome,
+                 struct error *error)
+{
+    const struct trace_info *info = trace_reader_info(reader);
+    *outcome = (struct replay_outcome){.status = CASE_ok};
+    if (!info->knows[TRACE_KNOWS_done] && !info->knows[TRACE_KNOWS_frees])
+        return error_set(error, ERR_UNSUPPORTED, "%s: the trace has no frees",
+                         trace_reader_path(reader));
+    struct dry_device device = options->device;
+    if (info->alignment_bytes > device.alignment)
+        device.alignment = info->alignment_bytes;
+    struct replay r = {.options = options,
+                       .listener = listener,
+                       .reader = reader,
+                       .outcome = outcome,
+                       .error = error,
+                       .live = options->live,
+                       .player = {.dry = options->live ? NULL : dry_open(&device)},
+                       .alignment =
+                           !options->live && info->alignment_bytes ? info->alignment_bytes : 1,
+                       .free_at_done = replay_frees_at_done(reader, options->free_at),
+                       .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas};
+    owners_open(&r.owners);
+    r.ears = (struct source_listener){&r, hear_source};
+    struct trace_totals totals;
+    /* On a device the checks would be in its times. */
+    r.tracks_owners = options->check || options->explain ||
+                      (!r.live && (!trace_read_totals(reader, &totals) || totals.queues > 1));
+    if (!r.live)
+        dry_on_release(r.player.dry, r.tracks_owners ? forget : NULL, &r.owners);
+    int code = play_all(&r);
+    if (!code) {
+        count(&r);
+        take_times(&r);
+    }
+    close_parts(&r);
+    if (!r.live)
+        dry_close(r.player.dry);
+    owners_close(&r.owners);
+    free(r.slots);
+    free(r.uses);
+    return code;
+}
+
+struct dry_device replay_device(uint64_t capacity_bytes, const struct atlas *atlas)
+{
+    static const uint64_t gpu_bytes = UINT64_C(80) << 30, chunk_bytes = UINT64_C(2) << 20;
+    return (struct dry_device){.name = "the dry device",
+                               .atlas = atlas,
+                               .can_split = true,
+                               .has_pool = true,
+                               .vm_granularity_bytes = chunk_bytes,
+                               .has_addresses = true,
+                               .memory_bytes = capacity_bytes ? capacity_bytes : gpu_bytes,
+                               .alignment = 512,
+                               .capacity_bytes = capacity_bytes};
+}

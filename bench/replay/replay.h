@@ -1,0 +1,98 @@
+/* Plays a trace under a strategy, without a device or on one (live.h).
+ *
+ * The requests of the trace go to a fresh instance of the strategy, over the source of a dry device
+ * (run/predict/dry.h) or of the real one. A private pool of the recorded allocator, and memory that does not live on
+ * the device, get an instance and a source of their own.
+ *
+ * When a freed block may be used again is the strategy's matter, as in a run: it gets the block
+ * back at `free` (let-go) or at `done`, and its rule for queues (enum queue_safety) says who may
+ * have it next. PyTorch hands a block out again at `done`: a block that other streams use is done
+ * only when they are. The replay checks that no block overlaps a live one, and that memory reaches
+ * another queue through the source alone; only traces with several queues need the second check.
+ *
+ * A replay answers what the application did, not what it would have done: if a request is refused,
+ * the replay ends there.
+ */
+#ifndef GAMUT_REPLAY_REPLAY_H
+#define GAMUT_REPLAY_REPLAY_H
+
+#include <signal.h>
+
+#include "alloc/allocator.h"
+#include "results/facts/case.h"
+#include "run/predict/dry.h"
+#include "replay/live.h"
+#include "trace/trace.h"
+
+/* When the strategy gets a freed block back. */
+enum replay_free_at { FREE_AT_LET_GO, FREE_AT_DONE };
+
+struct replay_options {
+    const struct allocator_ops *strategy;
+    const struct option_values *options;
+    struct dry_device device;
+    struct live *live; /* a real device, prepared for this trace, instead of `device`; or NULL */
+    enum replay_free_at free_at;
+    bool check;   /* the checks above also for one queue, and the strategy's check() often */
+    bool explain; /* find the free pieces at a refusal; slows the replay */
+    const volatile sig_atomic_t *stop; /* becomes true: end early (or NULL) */
+};
+
+/* The state after an event, for a listener. */
+struct replay_state {
+    uint64_t event; /* number, from 1 on */
+    uint64_t requested_bytes, granted_bytes, reserved_bytes;
+    uint64_t most_reserved_bytes; /* within the event, if that is the most so far; else as above */
+};
+
+struct replay_listener {
+    void *context;
+    /* Called after each event that was played. `block`: what a held or alloc event got, and a free
+     * or done event gave back; else NULL. */
+    void (*event)(void *context, const struct trace_event *event, const struct block *block,
+                  const struct replay_state *state);
+    const struct source_listener *source; /* hears the sources; NULL: none does */
+};
+
+/* The request that was refused. */
+struct replay_refusal {
+    uint64_t event, block, bytes; /* its number, block and size; event 0: none was refused */
+    uint64_t time_ns;
+    uint64_t requested_bytes, granted_bytes; /* of the live blocks at that moment */
+    uint64_t reserved_bytes;
+    /* With `explain`, and where the source shows its memories: what is held and not handed out. */
+    bool knows_free;
+    uint64_t free_bytes, free_pieces, largest_free_bytes;
+    char site[256]; /* of the request; "": unknown */
+};
+
+struct replay_outcome {
+    enum case_status status;
+    char reason[1024]; /* "" if ok */
+    struct exact_counts counts;
+    struct case_model model; /* asked: only with an atlas */
+    struct sample sample;    /* the times on a real device; UNKNOWN_NS without one */
+    struct replay_refusal refusal;
+    /* As in struct source_total. Every capacity below least_refused_bytes, from this replay's on,
+     * refuses the same requests, and one of most_served_bytes serves them. 0: unknown. */
+    uint64_t least_refused_bytes, most_served_bytes;
+    uint64_t digest;     /* of the trace, if all of it was read */
+    uint64_t ended_live; /* blocks that live at the end; they are given back then */
+};
+
+/* Plays the trace from its first event. Whatever the strategy does is in the outcome; an error is
+ * one of the trace (ERR_PARSE, ERR_IO), or ERR_USAGE for options or a trace that the strategy cannot
+ * serve. `listener` may be NULL. */
+int replay_trace(struct trace_reader *reader, const struct replay_options *options,
+                 const struct replay_listener *listener, struct replay_outcome *outcome,
+                 struct error *error);
+
+/* Whether a replay of this trace frees blocks at `done`: a log that knows one stamp only has that one.
+ */
+bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at free_at);
+
+/* A dry device like an NVIDIA GPU of this capacity (0: 80 GiB, and no limit). Its costs are those
+ * of `atlas`, or none. */
+struct dry_device replay_device(uint64_t capacity_bytes, const struct atlas *atlas);
+
+#endif

@@ -1,0 +1,57 @@
+/* What a replay on a device must know of a trace before it begins: which calls wait for their own
+ * command, which points of a queue are waited for later, and what must be there when the clock starts. */
+#ifndef GAMUT_REPLAY_SCHEDULE_H
+#define GAMUT_REPLAY_SCHEDULE_H
+
+#include "replay/standin.h"
+#include "trace/trace.h"
+
+struct schedule_queue {
+    uint64_t commands; /* that the queue is given */
+    unsigned capacity;
+    /* By number of the command, from 1 on: how many waits name it (at most 65535). */
+    uint16_t *waits;
+};
+
+/* A memory that the replay asks an allocator of its own for. */
+struct schedule_part {
+    unsigned pool, memory; /* as in struct trace_event */
+    bool keeps;            /* it begins within the replay: TRACE_pool_begin */
+};
+
+enum { SCHEDULE_PARTS_MAX = 64 };
+
+struct schedule {
+    uint64_t events;
+    uint64_t recorded_ns; /* from the begin of the first call to the end of the last; 0: unknown */
+    uint64_t began_ns;    /* of the first call */
+    bool has_times;
+    unsigned queue_count, queue_capacity;
+    struct schedule_queue *queues;
+    unsigned part_count;
+    struct schedule_part parts[SCHEDULE_PARTS_MAX];
+    bool wanted[STANDIN_USES_MAX + 1]; /* kernels, by number of blocks */
+    uint64_t most_bytes;               /* of a read, write or map */
+    uint64_t timed_launches, launches,
+        wide_launches;       /* wide: with more blocks than a stand-in has */
+    unsigned char *blocking; /* a bit for each event: the next event is the wait for this command */
+};
+
+/* Reads the trace and goes back to its first event. ERR_PARSE, ERR_IO. The caller calls
+ * schedule_free in any case. */
+int schedule_read(struct trace_reader *reader, struct schedule *schedule, struct error *error);
+void schedule_free(struct schedule *schedule);
+
+/* The number of an event, from 0 on: is the next event the wait for this command? */
+static inline bool schedule_blocks(const struct schedule *s, uint64_t event)
+{
+    return s->blocking[event / 8] >> event % 8 & 1;
+}
+
+/* Commands by which a recorder counts what a wait is for: all that a queue is given. */
+static inline bool schedule_is_command(enum trace_kind kind)
+{
+    return kind >= TRACE_launch && kind <= TRACE_unmap;
+}
+
+#endif

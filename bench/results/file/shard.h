@@ -1,0 +1,61 @@
+/* A shard: one of N parts of a list of work, which one process does, on any machine. A fleet does a
+ * list by doing all of its shards; join.h puts their files together.
+ *
+ * Every process splits the whole list by itself, so the split follows from the list alone: not from
+ * the order of its items, the machine, or a clock. Items of one unit stay together, because their
+ * times are compared with each other. Units are dealt to shards in the order of their cost, the
+ * largest first, each to the shard that has least so far (Graham, Bounds on Multiprocessing Timing
+ * Anomalies, 1969: the fullest shard has at most 4/3 of the least possible). */
+#ifndef GAMUT_RESULTS_FILE_SHARD_H
+#define GAMUT_RESULTS_FILE_SHARD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "results/file/result.h"
+
+enum { SHARDS_MAX = 100000 };
+
+struct shard {
+    unsigned number, of; /* from 1 to `of`; of 0: the whole list */
+};
+
+struct shard_item {
+    char id[13];      /* the id of a case, or shard_id of another item */
+    const char *unit; /* items with the same text stay together; borrowed */
+    uint64_t cost;    /* expected time, in any unit */
+};
+
+/* Reads "3/10". ERR_USAGE. */
+int shard_parse(const char *text, struct shard *shard, struct error *error);
+
+/* The id of an item that is no case: a hash of its description. */
+void shard_id(const char *description, char id[13]);
+
+/* Sets own[i] where the i-th item belongs to the shard. */
+void shard_split(struct shard shard, const struct shard_item *items, size_t count, bool *own);
+
+/* Sets run.shard of a result. */
+void shard_set(struct result *result, struct shard shard, const struct shard_item *items,
+               size_t count, const bool *own);
+/* Adds an id to the digest of a list, which begins with 0. */
+uint64_t shard_list_add(uint64_t list, const char *id);
+
+/* The ids of the items that a result has finished, each with `true`: cases and experiments that
+ * have all planned rounds or failed, fits, and advice. The caller owns the object. */
+json_t *shard_done(const struct result *result);
+
+/* Checks that two results are of one list, split into as many shards, of one build and with the same
+ * options. ERR_USAGE says what `theirs` has ("it") that `ours` ("this one") has not. */
+int shard_check_alike(const struct result *theirs, const struct result *ours, struct error *error);
+
+/* Adds a text that is the same for results of the same machine: its id, and the devices that were
+ * used with their drivers. Nothing for results that are the same on every machine: replays without
+ * a device, fits and advice. */
+void shard_machine(const struct result *result, struct text *machine);
+
+#endif

@@ -1,0 +1,291 @@
+/* Advice for small traces, worked out by hand; and how settings are written in the words of
+ * applications. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc/registry.h"
+#include "replay/advise.h"
+#include "tests/trace/trace_fixture.h"
+
+#define HEAD_OF(source)                                                                            \
+    "gamut trace 1\n{\"source\":\"" source "\",\"time_unit_ns\":1,\"capacity_bytes\":null,"        \
+    "\"lost_beginning\":false,\"knows\":[\"frees\"]}\nqueue 0 \"default\"\n"
+#define MIB UINT64_C(1048576)
+
+/* caching needs a second segment for block 4: 20 + 20 + 24 MiB. vmm maps what is missing at the end
+ * of its range. */
+#define MOVED                                                                                      \
+    "alloc b1 20971520 q0\nalloc b2 20971520 q0\nfree b1 q0\nalloc b3 12582912 q0\n"               \
+    "free b2 q0\nalloc b4 25165824 q0\n"
+#define STEADY "alloc b1 20971520 q0\nfree b1 q0\nalloc b2 20971520 q0\nfree b2 q0\n"
+
+/* The steps of the last search, which is done by one thread. */
+static struct text steps;
+static uint64_t step_count;
+
+static void note_step(void *context, uint64_t replays, const char *doing)
+{
+    (void)context;
+    assert_int_equal(replays, ++step_count);
+    text_add(&steps, "%s\n", doing);
+}
+
+static struct advise advise_within(const char *const *names, size_t count, const char *current,
+                                   const char *application, uint64_t capacity_bytes)
+{
+    const struct advise_options options = {.application = application,
+                                           .current = current,
+                                           .free_at = FREE_AT_DONE,
+                                           .capacity_bytes = capacity_bytes,
+                                           .jobs = 1,
+                                           .step = note_step};
+    const char *paths[4];
+    struct advise advise;
+    struct error error = {0};
+    bool interrupted;
+    text_free(&steps);
+    step_count = 0;
+    for (size_t i = 0; i < count; i++)
+        paths[i] = trace_path(names[i]);
+    if (advise_traces(paths, count, &options, &advise, &interrupted, &error))
+        fail_msg("%s", error.text);
+    assert_false(interrupted);
+    return advise;
+}
+
+static struct advise advise_on(const char *const *names, size_t count, const char *current,
+                               const char *application)
+{
+    return advise_within(names, count, current, application, 0);
+}
+
+static void has_words(const struct advised_setting *setting, const char *expected)
+{
+    struct text words = {0};
+    assert_true(setting->is_known);
+    setting_words(&setting->setting, &words);
+    assert_string_equal(words.data, expected);
+    text_free(&words);
+}
+
+static void each_replay_is_a_step(void **state)
+{
+    (void)state;
+    import_good("moved", HEAD_OF("PyTorch by hand") MOVED);
+    struct advise advise = advise_on(&(const char *){"moved.trace"}, 1, NULL, "auto");
+    assert_int_equal(strncmp(steps.data, "current setting: caching\nsettings: ", 35), 0);
+    assert_non_null(strstr(steps.data, "\nsettings: vmm"));
+    assert_non_null(strstr(steps.data, "\nleast capacity: caching\n"));
+    assert_true(step_count > advise.advices[0].tried_count);
+    advise_free(&advise);
+}
+
+static void segments_that_grow_are_advised(void **state)
+{
+    (void)state;
+    import_good("moved", HEAD_OF("PyTorch by hand") MOVED);
+    struct advise advise = advise_on(&(const char *){"moved.trace"}, 1, NULL, "auto");
+    const struct advice *advice = &advise.advices[0];
+    assert_string_equal(advise.application->name, "pytorch");
+    assert_string_equal(advise.traces[0].current, "caching");
+    assert_int_equal(advise.advice_count, 1);
+    assert_false(advice->leave);
+    has_words(&advice->best, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+    assert_int_equal(advise.traces[0].now.reserved_bytes, 64 * MIB);
+    assert_int_equal(advise.traces[0].now.call_count, 3);
+    assert_int_equal(advise.traces[0].lower_bound_bytes, 40 * MIB);
+    assert_int_equal(advice->current_fit.capacity_bytes, 44 * MIB);
+    assert_true(advice->best.on[0].reserved_bytes < 64 * MIB);
+    advise_free(&advise);
+}
+
+static void what_is_good_is_left(void **state)
+{
+    (void)state;
+    import_good("steady", HEAD_OF("PyTorch by hand") STEADY);
+    struct advise advise = advise_on(&(const char *){"steady.trace"}, 1, NULL, "auto");
+    assert_true(advise.advices[0].leave);
+    advise_free(&advise);
+    /* Nor is there anything to gain from a setting that is the best already. */
+    import_good("moved", HEAD_OF("PyTorch by hand") MOVED);
+    advise = advise_on(&(const char *){"moved.trace"}, 1, "vmm", "auto");
+    assert_true(advise.advices[0].leave);
+    assert_false(advise.traces[0].is_logged);
+    advise_free(&advise);
+}
+
+/* An application without an allocator is told to have one, though it then holds more. */
+static void a_driver_call_a_request_is_too_often(void **state)
+{
+    struct text log = {0};
+    (void)state;
+    text_add(&log, "%s", HEAD_OF("PyOpenCL by hand"));
+    for (int i = 1; i <= 400; i++)
+        text_add(&log, "alloc b%d 1000000 q0\nfree b%d q0\n", i, i);
+    import_good("busy", log.data);
+    text_free(&log);
+    struct advise advise = advise_on(&(const char *){"busy.trace"}, 1, NULL, "auto");
+    const struct advice *advice = &advise.advices[0];
+    assert_int_equal(advise.traces[0].now.call_count, 800);
+    assert_true(advice->is_bad);
+    assert_false(advice->leave);
+    has_words(&advice->best, "pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))");
+    assert_int_equal(advice->best.on[0].call_count, 1);
+    advise_free(&advise);
+}
+
+static void what_a_limit_refuses_is_changed(void **state)
+{
+    static const char *const name = "moved.trace";
+    (void)state;
+    import_good("moved", HEAD_OF("PyTorch by hand") MOVED);
+    /* 40 MiB live at once. */
+    struct advise advise = advise_within(&name, 1, NULL, "auto", 40 * MIB - 1);
+    assert_true(advise.traces[0].is_refused && advise.advices[0].is_bad);
+    assert_int_equal(advise.traces[0].now.reserved_bytes, 64 * MIB);
+    assert_true(advise.advices[0].leave && !advise.advices[0].best.is_known);
+    advise_free(&advise);
+    advise = advise_within(&name, 1, NULL, "auto", 40 * MIB);
+    assert_true(advise.traces[0].is_refused && !advise.advices[0].leave);
+    has_words(&advise.advices[0].best, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+    advise_free(&advise);
+    advise = advise_within(&name, 1, NULL, "auto", 44 * MIB);
+    assert_false(advise.traces[0].is_refused);
+    assert_int_equal(advise.traces[0].now.reserved_bytes, 44 * MIB);
+    advise_free(&advise);
+}
+
+/* On two traces counts the one on which a setting does worst. */
+static void several_traces_have_one_advice_more(void **state)
+{
+    static const char *const names[] = {"moved.trace", "steady.trace"};
+    (void)state;
+    import_good("moved", HEAD_OF("PyTorch by hand") MOVED);
+    import_good("steady", HEAD_OF("PyTorch by hand") STEADY);
+    struct advise advise = advise_on(names, 2, NULL, "auto");
+    assert_int_equal(advise.advice_count, 3);
+    assert_false(advise.advices[0].leave);
+    assert_true(advise.advices[1].leave);
+    assert_int_equal(advise.advices[2].count, 2);
+    assert_true(advise.advices[2].leave); /* steady holds 20 MiB under both */
+    advise_free(&advise);
+}
+
+static void the_search_is_the_same_every_time(void **state)
+{
+    (void)state;
+    import_good("moved", HEAD_OF("by hand") MOVED);
+    struct advise first = advise_on(&(const char *){"moved.trace"}, 1, NULL, "gamut");
+    struct advise again = advise_on(&(const char *){"moved.trace"}, 1, NULL, "gamut");
+    const struct advice *a = &first.advices[0], *b = &again.advices[0];
+    assert_int_equal(a->tried_count, b->tried_count);
+    assert_int_equal(a->leave, b->leave);
+    assert_int_equal(a->best.is_known, b->best.is_known);
+    assert_memory_equal(&a->best.setting, &b->best.setting, sizeof a->best.setting);
+    advise_free(&first);
+    advise_free(&again);
+}
+
+static const struct {
+    const char *application;
+    size_t family;
+    unsigned value[2];
+    const char *spec, *words;
+} written[] = {
+    {"pytorch", 0, {0, 0}, "caching", "unset PYTORCH_CUDA_ALLOC_CONF"},
+    {"pytorch",
+     0,
+     {2, 0},
+     "caching:max_split=64MiB",
+     "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64"},
+    {"pytorch",
+     0,
+     {1, 3},
+     "caching:max_split=32MiB:divisions=8",
+     "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32,roundup_power2_divisions:8"},
+    {"pytorch", 1, {0, 0}, "vmm", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+    {"rmm", 0, {0, 0}, "raw", "rmm.mr.CudaMemoryResource()"},
+    {"rmm",
+     1,
+     {0, 0},
+     "tlsf:strategy=min_memory",
+     "rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource())"},
+    {"pyopencl",
+     1,
+     {0, 0},
+     "pool",
+     "pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))"},
+    {"gamut", 1, {1, 0}, "pool:leading_bits=2", "pool:leading_bits=2"},
+};
+
+static void settings_are_written_in_both_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        struct allocator_setting setting;
+        struct text spec = {0}, words = {0};
+        assert_true(application_setting(application_find(written[i].application, ""),
+                                        written[i].family, &setting));
+        for (unsigned k = 0; k < 2 && k < setting.knob_count; k++)
+            setting.at[k].value = written[i].value[k];
+        setting_spec(&setting, &spec);
+        setting_words(&setting, &words);
+        assert_string_equal(spec.data, written[i].spec);
+        assert_string_equal(words.data, written[i].words);
+        text_free(&spec);
+        text_free(&words);
+    }
+}
+
+/* All values that are tried are values of the option, and each has its word. */
+static void all_values_are_values_of_the_option(void **state)
+{
+    static const char *const names[] = {"pytorch", "rmm", "pyopencl", "gamut"};
+    (void)state;
+    for (size_t a = 0; a < sizeof names / sizeof *names; a++) {
+        struct allocator_setting setting;
+        for (size_t f = 0; application_setting(application_find(names[a], ""), f, &setting); f++)
+            for (unsigned k = 0; k < setting.knob_count; k++) {
+                const struct knob *knob = setting.at[k].knob;
+                const struct knob words = {.values = knob->words ? knob->words : knob->values};
+                assert_int_equal(knob_value_count(knob), knob_value_count(&words));
+                for (unsigned v = 0; v < knob_value_count(knob); v++) {
+                    const struct allocator_ops *ops;
+                    struct option_values values;
+                    struct error error = {0};
+                    struct text spec = {0};
+                    setting.at[k].value = v;
+                    setting_spec(&setting, &spec);
+                    if (allocator_parse(spec.data, &ops, &values, &error))
+                        fail_msg("%s: %s", spec.data, error.text);
+                    text_free(&spec);
+                }
+                setting.at[k].value = 0;
+            }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_replay_is_a_step),
+        cmocka_unit_test(segments_that_grow_are_advised),
+        cmocka_unit_test(what_is_good_is_left),
+        cmocka_unit_test(a_driver_call_a_request_is_too_often),
+        cmocka_unit_test(what_a_limit_refuses_is_changed),
+        cmocka_unit_test(several_traces_have_one_advice_more),
+        cmocka_unit_test(the_search_is_the_same_every_time),
+        cmocka_unit_test(settings_are_written_in_both_words),
+        cmocka_unit_test(all_values_are_values_of_the_option),
+    };
+    const int failed = cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+    text_free(&steps);
+    return failed;
+}

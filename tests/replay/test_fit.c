@@ -1,0 +1,274 @@
+/* The least capacity of small traces, worked out by hand, and of real ones: it serves the trace,
+ * and FIT_STEP_BYTES less do not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc/registry.h"
+#include "base/tree.h"
+#include "replay/fit.h"
+#include "tests/trace/trace_fixture.h"
+
+#define HEAD                                                                                       \
+    "gamut trace 1\n{\"source\":\"by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"           \
+    "\"lost_beginning\":false,\"knows\":[\"frees\"]}\nqueue 0 \"default\"\n"
+#define MIB UINT64_C(1048576)
+
+static void must(int code, const struct error *error)
+{
+    if (code)
+        fail_msg("%s", error->text);
+}
+
+static struct lifetimes lifetimes_of(const char *path)
+{
+    struct lifetimes lifetimes;
+    struct trace_reader *reader;
+    struct error error = {0};
+    must(trace_open(path, &reader, &error), &error);
+    must(lifetimes_read(reader, &lifetimes, &error), &error);
+    trace_close(reader);
+    return lifetimes;
+}
+
+static struct fit fit_of(const char *path, const char *strategy)
+{
+    struct lifetimes lifetimes = lifetimes_of(path);
+    struct allocator_plans plans = {0};
+    const struct fit_options options = {.strategy = strategy,
+                                        .plans = &plans,
+                                        .free_at = FREE_AT_DONE,
+                                        .lower_bound_bytes = lifetimes.peak_bytes};
+    struct fit fit;
+    struct trace_reader *reader;
+    struct error error = {0};
+    lifetimes_free(&lifetimes);
+    must(trace_open(path, &reader, &error), &error);
+    must(fit_trace(reader, &options, &fit, &error), &error);
+    trace_close(reader);
+    return fit;
+}
+
+/* How a replay with this capacity ends. */
+static enum case_status replayed(const char *path, const char *strategy, uint64_t capacity_bytes)
+{
+    struct replay_options options = {.device = replay_device(0, NULL), .free_at = FREE_AT_DONE};
+    struct option_values values;
+    struct replay_outcome outcome;
+    struct trace_reader *reader;
+    struct error error = {0};
+    must(allocator_parse(strategy, &options.strategy, &values, &error), &error);
+    options.options = &values;
+    options.device.capacity_bytes = capacity_bytes;
+    must(trace_open(path, &reader, &error), &error);
+    must(replay_trace(reader, &options, NULL, &outcome, &error), &error);
+    trace_close(reader);
+    return outcome.status;
+}
+
+/* 20 and 20 MiB, then 12 in place of the first, then 24 in place of the second. */
+static const char moved[] = HEAD "alloc b1 20971520 q0\n"
+                                 "alloc b2 20971520 q0\n"
+                                 "free b1 q0\n"
+                                 "alloc b3 12582912 q0\n"
+                                 "free b2 q0\n"
+                                 "alloc b4 25165824 q0\n";
+/* Two live at once, nothing to gain. */
+static const char grown[] = HEAD "alloc b1 100 q0\nalloc b2 200 q0\nfree b1 q0\n"
+                                 "alloc b3 150 q0\n";
+/* The second needs 10 MiB of a second chunk of 20; the first left 5. */
+static const char tail[] = HEAD "alloc b1 15728640 q0\nalloc b2 15728640 q0\n";
+/* 25 and 35 MiB fill three chunks of 20. */
+static const char filled[] = HEAD "alloc b1 26214400 q0\nalloc b2 36700160 q0\n";
+/* One block that a bin of powers of two rounds up. */
+static const char rounded[] = HEAD "alloc b1 5242880 q0\n";
+
+static const struct known {
+    const char *name, *log, *strategy;
+    uint64_t capacity_bytes, unlimited_bytes, optimum_bytes;
+    enum fit_cause cause;
+    uint64_t event;
+} knowns[] = {
+    /* Every block in a memory of its own. */
+    {"raw moved", moved, "raw", 40 * MIB, 40 * MIB, 40 * MIB, FIT_demand, 2},
+    /* Block 3 has the first part of a segment of 20 MiB, so block 4 needs one more, of 24. The
+     * segment of block 2 is released if it must be. */
+    {"caching moved", moved, "caching", 44 * MIB, 64 * MIB, 40 * MIB, FIT_fragmentation, 6},
+    /* A device that is full refuses a chunk. A fraction refuses a request that exceeds it in
+     * addition to what is held: 20 and 16 MiB, of which 20 are mapped; 40 and 36, of which 20. */
+    {"vmm tail", tail, "vmm", 40 * MIB, 40 * MIB, 30 * MIB, FIT_fragmentation, 2},
+    {"vmm tail, fraction", tail, "vmm:limit=fraction", 36 * MIB, 40 * MIB, 30 * MIB,
+     FIT_fragmentation, 2},
+    {"vmm filled", filled, "vmm", 60 * MIB, 60 * MIB, 60 * MIB, FIT_demand, 2},
+    {"vmm filled, fraction", filled, "vmm:limit=fraction", 76 * MIB, 60 * MIB, 60 * MIB,
+     FIT_fragmentation, 2},
+    {"raw grown", grown, "raw", 350, 350, 350, FIT_demand, 4},
+    {"caching grown", grown, "caching", 2 * MIB, 2 * MIB, 350, FIT_rounding, 1},
+    {"pool rounded", rounded, "pool:leading_bits=0", 8 * MIB - 1, 8 * MIB - 1, 5 * MIB,
+     FIT_rounding, 1},
+};
+
+static void the_least_capacity_is_the_known_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof knowns / sizeof *knowns; i++) {
+        const struct known *k = &knowns[i];
+        import_good("known", k->log);
+        const char *path = trace_path("known.trace");
+        struct lifetimes lifetimes = lifetimes_of(path);
+        struct optimum optimum;
+        lifetimes_optimum(&lifetimes, 1000000000, &optimum);
+        lifetimes_free(&lifetimes);
+        const struct fit fit = fit_of(path, k->strategy);
+        print_message("%s\n", k->name);
+        assert_int_equal(fit.status, CASE_ok);
+        assert_int_equal(fit.capacity_bytes, k->capacity_bytes);
+        assert_in_range(fit.capacity_bytes - fit.refused_bytes, 1, FIT_STEP_BYTES);
+        assert_int_equal(fit.unlimited.peak_reserved_bytes, k->unlimited_bytes);
+        assert_true(optimum.known && optimum.proven);
+        assert_int_equal(optimum.bytes, k->optimum_bytes);
+        assert_string_equal(fit_cause_name(fit.cause), fit_cause_name(k->cause));
+        assert_int_equal(fit.refusal.event, k->event);
+    }
+}
+
+static void a_refusal_knows_the_free_pieces(void **state)
+{
+    (void)state;
+    import_good("moved", moved);
+    const struct fit fit = fit_of(trace_path("moved.trace"), "caching");
+    assert_true(fit.refusal.knows_free);
+    assert_int_equal(fit.refusal.requested_bytes, 12 * MIB);
+    assert_int_equal(fit.refusal.reserved_bytes, 20 * MIB);
+    assert_int_equal(fit.refusal.free_bytes, 8 * MIB);
+    assert_int_equal(fit.refusal.free_pieces, 1);
+    assert_int_equal(fit.refusal.largest_free_bytes, 8 * MIB);
+}
+
+static void a_trace_without_blocks_needs_nothing(void **state)
+{
+    (void)state;
+    import_good("empty", HEAD);
+    const struct fit fit = fit_of(trace_path("empty.trace"), "caching");
+    assert_int_equal(fit.status, CASE_ok);
+    assert_int_equal(fit.capacity_bytes, 0);
+    assert_int_equal(fit.cause, FIT_none);
+}
+
+static void a_strategy_that_cannot_start_is_skipped(void **state)
+{
+    (void)state;
+    import_good("moved", moved);
+    const struct fit fit = fit_of(trace_path("moved.trace"), "pool:kind=pinned");
+    assert_int_equal(fit.status, CASE_skipped);
+    assert_non_null(strstr(fit.reason, "device memory"));
+}
+
+/* Both ends hold for every strategy on a real trace, whose searches take two to 25 replays. */
+static void both_ends_of_a_real_trace_hold(void **state)
+{
+    size_t count;
+    const struct allocator_ops *const *list = allocator_list(&count);
+    struct import_report report;
+    struct error error = {0};
+    (void)state;
+    must(import_log(GAMUT_ROOT "/tests/traces/pytorch/gnn.trace.csv.gz", NULL,
+                    trace_path("gnn.trace"), true, &report, &error),
+         &error);
+    import_report_free(&report);
+    const char *path = trace_path("gnn.trace");
+    for (size_t i = 0; i < count; i++) {
+        if (list[i]->serves_plan)
+            continue;
+        const struct fit fit = fit_of(path, list[i]->name);
+        if (list[i]->harness_only || fit.status == CASE_skipped)
+            continue;
+        print_message("%s: %u replays\n", list[i]->name, fit.replays);
+        assert_in_range(fit.replays, 2, 60);
+        assert_in_range(fit.capacity_bytes - fit.refused_bytes, 1, FIT_STEP_BYTES);
+        assert_int_equal(replayed(path, list[i]->name, fit.capacity_bytes), CASE_ok);
+        assert_int_equal(replayed(path, list[i]->name, fit.refused_bytes), CASE_oom);
+        assert_true(fit.capacity_bytes <= fit.unlimited.peak_reserved_bytes);
+        assert_true(fit.limited.peak_reserved_bytes <= fit.capacity_bytes);
+    }
+}
+
+/* What PyTorch itself needed on an H100 (frontier.json): with a limit of `works_at` no request was
+ * refused, with `fails_at` one was. `over`: how much more a fit may say, in parts of `works_at`. */
+static const struct frontier {
+    const char *program;
+    double over_caching, over_vmm;
+} frontiers[] = {
+    {"bert", 0.005, 0.005},
+    {"gnn", 0.005, 0.005},
+    {"lstm", 0.005, 0.005},
+    {"resnet", 0.005, 0.005},
+    {"unet", 0.005, 0.005},
+    /* record_stream keeps blocks until the device is done with them. How far it lags depends on the
+     * waits of refused requests, and so on the limit; the trace was recorded without one. Measured:
+     * 2.4 and 3.6 % too high. */
+    {"streams", 0.03, 0.04},
+};
+
+static const json_t *row_of(const json_t *all, const char *program, bool expands)
+{
+    const json_t *row;
+    size_t i;
+    json_array_foreach(all, i, row)
+    {
+        if (strcmp(tree_get_text(row, "program"), program) == 0 &&
+            (*tree_get_text(row, "conf") != 0) == expands)
+            return row;
+    }
+    fail_msg("frontier.json has no %s", program);
+    return NULL;
+}
+
+static void the_least_capacity_is_that_of_pytorch(void **state)
+{
+    static const char folder[] = GAMUT_ROOT "/tests/traces/pytorch/h100/";
+    enum { FRONTIERS = sizeof frontiers / sizeof *frontiers };
+    struct error error = {0};
+    struct text text = {0};
+    (void)state;
+    must(text_read_file(&text, GAMUT_ROOT "/tests/traces/pytorch/h100/frontier.json", &error),
+         &error);
+    json_t *all = json_loads(text.data, 0, NULL);
+    text_free(&text);
+    assert_int_equal(json_array_size(all), 2 * FRONTIERS);
+    for (size_t i = 0; i < 2 * FRONTIERS; i++) {
+        const struct frontier *f = &frontiers[i / 2];
+        const bool expands = i % 2;
+        const char *strategy = expands ? "vmm:limit=fraction" : "caching";
+        const json_t *row = row_of(all, f->program, expands);
+        const double fails_at = tree_get_number(row, "fails_at");
+        const double works_at = tree_get_number(row, "works_at");
+        char path[256];
+        snprintf(path, sizeof path, "%s%s.trace", folder, f->program);
+        const double fits_at = (double)fit_of(path, strategy).capacity_bytes;
+        print_message("%s %s: fits into %.0f, PyTorch needs %.0f to %.0f\n", f->program, strategy,
+                      fits_at, fails_at, works_at);
+        assert_true(fits_at > 0.995 * fails_at);
+        assert_true(fits_at < (1 + (expands ? f->over_vmm : f->over_caching)) * works_at);
+    }
+    json_decref(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_capacity_is_the_known_one),
+        cmocka_unit_test(a_refusal_knows_the_free_pieces),
+        cmocka_unit_test(a_trace_without_blocks_needs_nothing),
+        cmocka_unit_test(a_strategy_that_cannot_start_is_skipped),
+        cmocka_unit_test(both_ends_of_a_real_trace_hold),
+        cmocka_unit_test(the_least_capacity_is_that_of_pytorch),
+    };
+    return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+}
