@@ -39,13 +39,13 @@ struct lists {
 };
 
 struct pack_search {
+    struct arena arena; /* all but the neighbours and the stack of changes */
     unsigned count, section_count;
-    struct pack_item *items;   /* in the static order */
-    struct pack_range *ranges; /* the items', if sections were left out; else NULL */
-    unsigned *source;          /* by item: its number in the caller's order */
-    struct lists neighbours;   /* by item: the items that it meets */
-    struct lists members;      /* by section: its items */
-    int64_t *least, *offset;   /* by item */
+    struct pack_item *items; /* in the static order */
+    unsigned *source;        /* by item: its number in the caller's order */
+    struct lists neighbours; /* by item: the items that it meets */
+    struct lists members;    /* by section: its items */
+    int64_t *least, *offset; /* by item */
     int64_t *floor, *unplaced, *pad;
     int64_t *crossing; /* by section: unplaced items that cross the boundary in front of it */
     unsigned *slice;   /* item numbers; a subproblem is a range of it */
@@ -279,7 +279,7 @@ static enum pack_verdict search_solve(struct pack_search *s, struct position p)
 static void list_neighbours(struct pack_search *s)
 {
     unsigned capacity = 0, used = 0;
-    s->neighbours.first = must_alloc((s->count + 1) * sizeof(unsigned));
+    s->neighbours.first = arena_alloc(&s->arena, (s->count + 1) * sizeof(unsigned));
     for (unsigned i = 0; i < s->count; i++) {
         if (used + s->count > capacity) {
             capacity = 2 * capacity + s->count;
@@ -294,7 +294,7 @@ static void list_neighbours(struct pack_search *s)
 
 static void list_members(struct pack_search *s)
 {
-    unsigned *first = must_alloc((s->section_count + 2) * sizeof *first);
+    unsigned *first = arena_alloc(&s->arena, (s->section_count + 2) * sizeof *first);
     for (int pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < s->count; i++)
             for (unsigned r = 0; r < s->items[i].range_count; r++)
@@ -306,7 +306,8 @@ static void list_members(struct pack_search *s)
         for (unsigned k = 0; pass == 0 && k < s->section_count; k++)
             first[k + 2] += first[k + 1];
         if (pass == 0)
-            s->members.values = must_alloc((first[s->section_count + 1] + 1) * sizeof(unsigned));
+            s->members.values =
+                arena_alloc(&s->arena, (first[s->section_count + 1] + 1) * sizeof(unsigned));
     }
     s->members.first = first;
 }
@@ -386,16 +387,13 @@ static void drop_repeated_sections(struct pack_search *s)
     unsigned *number = must_alloc((s->section_count + 1) * sizeof *number);
     const unsigned left = number_sections(s, number);
     if (left < s->section_count) {
-        struct pack_range *to = s->ranges = must_alloc(ranges * sizeof *s->ranges);
+        struct pack_range *to = arena_alloc(&s->arena, ranges * sizeof *to);
         for (unsigned i = 0; i < s->count; i++) {
             const unsigned before = s->items[i].range_count;
             renumber_item(&s->items[i], number, to);
             to += before;
         }
         s->section_count = left;
-        free(s->members.first);
-        free(s->members.values);
-        s->members = (struct lists){0};
         list_members(s);
     }
     free(number);
@@ -407,17 +405,17 @@ struct pack_search *pack_search_open(const struct pack_item *items, unsigned cou
     struct pack_search *s = must_alloc(sizeof *s);
     s->count = count;
     s->section_count = pack_section_count(items, count);
-    s->items = must_alloc(count * sizeof *s->items);
-    s->source = must_alloc(count * sizeof *s->source);
-    s->least = must_alloc(count * sizeof *s->least);
-    s->offset = must_alloc(count * sizeof *s->offset);
-    s->slice = must_alloc(count * sizeof *s->slice);
-    s->floor = must_alloc(s->section_count * sizeof *s->floor);
-    s->unplaced = must_alloc(s->section_count * sizeof *s->unplaced);
-    s->pad = must_alloc(s->section_count * sizeof *s->pad);
-    s->crossing = must_alloc(s->section_count * sizeof *s->crossing);
-    s->dirty = must_alloc(s->section_count * sizeof *s->dirty);
-    s->is_dirty = must_alloc(s->section_count * sizeof *s->is_dirty);
+    s->items = arena_alloc(&s->arena, count * sizeof *s->items);
+    s->source = arena_alloc(&s->arena, count * sizeof *s->source);
+    s->least = arena_alloc(&s->arena, count * sizeof *s->least);
+    s->offset = arena_alloc(&s->arena, count * sizeof *s->offset);
+    s->slice = arena_alloc(&s->arena, count * sizeof *s->slice);
+    s->floor = arena_alloc(&s->arena, s->section_count * sizeof *s->floor);
+    s->unplaced = arena_alloc(&s->arena, s->section_count * sizeof *s->unplaced);
+    s->pad = arena_alloc(&s->arena, s->section_count * sizeof *s->pad);
+    s->crossing = arena_alloc(&s->arena, s->section_count * sizeof *s->crossing);
+    s->dirty = arena_alloc(&s->arena, s->section_count * sizeof *s->dirty);
+    s->is_dirty = arena_alloc(&s->arena, s->section_count * sizeof *s->is_dirty);
     for (unsigned i = 0; i < count; i++) {
         s->source[i] = order[i];
         s->items[i] = items[order[i]];
@@ -456,22 +454,8 @@ void pack_search_close(struct pack_search *s)
 {
     if (!s)
         return;
-    free(s->items);
-    free(s->ranges);
-    free(s->source);
-    free(s->neighbours.first);
+    arena_free(&s->arena);
     free(s->neighbours.values);
-    free(s->members.first);
-    free(s->members.values);
-    free(s->least);
-    free(s->offset);
-    free(s->slice);
-    free(s->floor);
-    free(s->unplaced);
-    free(s->pad);
-    free(s->crossing);
-    free(s->dirty);
-    free(s->is_dirty);
     free(s->undo);
     free(s);
 }

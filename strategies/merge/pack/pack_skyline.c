@@ -63,6 +63,7 @@ struct piece { /* an item, in the static order */
 };
 
 struct pack_skyline {
+    struct arena arena; /* all but the stacks */
     unsigned count, section_count;
     struct piece *pieces;
     unsigned *unplaced, unplaced_count;
@@ -370,14 +371,14 @@ struct pack_skyline *pack_skyline_open(const struct pack_item *items, unsigned c
     const size_t sections = pack_section_count(items, count) + 1;
     s->count = count;
     s->section_count = (unsigned)sections - 1;
-    s->pieces = must_alloc(count * sizeof *s->pieces);
-    s->unplaced = must_alloc(count * sizeof *s->unplaced);
-    s->sections = must_alloc(sections * sizeof *s->sections);
-    s->fresh = must_alloc(sections * sizeof *s->fresh);
-    s->failures = must_alloc(sections * sizeof *s->failures);
-    s->valley_of = must_alloc(sections * sizeof *s->valley_of);
-    s->change = must_alloc(sections * sizeof *s->change);
-    s->valleys = must_alloc(sections * sizeof *s->valleys);
+    s->pieces = arena_alloc(&s->arena, count * sizeof *s->pieces);
+    s->unplaced = arena_alloc(&s->arena, count * sizeof *s->unplaced);
+    s->sections = arena_alloc(&s->arena, sections * sizeof *s->sections);
+    s->fresh = arena_alloc(&s->arena, sections * sizeof *s->fresh);
+    s->failures = arena_alloc(&s->arena, sections * sizeof *s->failures);
+    s->valley_of = arena_alloc(&s->arena, sections * sizeof *s->valley_of);
+    s->change = arena_alloc(&s->arena, sections * sizeof *s->change);
+    s->valleys = arena_alloc(&s->arena, sections * sizeof *s->valleys);
     for (unsigned i = 0; i < count; i++) {
         const struct pack_item *item = &items[order[i]];
         s->pieces[i] = (struct piece){
@@ -423,14 +424,7 @@ void pack_skyline_close(struct pack_skyline *s)
 {
     if (!s)
         return;
-    free(s->pieces);
-    free(s->unplaced);
-    free(s->sections);
-    free(s->fresh);
-    free(s->failures);
-    free(s->valley_of);
-    free(s->change);
-    free(s->valleys);
+    arena_free(&s->arena);
     free(s->cases);
     free(s->undo);
     free(s);
