@@ -207,15 +207,9 @@ static void has_waited(struct wait_queue *q, uint64_t count)
 /* How many of the commands that are in the order of their ends had ended. */
 static uint64_t ended_by(const struct wait_queue *q, uint64_t ns)
 {
-    uint64_t low = 0, high = q->count;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (q->given[middle].ended_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint64_t count;
+    FIND_PLACE(count, q->count, q->given[count].ended_ns <= ns);
+    return count;
 }
 
 /* Whether the device had nothing to do when a call began. */

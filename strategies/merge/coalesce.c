@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "merge/analysis.h"
 #include "merge/list.h"
 #include "merge/offsets.h"
@@ -547,16 +548,10 @@ static bool is_untouched(struct coalescer *c, const struct candidate *k, const s
     for (int part = coalesce_block(c, coalesce_name(c, k->destination)->memory); part != NO_NAME;
          part = c->next_part[part]) {
         const struct memory *of = &c->a.map->of[part];
-        unsigned low = 0, high = of->access_count;
-        while (low < high) {
-            unsigned middle = (low + high) / 2;
-            if (of->accesses[middle].position < from)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < of->access_count && of->accesses[low].position < k->stm->first; low++) {
-            const struct access_point *access = &of->accesses[low];
+        unsigned i;
+        FIND_PLACE(i, of->access_count, of->accesses[i].position < from);
+        for (; i < of->access_count && of->accesses[i].position < k->stm->first; i++) {
+            const struct access_point *access = &of->accesses[i];
             if (other_branch(c, access->position, root, from) || access_allowed(c, k, root, access))
                 continue;
             c->detail = coalesce_name(c, access->array)->text;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 /* ---- spans ---------------------------------------------------------------------------------- */
 
 void spans_free(struct spans *s)
@@ -14,15 +16,9 @@ void spans_free(struct spans *s)
 /* The first span that ends at or after `position`. */
 static unsigned find_span(const struct spans *s, unsigned position)
 {
-    unsigned low = 0, high = s->count;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (s->items[middle].last < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    unsigned i;
+    FIND_PLACE(i, s->count, s->items[i].last < position);
+    return i;
 }
 
 void spans_add(struct spans *s, unsigned first, unsigned last)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 
 static const uint64_t small_segment_bytes = UINT64_C(2) << 20;
 
@@ -176,16 +177,9 @@ static struct trace_event event_of(struct pytorch_trace *t, const struct pytorch
 /* The first segment that ends after an address. */
 static unsigned segment_from(const struct pytorch_trace *t, uint64_t address)
 {
-    unsigned low = 0, high = t->segment_count;
-    while (low < high) {
-        const unsigned middle = (low + high) / 2;
-        const struct pytorch_segment *s = &t->segments[middle];
-        if (s->address + s->bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    unsigned i;
+    FIND_PLACE(i, t->segment_count, t->segments[i].address + t->segments[i].bytes <= address);
+    return i;
 }
 
 static struct pytorch_segment *segment_of(struct pytorch_trace *t, uint64_t address)

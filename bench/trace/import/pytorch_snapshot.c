@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "trace/import/pytorch.h"
 #include "trace/import/value.h"
 
@@ -174,15 +175,9 @@ static int read_segments(struct history *h, struct error *error)
  * segment may have holes, so that its bytes do not reach to its last block. */
 static struct segment *segment_at(const struct history *h, uint64_t address)
 {
-    unsigned low = 0, high = h->segment_count;
-    while (low < high) {
-        const unsigned middle = (low + high) / 2;
-        if (h->segments[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct segment *s = low ? &h->segments[low - 1] : NULL;
+    unsigned above;
+    FIND_PLACE(above, h->segment_count, h->segments[above].address <= address);
+    struct segment *s = above ? &h->segments[above - 1] : NULL;
     return s && (s->is_expandable || address - s->address < s->bytes) ? s : NULL;
 }
 

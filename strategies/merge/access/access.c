@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "merge/access/access_text.h"
 
 /* ---- indices --------------------------------------------------------------------------------- */
@@ -99,16 +100,9 @@ static struct access_index classify(const struct kernel_access *ka, int begin, i
 
 static const struct ctext_statement *statement_of(const struct ctext *t, int token)
 {
-    int low = 0, high = t->statement_count;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (t->statements[middle].end <= token)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->statement_count && t->statements[low].begin <= token ? &t->statements[low]
-                                                                         : NULL;
+    int i;
+    FIND_PLACE(i, (size_t)t->statement_count, t->statements[i].end <= token);
+    return i < t->statement_count && t->statements[i].begin <= token ? &t->statements[i] : NULL;
 }
 
 /* Does the statement assign once, and use only elements, functions and the kernel's own names? A

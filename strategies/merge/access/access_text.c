@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 /* ---- tokens --------------------------------------------------------------------------------- */
 
 void ctext_set_unclear(struct ctext *t, int token, const char *why)
@@ -57,15 +59,9 @@ bool ctext_same_word(const struct ctext *t, int a, int b)
 
 int ctext_token_at(const struct ctext *t, size_t offset)
 {
-    int low = 0, high = t->token_count;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (t->tokens[middle].begin < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    unsigned i;
+    FIND_PLACE(i, (unsigned)t->token_count, t->tokens[i].begin < offset);
+    return (int)i;
 }
 
 static size_t mark_length(const char *s)

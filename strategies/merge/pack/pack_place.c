@@ -23,6 +23,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/sort.h"
 #include "merge/pack/pack_model.h"
 
 enum {
@@ -240,13 +241,7 @@ static void add_run(struct run_list *list, struct run run)
     if (end && runs[end - 1].end < run.begin) {
         first = end; /* above all, as often */
     } else {
-        while (first < end) { /* the first run that does not end below it */
-            const unsigned middle = first + (end - first) / 2;
-            if (runs[middle].end < run.begin)
-                first = middle + 1;
-            else
-                end = middle;
-        }
+        FIND_PLACE(first, list->count, runs[first].end < run.begin);
         for (end = first; end < list->count && runs[end].begin <= run.end; end++)
             ;
     }
@@ -402,14 +397,8 @@ static int64_t gap_take(struct gaps *gaps, const struct pack_item *item)
 
 static void gap_give(struct gaps *gaps, int64_t lower, int64_t upper)
 {
-    unsigned low = 0, high = gaps->count - 1; /* the first gap above */
-    while (low < high) {
-        const unsigned middle = low + (high - low) / 2;
-        if (gaps->gap[middle].lower >= upper)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    unsigned low; /* the first gap above */
+    FIND_PLACE(low, gaps->count - 1, gaps->gap[low].lower < upper);
     gap_insert(gaps, low, lower, upper);
     for (unsigned i = low + 1; i >= low && i > 0; i--)
         if (gaps->gap[i - 1].upper == gaps->gap[i].lower) {

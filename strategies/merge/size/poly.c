@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/sort.h"
 
 void polys_open(struct polys *ps)
 {
@@ -100,14 +101,8 @@ static int compare_monomials(const struct term *a, const struct term *b)
 
 static void sum_add(struct sum *sum, const struct term *t)
 {
-    unsigned low = 0, high = sum->count;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (compare_monomials(&sum->terms[middle], t) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    unsigned low;
+    FIND_PLACE(low, sum->count, compare_monomials(&sum->terms[low], t) < 0);
     struct term *at = &sum->terms[low];
     if (low < sum->count && compare_monomials(at, t) == 0) {
         sum->failed |= __builtin_add_overflow(at->coefficient, t->coefficient, &at->coefficient);
