@@ -98,8 +98,7 @@ static int run_session(struct session *s)
 {
     struct error error = {0};
     int code = recording_open(&s->recording, s->line, &error);
-    if (!code)
-        code = recording_start(&s->recording, s->line, NULL, &error);
+    THEN(code, recording_start(&s->recording, s->line, NULL, &error));
     if (code == ERR_NOT_FOUND) {
         report_error(&error);
         return EXIT_NOTHING_RAN;

@@ -165,13 +165,11 @@ static int compare_cases(const struct command_line *line, const struct compare_f
     const char *by = flag_text(line, "by");
     json_t *comparison = NULL;
     int code = read_options(line, &options, error);
-    if (!code)
-        code = by ? compare_within(&files[0], by, &options, &comparison, error)
+    THEN(code, by ? compare_within(&files[0], by, &options, &comparison, error)
                   : compare_results(&files[0], files + 1, line->positional_count - 1, &options,
-                                    &comparison, error);
-    if (!code)
-        code = compare_print(comparison, (enum table_format)flag_number(line, "format"),
-                             (enum compare_show)flag_number(line, "show"), stdout, error);
+                                    &comparison, error));
+    THEN(code, compare_print(comparison, (enum table_format)flag_number(line, "format"),
+                             (enum compare_show)flag_number(line, "show"), stdout, error));
     if (!code)
         *exit_code = (int)compare_exit_code(comparison, flag_number(line, "strict"));
     json_decref(comparison);
@@ -184,11 +182,9 @@ static int compare_command(const struct command_line *line)
     struct result *results = must_alloc(line->positional_count * sizeof *results);
     struct error error = {0};
     int exit_code = EXIT_OK, code = check_files(line, &error);
-    if (!code)
-        code = load_files(line, results, files, &error);
-    if (!code)
-        code = is_by_machine(line) ? compare_machines(line, files, &exit_code, &error)
-                                   : compare_cases(line, files, &exit_code, &error);
+    THEN(code, load_files(line, results, files, &error));
+    THEN(code, is_by_machine(line) ? compare_machines(line, files, &exit_code, &error)
+                                   : compare_cases(line, files, &exit_code, &error));
     for (size_t i = 0; i < line->positional_count; i++)
         result_release(&results[i]);
     free(results);

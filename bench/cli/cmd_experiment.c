@@ -67,8 +67,7 @@ static int check_words(const struct session *s, struct error *error)
         struct experiment_task task;
         struct experiment_plan plan = {0};
         code = make_task(s, s->line->positional[i], &task, error);
-        if (!code)
-            code = task.experiment->plan(&task.settings, &plan, error);
+        THEN(code, task.experiment->plan(&task.settings, &plan, error));
         experiment_plan_free(&plan);
         for (size_t j = 0; j < i && !code; j++) {
             struct experiment_task other;
@@ -150,8 +149,7 @@ static int make_item(struct session *s, const char *spec, const char *device,
     struct experiment_plan plan = {0};
     struct text description = {0};
     int code = make_task(s, spec, &s->task, error);
-    if (!code)
-        code = s->task.experiment->plan(&s->task.settings, &plan, error);
+    THEN(code, s->task.experiment->plan(&s->task.settings, &plan, error));
     text_add(&description, "experiment %s on %s", spec, device);
     shard_id(description.data, item->id);
     item->unit = item->id;
@@ -185,8 +183,7 @@ static int run_own(struct session *s, const struct work *work, struct error *err
                 continue;
             code = make_task(s, s->line->positional[i], &s->task, error);
             s->task.device = r->devices[d].info.id;
-            if (!code)
-                code = run_on(s, work->items[item - 1].id, error);
+            THEN(code, run_on(s, work->items[item - 1].id, error));
         }
     return code ? code : recording_finish(&s->recording, s->interrupted, s->failed > 0, error);
 }
@@ -212,16 +209,13 @@ static int run_session(struct session *s)
     struct error error = {0};
     struct work work = {0};
     int code = check_words(s, &error);
-    if (!code)
-        code = recording_open(&s->recording, s->line, &error);
+    THEN(code, recording_open(&s->recording, s->line, &error));
     if (code == ERR_NOT_FOUND) {
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
-    if (!code)
-        code = make_work(s, &work, &error);
-    if (!code)
-        code = recording_start(&s->recording, s->line, &work, &error);
+    THEN(code, make_work(s, &work, &error));
+    THEN(code, recording_start(&s->recording, s->line, &work, &error));
     const int measured = code ? code : run_own(s, &work, &error);
     free(work.items);
     free(work.own);

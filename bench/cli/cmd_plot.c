@@ -230,8 +230,7 @@ static int plot_file(struct plot *plot, const struct command_line *line, const c
     } else {
         default_out(file, &out);
     }
-    if (code == 0)
-        code = choose_cases(line, &result, error);
+    THEN(code, choose_cases(line, &result, error));
     plot->result = &result;
     plot->options.folder = out.data;
     if (code == 0)
@@ -251,8 +250,7 @@ static int plot_command(const struct command_line *line)
     else
         text_own_folder(&scripts, "plots");
     int code = choose_charts(flag_text(line, "chart"), &plot, &error);
-    if (code == 0)
-        code = choose_terminals(flag_text(line, "term"), &terminals, &error);
+    THEN(code, choose_terminals(flag_text(line, "term"), &terminals, &error));
     plot.options.scripts = scripts.data;
     plot.options.terminals = terminals.data;
     plot.options.columns = dumb_columns();

@@ -63,11 +63,9 @@ static int print_command(const struct command_line *line)
     if (count > 1 && format != TABLE_OTAVA)
         code = error_set(&error, ERR_USAGE,
                          "print takes one file; only --format otava makes a history of %zu", count);
-    if (!code)
-        code = load_files(line, results, &error);
-    if (!code)
-        code = format == TABLE_OTAVA ? table_print_history(results, count, stdout, &error)
-                                     : print_result(results, format, &error);
+    THEN(code, load_files(line, results, &error));
+    THEN(code, format == TABLE_OTAVA ? table_print_history(results, count, stdout, &error)
+                                     : print_result(results, format, &error));
     for (size_t i = 0; i < count; i++)
         result_release(&results[i]);
     free(results);

@@ -726,8 +726,8 @@ static int measure_all(struct run *run, struct error *error)
     draft_finish(&run->draft, run->interrupted ? RUN_INTERRUPTED
                               : code           ? RUN_PARTIAL
                                                : RUN_COMPLETE);
-    int saved = save_result(run, code ? NULL : error);
-    return code ? code : saved;
+    ALSO(code, save_result(run, code ? NULL : error));
+    return code;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */

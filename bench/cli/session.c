@@ -88,9 +88,8 @@ int session_start(struct session *s, const char *list, struct error *error)
 
 int session_finish(struct session *s, int code, struct error *error)
 {
-    const int saved =
-        recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
-    return code ? code : saved;
+    ALSO(code, recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error));
+    return code;
 }
 
 void session_print_json(struct session *s, const char *list)

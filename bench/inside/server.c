@@ -384,9 +384,8 @@ static int give_back(struct server *s, struct served *b, struct error *error)
     free(b->guard);
     free(b->others);
     slab_give(&s->served, b);
-    const int ended =
-        instance && instance->is_released ? end_pool(s, instance, code ? NULL : error) : 0;
-    return code ? code : ended;
+    ALSO(code, instance && instance->is_released ? end_pool(s, instance, code ? NULL : error) : 0);
+    return code;
 }
 
 /* Marks the ends of the queues that used the block. A mark in a captured queue would be part of the

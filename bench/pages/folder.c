@@ -153,8 +153,7 @@ int report_folder_finish(const char *work, const char *out, struct error *error)
     int code = 0;
     for (int i = 0; i < FOLDERS && !code; i++)
         code = folder_move(work, out, folders[i], error);
-    if (!code)
-        code = folder_move(work, out, "index.html", error);
+    THEN(code, folder_move(work, out, "index.html", error));
     if (!code)
         report_folder_remove(work);
     return code;

@@ -77,8 +77,7 @@ static int copy_file(const struct page *page, const struct page_file *file, stru
         code = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
                          strerror(errno));
     text_add(&path, "/%s", file->name);
-    if (!code)
-        code = text_write_file(&text, path.data, error);
+    THEN(code, text_write_file(&text, path.data, error));
     text_free(&text);
     text_free(&path);
     return code;
@@ -214,15 +213,12 @@ int report_make(const struct report_options *options, struct error *error)
     struct page page = {.options = options};
     struct text work = {0};
     int code = load_files(&page, error);
-    if (!code)
-        code = compare_files(&page, error);
-    if (!code)
-        code = report_folder_begin(options->out, options->force, &work, error);
+    THEN(code, compare_files(&page, error));
+    THEN(code, report_folder_begin(options->out, options->force, &work, error));
     page.work = work.data;
     if (!code) {
         code = write_page(&page, error);
-        if (!code)
-            code = report_folder_finish(work.data, options->out, error);
+        THEN(code, report_folder_finish(work.data, options->out, error));
         if (code)
             report_folder_remove(work.data);
     }

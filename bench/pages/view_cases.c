@@ -193,10 +193,8 @@ static int run_again(const struct result *result, const struct result_case *one,
     snprintf(info.application, sizeof info.application, "%.60s %.30s", one->key.workload,
              one->key.dataset);
     int code = find_program(result, one, &catalogue, &selection, &run, error);
-    if (!code)
-        code = program_trace(&run, &info, trace, &counts, error);
-    if (!code)
-        code = check_counts(one, &counts, error);
+    THEN(code, program_trace(&run, &info, trace, &counts, error));
+    THEN(code, check_counts(one, &counts, error));
     select_free(&selection);
     catalogue_close(&catalogue);
     return code;

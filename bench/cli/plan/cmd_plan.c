@@ -66,8 +66,7 @@ static int find_program(struct catalogue *catalogue, const char *what, struct ch
     }
     const struct entry *entry;
     int code = catalogue_open(catalogue, error);
-    if (!code)
-        code = select_workload(catalogue, what, &entry, error);
+    THEN(code, select_workload(catalogue, what, &entry, error));
     if (!code)
         *choice = (struct choice){entry->program, entry, 1};
     return code;

@@ -132,8 +132,7 @@ static int write_page(const struct command_line *line, const struct subject *sub
         fclose(out);
     }
     free(measured);
-    if (!code)
-        code = gzip_write_file(path, bytes, length, !flag_number(line, "force"), NULL, error);
+    THEN(code, gzip_write_file(path, bytes, length, !flag_number(line, "force"), NULL, error));
     free(bytes);
     return code == ERR_EXISTS ? error_set(error, ERR_USAGE, "%s exists: --force replaces it", path)
                               : code;

@@ -195,8 +195,7 @@ int gates_add_file(struct gates *gates, const char *path, struct error *error)
     if (code == 0 && !json_is_object(rules))
         code =
             error_set(error, ERR_PARSE, "gates: expected an object such as {\"wall_ns\": \"2%%\"}");
-    if (code == 0)
-        code = add_all(gates, rules, error);
+    THEN(code, add_all(gates, rules, error));
     if (code)
         error_prefix(error, "%s: ", path);
     json_decref(root);

@@ -472,8 +472,7 @@ static int read_point(const json_t *json, const char *path, struct atlas_curve *
 {
     struct atlas_point p = {0};
     int code = json_get_fields(json, path, point_fields, &p, error);
-    if (!code)
-        code = json_get_fields(json, path, skipped_fields, &p, error);
+    THEN(code, json_get_fields(json, path, skipped_fields, &p, error));
     if (!code && p.sample_count)
         code = json_get_fields(json, path, quantile_fields, &p, error);
     if (!code && json_object_get(json, paced_fields->name))
@@ -537,8 +536,7 @@ static int read_curve(const json_t *json, size_t number, struct atlas *atlas, st
     char path[64];
     snprintf(path, sizeof path, "curves[%zu]", number);
     int code = json_get_fields(json, path, curve_fields, &head, error);
-    if (!code)
-        code = json_get_fields(json, path, fit_fields, &head, error);
+    THEN(code, json_get_fields(json, path, fit_fields, &head, error));
     if (!code && atlas_find(atlas, head.method, head.call))
         code = fault(error, path, "call", "this method and call came before");
     if (code)
@@ -559,8 +557,7 @@ int atlas_from_json(const json_t *json, struct atlas *atlas, struct error *error
 {
     *atlas = (struct atlas){.timer_ns = NAN};
     int code = json_check(json, atlas_rules, error);
-    if (!code)
-        code = json_get_fields(json, "", atlas_fields, atlas, error);
+    THEN(code, json_get_fields(json, "", atlas_fields, atlas, error));
     const json_t *curves = json_object_get(json, "curves");
     for (size_t i = 0; i < json_array_size(curves) && !code; i++)
         code = read_curve(json_array_get(curves, i), i, atlas, error);

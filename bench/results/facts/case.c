@@ -232,21 +232,16 @@ int case_round_from_json(const json_t *json, struct case_round *round, struct er
 {
     *round = (struct case_round){0};
     int code = json_get_fields(json, "", round_fields, round, error);
-    if (!code)
-        code = json_get_fields(json_object_get(json, "key"), "key", key_fields, &round->key, error);
-    if (!code)
-        code = json_get_fields(json_object_get(json, "cold"), "cold", exact_fields, &round->cold,
-                               error);
-    if (!code)
-        code = json_get_fields(json_object_get(json, "warm"), "warm", exact_fields, &round->warm,
-                               error);
-    if (!code)
-        code = json_get_fields(json_object_get(json, "cold_sample"), "cold_sample", sample_fields,
-                               &round->cold_sample, error);
-    if (!code)
-        code = read_model(json, &round->model, error);
-    if (!code)
-        code = read_samples(json, round, error);
+    THEN(code,
+         json_get_fields(json_object_get(json, "key"), "key", key_fields, &round->key, error));
+    THEN(code,
+         json_get_fields(json_object_get(json, "cold"), "cold", exact_fields, &round->cold, error));
+    THEN(code,
+         json_get_fields(json_object_get(json, "warm"), "warm", exact_fields, &round->warm, error));
+    THEN(code, json_get_fields(json_object_get(json, "cold_sample"), "cold_sample", sample_fields,
+                               &round->cold_sample, error));
+    THEN(code, read_model(json, &round->model, error));
+    THEN(code, read_samples(json, round, error));
     round->spaces = json_incref(json_object_get(json, "spaces"));
     if (code) {
         error_prefix(error, "a case round: ");

@@ -722,8 +722,7 @@ int draft_write_held(struct result_draft *draft, const char *path, bool only_new
     if (memory && fclose(memory) != 0 && code == 0)
         code =
             error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path, strerror(errno));
-    if (code == 0)
-        code = gzip_write_file(path, bytes, length, only_new, held, error);
+    THEN(code, gzip_write_file(path, bytes, length, only_new, held, error));
     free(bytes);
     return code;
 }

@@ -111,8 +111,7 @@ int join_check(struct join_file *files, size_t count, struct error *error)
     int code = 0;
     for (size_t i = 0; i < count && !code; i++) {
         code = check_twice(&files[i], items, error);
-        if (!code)
-            code = check_contents(&files[i], contents, error);
+        THEN(code, check_contents(&files[i], contents, error));
     }
     json_decref(items);
     json_decref(contents);

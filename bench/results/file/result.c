@@ -191,10 +191,8 @@ int result_read(json_t *root, struct result *result, struct error *error)
 {
     *result = (struct result){0};
     int code = json_is_object(root) ? check_version(root, error) : 0;
-    if (!code)
-        code = json_get_fields_in(&result->arena, root, "", result_struct.fields, result, error);
-    if (!code)
-        code = check(root, result, error);
+    THEN(code, json_get_fields_in(&result->arena, root, "", result_struct.fields, result, error));
+    THEN(code, check(root, result, error));
     result->root = json_incref(root);
     result->version = tree_get_text(json_object_get(root, "schema"), "version");
     if (code)
@@ -223,8 +221,7 @@ int result_open(const char *path, struct result *result, struct error *error)
     struct text text = {0};
     *result = (struct result){0};
     int code = gzip_read_file(&text, path, TEXT_MOST_BYTES, error);
-    if (code == 0)
-        code = result_parse(path, &text, result, error);
+    THEN(code, result_parse(path, &text, result, error));
     text_free(&text);
     return code;
 }

@@ -192,8 +192,7 @@ static int save_joined(const char *path, struct result_draft *draft, struct erro
     int code = result_open(path, &loaded, error);
     if (!code && (code = draft_rejoin(draft, &loaded, error)))
         error_prefix(error, "%s: ", path);
-    if (!code)
-        code = draft_write(draft, path, error);
+    THEN(code, draft_write(draft, path, error));
     close(fd);
     return code;
 }
@@ -251,8 +250,7 @@ int result_file_resume(struct result_file *file, struct result_draft *draft, con
     *first_round = 0;
     TRY(lock_file(path, false, &fd, error));
     int code = result_open(path, &loaded, error);
-    if (!code)
-        code = check_shard(path, &loaded, &draft->result, error);
+    THEN(code, check_shard(path, &loaded, &draft->result, error));
     const bool is_same = !code && same_machine(&draft->result, &loaded);
     if (is_same) {
         code = go_on(draft, &loaded, first_round, error);

@@ -177,8 +177,7 @@ static int make_drawing(const struct chart *chart, const struct chart_subject *o
         return error_set(error, ERR_HOST_MEMORY, "no memory for the chart %s", chart->name);
     int code = chart_write(chart, of, data, &variables, error);
     fclose(data);
-    if (code == 0)
-        code = gnuplot_script(scripts, chart->name, variables.data, &drawing->script, error);
+    THEN(code, gnuplot_script(scripts, chart->name, variables.data, &drawing->script, error));
     text_free(&variables);
     return code;
 }
@@ -192,10 +191,9 @@ static int draw_in(const char *folder, bool in_passing, const struct drawing *dr
     text_add(&data, "%s/%s.dat", folder, drawing->name.data);
     text_add(&script, "%s/%s.gp", folder, drawing->name.data);
     int code = text_write_file(&drawing->data, data.data, error);
-    if (code == 0)
-        code = text_write_file(&drawing->script, script.data, error);
-    if (code == 0)
-        code = gnuplot_run(folder, drawing->name.data, options->terminals, options->columns, error);
+    THEN(code, text_write_file(&drawing->script, script.data, error));
+    THEN(code,
+         gnuplot_run(folder, drawing->name.data, options->terminals, options->columns, error));
     if (in_passing) {
         unlink(data.data);
         unlink(script.data);
@@ -229,8 +227,7 @@ int chart_draw(const struct chart *chart, const struct chart_subject *of,
     struct drawing drawing = {0};
     struct text folder = {0};
     int code = make_drawing(chart, of, options->scripts, &drawing, error);
-    if (code == 0)
-        code = make_folder(in_passing, options, &folder, error);
+    THEN(code, make_folder(in_passing, options, &folder, error));
     if (code == 0) {
         code = draw_in(folder.data, in_passing, &drawing, options, error);
         if (in_passing)
