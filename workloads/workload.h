@@ -4,8 +4,7 @@
  * workload of its own by its name), W.c and a README. W.c defines `const struct workload
  * workload_W`; the build finds it by the folder's name, so adding one touches no list.
  */
-#ifndef GAMUT_WORKLOADS_WORKLOAD_H
-#define GAMUT_WORKLOADS_WORKLOAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct workload {
     int (*check)(const struct arguments *arguments, const struct host_array *results,
                  size_t result_count, double *worst_error, struct error *error);
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* An arena: memory that is freed all at once, for parsed programs and other things that die
  * together. */
-#ifndef GAMUT_BASE_ARENA_H
-#define GAMUT_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ void *must_grow(void *items, unsigned count, unsigned *capacity, size_t each);
 /* Makes room for the item with this index, for the caller to free. Items that were never set are
  * zero, and their pages untouched. `index` is below 2^31. */
 void *must_reach(void *items, unsigned index, unsigned *capacity, size_t each);
-
-#endif

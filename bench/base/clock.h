@@ -16,8 +16,7 @@
  * before it: a span may miss a few ns at its ends, and is never below 0. The kernel's own reading
  * waits, and that is most of its cost. A span during which the machine sleeps means nothing.
  */
-#ifndef GAMUT_BASE_CLOCK_H
-#define GAMUT_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -102,5 +101,3 @@ struct clock_facts {
     double counter_ns, system_ns;   /* a reading takes this long */
 };
 const char *clock_refusal(const struct clock_facts *facts);
-
-#endif

@@ -1,7 +1,6 @@
 /* A 64-bit digest of bytes, which shows whether two answers have the same bits. It has four lanes
  * of multiply and mix, so that hashing keeps up with reading. It is not cryptographic. */
-#ifndef GAMUT_BASE_DIGEST_H
-#define GAMUT_BASE_DIGEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline uint64_t digest_bytes(uint64_t seed, const void *data, size_t byte
     return random_mix(lane[0] ^
                       random_mix(lane[1] ^ random_mix(lane[2] ^ random_mix(lane[3] ^ bytes))));
 }
-
-#endif

@@ -4,8 +4,7 @@
  * driver_pool.h, driver_vm.h and driver_sub_buffer.h, `context` is the open `struct device` or the
  * context of a source, whichever holds the table. Memory is named by a non-zero handle.
  */
-#ifndef GAMUT_BASE_DRIVER_MEMORY_H
-#define GAMUT_BASE_DRIVER_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ struct driver_memory_ops {
     int (*free)(void *context, enum driver_memory kind, uint64_t memory, uint64_t bytes,
                 struct error *error);
 };
-
-#endif

@@ -1,8 +1,7 @@
 /* A stream-ordered pool: a pool of the driver's, whose allocations and releases are commands of the
  * queue that they name. Memory of a pool is used like any other. driver_memory.h describes
  * `context` and the owner of the table. */
-#ifndef GAMUT_BASE_DRIVER_POOL_H
-#define GAMUT_BASE_DRIVER_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ struct driver_pool_ops {
     /* Restarts the peak from the bytes held at present. */
     int (*reset_peak)(void *context, uint64_t pool, struct error *error);
 };
-
-#endif

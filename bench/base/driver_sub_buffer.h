@@ -1,7 +1,6 @@
 /* Sub-buffers: handles for parts of memories. A sub-buffer serves as a memory that begins there.
  * driver_memory.h describes `context` and the owner of the table. */
-#ifndef GAMUT_BASE_DRIVER_SUB_BUFFER_H
-#define GAMUT_BASE_DRIVER_SUB_BUFFER_H
+#pragma once
 
 #include "base/driver_memory.h"
 
@@ -16,5 +15,3 @@ struct driver_sub_buffer_ops {
      * release is deferred until they are done. */
     int (*release)(void *context, uint64_t sub_buffer, uint64_t bytes, struct error *error);
 };
-
-#endif

@@ -2,8 +2,7 @@
  * serves as a memory once chunks are mapped into it and made accessible. All handles are non-zero,
  * and all bytes and offsets are multiples of the granularity. driver_memory.h describes `context`
  * and the owner of the table. */
-#ifndef GAMUT_BASE_DRIVER_VM_H
-#define GAMUT_BASE_DRIVER_VM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ struct driver_vm_ops {
     int (*unmap)(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
                  struct error *error);
 };
-
-#endif

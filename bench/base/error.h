@@ -4,8 +4,7 @@
  * more than the code, the function also takes a `struct error *`, which may be NULL, and fills in a
  * sentence that names what was asked for, what happened and, where there is one, what to do.
  */
-#ifndef GAMUT_BASE_ERROR_H
-#define GAMUT_BASE_ERROR_H
+#pragma once
 
 #define ERROR_LIST(X)                                                                              \
     X(ERR_HOST_MEMORY, -1, "the host is out of memory")                                            \
@@ -69,5 +68,3 @@ int error_set(struct error *e, int code, const char *format, ...)
 void error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds the formatted text at the end of the message. */
 void error_suffix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that may be compressed with gzip. zlib does the work. */
-#ifndef GAMUT_BASE_GZIP_FILE_H
-#define GAMUT_BASE_GZIP_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct e
  * missing where the file system has none. ERR_IO. */
 int gzip_write_file(const char *path, const char *bytes, size_t length, bool only_new, int *held,
                     struct error *error);
-
-#endif

@@ -5,8 +5,7 @@
  * struct; the same table writes the object and reads it. Messages name the path:
  * "cases[3].key.merge: expected a text, found nothing".
  */
-#ifndef GAMUT_BASE_JSON_RULES_H
-#define GAMUT_BASE_JSON_RULES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -142,5 +141,3 @@ int json_get_fields_in(struct arena *arena, const json_t *object, const char *pa
 /* The same without an arena. */
 int json_get_fields(const json_t *object, const char *path, const struct json_field *fields,
                     void *to, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The two enums that the generator of kernels (program/generate.h) and the devices share. */
-#ifndef GAMUT_BASE_KERNEL_LANGUAGE_H
-#define GAMUT_BASE_KERNEL_LANGUAGE_H
+#pragma once
 
 /* The language that a device's kernels are written in. */
 enum kernel_language { KERNEL_HOST_C, KERNEL_OPENCL_C, KERNEL_CUDA_C };
@@ -9,5 +8,3 @@ enum kernel_language { KERNEL_HOST_C, KERNEL_OPENCL_C, KERNEL_CUDA_C };
  * describes the variants. The text of a kernel for a GPU is compiled anew for each variant that is
  * launched, with GAMUT_VARIANT defined as its number. A device on a CPU has KERNEL_ANY alone. */
 enum kernel_variant { KERNEL_ANY, KERNEL_NEAR, KERNEL_APART, KERNEL_VARIANTS };
-
-#endif

@@ -3,8 +3,7 @@
  * A strategy is written `name:key=value:key=value`. The text after the name is parsed here against
  * the plug-in's own table, so that help, defaults and error messages come from one place.
  */
-#ifndef GAMUT_BASE_OPTIONS_H
-#define GAMUT_BASE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ int options_parse_common(const struct option_spec *specs, const struct option_sp
  * be NULL. */
 void options_expand(const struct option_spec *specs, const struct option_spec *common,
                     const char *text, struct text *expanded);
-
-#endif

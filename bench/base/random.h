@@ -1,7 +1,6 @@
 /* Random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood 2014). The
  * state is one word, and any seed is a good seed. */
-#ifndef GAMUT_BASE_RANDOM_H
-#define GAMUT_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ static inline uint64_t random_split(uint64_t seed, uint64_t index)
 {
     return random_mix(seed + 0x9e3779b97f4a7c15u * (index + 1));
 }
-
-#endif

@@ -2,8 +2,7 @@
  * taken. The slab asks the host for memory only when more items are in use than ever before, and
  * frees all of it in slab_free.
  */
-#ifndef GAMUT_BASE_SLAB_H
-#define GAMUT_BASE_SLAB_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -36,5 +35,3 @@ static inline void slab_free(struct slab *s)
     arena_free(&s->arena);
     s->spare = NULL;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Sorting of numbers, and finding in what is sorted. */
-#ifndef GAMUT_BASE_SORT_H
-#define GAMUT_BASE_SORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void sort_u64(uint64_t *values, size_t count);
         }                                                                                          \
         (at) = find_first;                                                                         \
     } while (0)
-
-#endif

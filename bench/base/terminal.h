@@ -10,8 +10,7 @@
  * and tabs), for characters that turn the direction of the text around and for bytes that are no
  * UTF-8.
  */
-#ifndef GAMUT_BASE_TERMINAL_H
-#define GAMUT_BASE_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ void status_line_clear(struct status_line *line);
 
 /* Prints a message that may contain texts of a file. */
 void terminal_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -1,6 +1,5 @@
 /* Text: buffers that grow, sizes with units, globs, and the nearest match for a misspelt name. */
-#ifndef GAMUT_BASE_TEXT_H
-#define GAMUT_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ bool text_is_listed(const char *list, const char *name);
 int text_unknown(struct error *error, const char *word,
                  const char *(*name)(void *context, size_t i), void *context, const char *format,
                  ...) __attribute__((format(printf, 5, 6)));
-
-#endif

@@ -2,8 +2,7 @@
  * priority (Aragon, Seidel 1989). Operations take expected logarithmic time and allocate nothing.
  * The same operations in the same order make the same tree on every machine.
  */
-#ifndef GAMUT_BASE_TREAP_H
-#define GAMUT_BASE_TREAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ struct treap_node *treap_after(const struct treap *t, const struct treap_node *k
 
 /* Returns the number of nodes in wrong places; *count receives the number of members. */
 unsigned treap_check(const struct treap *t, uint64_t *count);
-
-#endif

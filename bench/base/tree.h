@@ -1,7 +1,6 @@
 /* Helpers for building and reading jansson trees. If the host runs out of memory the process ends,
  * as in base/arena.h: half a record is worse than none. */
-#ifndef GAMUT_BASE_TREE_H
-#define GAMUT_BASE_TREE_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ const char *tree_get_text(const json_t *object, const char *key);
 double tree_get_number(const json_t *object, const char *key);
 /* The number of a value; NaN if it is NULL, null or of another type. */
 double tree_to_number(const json_t *value);
-
-#endif

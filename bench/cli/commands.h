@@ -1,6 +1,5 @@
 /* The commands, in the order of the help. A new command is a file and a line here. */
-#ifndef GAMUT_CLI_COMMANDS_H
-#define GAMUT_CLI_COMMANDS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ int list_topic(const char *topic, json_t *root, struct error *error);
 /* Finds the command of this name. ERR_USAGE names the nearest and all that exist. */
 int help_find(const struct command_line *line, const char *name, const struct command **found,
               struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* Facts from result files of earlier runs: atlases, which predict cases, and the
  * noise floor. */
-#ifndef GAMUT_CLI_EARLIER_H
-#define GAMUT_CLI_EARLIER_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void run_noise_known(struct result *result, const char *results);
 /* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
  * none. Failed cases do not fail here: the result reports them. */
 void run_noise_measured(struct result *result);
-
-#endif

@@ -1,7 +1,6 @@
 /* Flags that several commands have. Each has one help text, which stands here. A command's table
  * lists the groups and its own flags. */
-#ifndef GAMUT_CLI_FLAG_GROUPS_H
-#define GAMUT_CLI_FLAG_GROUPS_H
+#pragma once
 
 #include "cli/flags.h"
 #include "results/show/table.h"
@@ -86,5 +85,3 @@
      .help = "replays at once; 0: one for each processor"}
 
 /* clang-format on */
-
-#endif

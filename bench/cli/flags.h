@@ -1,7 +1,6 @@
 /* Command lines. Each command has one table of flags, from which gamut parses the command line and
  * the environment and prints the help. */
-#ifndef GAMUT_CLI_FLAGS_H
-#define GAMUT_CLI_FLAGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,5 +144,3 @@ void flags_help(const struct command *command, FILE *out);
 
 /* Prints "gamut: MESSAGE" to stderr and returns EXIT_INPUT. */
 int report_error(const struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* Says on stderr why cases of a run were not ok. A failure is said at once. Many cases can be
  * skipped for one reason, which is a fact about what they have in common: it is said once a round,
  * with the names that all of them share. */
-#ifndef GAMUT_CLI_REASONS_H
-#define GAMUT_CLI_REASONS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -19,5 +18,3 @@ void reasons_add(struct reasons *reasons, const struct case_round *round);
 /* Prints the reasons for which cases were skipped, unless they were printed in an earlier round. */
 void reasons_round_ended(struct reasons *reasons);
 void reasons_free(struct reasons *reasons);
-
-#endif

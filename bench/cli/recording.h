@@ -1,6 +1,5 @@
 /* Result files that commands make: the flags and devices in them, and where they go. */
-#ifndef GAMUT_CLI_RECORDING_H
-#define GAMUT_CLI_RECORDING_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -89,5 +88,3 @@ int recording_finish(struct recording *recording, bool interrupted, bool failed,
                      struct error *error);
 /* Frees what recording_open made; also after it failed. */
 void recording_free(struct recording *recording);
-
-#endif

@@ -1,7 +1,6 @@
 /* A session of a command that replays traces: replay, fit and advise. It has the traces and
  * strategies of the command line, the limits, the prices, and the result file. */
-#ifndef GAMUT_CLI_SESSION_H
-#define GAMUT_CLI_SESSION_H
+#pragma once
 
 #include "base/terminal.h"
 #include "cli/recording.h"
@@ -51,5 +50,3 @@ void session_print_json(struct session *session, const char *list);
 /* Prints an error, in which a log has its own name, and returns its exit code. */
 int session_error(const struct session *session, struct error *error);
 void session_close(struct session *session);
-
-#endif

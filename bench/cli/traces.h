@@ -1,7 +1,6 @@
 /* The traces that a command line names, and their strategies. A name is that of a trace, of a log
  * that gamut trace import reads, or of a folder of traces. */
-#ifndef GAMUT_CLI_TRACES_H
-#define GAMUT_CLI_TRACES_H
+#pragma once
 
 #include "cli/flags.h"
 #include "trace/trace.h"
@@ -59,5 +58,3 @@ void traces_name_of_log(const char *log, struct text *name);
 void traces_name_logs(const struct traces *traces, struct error *error);
 /* Removes the temporary traces. */
 void traces_free(struct traces *traces);
-
-#endif

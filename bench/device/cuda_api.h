@@ -5,8 +5,7 @@
  * spelt out. cuEventElapsedTime alone is left to cuda.h, because older headers do not know its _v2;
  * the first version has the same parameters and is in every driver.
  */
-#ifndef GAMUT_DEVICE_CUDA_API_H
-#define GAMUT_DEVICE_CUDA_API_H
+#pragma once
 
 #include <cuda.h>
 #include <nvrtc.h>
@@ -118,5 +117,3 @@ int cuda_check(const struct cuda_api *api, CUresult result, const char *call, ui
 /* Calls a function of the driver with the arguments that follow, and checks what it returns. */
 #define CUDA_CALL(api, function, bytes, error, ...)                                                \
     cuda_check(api, (api)->function(__VA_ARGS__), #function, bytes, error)
-
-#endif

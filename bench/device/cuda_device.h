@@ -1,8 +1,7 @@
 /* The state that the files of the CUDA device share. cuda.c has devices and their memory, and calls
  * cuda_queue.c (streams, events, times) and cuda_program.c (building and launching kernels); all
  * three call cuda_api.c. */
-#ifndef GAMUT_DEVICE_CUDA_DEVICE_H
-#define GAMUT_DEVICE_CUDA_DEVICE_H
+#pragma once
 
 #include "device/cuda_api.h"
 #include "device/device.h"
@@ -79,5 +78,3 @@ int cuda_launch(struct device *device, struct device_program *program, size_t ke
                 const struct launch *launch, size_t argument_count,
                 const enum launch_arg_kind *kinds, const union launch_value *arguments,
                 struct error *error);
-
-#endif

@@ -8,8 +8,7 @@
  * The caller has a lock: no two threads use one guest at once. Functions that a caller has in a
  * table of hooks take the device as `void *`.
  */
-#ifndef GAMUT_DEVICE_CUDA_GUEST_H
-#define GAMUT_DEVICE_CUDA_GUEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ int cuda_guest_mark(void *device, uint64_t stream, uint64_t *event, struct error
 /* Has the stream passed the event? 1, 0 or a negative code. */
 int cuda_guest_passed(void *device, uint64_t event, struct error *error);
 void cuda_guest_unmark(void *device, uint64_t event);
-
-#endif

@@ -11,8 +11,7 @@
  * Memory is named by a non-zero 64-bit handle: a pointer (host), a CUdeviceptr (cuda), a cl_mem
  * (opencl). Positions in it are byte offsets.
  */
-#ifndef GAMUT_DEVICE_DEVICE_H
-#define GAMUT_DEVICE_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -328,5 +327,3 @@ extern const struct device_ops device_null;
  * ceiling that memory-bound kernels are compared with. It is the best of several copies between two
  * buffers of at least four times the last-level cache (less where memory is short). */
 int device_copy_rate(struct device *device, double *bytes_per_second, struct error *error);
-
-#endif

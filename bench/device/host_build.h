@@ -1,6 +1,5 @@
 /* Compiling kernels of the host device with the machine's C compiler. */
-#ifndef GAMUT_DEVICE_HOST_BUILD_H
-#define GAMUT_DEVICE_HOST_BUILD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -12,5 +11,3 @@ void host_compilers(const char *commands[4]);
  * messages. ERR_UNSUPPORTED where there is no compiler, ERR_BUILD with the compiler's log. Nothing
  * is left in the file system. */
 int host_build(const char *name, const char *text, void **library, struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* The device APIs. To add one: a file that defines `const struct device_ops device_NAME`, and its
  * line here. An API whose headers were missing at build time stays in the list and reports that. */
-#ifndef GAMUT_DEVICE_LIST_H
-#define GAMUT_DEVICE_LIST_H
+#pragma once
 
 #define DEVICE_API_LIST(X)                                                                         \
     X(host)                                                                                        \
@@ -11,5 +10,3 @@
 #define X(name) extern const struct device_ops device_##name;
 DEVICE_API_LIST(X)
 #undef X
-
-#endif

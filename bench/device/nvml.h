@@ -4,8 +4,7 @@
  * Its header is in few toolkits, so the functions in use are declared here, by their documented
  * signatures. Every fact is optional: it is NVML_UNKNOWN where the library, the GPU or a container
  * does not report it. */
-#ifndef GAMUT_DEVICE_NVML_H
-#define GAMUT_DEVICE_NVML_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ int nvml_survey(const struct nvml_api *api, struct nvml_gpu **gpus, size_t *coun
 
 /* The GPU with this PCI bus id, in the form of device_info.bus_id; NULL: none is known there. */
 const struct nvml_gpu *nvml_find(const struct nvml_gpu *gpus, size_t count, const char *bus_id);
-
-#endif

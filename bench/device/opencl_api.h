@@ -1,7 +1,6 @@
 /* The OpenCL functions in use, looked up in the ICD loader when they are first needed, so that the
  * program starts where there is no OpenCL. The headers serve for types and constants alone. */
-#ifndef GAMUT_DEVICE_OPENCL_API_H
-#define GAMUT_DEVICE_OPENCL_API_H
+#pragma once
 
 #include <CL/cl.h>
 #include <stdbool.h>
@@ -111,5 +110,3 @@ void opencl_describe(const struct opencl_api *api, cl_device_id device, struct d
 /* Calls a function with the arguments that follow, and checks what it returns. */
 #define OPENCL_CALL(api, function, kind, bytes, error, ...)                                        \
     opencl_check((api)->function(__VA_ARGS__), #function, kind, bytes, error)
-
-#endif

@@ -1,8 +1,7 @@
 /* The state that the files of the OpenCL device share. opencl.c has devices and memory, and calls
  * opencl_queue.c (command queues, events, times) and opencl_program.c (building and launching
  * kernels); all three call opencl_api.c. */
-#ifndef GAMUT_DEVICE_OPENCL_DEVICE_H
-#define GAMUT_DEVICE_OPENCL_DEVICE_H
+#pragma once
 
 #include "device/device.h"
 #include "device/opencl_api.h"
@@ -82,5 +81,3 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
                   const struct launch *launch, size_t argument_count,
                   const enum launch_arg_kind *kinds, const union launch_value *arguments,
                   struct error *error);
-
-#endif

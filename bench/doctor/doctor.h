@@ -4,8 +4,7 @@
  * each check, doctor_print and doctor_json print the rows. A check is a function of the facts
  * alone. Nothing here changes a setting, writes a file or asks a question. A fact that cannot be
  * found out is reported as unknown and never guessed. */
-#ifndef GAMUT_DOCTOR_DOCTOR_H
-#define GAMUT_DOCTOR_DOCTOR_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -110,5 +109,3 @@ void doctor_rows_free(struct doctor_rows *rows);
 void doctor_print(const struct doctor_rows *rows, FILE *out);
 /* {"schema": "gamut.doctor/2", "verdict": …, "checks": […]}; the caller owns it. */
 json_t *doctor_json(const struct doctor_rows *rows);
-
-#endif

@@ -6,8 +6,7 @@
  * list.h. The harness does the rest: options, devices, rounds in fresh processes, an order of rows
  * that is shuffled for each round, the result file, the table.
  */
-#ifndef GAMUT_EXPERIMENT_EXPERIMENT_H
-#define GAMUT_EXPERIMENT_EXPERIMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,5 +128,3 @@ json_t *experiment_options_to_json(const struct experiment *experiment,
 /* {"method": "heap", "spin_ns": 5000}; the caller owns it. */
 json_t *experiment_key_to_json(const struct experiment *experiment,
                                const struct experiment_row *row);
-
-#endif

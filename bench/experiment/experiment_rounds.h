@@ -1,6 +1,5 @@
 /* An experiment on one device: its rows as items of rounds (run/rounds/items.h). */
-#ifndef GAMUT_EXPERIMENT_EXPERIMENT_ROUNDS_H
-#define GAMUT_EXPERIMENT_EXPERIMENT_ROUNDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,5 +34,3 @@ int experiment_run(const struct experiment_task *task, struct result *result,
 
 /* The worker's side: the worker_job of the kind "experiment". */
 int experiment_work(const json_t *job, FILE *out, struct error *error);
-
-#endif

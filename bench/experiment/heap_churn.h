@@ -1,8 +1,7 @@
 /* Allocates and frees blocks of random sizes in a device heap on the host, under a growing load,
  * until a request finds no room. That shows how much of an arena a policy can use, and the cost of
  * an operation. */
-#ifndef GAMUT_EXPERIMENT_HEAP_CHURN_H
-#define GAMUT_EXPERIMENT_HEAP_CHURN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ struct heap_churn_result {
 /* Fills half of the arena; then frees random blocks and allocates others, and raises the load by
  * 0.5 % of the arena every 20000 commands. */
 struct heap_churn_result heap_churn_run(const struct heap_churn *churn);
-
-#endif

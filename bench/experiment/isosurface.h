@@ -8,8 +8,7 @@
  * corner 7 (Kuhn), so that neighbours agree on the cut of their common side and the surface has no
  * cracks (Doi and Koide 1991).
  */
-#ifndef GAMUT_EXPERIMENT_ISOSURFACE_H
-#define GAMUT_EXPERIMENT_ISOSURFACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -172,5 +171,3 @@ int march_take_hash(struct marcher *marcher, uint64_t *hash, struct error *error
 /* Reads the triangles of a chunk; `triangles` has room for counts[chunk]. Waits. */
 int march_read_chunk(struct march *m, uint32_t layer, uint32_t chunk, const uint32_t *counts,
                      int32_t *triangles, struct error *error);
-
-#endif

@@ -8,8 +8,7 @@
  * A C file includes it after this header, for the host, and passes the text to kernels_build for
  * the other languages. The types are those of program/prelude.h: i32, u32, i64, u64, u8.
  */
-#ifndef GAMUT_EXPERIMENT_KERNELS_H
-#define GAMUT_EXPERIMENT_KERNELS_H
+#pragma once
 
 #include "device/device.h"
 
@@ -69,5 +68,3 @@ void kernels_unbuild(struct kernels_built *built);
  * its parameters. */
 int kernels_launch(struct kernels_built *built, size_t kernel, int64_t items,
                    const union launch_value *arguments, struct error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * X(name): a file in this folder defines `const struct experiment experiment_NAME`. On the
  * command line the name has '-' for '_'.
  */
-#ifndef GAMUT_EXPERIMENT_LIST_H
-#define GAMUT_EXPERIMENT_LIST_H
+#pragma once
 
 #include "experiment/experiment.h"
 
@@ -20,5 +19,3 @@
 #define X(name) extern const struct experiment experiment_##name;
 EXPERIMENT_LIST(X)
 #undef X
-
-#endif

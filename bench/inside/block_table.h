@@ -1,7 +1,6 @@
 /* The live blocks of a server by address: a table with open addressing, whose cells are moved back
  * when one is emptied. */
-#ifndef GAMUT_INSIDE_BLOCK_TABLE_H
-#define GAMUT_INSIDE_BLOCK_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ static inline struct block_entry *block_table_remove(struct block_table *t, uint
     t->cells[hole] = NULL;
     return entry;
 }
-
-#endif

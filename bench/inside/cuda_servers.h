@@ -1,6 +1,5 @@
 /* The servers of the CUDA devices of a process. The first request opens each. */
-#ifndef GAMUT_INSIDE_CUDA_SERVERS_H
-#define GAMUT_INSIDE_CUDA_SERVERS_H
+#pragma once
 
 #include "inside/server.h"
 
@@ -13,5 +12,3 @@ struct server *cuda_server_of(int number);
 struct server *cuda_server_at(unsigned number);
 /* The memory of a device whose server is open. */
 uint64_t cuda_server_memory_bytes(int number);
-
-#endif

@@ -9,8 +9,7 @@
  * PyTorch's functions and their parameters are those of torch/csrc/cuda/CUDAPluggableAllocator.h
  * (pytorch/pytorch, commit 00a1abb4ef74).
  */
-#ifndef GAMUT_INSIDE_GAMUT_ALLOC_H
-#define GAMUT_INSIDE_GAMUT_ALLOC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ GAMUT_DOOR void gamut_release_pool(int device, struct gamut_pool pool);
 /* For programs that use the default stream alone: these functions are not told the stream. */
 GAMUT_DOOR intptr_t gamut_cupy_alloc(void *param, size_t size, int device);
 GAMUT_DOOR void gamut_cupy_free(void *param, intptr_t ptr, int device);
-
-#endif

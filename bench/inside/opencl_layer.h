@@ -8,8 +8,7 @@
  * library is a driver in front of the drivers (opencl_loader.c). Entries that are NULL pass
  * through. Functions of extensions by-pass all layers.
  */
-#ifndef GAMUT_INSIDE_OPENCL_LAYER_H
-#define GAMUT_INSIDE_OPENCL_LAYER_H
+#pragma once
 
 #include <CL/cl_icd.h>
 #include <stdbool.h>
@@ -140,5 +139,3 @@ size_t opencl_bytes_of(cl_mem object);
 
 /* Hands in the library's listener, when the library is loaded. */
 void opencl_listen(const struct opencl_listener *listener);
-
-#endif

@@ -14,8 +14,7 @@
  * versioned names and by lost callers, is from the issues 36, 215, 233 and 326 of
  * Project-HAMi/HAMi-core.
  */
-#ifndef GAMUT_INSIDE_PRELOAD_H
-#define GAMUT_INSIDE_PRELOAD_H
+#pragma once
 
 #pragma GCC visibility push(default)
 #include <cuda.h>
@@ -104,5 +103,3 @@ void *preload_answer_of(const char *name, void *found, int version, cuuint64_t f
 void preload_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The sentence; NULL: the library serves. */
 const char *preload_refusal(void);
-
-#endif

@@ -8,8 +8,7 @@
  * NAME-PROCESS_02.raw and so on). Without it nothing is recorded. GAMUT_RECORD_OPTIONS is a list of
  * `anonymous` (no names) and `times` (commands are timed by the device, which costs).
  */
-#ifndef GAMUT_INSIDE_RECORDER_H
-#define GAMUT_INSIDE_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -119,5 +118,3 @@ void recorder_unseen(const char *name);
 /* A device, the bytes of its memory, and the alignment of its memories in bytes (0: unknown). */
 void recorder_device(uint64_t device, uint64_t ticks, const char *name, uint64_t bytes,
                      uint64_t alignment);
-
-#endif

@@ -17,8 +17,7 @@
  * Locks: that of a server (server.h), then opencl_lock. Driver calls that may wait are made under
  * neither.
  */
-#ifndef GAMUT_INSIDE_SERVE_OPENCL_H
-#define GAMUT_INSIDE_SERVE_OPENCL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -168,5 +167,3 @@ cl_int opencl_fill_block(struct object *object, const void *host, size_t bytes);
 cl_mem opencl_memory_of(struct context *context, uint64_t address, uint64_t *offset);
 /* Queues that were made to wait for another, so far. */
 uint64_t opencl_joined_count(void);
-
-#endif

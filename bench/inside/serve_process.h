@@ -11,8 +11,7 @@
  *
  * In the names of the result and the statistics "%p" stands for the number of the process.
  */
-#ifndef GAMUT_INSIDE_SERVE_PROCESS_H
-#define GAMUT_INSIDE_SERVE_PROCESS_H
+#pragma once
 
 #include "replay/serving.h"
 #include "inside/server.h"
@@ -58,5 +57,3 @@ int process_write_result(const char *path, struct error *error);
  * cannot be served, because another allocator than the one asked for would go unseen; by SIGABRT
  * otherwise. */
 _Noreturn void process_die(const struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* Records what a server does, as a raw recording (trace/raw.h) of which `gamut trace import` makes
  * a trace. */
-#ifndef GAMUT_INSIDE_SERVE_RECORD_H
-#define GAMUT_INSIDE_SERVE_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void serve_record_gone(uint64_t address);
 void serve_record_trim(unsigned device);
 /* A phase of the process begins; the one before it ends. Called by one thread at a time. */
 void serve_record_mark(const char *name);
-
-#endif

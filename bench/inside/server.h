@@ -23,8 +23,7 @@
  * One lock serves a device, because a strategy is one state. All functions may be called by any
  * thread.
  */
-#ifndef GAMUT_INSIDE_SERVER_H
-#define GAMUT_INSIDE_SERVER_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -156,5 +155,3 @@ struct serve_state {
 };
 /* `checks`: whether `broken` is found out, which may be slow. */
 void server_state(struct server *server, bool checks, struct serve_state *state);
-
-#endif

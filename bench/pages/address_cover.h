@@ -6,8 +6,7 @@
  * pair of neighbours becomes one and the stride doubles; when an address is above the last row,
  * each pair of rows becomes one, whose most is at most the sum of both.
  */
-#ifndef GAMUT_PAGES_ADDRESS_COVER_H
-#define GAMUT_PAGES_ADDRESS_COVER_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ void cover_use(struct address_cover *cover, uint64_t address, uint64_t bytes, bo
  * column: '0' none of the row's bytes, '1' to 'e' fourteenths, rounded up; 'f' all. The caller owns
  * it. */
 json_t *cover_to_json(const struct address_cover *cover);
-
-#endif

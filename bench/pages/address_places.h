@@ -5,8 +5,7 @@
  * another one is placed behind it, if there is room. Addresses within a piece are true. Every
  * call takes logarithmic time.
  */
-#ifndef GAMUT_PAGES_ADDRESS_PLACES_H
-#define GAMUT_PAGES_ADDRESS_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void places_remove(struct address_places *places, uint64_t memory, uint64_t offs
 /* Finds where these bytes are. Returns how many of them are placed. */
 uint64_t places_find(const struct address_places *places, uint64_t memory, uint64_t offset,
                      uint64_t bytes, place_heard *found, void *context);
-
-#endif

@@ -18,8 +18,7 @@
  *                             requested ones
  *   held      birth (signed difference), moments of life, bytes, address (signed difference in units)
  */
-#ifndef GAMUT_PAGES_DATA_H
-#define GAMUT_PAGES_DATA_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -39,5 +38,3 @@ json_t *data_of_history(struct view_data *data, const struct view_history *histo
 json_t *data_of_strategy(struct view_data *data, const struct view_history *history,
                          const struct view_levels *levels, const char *name,
                          uint64_t measured_bytes, const struct view_strategy *strategy);
-
-#endif

@@ -1,7 +1,6 @@
 /* The folder of a report. The report is made in a folder next to it and moved there when it is
  * finished. */
-#ifndef GAMUT_PAGES_FOLDER_H
-#define GAMUT_PAGES_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
 int report_folder_finish(const char *work, const char *out, struct error *error);
 /* Removes a folder and everything in it, after a report that could not be finished. */
 void report_folder_remove(const char *work);
-
-#endif

@@ -6,8 +6,7 @@
  * requested bytes and their lifetimes are the application's own, so they are the same under every strategy
  * that refuses nothing.
  */
-#ifndef GAMUT_PAGES_HISTORY_H
-#define GAMUT_PAGES_HISTORY_H
+#pragma once
 
 #include "pages/address_cover.h"
 #include "replay/replay.h"
@@ -69,5 +68,3 @@ int view_record(struct view_history *history, const struct replay_options *optio
                 struct view_strategy *strategy, struct error *error);
 void view_strategy_free(struct view_strategy *strategy);
 void view_history_free(struct view_history *history);
-
-#endif

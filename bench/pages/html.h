@@ -1,6 +1,5 @@
 /* Writes HTML in which nothing from a result file can act as markup. */
-#ifndef GAMUT_PAGES_HTML_H
-#define GAMUT_PAGES_HTML_H
+#pragma once
 
 #include <stdio.h>
 
@@ -16,5 +15,3 @@ void html_text(FILE *out, const char *text);
 /* Prints the path of a file of the report, relative to the page, as the value of href or src.
  * Bytes other than letters, digits and "/-._~" become %XX. */
 void html_path(FILE *out, const char *path);
-
-#endif

@@ -11,8 +11,7 @@
  * reads one at a time. The tree is that of a segment tree's intervals, with the most significant ones moved up
  * as in a priority search tree (McCreight 1985).
  */
-#ifndef GAMUT_PAGES_LEVELS_H
-#define GAMUT_PAGES_LEVELS_H
+#pragma once
 
 #include "pages/history.h"
 
@@ -35,5 +34,3 @@ struct view_levels {
 void levels_make(struct view_levels *levels, const struct view_blocks *blocks, uint32_t first,
                  uint32_t last);
 void levels_free(struct view_levels *levels);
-
-#endif

@@ -1,6 +1,5 @@
 /* Columns of numbers as bytes in a page: seven bits a byte (LEB128), deflated by zlib, in base64. */
-#ifndef GAMUT_PAGES_PACKED_H
-#define GAMUT_PAGES_PACKED_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -15,5 +14,3 @@ void packed_difference(struct text *bytes, int64_t difference);
 /* The element of a page that holds packed bytes; the page's script finds it by its number. Empties
  * `bytes`. */
 void packed_write(FILE *out, unsigned number, struct text *bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the sections of a page: its data, and functions that print headings, tables, text. */
-#ifndef GAMUT_PAGES_PAGE_H
-#define GAMUT_PAGES_PAGE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -86,5 +85,3 @@ FILE *page_capture(struct page_capture *capture);
 /* Closes the stream and frees the text. Prints it between `before` and `after` (both markup), or
  * nothing if it is empty. */
 void page_captured(struct page_capture *capture, const char *before, const char *after, FILE *out);
-
-#endif

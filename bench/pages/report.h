@@ -6,8 +6,7 @@
  *   DIR/data/        copies of the result files
  *   DIR/views/       pages of a few programs in detail, as gamut view makes them
  */
-#ifndef GAMUT_PAGES_REPORT_H
-#define GAMUT_PAGES_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ struct report_options {
  * for example without gnuplot, the page says so. Returns the errors of result_open, and ERR_USAGE
  * and ERR_IO of report_folder_begin. */
 int report_make(const struct report_options *options, struct error *error);
-
-#endif

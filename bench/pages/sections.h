@@ -1,7 +1,6 @@
 /* The sections of a page, in their order. Only report.c walks the lists. A section prints nothing
  * if it has nothing to show. */
-#ifndef GAMUT_PAGES_SECTIONS_H
-#define GAMUT_PAGES_SECTIONS_H
+#pragma once
 
 #include "pages/page.h"
 
@@ -30,5 +29,3 @@ void section_machines(const struct page *page);
 #define X(name) void section_##name(const struct page *page, const struct page_file *file);
 FILE_SECTION_LIST(X)
 #undef X
-
-#endif

@@ -4,8 +4,7 @@
  * picture with a column for each bucket that shows this moment loses no peak, and shows nothing that
  * was not. Each level above has half as many buckets, down to SUMMARY_TOP at most.
  */
-#ifndef GAMUT_PAGES_SUMMARY_H
-#define GAMUT_PAGES_SUMMARY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ void strategy_summary_add(struct view_strategy_summary *of, const struct view_su
                           uint32_t moment, uint64_t granted, uint64_t reserved);
 void strategy_summary_finish(struct view_strategy_summary *of, const struct view_summary *summary);
 void strategy_summary_free(struct view_strategy_summary *of);
-
-#endif

@@ -3,8 +3,7 @@
  * The page needs no network. Without scripts it shows a picture of the bytes over time and who holds what at
  * their peak; a script of its own draws the rest from levels of detail (levels.h, summary.h).
  */
-#ifndef GAMUT_PAGES_VIEW_H
-#define GAMUT_PAGES_VIEW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ struct view_report {
  * any case. */
 int view_write(struct trace_reader *reader, const struct view_options *options, FILE *out,
                struct view_report *report, struct error *error);
-
-#endif

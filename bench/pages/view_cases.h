@@ -1,8 +1,7 @@
 /* Cases of a result file as a trace: the file does not have their blocks, so the program is run
  * again without a device (run/select/program_trace.h), and what it counts shows that it is the run
  * of the file. */
-#ifndef GAMUT_PAGES_VIEW_CASES_H
-#define GAMUT_PAGES_VIEW_CASES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -43,5 +42,3 @@ void viewed_cases_free(struct viewed_cases *cases);
 /* The flags that choose the program of a case: "-w srad -d small -m none --release last-use -D
  * host". */
 const char *viewed_case_flags(struct arena *arena, const struct result_case *one);
-
-#endif

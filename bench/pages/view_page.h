@@ -1,6 +1,5 @@
 /* The parts of the page that need no script. */
-#ifndef GAMUT_PAGES_VIEW_PAGE_H
-#define GAMUT_PAGES_VIEW_PAGE_H
+#pragma once
 
 #include "pages/view.h"
 
@@ -21,5 +20,3 @@ void view_page_end(FILE *out, const struct view_options *options,
 uint64_t view_measured(const struct view_options *options, size_t strategy);
 /* The bucket with the peak. */
 const struct view_bucket *view_peak(const struct view_history *history);
-
-#endif

@@ -1,6 +1,5 @@
 /* The values of a run, by the names that they have in the program. */
-#ifndef GAMUT_PROGRAM_ARGUMENTS_H
-#define GAMUT_PROGRAM_ARGUMENTS_H
+#pragma once
 
 #include "program/element.h"
 
@@ -39,5 +38,3 @@ const struct named_value *argument_next(const struct arguments *arguments, const
 int64_t argument_i64(const struct arguments *arguments, const char *name);
 /* The scalar of that name, which must exist and be an f32 or an f64. */
 double argument_f64(const struct arguments *arguments, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* The types of scalars and array elements. */
-#ifndef GAMUT_PROGRAM_ELEMENT_H
-#define GAMUT_PROGRAM_ELEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ union scalar {
 const char *element_name(enum element element); /* "f32", … */
 size_t element_bytes(enum element element);     /* the bytes of one element */
 bool element_is_float(enum element element);    /* f32 or f64 */
-
-#endif

@@ -25,8 +25,7 @@
  *   KERNEL_APART   as KERNEL_NEAR, and no written array shares memory with another array of the
  *                  launch
  */
-#ifndef GAMUT_PROGRAM_GENERATE_H
-#define GAMUT_PROGRAM_GENERATE_H
+#pragma once
 
 #include "base/kernel_language.h"
 #include "program/program.h"
@@ -53,5 +52,3 @@ enum { KERNEL_NAME_MAX = 64 };
 const char *kernel_copy_name(char name[KERNEL_NAME_MAX], unsigned rank, size_t element_bytes);
 const char *kernel_fill_name(char name[KERNEL_NAME_MAX], enum element element, unsigned rank);
 const char *kernel_iota_name(char name[KERNEL_NAME_MAX], enum element element);
-
-#endif

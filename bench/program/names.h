@@ -1,6 +1,5 @@
 /* The table of a fun's names. */
-#ifndef GAMUT_PROGRAM_NAMES_H
-#define GAMUT_PROGRAM_NAMES_H
+#pragma once
 
 #include "program/program.h"
 
@@ -12,5 +11,3 @@ void names_free(struct fun *fun);
 void names_clone(struct fun *fun);
 /* Is the text a word of this language, or one with a meaning in a kernel's C? */
 bool name_is_reserved(const char *text);
-
-#endif

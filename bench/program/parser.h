@@ -1,6 +1,5 @@
 /* The state that the files of the parser share; no other file includes this header. */
-#ifndef GAMUT_PROGRAM_PARSER_H
-#define GAMUT_PROGRAM_PARSER_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -90,5 +89,3 @@ struct name parse_type(struct parser *p, unsigned thread_rank); /* `: type` of a
 
 /* parse_kernel.c: parses the text after the word `kernel`, for the names that `stm` binds. */
 struct kernel *parse_kernel(struct parser *p, struct stm *stm);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Everything a program points to lives in its arena and dies with it.
  */
-#ifndef GAMUT_PROGRAM_PROGRAM_H
-#define GAMUT_PROGRAM_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -411,5 +410,3 @@ int expr_evaluate(const struct program *program, const struct expr *expr,
 union scalar scalar_convert(union scalar value, enum element from, enum element to);
 /* Whether the type `to` has the value: a float may lose digits, and may not become infinite. */
 bool scalar_fits(union scalar value, enum element from, enum element to);
-
-#endif

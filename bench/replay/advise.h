@@ -16,8 +16,7 @@
  * The search has no chance and no clock in it. What the strategies of gamut that the application
  * does not have would hold is searched for in the same way.
  */
-#ifndef GAMUT_REPLAY_ADVISE_H
-#define GAMUT_REPLAY_ADVISE_H
+#pragma once
 
 #include "replay/fit.h"
 #include "replay/settings.h"
@@ -92,5 +91,3 @@ struct advise {
 int advise_traces(const char *const *paths, size_t count, const struct advise_options *options,
                   struct advise *advise, bool *interrupted, struct error *error);
 void advise_free(struct advise *advise);
-
-#endif

@@ -1,6 +1,5 @@
 /* Replays as cases: each trace under each strategy, several at once. */
-#ifndef GAMUT_REPLAY_CASES_H
-#define GAMUT_REPLAY_CASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ int replay_case_live(struct device *device, const char *path,
 /* How long the recorded calls took, from the begin of the first to the end of the last; 0: the
  * trace does not say. ERR_IO, ERR_PARSE. */
 int replay_recorded_ns(const char *path, uint64_t *ns, struct error *error);
-
-#endif

@@ -11,8 +11,7 @@
  * nevertheless: it serves the trace under `capacity_bytes`, and refuses a request under
  * `refused_bytes`, which is at most FIT_STEP_BYTES less.
  */
-#ifndef GAMUT_REPLAY_FIT_H
-#define GAMUT_REPLAY_FIT_H
+#pragma once
 
 #include "alloc/planned/plans.h"
 #include "replay/lifetimes.h"
@@ -61,5 +60,3 @@ struct fit {
  * the trace at all is a fit that is not CASE_ok. */
 int fit_trace(struct trace_reader *reader, const struct fit_options *options, struct fit *fit,
               struct error *error);
-
-#endif

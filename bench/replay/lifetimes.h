@@ -1,8 +1,7 @@
 /* The blocks of a trace as lifetimes, and the least memory that could have held them: what the
  * offline planner (merge/pack) needs, which knows all requests in advance and may place each block
  * anywhere. No strategy does better than its optimum. */
-#ifndef GAMUT_REPLAY_LIFETIMES_H
-#define GAMUT_REPLAY_LIFETIMES_H
+#pragma once
 
 #include "merge/pack/pack.h"
 #include "replay/replay.h"
@@ -31,5 +30,3 @@ struct optimum {
 /* Plans the lifetimes for up to `time_ns`. The plan is the same on every machine unless the time
  * runs out. */
 void lifetimes_optimum(const struct lifetimes *lifetimes, int64_t time_ns, struct optimum *optimum);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * What differs from the recorded commands is counted: struct live_counts.
  */
-#ifndef GAMUT_REPLAY_LIVE_H
-#define GAMUT_REPLAY_LIVE_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "device/device.h"
@@ -93,5 +92,3 @@ int live_wait(struct live *live, struct error *error);
 int live_end(struct live *live, uint64_t *wall_ns, struct error *error);
 /* Of the replay that ended last. */
 const struct live_counts *live_counts(const struct live *live);
-
-#endif

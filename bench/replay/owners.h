@@ -1,7 +1,6 @@
 /* Who had which bytes of a memory last: finds blocks that overlap live ones, and memory that
  * reaches another queue without a wait. */
-#ifndef GAMUT_REPLAY_OWNERS_H
-#define GAMUT_REPLAY_OWNERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ void owners_forget(struct owners *owners, uint64_t memory, uint64_t offset, uint
  * the ends of memories as neighbours; the largest has *largest bytes. Returns all known bytes. */
 uint64_t owners_free(const struct owners *owners, uint64_t *bytes, uint64_t *pieces,
                      uint64_t *largest);
-
-#endif

@@ -1,6 +1,5 @@
 /* Work on several things at once, each in a thread: replays do not know of each other. */
-#ifndef GAMUT_REPLAY_PARALLEL_H
-#define GAMUT_REPLAY_PARALLEL_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ struct parallel {
 /* Does all things, in the order of their numbers as far as threads are free. SIGINT, SIGTERM and
  * SIGHUP end them early, and no other is begun: *interrupted is set. Returns the first error. */
 int parallel_run(const struct parallel *all, bool *interrupted, struct error *error);
-
-#endif

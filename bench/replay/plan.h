@@ -13,8 +13,7 @@
  * round is made needs two places: the rounds then have two turns. Without rounds the plan has the
  * whole trace.
  */
-#ifndef GAMUT_REPLAY_PLAN_H
-#define GAMUT_REPLAY_PLAN_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "alloc/planned/offset_plan.h"
@@ -27,5 +26,3 @@ int plan_of_trace(const char *path, struct offset_plan *plan, struct error *erro
 /* The same with another limit for the planner, as pack_solve has it. */
 int plan_of_trace_within(const char *path, int64_t time_limit_ns, struct offset_plan *plan,
                          struct error *error);
-
-#endif

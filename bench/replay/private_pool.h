@@ -5,8 +5,7 @@
  * Virtual memory and the driver's pools would take addresses back from a graph: a strategy that needs them serves private
  * pools by `caching`.
  */
-#ifndef GAMUT_REPLAY_PRIVATE_POOL_H
-#define GAMUT_REPLAY_PRIVATE_POOL_H
+#pragma once
 
 #include "alloc/allocator.h"
 
@@ -25,5 +24,3 @@ int private_pool_open(struct private_pool *pool, const struct allocator_ops *str
 /* Closes the allocator, and gives back what was kept. The caller has waited for the device, and no block lives. The
  * driver's first failure. */
 int private_pool_close(struct private_pool *pool, struct allocator *allocator, struct error *error);
-
-#endif

@@ -13,8 +13,7 @@
  * A replay answers what the application did, not what it would have done: if a request is refused,
  * the replay ends there.
  */
-#ifndef GAMUT_REPLAY_REPLAY_H
-#define GAMUT_REPLAY_REPLAY_H
+#pragma once
 
 #include <signal.h>
 
@@ -94,5 +93,3 @@ bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at
 /* A dry device like an NVIDIA GPU of this capacity (0: 80 GiB, and no limit). Its costs are those
  * of `atlas`, or none. */
 struct dry_device replay_device(uint64_t capacity_bytes, const struct atlas *atlas);
-
-#endif

@@ -1,6 +1,5 @@
 /* Replays on devices, in rounds (items.h): each round is a fresh process that replays every case. */
-#ifndef GAMUT_REPLAY_REPLAYS_H
-#define GAMUT_REPLAY_REPLAYS_H
+#pragma once
 
 #include "replay/cases.h"
 #include "run/rounds/items.h"
@@ -32,5 +31,3 @@ int replays_run(const struct replay_case *cases, size_t count,
 
 /* The worker's side: the worker_job of the kind "replays". */
 int replays_work(const json_t *job, FILE *out, struct error *error);
-
-#endif

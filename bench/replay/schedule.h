@@ -1,7 +1,6 @@
 /* What a replay on a device must know of a trace before it begins: which calls wait for their own
  * command, which points of a queue are waited for later, and what must be there when the clock starts. */
-#ifndef GAMUT_REPLAY_SCHEDULE_H
-#define GAMUT_REPLAY_SCHEDULE_H
+#pragma once
 
 #include "replay/standin.h"
 #include "trace/trace.h"
@@ -53,5 +52,3 @@ static inline bool schedule_is_command(enum trace_kind kind)
 {
     return kind >= TRACE_launch && kind <= TRACE_unmap;
 }
-
-#endif

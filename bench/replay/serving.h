@@ -1,6 +1,5 @@
 /* Which strategies can serve an application, and with which options. */
-#ifndef GAMUT_REPLAY_SERVING_H
-#define GAMUT_REPLAY_SERVING_H
+#pragma once
 
 #include "alloc/planned/plans.h"
 
@@ -16,5 +15,3 @@ enum serving_api {
 int serving_parse(struct allocator_plans *plans, const char *spec, enum serving_api api,
                   const struct allocator_ops **ops, struct option_values *options,
                   struct error *error);
-
-#endif

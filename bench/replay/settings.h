@@ -1,6 +1,5 @@
 /* What an application can be told about its memory, as strategies of gamut and in its own words. */
-#ifndef GAMUT_REPLAY_SETTINGS_H
-#define GAMUT_REPLAY_SETTINGS_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "base/text.h"
@@ -54,5 +53,3 @@ unsigned knob_value_count(const struct knob *knob);
 void setting_spec(const struct allocator_setting *setting, struct text *out);
 /* Adds it in the application's words. */
 void setting_words(const struct allocator_setting *setting, struct text *out);
-
-#endif

@@ -5,8 +5,7 @@
  * stand-in reads and writes all bytes of its blocks once, as a kernel would that waits for memory
  * alone. There is a kernel for each number of blocks, so that a recorder sees the same arguments.
  */
-#ifndef GAMUT_REPLAY_STANDIN_H
-#define GAMUT_REPLAY_STANDIN_H
+#pragma once
 
 #include "device/device.h"
 
@@ -28,5 +27,3 @@ int standins_open(struct device *device, const bool wanted[STANDIN_USES_MAX + 1]
 int standins_launch(struct standins *standins, const struct standin_use *uses, unsigned count,
                     uint64_t device_ns, struct error *error);
 void standins_close(struct standins *standins);
-
-#endif

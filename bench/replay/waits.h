@@ -21,8 +21,7 @@
  * Waits that the application asked for show how long the device worked. Hidden ones are a side effect of a call
  * that is about memory, and can go away: a free that an allocator serves from its own memory calls no driver.
  */
-#ifndef GAMUT_REPLAY_WAITS_H
-#define GAMUT_REPLAY_WAITS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -96,5 +95,3 @@ struct wait_sum waits_gone(const struct waits *waits);
 /* The waits as an object; the caller owns it. `most`: places at most. */
 json_t *waits_to_json(const struct waits *waits, unsigned most);
 void waits_free(struct waits *waits);
-
-#endif

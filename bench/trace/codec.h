@@ -7,8 +7,7 @@
  * Slot and bytes stand where the kind has them. Numbers are LEB128; differences that may be
  * negative are folded (0, -1, 1, -2, ... become 0, 1, 2, 3, ...).
  */
-#ifndef GAMUT_TRACE_CODEC_H
-#define GAMUT_TRACE_CODEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void codec_put(struct text *out, struct codec_state *state, const struct trace_e
 /* Decodes the event after its first byte; time_ns receives units. in->failed: it is damaged. */
 void codec_get(struct cursor *in, unsigned char first, struct codec_state *state,
                struct trace_event *event, struct codec_uses *uses);
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of traces, and differences between two. */
-#ifndef GAMUT_TRACE_EDIT_H
-#define GAMUT_TRACE_EDIT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -39,5 +38,3 @@ enum trace_view {
  * receives the number of events that differ, the longer trace's rest included. */
 int trace_diff(struct trace_reader *left, struct trace_reader *right, enum trace_view view,
                unsigned most, FILE *out, uint64_t *differences, struct error *error);
-
-#endif

@@ -7,8 +7,7 @@
  * A free has two stamps. At `free` the application gives the block up; its commands may still run.
  * At `done` the last of them has ended. A log that knows one of the two has that one only.
  */
-#ifndef GAMUT_TRACE_EVENT_H
-#define GAMUT_TRACE_EVENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -117,5 +116,3 @@ static inline uint64_t trace_end_ns(const struct trace_event *e)
 {
     return trace_begin_ns(e) + e->call_ns;
 }
-
-#endif

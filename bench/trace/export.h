@@ -1,6 +1,5 @@
 /* Traces for the viewers of others. */
-#ifndef GAMUT_TRACE_EXPORT_H
-#define GAMUT_TRACE_EXPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@
  * slices of phases and of calls, instants of driver calls and refused requests. In a trace without
  * times the n-th event is at n µs. ERR_PARSE as trace_next; ERR_IO. */
 int trace_export_perfetto(struct trace_reader *reader, FILE *out, struct error *error);
-
-#endif

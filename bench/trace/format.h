@@ -1,6 +1,5 @@
 /* Constants of the trace file (trace.h) that its reader and its writer share. */
-#ifndef GAMUT_TRACE_FORMAT_H
-#define GAMUT_TRACE_FORMAT_H
+#pragma once
 
 #define TRACE_MAGIC "gamuttrc"
 enum {
@@ -15,5 +14,3 @@ enum {
     TRACE_CHUNK_HEAD_BYTES = 20,
     TRACE_ZSTD_LEVEL = 3,
 };
-
-#endif

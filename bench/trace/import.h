@@ -5,8 +5,7 @@
  * its name. Logs name blocks by address; the functions here find the block of an address, and what
  * lived before the log began.
  */
-#ifndef GAMUT_TRACE_IMPORT_H
-#define GAMUT_TRACE_IMPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ void import_close(struct import *log);
 int import_log(const char *path, const char *format, const char *out, bool replace,
                struct import_report *report, struct error *error);
 void import_report_free(struct import_report *report);
-
-#endif

@@ -10,8 +10,7 @@
  * planned one is written last. A cell is quoted as a whole or not at all. Ids are compared as they
  * are written.
  */
-#ifndef GAMUT_TRACE_LIFETIME_TABLE_H
-#define GAMUT_TRACE_LIFETIME_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void lifetime_table_id(const struct lifetime_table *table, size_t buffer, struct
 void lifetime_table_write(const struct lifetime_table *table, const int64_t *offset, FILE *out);
 /* Frees all that the table owns and empties it. */
 void lifetime_table_free(struct lifetime_table *table);
-
-#endif

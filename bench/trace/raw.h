@@ -15,8 +15,7 @@
  * begins: in the order of the stamps a handle is never created before it was destroyed. A command
  * is stamped when its call begins, and the event that it makes exists when the call has returned.
  */
-#ifndef GAMUT_TRACE_RAW_H
-#define GAMUT_TRACE_RAW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -181,5 +180,3 @@ struct raw_head {
         uint64_t count;
     } unseen[RAW_UNSEEN_MOST];
 };
-
-#endif

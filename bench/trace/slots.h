@@ -1,7 +1,6 @@
 /* Follows the blocks of a trace: which slot holds which block, and the totals. Reader and writer
  * use it, so that both accept the same sequences of events. */
-#ifndef GAMUT_TRACE_SLOTS_H
-#define GAMUT_TRACE_SLOTS_H
+#pragma once
 
 #include "trace/trace.h"
 
@@ -30,5 +29,3 @@ const char *slots_follow(struct trace_slots *slots, struct trace_event *event);
 /* Forgets all blocks; keeps the memory. */
 void slots_restart(struct trace_slots *slots);
 void slots_free(struct trace_slots *slots);
-
-#endif

@@ -13,8 +13,7 @@
  * A line has the kind, the block (b), the bytes, the queue (q), the thread (t), the time in
  * nanoseconds (@) and the optional members, each where the event has it.
  */
-#ifndef GAMUT_TRACE_TEXT_H
-#define GAMUT_TRACE_TEXT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -34,5 +33,3 @@ void trace_uses_text(const struct trace_reader *reader, const struct trace_event
                      struct text *out);
 /* A text in double quotes, with escapes for all that is not plain ASCII; the caller frees it. */
 char *trace_quoted(const char *text);
-
-#endif

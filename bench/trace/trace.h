@@ -15,8 +15,7 @@
  * seven bits a byte (LEB128): only what the event has, as a difference where that is smaller. Names
  * are defined where they are first used. `trace show` prints the same as text (text.h).
  */
-#ifndef GAMUT_TRACE_TRACE_H
-#define GAMUT_TRACE_TRACE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -172,5 +171,3 @@ uint64_t trace_block_in(const struct trace_reader *reader, unsigned slot);
 /* Requested bytes of the blocks that live after the event that was read last. */
 uint64_t trace_live_bytes(const struct trace_reader *reader);
 void trace_close(struct trace_reader *reader);
-
-#endif

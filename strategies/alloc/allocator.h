@@ -4,8 +4,7 @@
  * that it can be lifted into a runtime: its head comment names the files that it needs. It fills in
  * one `const struct allocator_ops` and has a line in list.h. registry.h finds it by name.
  */
-#ifndef GAMUT_ALLOC_ALLOCATOR_H
-#define GAMUT_ALLOC_ALLOCATOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -163,5 +162,3 @@ int allocator_trim(struct allocator *allocator);
 /* The number of broken invariants of all instances, plus 1 if the bytes that they hold are not
  * those that the source counts. */
 unsigned allocator_check(const struct allocator *allocator);
-
-#endif

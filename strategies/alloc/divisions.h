@@ -6,8 +6,7 @@
  * Origin: pytorch/pytorch, c10/core/AllocatorConfig.cpp (065861f) and
  * c10/cuda/CUDACachingAllocator.cpp (001074d), round_size.
  */
-#ifndef GAMUT_ALLOC_DIVISIONS_H
-#define GAMUT_ALLOC_DIVISIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ static inline uint64_t divisions_round(uint64_t divisions, uint64_t bytes, uint6
     }
     return (bytes + unit - 1) & ~(unit - 1);
 }
-
-#endif

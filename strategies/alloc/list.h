@@ -3,8 +3,7 @@
  * X(name): NAME.c, in this folder or in one of its own, defines `const struct allocator_ops
  * allocator_NAME`.
  */
-#ifndef GAMUT_ALLOC_LIST_H
-#define GAMUT_ALLOC_LIST_H
+#pragma once
 
 #include "alloc/allocator.h"
 
@@ -23,5 +22,3 @@
 #define X(name) extern const struct allocator_ops allocator_##name;
 ALLOCATOR_LIST(X)
 #undef X
-
-#endif

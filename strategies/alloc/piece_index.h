@@ -5,8 +5,7 @@
  * A node is given back when it is empty, and never joined with another (T. Johnson, D. Shasha,
  * "B-trees with inserts and deletes: why free-at-empty is better than merge-at-half", 1993).
  */
-#ifndef GAMUT_ALLOC_PIECE_INDEX_H
-#define GAMUT_ALLOC_PIECE_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -220,5 +219,3 @@ static inline unsigned index_check(const struct piece_index *index, uint64_t *co
         return 0;
     return index_check_node(index->root, index->height, least, most, count);
 }
-
-#endif

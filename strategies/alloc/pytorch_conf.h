@@ -1,6 +1,5 @@
 /* The words of PYTORCH_CUDA_ALLOC_CONF, as options of `caching`, `vmm` and `stream`. */
-#ifndef GAMUT_ALLOC_PYTORCH_CONF_H
-#define GAMUT_ALLOC_PYTORCH_CONF_H
+#pragma once
 
 #include "base/error.h"
 #include "base/options.h"
@@ -36,5 +35,3 @@ static inline bool pytorch_conf_default(const char *text, uint64_t *value)
  * for words that do not exist, and for those whose effect no strategy has. */
 int pytorch_conf(const char *conf, const char **strategy, struct text *options,
                  struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds strategies by name and parses their options. No strategy calls this file. */
-#ifndef GAMUT_ALLOC_REGISTRY_H
-#define GAMUT_ALLOC_REGISTRY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ const struct allocator_ops *const *allocator_list(size_t *count);
  * strategy or option. */
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
                     struct option_values *options, struct error *error);
-
-#endif

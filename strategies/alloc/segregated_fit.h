@@ -10,8 +10,7 @@
  * units its neighbours have: all that decides what comes next is in the freed node's own line of the
  * cache, and the neighbours are only linked, which the processor does not wait for.
  */
-#ifndef GAMUT_ALLOC_SEGREGATED_FIT_H
-#define GAMUT_ALLOC_SEGREGATED_FIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ static inline bool fit_is_empty(const struct fit_range *range)
 {
     return range->free == range->size;
 }
-
-#endif

@@ -15,8 +15,7 @@
  * ERR_UNSUPPORTED and the reason. Memory may also live elsewhere than on the device (enum
  * driver_memory); no strategy needs to know.
  */
-#ifndef GAMUT_ALLOC_SOURCE_H
-#define GAMUT_ALLOC_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -166,5 +165,3 @@ static inline int source_gave(struct source *s, uint64_t start, int code)
     s->counts.free_ns += clock_since(start);
     return code;
 }
-
-#endif

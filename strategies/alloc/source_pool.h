@@ -1,7 +1,6 @@
 /* The driver's pool: allocations and releases are commands of a queue. A source has at most one
  * open pool, and while it is open all memory comes from it. */
-#ifndef GAMUT_ALLOC_SOURCE_POOL_H
-#define GAMUT_ALLOC_SOURCE_POOL_H
+#pragma once
 
 #include "alloc/source.h"
 #include "base/driver_pool.h"
@@ -56,5 +55,3 @@ static inline int source_pool_trim(struct source *s)
     s->counts.free_count++;
     return source_gave(s, start, s->pools->trim(s->context, s->pool, 0, &s->error));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Sub-buffers of a source: handles for parts of its memories. */
-#ifndef GAMUT_ALLOC_SOURCE_SUB_BUFFER_H
-#define GAMUT_ALLOC_SOURCE_SUB_BUFFER_H
+#pragma once
 
 #include "alloc/source.h"
 #include "base/driver_sub_buffer.h"
@@ -25,5 +24,3 @@ static inline int source_release_sub_buffer(struct source *s, uint64_t sub_buffe
     s->counts.unmap_count++;
     return source_gave(s, start, s->sub_buffers->release(s->context, sub_buffer, bytes, &s->error));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Virtual memory of a source; base/driver_vm.h describes the calls. Chunks count as reserved bytes,
  * ranges do not. A range is the memory of the blocks in it. */
-#ifndef GAMUT_ALLOC_SOURCE_VM_H
-#define GAMUT_ALLOC_SOURCE_VM_H
+#pragma once
 
 #include "alloc/source.h"
 #include "base/driver_vm.h"
@@ -87,5 +86,3 @@ static inline int source_vm_unmap(struct source *s, uint64_t range, uint64_t off
     source_tell(s, 0, SOURCE_UNMAPPED, range, offset, bytes);
     return source_gave(s, start, s->vm->unmap(s->context, range, offset, bytes, &s->error));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* A number for each tag, found by the tag's address. Tags are literals of a program, so none is ever
  * removed.
  */
-#ifndef GAMUT_ALLOC_TAG_TABLE_H
-#define GAMUT_ALLOC_TAG_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ static inline void tag_table_free(struct tag_table *t)
 {
     free(t->cells);
 }
-
-#endif

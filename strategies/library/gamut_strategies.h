@@ -8,8 +8,7 @@
  * POSIX threads alone. It is not libgamut_alloc.so, which brings driver, threads and recording along and takes the place of a framework's own
  * allocator (bench/inside/gamut_alloc.h).
  */
-#ifndef GAMUT_STRATEGIES_H
-#define GAMUT_STRATEGIES_H
+#pragma once
 
 /* The version of the interface: of the structs, hooks and functions below. It grows when a caller, or a strategy of a caller's own, must
  * change or be compiled again. It does not grow with the version of gamut, and policies may change under one number. */
@@ -46,5 +45,4 @@ __attribute__((used)) static const int *const gamut_strategies_needed = &gamut_s
 
 #ifdef __cplusplus
 }
-#endif
 #endif

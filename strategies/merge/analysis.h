@@ -1,7 +1,6 @@
 /* All analyses of one state of a fun, opened and closed together. A pass opens them before it
  * changes anything; once it has moved or removed statements they are out of date. */
-#ifndef GAMUT_MERGE_ANALYSIS_H
-#define GAMUT_MERGE_ANALYSIS_H
+#pragma once
 
 #include "merge/access/access.h"
 #include "merge/disjoint.h"
@@ -43,5 +42,3 @@ bool analysis_elsewhere(struct analysis *a, unsigned position, int touched, int 
 /* Is it proved, from what is known at position `at`, that `enough` >= `bytes`? */
 bool analysis_enough_bytes(struct analysis *a, const struct expr *enough, const struct expr *bytes,
                            unsigned at);
-
-#endif

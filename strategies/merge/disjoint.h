@@ -4,8 +4,7 @@
  * The tests are those of array short-circuiting (Munksgaard, Henriksen, Sadayappan, Oancea 2022):
  * ranges, common divisors of strides, and intervals a dimension.
  */
-#ifndef GAMUT_MERGE_DISJOINT_H
-#define GAMUT_MERGE_DISJOINT_H
+#pragma once
 
 #include "merge/size/size.h"
 
@@ -41,5 +40,3 @@ struct region region_over_all(struct sizes *s, const struct region *r, int count
 /* Is it proved that a and b share no element in any run that reaches `position` (size.h)? */
 bool disjoint_proved(struct sizes *s, const struct region *a, const struct region *b,
                      unsigned position);
-
-#endif

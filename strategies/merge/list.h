@@ -1,6 +1,5 @@
 /* The passes, a file each, and the sets made of them. */
-#ifndef GAMUT_MERGE_LIST_H
-#define GAMUT_MERGE_LIST_H
+#pragma once
 
 #include "merge/pass.h"
 
@@ -46,5 +45,3 @@
     extern const struct merge_ops merge_##name;
 MERGE_PASS_LIST(X)
 #undef X
-
-#endif

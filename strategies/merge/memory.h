@@ -7,8 +7,7 @@
  * between. Every name is bound once and bodies are nested, so one look at the last use of each name
  * is enough: no fixpoint is needed.
  */
-#ifndef GAMUT_MERGE_MEMORY_H
-#define GAMUT_MERGE_MEMORY_H
+#pragma once
 
 #include "merge/outline.h"
 
@@ -83,5 +82,3 @@ void spans_join(struct spans *to, const struct spans *from); /* adds all spans o
 bool spans_meet(const struct spans *a, const struct spans *b, unsigned from, struct span *meeting);
 /* The end of the span that contains `position`; 0 if none does. */
 unsigned spans_last(const struct spans *s, unsigned position);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Nothing in this folder executes a program.
  */
-#ifndef GAMUT_MERGE_MERGE_H
-#define GAMUT_MERGE_MERGE_H
+#pragma once
 
 #include "merge/pass.h"
 
@@ -34,5 +33,3 @@ int merge_parse(const char *text, const struct merge_set **set, unsigned *extens
  * their numbers; new names come after them. Free *merged with merge_free, which takes NULL. */
 int merge_run(const struct fun *fun, const struct merge_set *set,
               const struct merge_options *options, struct merge **merged, struct error *error);
-
-#endif

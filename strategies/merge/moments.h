@@ -7,8 +7,7 @@
  * Branches of different ifs are taken to be independent of each other. A loop may pass on what an
  * earlier iteration chose, so a choice made inside a loop is forgotten where its variables get it.
  */
-#ifndef GAMUT_MERGE_MOMENTS_H
-#define GAMUT_MERGE_MOMENTS_H
+#pragma once
 
 #include "merge/memory.h"
 
@@ -22,5 +21,3 @@ struct moments {
 /* Free with moments_free, which takes NULL. */
 struct moments *moments_new(const struct memory_map *map);
 void moments_free(struct moments *moments);
-
-#endif

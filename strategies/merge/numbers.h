@@ -4,8 +4,7 @@
  * A scalar that is read from an array is unknown unless readings are given, and so is every scalar
  * computed from it. If a loop allocates a block with several sizes, the largest counts.
  */
-#ifndef GAMUT_MERGE_NUMBERS_H
-#define GAMUT_MERGE_NUMBERS_H
+#pragma once
 
 #include "merge/moments.h"
 #include "merge/pass.h"
@@ -80,5 +79,3 @@ void bound_add(struct bound *b, const struct spans *spans, int64_t bytes);
 void bound_add_span(struct bound *b, struct span span, int64_t bytes);
 bool bound_keep(struct bound *b);
 bool bound_fits(struct bound *b); /* would bound_keep return true? */
-
-#endif

@@ -1,7 +1,6 @@
 /* Blocks become parts of another block, each at an offset. An existential block that may be one of
  * them becomes that block and a scalar that says where in it the existential begins. */
-#ifndef GAMUT_MERGE_OFFSETS_H
-#define GAMUT_MERGE_OFFSETS_H
+#pragma once
 
 #include "merge/memory.h"
 #include "merge/pass.h"
@@ -22,5 +21,3 @@ void offsets_make_variable(struct merge *m, const struct outline *o, const struc
  * where the next block begins. NULL if the block always begins at the same place. */
 struct stm *offsets_next(const struct fun *fun, const struct outline *o, const struct stm *loop,
                          int param);
-
-#endif

@@ -5,8 +5,7 @@
  * one where it begins (`first`), then its bodies, each ending in one for its results, and one where
  * its own results are bound (`last`). Position 0 binds the parameters.
  */
-#ifndef GAMUT_MERGE_OUTLINE_H
-#define GAMUT_MERGE_OUTLINE_H
+#pragma once
 
 #include "program/program.h"
 
@@ -56,5 +55,3 @@ bool outline_known(const struct outline *o, const struct expr *e, unsigned scope
 /* Calls `visit` for every array and memory name that the statement uses, outside of its bodies. */
 void outline_operands(const struct fun *fun, const struct stm *s,
                       void (*visit)(void *context, int name), void *context);
-
-#endif

@@ -1,8 +1,7 @@
 /* Passes of merging: the conditions that they check, the program that they change, and the
  * decisions that they note. A pass includes this header, and not merge.h, which runs sets of
  * passes. */
-#ifndef GAMUT_MERGE_PASS_H
-#define GAMUT_MERGE_PASS_H
+#pragma once
 
 #include "program/arguments.h"
 #include "program/program.h"
@@ -176,5 +175,3 @@ bool merge_extends(const struct merge *m, enum merge_extension e);
 /* Replaces memory names: `into`, by name number, is a forest whose roots stay (into[n] == n). Every
  * mention of a name becomes one of its root, and the allocations of all others are removed. */
 void merge_replace_blocks(struct merge *m, const int *into);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state of a device group, which its two files share: device_group.c calls coherence.c. */
-#ifndef GAMUT_RESIDENCY_DEVICE_GROUP_H
-#define GAMUT_RESIDENCY_DEVICE_GROUP_H
+#pragma once
 
 #include "base/slab.h"
 #include "residency/residency.h"
@@ -159,5 +158,3 @@ int command_after(struct device_group *g, const struct command *c, int code, str
  * read as zeros. */
 int migrate_read(struct device_group *g, struct buffer *b, uint64_t begin, uint64_t bytes,
                  void *host, struct error *error);
-
-#endif

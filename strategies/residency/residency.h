@@ -10,8 +10,7 @@
  * contents have to move; they move as soon as events allow. A version is only ever compared with
  * the latest, so only the set of members whose copies are current is stored.
  */
-#ifndef GAMUT_RESIDENCY_RESIDENCY_H
-#define GAMUT_RESIDENCY_RESIDENCY_H
+#pragma once
 
 #include "base/options.h"
 #include "device/device.h"
@@ -89,5 +88,3 @@ const struct residency_counts *residency_counts(const struct device *group);
 void residency_reset_peak(struct device *group);
 /* The number of broken invariants of copies and contents. Debug builds ask for it at each sync. */
 unsigned residency_check(const struct device *group);
-
-#endif

@@ -1,6 +1,5 @@
 /* Every strategy with every option that changes what it does, small enough for tests. */
-#ifndef GAMUT_TESTS_ALLOC_ALLOC_VARIANTS_H
-#define GAMUT_TESTS_ALLOC_ALLOC_VARIANTS_H
+#pragma once
 
 enum {
     VARIANT_OVERLAPS = 1, /* hands the same bytes out twice, on purpose */
@@ -77,5 +76,3 @@ static const struct alloc_variant alloc_variants[] = {
      VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
 };
 enum { ALLOC_VARIANT_COUNT = sizeof alloc_variants / sizeof *alloc_variants };
-
-#endif

@@ -13,8 +13,7 @@
  * freed memory out again at once in the queue that freed it, and to other queues when the commands
  * before the free are done.
  */
-#ifndef GAMUT_TESTS_ALLOC_FAKE_QUEUES_H
-#define GAMUT_TESTS_ALLOC_FAKE_QUEUES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -88,5 +87,3 @@ void fake_queues_submit(struct fake_queues *fake, unsigned queue, struct fake_co
 void fake_queues_run_one(struct fake_queues *fake, unsigned queue);
 /* The host waits for a queue. */
 void fake_queues_sync(struct fake_queues *fake, unsigned queue);
-
-#endif

@@ -5,8 +5,7 @@
  * pool hands freed memory out again for the same size. Freed memory becomes spare when the host
  * waits, and spare memory beyond the threshold is then given back. Its virtual memory keeps a table
  * of what is mapped where. */
-#ifndef GAMUT_TESTS_ALLOC_FAKE_SOURCE_H
-#define GAMUT_TESTS_ALLOC_FAKE_SOURCE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ void fake_source_allocator(struct fake_source *fake, const char *spec, struct al
 /* Can all these bytes of a live memory be used? */
 bool fake_source_holds(const struct fake_source *fake, uint64_t handle, uint64_t offset,
                        uint64_t bytes);
-
-#endif

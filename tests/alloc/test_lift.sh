@@ -224,7 +224,7 @@ object_of alloc/allocator.c >/dev/null || fail "allocator.c is not plain C11"
 
 for header in $(sed 's/\\$//; s/^.*://' "$dir"/*.d | tr ' ' '\n' | grep '\.h$' | sort -u); do
     # shellcheck disable=SC2086
-    $CXX -x c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only $flags "$header" 2>"$dir/log" || fail "$header is not C++17:" "$dir/log"
+    echo "#include \"$header\"" | $CXX -x c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only $flags - 2>"$dir/log" || fail "$header is not C++17:" "$dir/log"
 done
 # What a caller of the library compiles against, without comments and without the clock and texts of bench/base. Whoever changes it decides whether the version must grow.
 interface=tests/alloc/interface.txt

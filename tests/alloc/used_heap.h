@@ -3,8 +3,7 @@
  *
  * Sizes lie between 256 bytes and 64 KiB, any number of bytes, each power of two as likely.
  */
-#ifndef GAMUT_TESTS_ALLOC_USED_HEAP_H
-#define GAMUT_TESTS_ALLOC_USED_HEAP_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "base/arena.h"
@@ -43,5 +42,3 @@ bool used_heap_open(struct used_heap *heap, const char *spec, enum heap_use use,
 /* One free and one alloc. */
 void used_heap_step(struct used_heap *heap);
 void used_heap_close(struct used_heap *heap);
-
-#endif

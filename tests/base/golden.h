@@ -1,6 +1,5 @@
 /* Compares what a test printed with a file that a person has reviewed. */
-#ifndef GAMUT_TESTS_BASE_GOLDEN_H
-#define GAMUT_TESTS_BASE_GOLDEN_H
+#pragma once
 
 /* The folder of the source tree; the build says where it is, so that a test runs from anywhere. */
 #ifndef GAMUT_ROOT
@@ -13,5 +12,3 @@ void golden_check(const char *name, const char *text);
 
 /* The contents of a file of the tree, by its path from the root, or NULL; the caller frees it. */
 char *golden_read(const char *path);
-
-#endif

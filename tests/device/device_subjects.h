@@ -1,6 +1,5 @@
 /* The devices that the device tests run on: the host, and the first device of each other API. */
-#ifndef GAMUT_TESTS_DEVICE_DEVICE_SUBJECTS_H
-#define GAMUT_TESTS_DEVICE_DEVICE_SUBJECTS_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,5 +30,3 @@ void print_missing_devices(void);
 void on_each_device(void (*check)(struct subject *));
 /* Allocates memory, and fails the test if that is not possible. */
 uint64_t allocate(struct subject *s, uint64_t bytes);
-
-#endif

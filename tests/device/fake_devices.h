@@ -6,8 +6,7 @@
  * filled with noise when it is given back. Misuse is counted: a command whose memory is gone, and a
  * copy from a device that was not opened together with the one that copies.
  */
-#ifndef GAMUT_TESTS_DEVICE_FAKE_DEVICES_H
-#define GAMUT_TESTS_DEVICE_FAKE_DEVICES_H
+#pragma once
 
 #include "base/random.h"
 #include "device/device.h"
@@ -52,5 +51,3 @@ struct fake_counts {
     uint64_t peer_copies, reads, writes;
 };
 const struct fake_counts *fake_counts_of(const struct device *device);
-
-#endif

@@ -1,7 +1,6 @@
 /* Runs kernels of a program on the host with a result in the memory of another array, thread by
  * thread in several orders, and checks that the answer stays the same. */
-#ifndef GAMUT_TESTS_DEVICE_KERNEL_RUN_H
-#define GAMUT_TESTS_DEVICE_KERNEL_RUN_H
+#pragma once
 
 #include "program/program.h"
 
@@ -19,5 +18,3 @@ void kernel_run_close(struct kernel_run *run);
  * `killed`. True if anything that it writes differs while the order of threads is the same. */
 bool kernel_run_differs(struct kernel_run *run, const struct fun *fun, const struct stm *stm,
                         int out, int killed);
-
-#endif

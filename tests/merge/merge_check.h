@@ -1,6 +1,5 @@
 /* Checks on the shadow machine that a merge set does not change what one program computes. */
-#ifndef GAMUT_TESTS_MERGE_MERGE_CHECK_H
-#define GAMUT_TESTS_MERGE_MERGE_CHECK_H
+#pragma once
 
 #include "tests/program/shadow.h"
 
@@ -38,5 +37,3 @@ int merge_identity(const char *set, struct program *program, const struct argume
  * the same. The caller owns the text. */
 char *merge_shrink(const char *text, const char *const *sets, merge_transform *transform,
                    uint64_t seed);
-
-#endif

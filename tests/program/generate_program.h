@@ -1,8 +1,7 @@
 /* Random programs that are valid by construction, biased towards what merging memory likes: values
  * that die early, chains of elementwise kernels, copies of arrays just made, loops that carry
  * arrays. */
-#ifndef GAMUT_TESTS_PROGRAM_GENERATE_PROGRAM_H
-#define GAMUT_TESTS_PROGRAM_GENERATE_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@
  * about how many it has; 0: 5 to 40. Owned by the caller (free). Every element that is read was
  * written, and no thread depends on another: the program by itself has no violation. */
 char *generate_program_text(uint64_t seed, unsigned statements);
-
-#endif

@@ -1,6 +1,5 @@
 /* Declarations that the files of the maker of random programs share. */
-#ifndef GAMUT_TESTS_PROGRAM_PROGRAM_MAKER_H
-#define GAMUT_TESTS_PROGRAM_PROGRAM_MAKER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -123,5 +122,3 @@ void make_loop(struct maker *g);
 
 /* generate_program.c */
 void make_statements(struct maker *g, int count);
-
-#endif

@@ -10,8 +10,7 @@
  * they differ, another array's data lie where the array should be. Values are those of the bytes, as
  * on a machine, so a stale read shows in the results too. If no numbers differ, every value is right.
  */
-#ifndef GAMUT_TESTS_PROGRAM_SHADOW_H
-#define GAMUT_TESTS_PROGRAM_SHADOW_H
+#pragma once
 
 #include "program/program.h"
 #include "workload.h"
@@ -68,5 +67,3 @@ void shadow_free(struct shadow_outcome *outcome);
 
 /* The text of a violation: "stale read". */
 const char *shadow_violation_name(enum shadow_violation violation);
-
-#endif

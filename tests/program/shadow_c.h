@@ -2,8 +2,7 @@
  * name is a slot; running the tree is a switch. It takes the C that README.md of bench/program
  * documents (no pointers, structs, switch or preprocessor) and refuses the rest with a message.
  * Integers wrap at their width and f32 is rounded after each operation. */
-#ifndef GAMUT_TESTS_PROGRAM_SHADOW_C_H
-#define GAMUT_TESTS_PROGRAM_SHADOW_C_H
+#pragma once
 
 #include "program/program.h"
 
@@ -154,5 +153,3 @@ enum c_math {
 #undef X
         MATHS
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Declarations that the two files of the reader of kernel texts share. */
-#ifndef GAMUT_TESTS_PROGRAM_SHADOW_C_PARSER_H
-#define GAMUT_TESTS_PROGRAM_SHADOW_C_PARSER_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -51,5 +50,3 @@ struct c_node *c_node(struct c_parser *p, enum c_op op, enum c_type type);
 struct c_node *c_converted(struct c_parser *p, struct c_node *n, enum c_type type);
 struct c_node *c_assignment(struct c_parser *p); /* no comma outside of parentheses */
 struct c_node *c_expression(struct c_parser *p);
-
-#endif

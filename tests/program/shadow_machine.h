@@ -1,6 +1,5 @@
 /* State and functions that the files of the shadow machine share. */
-#ifndef GAMUT_TESTS_PROGRAM_SHADOW_MACHINE_H
-#define GAMUT_TESTS_PROGRAM_SHADOW_MACHINE_H
+#pragma once
 
 #include "tests/program/shadow.h"
 #include "tests/program/shadow_c.h"
@@ -114,5 +113,3 @@ int shadow_view(struct machine *m, const struct stm *s);
 
 /* shadow_launch.c */
 int shadow_launch(struct machine *m, const struct stm *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Programs as sequences of requests and frees: read from traces, made to deviate, and served. */
-#ifndef GAMUT_TESTS_REPLAY_SERVED_H
-#define GAMUT_TESTS_REPLAY_SERVED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ struct served {
 /* Serves the program with a strategy over a dry device. `check`: after every step; slow. */
 void requests_serve(const struct requests *program, const char *spec, bool check,
                     struct served *served);
-
-#endif

@@ -1,6 +1,5 @@
 /* A group of fake devices with a few buffers and a kernel, for tests of residency. */
-#ifndef GAMUT_TESTS_RESIDENCY_RESIDENCY_RIG_H
-#define GAMUT_TESTS_RESIDENCY_RESIDENCY_RIG_H
+#pragma once
 
 #include "tests/device/fake_devices.h"
 #include "residency/residency.h"
@@ -41,5 +40,3 @@ void rig_mix(const union launch_value *a, int64_t begin, int64_t end);
 /* Launches the kernel on a member; returns the code of the launch. */
 int rig_launch(struct rig *r, unsigned member, struct range to, bool keeps, struct range from,
                int64_t salt, struct error *error);
-
-#endif

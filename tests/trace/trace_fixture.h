@@ -1,6 +1,5 @@
 /* What the tests of traces have in common: a folder, logs as texts, and traces as texts. */
-#ifndef GAMUT_TESTS_TRACE_FIXTURE_H
-#define GAMUT_TESTS_TRACE_FIXTURE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ char *events_of(const char *name);
 char *info_of(const char *name);
 /* Its totals, counted. */
 struct trace_totals totals_of(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* An application that gamut starts with a library inside: what the commands that record and serve
  * one share. */
-#ifndef GAMUT_CLI_APPLICATION_APPLICATION_H
-#define GAMUT_CLI_APPLICATION_APPLICATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ int application_run(char **program, int *status, struct error *error);
 bool application_remove(struct arena *arena, const char *folder);
 /* gamut's exit code is the application's where that is not 0, as with time and nohup. */
 int application_exit_code(int status, int exit_code);
-
-#endif

@@ -1,6 +1,5 @@
 /* `gamut plan --lifetimes`: offsets for the buffers of a CSV file. */
-#ifndef GAMUT_CLI_PLAN_LIFETIMES_H
-#define GAMUT_CLI_PLAN_LIFETIMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct lifetimes_options {
  * written then. ERR_WRONG if the file's offsets are no plan, after everything is written. Or an
  * error of lifetime_table_read_file. */
 int plan_lifetimes(const struct lifetimes_options *options, FILE *out, struct error *error);
-
-#endif

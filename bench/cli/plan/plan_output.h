@@ -1,6 +1,5 @@
 /* The output of `gamut plan -m`: tables, sentences and JSON about merge sets. */
-#ifndef GAMUT_CLI_PLAN_PLAN_OUTPUT_H
-#define GAMUT_CLI_PLAN_PLAN_OUTPUT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ int plan_print_why(const struct merge_report *report, const char *name, FILE *ou
 
 /* The report as JSON, in the format that `gamut plan --help` describes. The caller owns it. */
 json_t *plan_json(const struct merge_report *report, const struct plan_values *values);
-
-#endif

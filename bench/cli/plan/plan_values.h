@@ -1,6 +1,5 @@
 /* The sizes for which `gamut plan` counts bytes: from words name=value, a dataset, or both. */
-#ifndef GAMUT_CLI_PLAN_PLAN_VALUES_H
-#define GAMUT_CLI_PLAN_PLAN_VALUES_H
+#pragma once
 
 #include "run/select/readings.h"
 
@@ -27,5 +26,3 @@ int plan_values_make(const struct entry *entry, const char *dataset, const char 
                      size_t word_count, struct plan_values *values, struct error *error);
 /* Frees what plan_values_make made. */
 void plan_values_free(struct plan_values *values);
-
-#endif

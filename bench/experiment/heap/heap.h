@@ -35,8 +35,7 @@
  *   nothing else. Whatever commands, counts, slots and arena contain, the kernels write only to
  *   the heap's own memories.
  */
-#ifndef GAMUT_EXPERIMENT_HEAP_HEAP_H
-#define GAMUT_EXPERIMENT_HEAP_HEAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -143,5 +142,3 @@ unsigned device_heap_arena_count(const struct device_heap *heap);
 
 /* The policies' names on the command line: "larger", "smaller", "best", "tlsf". */
 extern const char *const device_heap_policy_names[DEVICE_HEAP_POLICIES];
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernels of the device heap: their text, and the same text compiled for the host. */
-#ifndef GAMUT_EXPERIMENT_HEAP_HEAP_KERNELS_H
-#define GAMUT_EXPERIMENT_HEAP_HEAP_KERNELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ void host_heap_ops(const struct host_heap *heap, const uint32_t *commands, uint3
  * that holds a block must hold one of this arena. */
 void host_heap_check(const struct host_heap *heap, uint32_t first_slot, uint32_t end_slot,
                      uint32_t report[REPORT_WORDS]);
-
-#endif

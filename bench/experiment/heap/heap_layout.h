@@ -11,8 +11,7 @@
  * so the next block begins at a + S + 3, and the one before ends at a - 3. The arena begins and
  * ends with an allocated block of no payload that has no owner.
  */
-#ifndef GAMUT_EXPERIMENT_HEAP_HEAP_LAYOUT_H
-#define GAMUT_EXPERIMENT_HEAP_HEAP_LAYOUT_H
+#pragma once
 
 /* Which free block serves a request; see the kernels' text. */
 enum device_heap_policy {
@@ -118,5 +117,3 @@ enum device_heap_report_word {
     REPORT_LARGEST_FREE_WORDS,
     REPORT_WORDS
 };
-
-#endif

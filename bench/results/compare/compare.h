@@ -38,8 +38,7 @@
  * The result is one JSON tree (results/README.md, "Comparisons"). Everything that is printed comes
  * from it, and the exit code depends on it alone.
  */
-#ifndef GAMUT_RESULTS_COMPARE_COMPARE_H
-#define GAMUT_RESULTS_COMPARE_COMPARE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -125,5 +124,3 @@ enum compare_show {
  */
 int compare_print(const json_t *comparison, enum table_format format, enum compare_show show,
                   FILE *out, struct error *error);
-
-#endif

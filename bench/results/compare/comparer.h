@@ -1,7 +1,6 @@
 /* The state of a comparison, and the functions of the files that fill it. Other rooms include
  * compare.h. */
-#ifndef GAMUT_RESULTS_COMPARE_COMPARER_H
-#define GAMUT_RESULTS_COMPARE_COMPARER_H
+#pragma once
 
 #include "base/arena.h"
 #include "results/compare/compare.h"
@@ -147,5 +146,3 @@ double compare_least_alpha(const struct comparer *c, const struct compare_row *r
 json_t *compare_tree(struct comparer *c, const struct compare_file *base,
                      const struct compare_file *candidate, size_t candidate_count,
                      const json_t *differences);
-
-#endif

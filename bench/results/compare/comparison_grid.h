@@ -1,6 +1,5 @@
 /* The rows of a comparison as a grid of texts, for the terminal, Markdown and the report. */
-#ifndef GAMUT_RESULTS_COMPARE_COMPARISON_GRID_H
-#define GAMUT_RESULTS_COMPARE_COMPARISON_GRID_H
+#pragma once
 
 #include "results/compare/compare.h"
 #include "results/show/text_grid.h"
@@ -31,5 +30,3 @@ bool compare_is_noted(const json_t *difference);
 /* A grid with one row for each of `rows`, in their order. A column that names rows is hidden if
  * all its cells are the same. The comparison must outlive the grid; text_grid_free frees it. */
 struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows);
-
-#endif

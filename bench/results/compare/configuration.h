@@ -1,8 +1,7 @@
 /* A configuration is how a case is run: its key without workload and dataset. A change of one
  * configuration changes many cases at once, so it can be seen even if no single case shows it.
  */
-#ifndef GAMUT_RESULTS_COMPARE_CONFIGURATION_H
-#define GAMUT_RESULTS_COMPARE_CONFIGURATION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ struct configuration *configurations_of(struct arena *arena, const struct result
  * resolution of the clock. Returns the number of rounds. The arena owns *values. */
 size_t configuration_rounds(const struct result_case *const *cases, size_t count,
                             const char *metric, struct arena *arena, double **values);
-
-#endif

@@ -10,8 +10,7 @@
  * A later gate replaces an earlier one of the same metric. A metric of which neither more nor less
  * is better has no gate: to name it is an error; a pattern skips it.
  */
-#ifndef GAMUT_RESULTS_COMPARE_GATES_H
-#define GAMUT_RESULTS_COMPARE_GATES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ bool gate_parse_part(const char *text, double *part);
 
 /* The gates as {"METRIC": "LIMIT"}, which gates_add can read again. The caller owns it. */
 json_t *gates_to_json(const struct gates *gates);
-
-#endif

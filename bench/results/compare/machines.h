@@ -18,8 +18,7 @@
  * The loss of a configuration is its time over that of the fastest of the machine; 1 is none. The
  * safest configuration is the one whose largest loss in any program on any machine is the least.
  */
-#ifndef GAMUT_RESULTS_COMPARE_MACHINES_H
-#define GAMUT_RESULTS_COMPARE_MACHINES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -77,5 +76,3 @@ struct text_grid machines_grid_of(const struct machines *m, enum machines_table 
  * failed. */
 int machines_print(const struct machines *m, enum table_format format, enum compare_show show,
                    FILE *out, struct error *error);
-
-#endif

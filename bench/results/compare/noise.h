@@ -13,8 +13,7 @@
  *
  * Two runs whose rounds alternated share these disturbances, and need no floor.
  */
-#ifndef GAMUT_RESULTS_COMPARE_NOISE_H
-#define GAMUT_RESULTS_COMPARE_NOISE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ const struct noise_metric *noise_metric_of(const struct result_noise *noise, con
  * follow each other without a round of the other run in between. The answer is from `run.sessions`,
  * which a run has if rounds were added to it. */
 bool noise_alternated(const struct result *a, const struct result *b);
-
-#endif

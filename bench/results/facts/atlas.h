@@ -5,8 +5,7 @@
  * The idea is that of two measuring programs in Elsman and Henriksen's account of Futhark's GPU
  * free list: the cost of an allocation by its size, alone and in a loop.
  */
-#ifndef GAMUT_RESULTS_FACTS_ATLAS_H
-#define GAMUT_RESULTS_FACTS_ATLAS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -140,5 +139,3 @@ const json_t *atlas_json_find(const json_t *atlases, const char *device);
  * ERR_NOT_FOUND: there is no atlas, or none of this device. */
 int atlas_from_list(const json_t *atlases, const char *device, struct atlas *atlas,
                     struct error *error);
-
-#endif

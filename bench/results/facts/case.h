@@ -1,7 +1,6 @@
 /* A case: one point of workload x dataset x merge set x release policy x strategy x device (x
  * residency on a group of devices). A round: the measurements of a case by one process. */
-#ifndef GAMUT_RESULTS_FACTS_CASE_H
-#define GAMUT_RESULTS_FACTS_CASE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -137,5 +136,3 @@ json_t *case_round_to_json(const struct case_round *round);
 /* Reads a round. ERR_PARSE names the field that is missing or of another type; then nothing has to
  * be freed. Otherwise the caller calls case_round_free. */
 int case_round_from_json(const json_t *json, struct case_round *round, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* Facts about the machine and the build, as JSON. Only the facts below are recorded: no user name,
  * no host name, and only the environment variables that steer drivers. A fact that cannot be read
  * is null. */
-#ifndef GAMUT_RESULTS_FACTS_CONTEXT_H
-#define GAMUT_RESULTS_FACTS_CONTEXT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -83,5 +82,3 @@ json_t *context_device(const struct record_device *device);
  * varying part of it to themselves. */
 void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct record_device *devices,
                         size_t count, char out[9]);
-
-#endif

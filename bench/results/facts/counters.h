@@ -9,8 +9,7 @@
  * EXACT counters are taken in two runs of each round: the first one on a fresh allocator ("cold")
  * and the one after it ("warm"). Peaks include the program's inputs; counts are of the run itself.
  */
-#ifndef GAMUT_RESULTS_FACTS_COUNTERS_H
-#define GAMUT_RESULTS_FACTS_COUNTERS_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -141,5 +140,3 @@ double counter_value(const struct exact_counts *counts, const char *name);
 const char *counter_unit_name(enum counter_unit unit);
 /* The unit with this name; UNIT_RATIO for any other. */
 enum counter_unit counter_unit_of(const char *name);
-
-#endif

@@ -21,8 +21,7 @@
  *
  * It is computed from rounds and counters alone (results/README.md, `answer`).
  */
-#ifndef GAMUT_RESULTS_FILE_ANSWER_H
-#define GAMUT_RESULTS_FILE_ANSWER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -49,5 +48,3 @@ const struct answer_device *answer_find(const struct answer *answer, const char 
 /* What the ratios are over: "raw"; ANSWER_SEVERAL if that is not the same on all devices. */
 #define ANSWER_SEVERAL "baseline"
 const char *answer_against(const struct answer *answer);
-
-#endif

@@ -9,8 +9,7 @@
  *     "none" and "last-use" if the result has such a case. `raw` is a driver call a request, and
  *     merging would hide some of them
  */
-#ifndef GAMUT_RESULTS_FILE_BASELINE_H
-#define GAMUT_RESULTS_FILE_BASELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool baseline_same(const struct case_key *a, const struct case_key *b);
 
 /* Writes the named members: "raw", "pool, best". Returns `out`. */
 char *baseline_words(char out[384], const struct case_key *baseline);
-
-#endif

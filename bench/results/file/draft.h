@@ -1,8 +1,7 @@
 /* A result that is being made. It is on disk from the start of a run on, and is read like any other:
  * tables, charts and comparisons see no difference between a loaded file and a run that has just
  * ended. */
-#ifndef GAMUT_RESULTS_FILE_DRAFT_H
-#define GAMUT_RESULTS_FILE_DRAFT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -109,5 +108,3 @@ json_t *result_to_json(const struct result *result);
 int result_print(const struct result *result, FILE *out, struct error *error);
 /* The same for other objects: comparisons, lists. */
 int result_print_json(const json_t *root, FILE *out, struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * with a row for each combination of its parameters. A row has rounds, like a case.
  * bench/experiment/ makes the numbers; results/README.md describes the file.
  */
-#ifndef GAMUT_RESULTS_FILE_EXPERIMENT_RESULT_H
-#define GAMUT_RESULTS_FILE_EXPERIMENT_RESULT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -69,5 +68,3 @@ void experiment_row_words(const struct result_experiment *experiment, const stru
                           struct text *out);
 /* Adds a value with its unit for people: "1.20 ms", "3.40 MiB"; "-" for NaN. */
 void experiment_value_text(double value, enum counter_unit unit, struct text *out);
-
-#endif

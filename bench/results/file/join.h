@@ -1,6 +1,5 @@
 /* The files of shards (shard.h) as the result of one list. */
-#ifndef GAMUT_RESULTS_FILE_JOIN_H
-#define GAMUT_RESULTS_FILE_JOIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool join_machine(const struct join_file *files, size_t count, bool *taken, stru
 /* Whether the results that were joined have all items of the list. ERR_USAGE: a file was changed. */
 int join_check_items(const struct result *joined, size_t count, const struct result_shard *shard,
                      struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The samples of one process are not independent, so every number over rounds starts from one
  * median a round, and intervals are over rounds. */
-#ifndef GAMUT_RESULTS_FILE_MEASURED_H
-#define GAMUT_RESULTS_FILE_MEASURED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ struct statistics measured_ratio(const struct result_case *over, const struct re
 const struct result_round *measured_worst_round(const struct result_case *one);
 /* The number of skipped rounds; *first receives the first of them, if there is one. */
 size_t measured_skipped(const struct result_case *one, const struct result_round **first);
-
-#endif

@@ -5,8 +5,7 @@
  * Unknown numbers are NaN here, unknown texts NULL, and both null in a file. The arena owns all
  * structs of a result. Texts and JSON values belong to the tree that it was read from.
  */
-#ifndef GAMUT_RESULTS_FILE_RESULT_H
-#define GAMUT_RESULTS_FILE_RESULT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -372,5 +371,3 @@ bool result_has_times(const struct result *result, const char *device);
 extern const struct json_struct result_struct, result_case_struct, result_experiment_struct,
     result_suite_struct, answer_device_struct, answer_ranked_struct, result_row_round_struct,
     result_mean_struct, result_noise_struct;
-
-#endif

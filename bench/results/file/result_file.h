@@ -6,8 +6,7 @@
  * and written again: several processes can add to one file at once. The lock belongs to the file
  * that has the name: after it is replaced, a process that waited takes the lock of the new one.
  */
-#ifndef GAMUT_RESULTS_FILE_RESULT_FILE_H
-#define GAMUT_RESULTS_FILE_RESULT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -61,5 +60,3 @@ int result_file_move(struct result_file *file, struct result_draft *draft, struc
 
 /* Gives up the lock and frees the path. */
 void result_file_close(struct result_file *file);
-
-#endif

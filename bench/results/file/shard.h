@@ -6,8 +6,7 @@
  * times are compared with each other. Units are dealt to shards in the order of their cost, the
  * largest first, each to the shard that has least so far (Graham, Bounds on Multiprocessing Timing
  * Anomalies, 1969: the fullest shard has at most 4/3 of the least possible). */
-#ifndef GAMUT_RESULTS_FILE_SHARD_H
-#define GAMUT_RESULTS_FILE_SHARD_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ int shard_check_alike(const struct result *theirs, const struct result *ours, st
  * used with their drivers. Nothing for results that are the same on every machine: replays without
  * a device, fits and advice. */
 void shard_machine(const struct result *result, struct text *machine);
-
-#endif

@@ -1,7 +1,6 @@
 /* A suite in a result: the ratio of two measured times for each published ratio.
  */
-#ifndef GAMUT_RESULTS_FILE_SUITE_RESULT_H
-#define GAMUT_RESULTS_FILE_SUITE_RESULT_H
+#pragma once
 
 #include "results/file/result.h"
 
@@ -10,5 +9,3 @@ void suite_result_set(struct result *result, const char *name, const json_t *sui
 /* Sets `measured` of each row: an entry for every pair of cases, from the rounds that both have. And
  * the means. */
 void suite_result_summarise(struct result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* An atlas as text for people. */
-#ifndef GAMUT_RESULTS_SHOW_ATLAS_TABLE_H
-#define GAMUT_RESULTS_SHOW_ATLAS_TABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ void atlas_print(const struct atlas *atlas, FILE *out);
 /* Adds a curve's fit: "45.1 µs + 812 GiB/s", "3 µs; from 2.00 MiB 45.1 µs + 17 TiB/s", or "45.1 µs"
  * if the size does not matter. Adds nothing if the curve has no line. */
 void atlas_fit_text(const struct atlas_curve *curve, struct text *out);
-
-#endif

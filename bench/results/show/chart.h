@@ -3,8 +3,7 @@
  * A chart is made of three things: a writer, in one of the files chart_*.c, which decides what
  * numbers it shows; a script of the chart's name, plots/<name>.gp, which alone decides how it
  * looks; and a line in the list below. */
-#ifndef GAMUT_RESULTS_SHOW_CHART_H
-#define GAMUT_RESULTS_SHOW_CHART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -87,5 +86,3 @@ struct chart_options {
  * `made` (may be NULL). Without gnuplot: ERR_UNSUPPORTED with what to do; data and script stay. */
 int chart_draw(const struct chart *chart, const struct chart_subject *of,
                const struct chart_options *options, struct text *made, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The experiments of a result as text. */
-#ifndef GAMUT_RESULTS_SHOW_EXPERIMENT_TABLE_H
-#define GAMUT_RESULTS_SHOW_EXPERIMENT_TABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ void experiment_tables_print(const struct result *result, enum table_format form
 /* Prints one experiment, as TABLE_TEXT or TABLE_MARKDOWN. */
 void experiment_table_print(const struct result_experiment *experiment, enum table_format format,
                             FILE *out);
-
-#endif

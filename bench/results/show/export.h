@@ -23,8 +23,7 @@
  *                wants every metric in every result: a result without it has null, which Otava
  *                fills with the value before it. A result without any number is left out.
  */
-#ifndef GAMUT_RESULTS_SHOW_EXPORT_H
-#define GAMUT_RESULTS_SHOW_EXPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -38,5 +37,3 @@ void export_google_benchmark(const struct result *result, FILE *out);
 void export_bmf(const struct result *result, FILE *out);
 /* Prints summarised results as one history for Otava. */
 void export_otava(const struct result *results, size_t count, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The interface between charts and gnuplot: data, variables, scripts, and running gnuplot. */
-#ifndef GAMUT_RESULTS_SHOW_GNUPLOT_H
-#define GAMUT_RESULTS_SHOW_GNUPLOT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -55,5 +54,3 @@ int gnuplot_script(const char *folder, const char *chart, const char *variables,
  * message says what to do. */
 int gnuplot_run(const char *folder, const char *name, const char *terminals, unsigned columns,
                 struct error *error);
-
-#endif

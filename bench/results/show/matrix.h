@@ -4,8 +4,7 @@
  * matrix has a row for each workload and dataset, a column for each configuration, and a case in
  * each cell. Names say only what differs between the cases of a device: "canny" where each workload
  * has one dataset, else "canny medium". */
-#ifndef GAMUT_RESULTS_SHOW_MATRIX_H
-#define GAMUT_RESULTS_SHOW_MATRIX_H
+#pragma once
 
 #include "base/text.h"
 #include "results/show/chart.h"
@@ -83,5 +82,3 @@ size_t matrix_row_count(const struct matrix *matrix);
 void matrix_order(const double *value, size_t count, size_t *order);
 /* Frees what matrix_make made. */
 void matrix_free(struct matrix *matrix);
-
-#endif

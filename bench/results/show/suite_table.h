@@ -1,6 +1,5 @@
 /* The rows of a suite as a table: published ratios and measured ones. */
-#ifndef GAMUT_RESULTS_SHOW_SUITE_TABLE_H
-#define GAMUT_RESULTS_SHOW_SUITE_TABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 /* Prints the table of a result's suite, as TABLE_TEXT or TABLE_MARKDOWN. Prints nothing for other
  * formats, or if the result has no suite. */
 void suite_table_print(const struct result *result, enum table_format format, FILE *out);
-
-#endif

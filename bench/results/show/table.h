@@ -1,6 +1,5 @@
 /* A result as text: a table for people, Markdown, CSV or the JSON of the file itself. */
-#ifndef GAMUT_RESULTS_SHOW_TABLE_H
-#define GAMUT_RESULTS_SHOW_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,5 +37,3 @@ int table_print_history(const struct result *results, size_t count, FILE *out, s
 
 /* Prints a line that says how good the cost model was; nothing if no time was predicted. */
 void table_print_model(const struct result *result, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The cases of a result as a grid of texts, for the terminal, Markdown and the report. */
-#ifndef GAMUT_RESULTS_SHOW_TABLE_GRID_H
-#define GAMUT_RESULTS_SHOW_TABLE_GRID_H
+#pragma once
 
 #include "results/file/result.h"
 #include "results/show/text_grid.h"
@@ -18,5 +17,3 @@ enum table_shape {
  * each group, is hidden; its value is printed once, or in the headings. The result must outlive the
  * grid; the caller frees it with text_grid_free. */
 struct text_grid table_grid_of(const struct result *result, enum table_shape shape);
-
-#endif

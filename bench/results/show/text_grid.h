@@ -9,8 +9,7 @@
  *     dropped stand in a line above their rows instead, because rows look alike without them
  *   - files, pipes, Markdown and CSV have no width limit: nothing is dropped there
  */
-#ifndef GAMUT_RESULTS_SHOW_TEXT_GRID_H
-#define GAMUT_RESULTS_SHOW_TEXT_GRID_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -95,5 +94,3 @@ void text_grid_print_once(const struct text_grid *grid, const char *end, FILE *o
  * colour of a TABLE_TEXT, which then goes to a page; NULL: no limit and no colour. */
 void text_grid_print(const struct text_grid *grid, enum table_format format,
                      const struct terminal *terminal, FILE *out);
-
-#endif

@@ -9,8 +9,7 @@
  * The distribution is exact for up to RANKS_EXACT differences. Beyond that it is normal, with the
  * usual corrections for ties and continuity.
  */
-#ifndef GAMUT_RESULTS_STATISTICS_RANKS_H
-#define GAMUT_RESULTS_STATISTICS_RANKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ unsigned rank_least_rounds(double alpha, bool paired);
  * false claim among all `count` is at most alpha, however the tests depend on each other.
  * `adjusted` has room for `count` numbers. */
 void rank_holm(const double *p, size_t count, double *adjusted);
-
-#endif

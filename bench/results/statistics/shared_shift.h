@@ -18,8 +18,7 @@
  * A shift of fewer than half of the cases, or of only some rounds, is not seen: the tests of single
  * cases find those. Swapping the sets mirrors the result exactly.
  */
-#ifndef GAMUT_RESULTS_STATISTICS_SHARED_SHIFT_H
-#define GAMUT_RESULTS_STATISTICS_SHARED_SHIFT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -39,5 +38,3 @@ struct rank_shift shared_shift(const struct shared_rounds *rounds, double alpha,
 
 /* The estimate alone. */
 double shared_shift_estimate(const struct shared_rounds *rounds);
-
-#endif

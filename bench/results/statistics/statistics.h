@@ -1,6 +1,5 @@
 /* Robust statistics of a few numbers. Nothing here assumes a distribution. */
-#ifndef GAMUT_RESULTS_STATISTICS_STATISTICS_H
-#define GAMUT_RESULTS_STATISTICS_STATISTICS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ double statistics_select(double *values, size_t count, size_t rank);
 double statistics_median(double *values, size_t count);
 /* The geometric mean; NaN for count 0 or if a value is not positive. */
 double statistics_geometric_mean(const double *values, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* The bench on which one device is measured for its atlas: kernels, commands, methods of getting
  * memory, and cells that collect samples. */
-#ifndef GAMUT_RUN_ATLAS_ATLAS_BENCH_H
-#define GAMUT_RUN_ATLAS_ATLAS_BENCH_H
+#pragma once
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -191,5 +190,3 @@ enum { COMMANDS_MAX = 16 };
 size_t command_cells(const struct bench *b, uint64_t bytes, struct cell *cells);
 /* Measures launch_ns and launch_device_ns, which other commands need. */
 int commands_prepare(struct bench *b, struct error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * an allocation follows one of another size. A cell is visited until it has used its share of the
  * time, but at least a few times.
  */
-#ifndef GAMUT_RUN_ATLAS_ATLAS_MEASURE_H
-#define GAMUT_RUN_ATLAS_ATLAS_MEASURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ typedef void atlas_listener(void *context, const char *doing, const struct atlas
 int atlas_measure(struct device *device, const struct atlas_options *options,
                   atlas_listener *listener, void *context, struct atlas *atlas,
                   struct error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * the pace at the time of the samples (run/predict/predict.h). The life knows nothing of the program
  * that is predicted: a memory is allocated, a copy of 256 bytes uses it, and it is freed.
  */
-#ifndef GAMUT_RUN_ATLAS_PACE_H
-#define GAMUT_RUN_ATLAS_PACE_H
+#pragma once
 
 #include "device/device.h"
 #include "results/facts/atlas.h"
@@ -30,5 +29,3 @@ struct pace pace_against(const struct atlas *atlas, const uint64_t ns[PACE_SIZES
 /* The factor at a size: between pace_sizes on a straight line over the size's logarithm, else that of
  * the nearer one. 0 bytes: of calls without a size. */
 double pace_at(const struct pace *pace, uint64_t bytes);
-
-#endif

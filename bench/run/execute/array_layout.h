@@ -1,6 +1,5 @@
 /* The layout of an array at run time: its index function in numbers. */
-#ifndef GAMUT_RUN_EXECUTE_ARRAY_LAYOUT_H
-#define GAMUT_RUN_EXECUTE_ARRAY_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ bool layout_matches(const struct layout *a, const struct layout *b);
 /* Might a and b, in the same memory and counted in the same elements, share an element? Exact for
  * all but pathological strides, for which the answer is yes. */
 bool layout_overlap(const struct layout *a, const struct layout *b);
-
-#endif

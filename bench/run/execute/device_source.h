@@ -1,6 +1,5 @@
 /* The device as a source of memory for allocators. */
-#ifndef GAMUT_RUN_EXECUTE_DEVICE_SOURCE_H
-#define GAMUT_RUN_EXECUTE_DEVICE_SOURCE_H
+#pragma once
 
 #include "alloc/source.h"
 #include "device/device.h"
@@ -8,5 +7,3 @@
 /* A source with fresh counts over an open device. It passes the device's optional tables on.
  * capacity_bytes 0 leaves the limit to the driver. */
 struct source device_source(struct device *device, uint64_t capacity_bytes);
-
-#endif

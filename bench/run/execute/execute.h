@@ -7,8 +7,7 @@
  *             thesis's compiler did)
  * Live bytes, those that are still to be used, follow the last-use rule under either policy.
  */
-#ifndef GAMUT_RUN_EXECUTE_EXECUTE_H
-#define GAMUT_RUN_EXECUTE_EXECUTE_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "device/device.h"
@@ -77,5 +76,3 @@ void executor_end(struct executor *executor);
 
 /* The counts since executor_begin; the executor owns them. */
 const struct executor_counts *executor_counts(const struct executor *executor);
-
-#endif

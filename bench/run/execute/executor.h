@@ -1,6 +1,5 @@
 /* Inside the executor: the state that its files share. */
-#ifndef GAMUT_RUN_EXECUTE_EXECUTOR_H
-#define GAMUT_RUN_EXECUTE_EXECUTOR_H
+#pragma once
 
 #include "run/execute/array_layout.h"
 #include "run/execute/execute.h"
@@ -165,5 +164,3 @@ int launch_statement(struct executor *e, const struct step *s);
 enum kernel_variant launch_variant(const struct executor *e, const struct launch *launch,
                                    const int64_t *extents, const struct launched_array *arrays,
                                    unsigned count);
-
-#endif

@@ -1,7 +1,6 @@
 /* Finds where names of memories die: after which statement no other mentions the name or an array
  * in it. */
-#ifndef GAMUT_RUN_EXECUTE_LIVENESS_H
-#define GAMUT_RUN_EXECUTE_LIVENESS_H
+#pragma once
 
 #include "program/program.h"
 
@@ -33,5 +32,3 @@ struct scope {
 
 /* Analyses the body of an annotated fun. The result is in `arena`. */
 struct scope *liveness_analyse(const struct fun *fun, struct arena *arena);
-
-#endif

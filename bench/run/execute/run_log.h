@@ -13,8 +13,7 @@
  * the events, so that the next log can be opened with enough. A listener is called for every
  * event, whether there is room or not, so it can follow a run of any length in bounded memory.
  */
-#ifndef GAMUT_RUN_EXECUTE_RUN_LOG_H
-#define GAMUT_RUN_EXECUTE_RUN_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ static inline bool run_log_fits(const struct run_log *trace)
 {
     return trace->event_count <= trace->event_capacity && trace->use_count <= trace->use_capacity;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* The allocators of a run. Each memory space that the program uses has an instance of the strategy
  * and a source of its own (as PoCL has a bufalloc region for local memory and one for global).
  * Counts are kept for each space and for all together. */
-#ifndef GAMUT_RUN_EXECUTE_SPACES_H
-#define GAMUT_RUN_EXECUTE_SPACES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -63,5 +62,3 @@ struct memory_counts spaces_between(const struct space_snapshot *begin,
  * caller owns it. */
 json_t *spaces_to_json(const struct spaces *spaces, const struct spaces_snapshot *begin,
                        const struct spaces_snapshot *end);
-
-#endif

@@ -6,8 +6,7 @@
  * others; the memory takes its start, and the rest is a hole. Ranges that the driver places
  * elsewhere, because the process has mapped files there, are not known.
  */
-#ifndef GAMUT_RUN_PREDICT_ADDRESSES_H
-#define GAMUT_RUN_PREDICT_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct addresses {
 uint64_t addresses_take(struct addresses *addresses, uint64_t bytes);
 void addresses_give(struct addresses *addresses, uint64_t address, uint64_t bytes);
 void addresses_free(struct addresses *addresses);
-
-#endif

@@ -12,8 +12,7 @@
  * are assumed to be cut from pages of that size. The first memory in a page pays for the page, and
  * the last one that is freed pays for giving it back.
  */
-#ifndef GAMUT_RUN_PREDICT_DRY_H
-#define GAMUT_RUN_PREDICT_DRY_H
+#pragma once
 
 #include "alloc/source.h"
 #include "results/facts/atlas.h"
@@ -72,5 +71,3 @@ void dry_end(struct dry *dry);
 /* The times since dry_begin, except allocator_ns. ERR_UNSUPPORTED where the atlas lacks a cost that
  * the run needed; the message names it. */
 int dry_times(const struct dry *dry, struct case_model *times, struct error *error);
-
-#endif

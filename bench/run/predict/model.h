@@ -10,8 +10,7 @@
  * programs and threads ask the same driver. How fast the host is at the moment is measured by lives of memories
  * that have nothing to do with the case (run/atlas/pace.h).
  */
-#ifndef GAMUT_RUN_PREDICT_MODEL_H
-#define GAMUT_RUN_PREDICT_MODEL_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "run/execute/run_log.h"
@@ -40,5 +39,3 @@ int model_fit(const struct model *model, struct run_log *trace,
 int model_predict(const struct model *model, const struct run_log *trace,
                   const struct allocator_ops *strategy, const struct option_values *options,
                   struct case_model *prediction, struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* What it takes to play events of a trace under a strategy, without a device: the recorded run of a
  * program (model.h), or a trace (replay/replay.h). The caller keeps the blocks. */
-#ifndef GAMUT_RUN_PREDICT_PLAYER_H
-#define GAMUT_RUN_PREDICT_PLAYER_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "run/predict/dry.h"
@@ -26,5 +25,3 @@ int player_free(struct player *player, struct allocator *allocator, struct block
  * in a slot; 0: there is none. */
 void player_command(struct player *player, const struct trace_event *event,
                     uint64_t (*memory_of)(void *context, unsigned slot), void *context);
-
-#endif

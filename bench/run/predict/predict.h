@@ -8,8 +8,7 @@
  * A prediction is for the pace at which the host was when the case was sampled: the prices of the atlas
  * are multiplied by it, and the host's times of the profile by what it was over that of the profile.
  */
-#ifndef GAMUT_RUN_PREDICT_PREDICT_H
-#define GAMUT_RUN_PREDICT_PREDICT_H
+#pragma once
 
 #include "results/facts/atlas.h"
 #include "results/facts/case.h"
@@ -42,5 +41,3 @@ struct prediction_request {
  * ERR_DEVICE_LOST if the device is lost, else 0. */
 int predictor_predict(struct predictor *predictor, const struct prediction_request *request,
                       struct case_model *model);
-
-#endif

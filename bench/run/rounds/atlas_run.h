@@ -1,6 +1,5 @@
 /* Measuring an atlas in a worker (run/atlas/atlas_measure.h). */
-#ifndef GAMUT_RUN_ROUNDS_ATLAS_RUN_H
-#define GAMUT_RUN_ROUNDS_ATLAS_RUN_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ int atlas_run(const char *id, const struct atlas_options *options, atlas_listene
 
 /* The worker's side: the worker_job of the kind "atlas". */
 int atlas_work(const json_t *job, FILE *out, struct error *error);
-
-#endif

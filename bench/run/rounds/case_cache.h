@@ -1,8 +1,7 @@
 /* The cache that the cases of one process share: built kernels, inputs with the answers known to be
  * right for them, and merged programs. The cache owns everything that it returns, valid until
  * case_cache_close unless said otherwise. */
-#ifndef GAMUT_RUN_ROUNDS_CASE_CACHE_H
-#define GAMUT_RUN_ROUNDS_CASE_CACHE_H
+#pragma once
 
 #include "device/device.h"
 #include "program/generate.h"
@@ -57,4 +56,3 @@ struct cached_merge {
 struct cached_merge *case_cache_merge(struct case_cache *cache, const struct entry *entry,
                                       const struct dataset *dataset, const char *set,
                                       enum release_policy policy, struct cached_inputs *inputs);
-#endif

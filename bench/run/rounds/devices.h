@@ -1,6 +1,5 @@
 /* The devices of this machine. A worker finds them, because the parent opens no driver. */
-#ifndef GAMUT_RUN_ROUNDS_DEVICES_H
-#define GAMUT_RUN_ROUNDS_DEVICES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ int devices_work(const json_t *job, FILE *out, struct error *error);
 
 /* Fills in *record, the device as a result file has it. */
 void device_to_record(const struct found_device *found, struct record_device *record);
-
-#endif

@@ -8,8 +8,7 @@
  * if the failure killed the old one. An item that loses its device ends its round: the rest of the
  * round is `skipped`, and measured again in the next.
  */
-#ifndef GAMUT_RUN_ROUNDS_ITEMS_H
-#define GAMUT_RUN_ROUNDS_ITEMS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -93,5 +92,3 @@ struct items_turn {
 int items_work(const json_t *job, FILE *out,
                int (*measure)(void *context, const struct items_turn *turn, json_t *done),
                void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* Measures one case: runs it, checks its answer and fills in the record of one round. */
-#ifndef GAMUT_RUN_ROUNDS_MEASURE_H
-#define GAMUT_RUN_ROUNDS_MEASURE_H
+#pragma once
 
 #include "device/device.h"
 #include "results/facts/atlas.h"
@@ -37,5 +36,3 @@ void measure_close(struct measure *measure);
  * more. */
 int measure_case(struct measure *measure, const struct entry *entry, const struct dataset *dataset,
                  const struct measure_options *options, struct case_round *round);
-
-#endif

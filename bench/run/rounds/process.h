@@ -13,8 +13,7 @@
  *   {"doing": "…", "atlas": {…}}            progress of an atlas (atlas_run.h); "atlas" is optional
  *   {"error": CODE, "text": "…"}            the job could not be done
  */
-#ifndef GAMUT_RUN_ROUNDS_PROCESS_H
-#define GAMUT_RUN_ROUNDS_PROCESS_H
+#pragma once
 
 #include <jansson.h>
 #include <signal.h>
@@ -94,5 +93,3 @@ void process_catch_signals(struct caught_signals *caught);
 /* Takes the signals that have arrived, and returns whether any did. From then on a signal ends the
  * process, as by default. May be called again. */
 bool process_release_signals(struct caught_signals *caught);
-
-#endif

@@ -1,8 +1,7 @@
 /* Shows on stderr how far a run is. On a terminal this is one line that is overwritten. Elsewhere
  * it is a plain line for the first case that is ok, for each finished round, and every ten seconds
  * for the case that has just ended or still runs. */
-#ifndef GAMUT_RUN_ROUNDS_PROGRESS_H
-#define GAMUT_RUN_ROUNDS_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ char *progress_duration(char out[16], uint64_t ns);
 /* Adds the line's text. */
 void progress_text(const struct progress *progress, const struct items_state *state,
                    const struct case_key *key, uint64_t now_ns, struct text *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* The run loop: the cases of a selection as items of rounds (items.h). */
-#ifndef GAMUT_RUN_ROUNDS_ROUNDS_H
-#define GAMUT_RUN_ROUNDS_ROUNDS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
 
 /* The worker's side: the worker_job of the kind "cases". */
 int rounds_work(const json_t *job, FILE *out, struct error *error);
-
-#endif

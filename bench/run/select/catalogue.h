@@ -1,6 +1,5 @@
 /* The workloads that can be run: those built in, and program files named on the command line. */
-#ifndef GAMUT_RUN_SELECT_CATALOGUE_H
-#define GAMUT_RUN_SELECT_CATALOGUE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,5 +46,3 @@ int catalogue_add_file(struct catalogue *catalogue, const char *path, struct err
 void catalogue_about(const struct entry *entry, struct text *about);
 /* Frees all programs. */
 void catalogue_close(struct catalogue *catalogue);
-
-#endif

@@ -1,6 +1,5 @@
 /* Opens a device group ("host+host") as one device and adds up its members' counts. */
-#ifndef GAMUT_RUN_SELECT_DEVICE_GROUP_H
-#define GAMUT_RUN_SELECT_DEVICE_GROUP_H
+#pragma once
 
 #include "results/facts/counters.h"
 #include "residency/residency.h"
@@ -34,5 +33,3 @@ struct residency_counts device_group_counts(const struct device *device);
  * `before`. Leaves the counts of a single device as they are. */
 void device_group_count_since(const struct device *device, const struct residency_counts *before,
                               struct sample *sample, struct exact_counts *counts);
-
-#endif

@@ -1,6 +1,5 @@
 /* The values of a fun's parameters: from the dataset, from the workload's C, or random. */
-#ifndef GAMUT_RUN_SELECT_INPUTS_H
-#define GAMUT_RUN_SELECT_INPUTS_H
+#pragma once
 
 #include "device/device.h"
 #include "run/select/catalogue.h"
@@ -56,5 +55,3 @@ bool inputs_can_check(const struct entry *entry, const struct dataset *dataset);
 int inputs_check(const struct entry *entry, const struct dataset *dataset,
                  const struct inputs *inputs, const struct host_array *results, double *worst_error,
                  struct error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* Programs without a device: dry runs, merging with the values that a run knows, and a report of
  * what merge sets do to a fun. */
-#ifndef GAMUT_RUN_SELECT_MERGING_H
-#define GAMUT_RUN_SELECT_MERGING_H
+#pragma once
 
 #include "merge/merge.h"
 #include "run/execute/execute.h"
@@ -75,5 +74,3 @@ int merge_report_make(const struct fun *fun, const struct arguments *scalars,
 uint64_t merge_report_peak(const struct merge_report *report, const struct merge_report_row *row);
 /* Frees the rows with their merged programs. */
 void merge_report_free(struct merge_report *report);
-
-#endif

@@ -4,8 +4,7 @@
  * text, its data, its merge set and its release policy, and neither on the device nor on the allocator, so these are
  * the requests and releases of a measured run, in its order. The trace has neither commands nor times.
  */
-#ifndef GAMUT_RUN_SELECT_PROGRAM_TRACE_H
-#define GAMUT_RUN_SELECT_PROGRAM_TRACE_H
+#pragma once
 
 #include "run/select/catalogue.h"
 #include "run/select/merging.h"
@@ -29,5 +28,3 @@ struct program_run {
  * errors of readings_find, merging_run and trace_finish. */
 int program_trace(const struct program_run *run, struct trace_info *info, const char *path,
                   struct dry_run *counts, struct error *error);
-
-#endif

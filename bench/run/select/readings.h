@@ -1,7 +1,6 @@
 /* The values of a program on which its memory depends: those of its arguments, and those that it
  * reads from arrays while it runs. With them, dry runs and merging count what a run needs. */
-#ifndef GAMUT_RUN_SELECT_READINGS_H
-#define GAMUT_RUN_SELECT_READINGS_H
+#pragma once
 
 #include "device/device.h"
 #include "program/generate.h"
@@ -49,5 +48,3 @@ int readings_find(const struct entry *entry, const struct dataset *dataset,
                   const struct arguments *scalars, uint64_t seed, bool may_run,
                   struct readings *readings, struct error *lacking, struct error *error);
 void readings_free(struct readings *readings); /* frees what the two made */
-
-#endif

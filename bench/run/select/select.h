@@ -1,8 +1,7 @@
 /* From the words of a command line to the list of cases. A list is comma-separated; its names may
  * be globs, "all" is "*". For a name that does not exist ERR_USAGE gives the nearest one and
  * lists all that exist. */
-#ifndef GAMUT_RUN_SELECT_SELECT_H
-#define GAMUT_RUN_SELECT_SELECT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -95,5 +94,3 @@ struct named_help {
     const char *name, *help;
 };
 extern const struct named_help release_policies[]; /* ends with a NULL name */
-
-#endif

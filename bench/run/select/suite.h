@@ -5,8 +5,7 @@
  * allocator ("strategy"), the variant of a program ("workload"), the merge set, the release policy,
  * or the dataset.
  */
-#ifndef GAMUT_RUN_SELECT_SUITE_H
-#define GAMUT_RUN_SELECT_SUITE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -44,5 +43,3 @@ int suite_cases(struct suite *suite, const struct device_info *devices, size_t d
                 struct selection *selection, struct error *error);
 /* Frees everything in the suite. */
 void suite_close(struct suite *suite);
-
-#endif

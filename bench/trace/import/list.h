@@ -1,6 +1,5 @@
 /* The importers, in the order in which they are tried. A new one is a file here and a line. */
-#ifndef GAMUT_TRACE_IMPORT_LIST_H
-#define GAMUT_TRACE_IMPORT_LIST_H
+#pragma once
 
 #define IMPORTER_LIST(X)                                                                           \
     X(text)                                                                                        \
@@ -12,5 +11,3 @@
     X(umpire)                                                                                      \
     X(minimalloc)                                                                                  \
     X(xla)
-
-#endif

@@ -11,8 +11,7 @@
  *     driver refused. In a capture the allocator does not retry.
  * So a trim at the very peak may be taken for a retry.
  */
-#ifndef GAMUT_TRACE_IMPORT_PYTORCH_H
-#define GAMUT_TRACE_IMPORT_PYTORCH_H
+#pragma once
 
 #include "trace/import.h"
 
@@ -71,5 +70,3 @@ int pytorch_add(struct pytorch_trace *trace, const struct pytorch_entry *entry,
                 struct error *error);
 /* After the last entry, and after an error. */
 void pytorch_end(struct pytorch_trace *trace);
-
-#endif

@@ -1,6 +1,5 @@
 /* The records of a raw recording in the order of their stamps. */
-#ifndef GAMUT_TRACE_IMPORT_RAW_RECORDS_H
-#define GAMUT_TRACE_IMPORT_RAW_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void raw_records_close(struct raw_records *records);
 /* Nanoseconds from the first record to this moment, and of a duration. */
 uint64_t raw_records_time(const struct raw_records *records, uint64_t ticks);
 uint64_t raw_records_span(const struct raw_records *records, uint64_t ticks);
-
-#endif

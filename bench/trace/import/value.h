@@ -1,8 +1,7 @@
 /* A value of a log that is a tree: of a pickle or of JSON. Values may be shared, so a tree can be
  * larger than its log, and a list may contain itself: code that walks values looks for what it
  * knows, and to a known depth. An arena owns all of them. */
-#ifndef GAMUT_TRACE_IMPORT_VALUE_H
-#define GAMUT_TRACE_IMPORT_VALUE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ json_t *value_to_json(const struct value *value);
  * would run code is not read: ERR_PARSE names it, and its place as "byte N". */
 int pickle_read(struct arena *arena, const char *bytes, size_t length, struct value *value,
                 struct error *error);
-
-#endif

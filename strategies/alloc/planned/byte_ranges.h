@@ -1,8 +1,7 @@
 /* Bytes of one memory, as ranges that neither overlap nor touch: the free ones, or those of strays.
  * Operations take logarithmic time.
  */
-#ifndef GAMUT_ALLOC_PLANNED_BYTE_RANGES_H
-#define GAMUT_ALLOC_PLANNED_BYTE_RANGES_H
+#pragma once
 
 #include "alloc/piece_index.h"
 
@@ -34,5 +33,3 @@ const struct byte_range *byte_ranges_best(const struct byte_ranges *r, uint64_t 
 
 /* The number of broken invariants. */
 unsigned byte_ranges_check(const struct byte_ranges *r);
-
-#endif

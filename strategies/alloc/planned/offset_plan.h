@@ -26,8 +26,7 @@
  * again (+N: N requests after the beginning of the next round), and its tag (0: unknown; else the
  * number of a tag line).
  */
-#ifndef GAMUT_ALLOC_PLANNED_OFFSET_PLAN_H
-#define GAMUT_ALLOC_PLANNED_OFFSET_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ void plan_free(struct offset_plan *plan);
 /* Copies the name of a phase with each number in it replaced by '*', so that "step 3" and "step 4"
  * are one phase. */
 void plan_mark_name(char out[128], const char *name);
-
-#endif

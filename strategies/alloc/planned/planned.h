@@ -1,6 +1,5 @@
 /* What a program around `planned` may ask (planned.c has the policy). */
-#ifndef GAMUT_ALLOC_PLANNED_PLANNED_H
-#define GAMUT_ALLOC_PLANNED_PLANNED_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "alloc/planned/offset_plan.h"
@@ -49,5 +48,3 @@ struct planned_counts {
 
 /* Adds the counts of an instance of `planned`. */
 void planned_count(const void *state, struct planned_counts *counts);
-
-#endif

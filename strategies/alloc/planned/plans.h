@@ -1,6 +1,5 @@
 /* Plans for `planned`: what its callers read and hand in. */
-#ifndef GAMUT_ALLOC_PLANNED_PLANS_H
-#define GAMUT_ALLOC_PLANNED_PLANS_H
+#pragma once
 
 #include "alloc/allocator.h"
 
@@ -22,5 +21,3 @@ int allocator_parse_planned(struct allocator_plans *plans, const char *spec,
                             struct error *error);
 /* Frees all plans; no options that have one are used afterwards. */
 void allocator_plans_free(struct allocator_plans *plans);
-
-#endif

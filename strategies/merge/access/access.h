@@ -10,8 +10,7 @@
  * Assumed and not checked: the text is C, not C++; indices stay within their dimensions; the
  * elements of an array lie at different addresses; the launch writes nothing but its results.
  */
-#ifndef GAMUT_MERGE_ACCESS_ACCESS_H
-#define GAMUT_MERGE_ACCESS_ACCESS_H
+#pragma once
 
 #include "base/text.h"
 #include "program/program.h"
@@ -152,5 +151,3 @@ struct access_regions {
  * (access_reads) or write (access_writes). */
 struct access_regions access_reads(const struct kernel_access *ka, int array, struct arena *arena);
 struct access_regions access_writes(const struct kernel_access *ka, int array, struct arena *arena);
-
-#endif

@@ -5,8 +5,7 @@
  * or give a name another meaning. The reader looks for them, and then calls the text `unclear`:
  * nothing that follows from order or names is reliable.
  */
-#ifndef GAMUT_MERGE_ACCESS_ACCESS_TEXT_H
-#define GAMUT_MERGE_ACCESS_ACCESS_TEXT_H
+#pragma once
 
 #include "program/program.h"
 
@@ -69,5 +68,3 @@ bool ctext_takes_address(const struct ctext *t, int token);
 void ctext_unwrap(const struct ctext *t, int *first, int *last);
 /* Calls the text unclear because of this token; only the first reason is kept. */
 void ctext_set_unclear(struct ctext *t, int token, const char *why);
-
-#endif

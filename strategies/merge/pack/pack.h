@@ -7,8 +7,7 @@
  * a proof or runs out of time. This folder needs bench/base alone. If the host runs out of memory
  * the process ends, as everywhere in gamut.
  */
-#ifndef GAMUT_MERGE_PACK_PACK_H
-#define GAMUT_MERGE_PACK_PACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ struct pack_judgement pack_judge(const struct pack_buffer *buffers, size_t count
 
 /* Frees the offsets and empties `result`. */
 void pack_result_free(struct pack_result *result);
-
-#endif

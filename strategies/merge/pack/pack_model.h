@@ -6,8 +6,7 @@
  * unbroken range of sections. If all alignments have a common divisor, sizes are rounded up to it,
  * because the item above starts there anyway; only the topmost item does not need its `pad`.
  */
-#ifndef GAMUT_MERGE_PACK_PACK_MODEL_H
-#define GAMUT_MERGE_PACK_PACK_MODEL_H
+#pragma once
 
 #include "base/random.h"
 #include "merge/pack/pack.h"
@@ -167,5 +166,3 @@ struct pack_skyline *pack_skyline_open(const struct pack_item *items, unsigned c
                                        const unsigned *order);
 enum pack_verdict pack_skyline_ask(struct pack_skyline *skyline, struct pack_question *question);
 void pack_skyline_close(struct pack_skyline *skyline);
-
-#endif

@@ -5,8 +5,7 @@
  * An integer of any type stands for its value; i64 arithmetic that overflows stops a run, so sums
  * and products are those of the whole numbers.
  */
-#ifndef GAMUT_MERGE_SIZE_POLY_H
-#define GAMUT_MERGE_SIZE_POLY_H
+#pragma once
 
 #include "base/text.h"
 #include "program/program.h"
@@ -85,5 +84,3 @@ int64_t poly_content(const struct poly *p);
 bool poly_any_atom(struct polys *ps, const struct poly *p,
                    bool (*holds)(const void *context, int number, const struct atom *atom),
                    const void *context);
-
-#endif

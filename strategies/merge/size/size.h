@@ -16,8 +16,7 @@
  * A name that is bound in a loop has one value per iteration; questions are about one iteration.
  * Answers are sound and incomplete: false means "not proved".
  */
-#ifndef GAMUT_MERGE_SIZE_SIZE_H
-#define GAMUT_MERGE_SIZE_SIZE_H
+#pragma once
 
 #include "merge/size/poly.h"
 
@@ -65,5 +64,3 @@ const struct poly *sizes_range(const struct sizes *s, int name);
 bool sizes_varies(struct sizes *s, const struct poly *p, int counter, bool *otherwise);
 /* The kernel that a private array belongs to, or NULL. */
 const struct kernel *sizes_kernel_of(const struct sizes *s, int array);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state of the size analysis: shared by size.c, size_expr.c and the proofs of disjointness. */
-#ifndef GAMUT_MERGE_SIZE_SIZE_STATE_H
-#define GAMUT_MERGE_SIZE_SIZE_STATE_H
+#pragma once
 
 #include "merge/size/size.h"
 
@@ -65,5 +64,3 @@ struct size_name *sizes_name(struct sizes *s, int name);
 /* The canonical form of an operation on operands of this type. */
 const struct poly *sizes_operation(struct sizes *s, enum expr_op op, enum element type,
                                    const struct poly *a, const struct poly *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* A judge of the device heap that shares no code with it. It keeps a map of which slot owns which
  * word of the arena, and checks the invariants in the heap's memories one by one. */
-#ifndef GAMUT_TESTS_EXPERIMENT_HEAP_HEAP_ORACLE_H
-#define GAMUT_TESTS_EXPERIMENT_HEAP_HEAP_ORACLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ bool oracle_guards(struct heap_oracle *o);
 
 /* The words of the largest free block's payload by the map; 0: none. */
 uint32_t oracle_largest_free(const struct heap_oracle *o);
-
-#endif

@@ -1,6 +1,5 @@
 /* Random commands for the device heap: sizes, orders and mistakes of several kinds. */
-#ifndef GAMUT_TESTS_EXPERIMENT_HEAP_HEAP_STREAM_H
-#define GAMUT_TESTS_EXPERIMENT_HEAP_HEAP_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void heap_stream_close(struct heap_stream *s);
 struct heap_command heap_stream_next(struct heap_stream *s);
 /* The next free of a taken slot; false if no slot is taken. */
 bool heap_stream_drain(struct heap_stream *s, struct heap_command *command);
-
-#endif

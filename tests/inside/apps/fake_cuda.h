@@ -1,5 +1,4 @@
-#ifndef TESTS_FAKE_CUDA_H
-#define TESTS_FAKE_CUDA_H
+#pragma once
 
 #include <cuda.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ CUcontext fake_other_context(int device);
 void *fake_next(const char *name);
 /* A function that takes memory, of a later driver. */
 CUresult cuMemAllocBeyond(CUdeviceptr *address, size_t bytes);
-
-#endif

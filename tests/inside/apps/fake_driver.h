@@ -1,7 +1,6 @@
 /* What the two files of the fake driver share: fake_cuda.c has CUPTI, modules and launches, fake_memory.c memory, streams and
  * events, fake_names.c what tells functions and blocks apart. */
-#ifndef FAKE_DRIVER_H
-#define FAKE_DRIVER_H
+#pragma once
 
 #include <cuda.h>
 #include <cupti.h>
@@ -49,5 +48,3 @@ CUresult fake_launch_graph(CUgraphExec graph, CUstream stream);
 bool fake_range(CUdeviceptr address, CUdeviceptr *base, size_t *bytes);
 /* A device's memory is gone. */
 void fake_reset(int device);
-
-#endif

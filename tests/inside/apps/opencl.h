@@ -1,6 +1,5 @@
 /* What applications of OpenCL begin with: the first device, and a context and a program on it. Each includes CL/cl.h for its version first. */
-#ifndef GAMUT_TESTS_INSIDE_APPS_OPENCL_H
-#define GAMUT_TESTS_INSIDE_APPS_OPENCL_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,5 +53,3 @@ static cl_mem make_buffer(cl_mem_flags flags, size_t bytes, void *host)
     check(status, "clCreateBuffer");
     return block;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The results of the access analysis of a kernel, as text. */
-#ifndef GAMUT_TESTS_MERGE_ACCESS_ACCESS_PRINT_H
-#define GAMUT_TESTS_MERGE_ACCESS_ACCESS_PRINT_H
+#pragma once
 
 #include "base/text.h"
 #include "merge/access/access.h"
@@ -9,5 +8,3 @@
  * `  7 read   x[i + 1, for k, ?] in for k` is a read in line 7 at [thread index i plus one, counter
  * of the loop of k, anything], inside that loop. */
 void access_print(const struct kernel_access *ka, struct text *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Kernels, whether their result y may be written over what they read, and whether that is needed.
  * The funs around them are those of test_access.c. */
-#ifndef GAMUT_TESTS_MERGE_ACCESS_ACCESS_ROWS_H
-#define GAMUT_TESTS_MERGE_ACCESS_ACCESS_ROWS_H
+#pragma once
 
 #include "merge/access/access.h"
 
@@ -391,5 +390,3 @@ static const struct row *row_at(unsigned i)
 {
     return i < PLAIN_ROWS ? &plain_rows[i] : &own_rows[i - PLAIN_ROWS];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Checks an offset plan against the definition of a valid plan; shares no code with the planner. */
-#ifndef GAMUT_TESTS_MERGE_PACK_PACK_CHECK_H
-#define GAMUT_TESTS_MERGE_PACK_PACK_CHECK_H
+#pragma once
 
 #include "merge/pack/pack_model.h"
 
@@ -28,5 +27,3 @@ void pack_guillotine(uint64_t seed, size_t count, int64_t duration, int64_t heig
  * backward pass. A buffer of the forward pass lives until its turn in the backward pass comes, or
  * shortly. Batches differ in size, and so do buffers of the same layer. */
 void pack_training(uint64_t seed, size_t count, struct pack_buffer *buffers);
-
-#endif

@@ -1,6 +1,5 @@
 /* Polynomials as text and as expressions, for tests of the size analysis. */
-#ifndef GAMUT_TESTS_MERGE_SIZE_SIZE_PRINT_H
-#define GAMUT_TESTS_MERGE_SIZE_SIZE_PRINT_H
+#pragma once
 
 #include "base/text.h"
 #include "merge/size/size.h"
@@ -9,5 +8,3 @@
 void sizes_print(const struct sizes *s, const struct poly *p, struct text *text);
 /* p as an i64 expression in the program's arena. */
 struct expr *sizes_expr(struct sizes *s, const struct poly *p);
-
-#endif

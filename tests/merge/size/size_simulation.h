@@ -1,6 +1,5 @@
 /* Computes the scalars of a function in one run on small random values, as far as the run gets. */
-#ifndef GAMUT_TESTS_MERGE_SIZE_SIZE_SIMULATION_H
-#define GAMUT_TESTS_MERGE_SIZE_SIZE_SIMULATION_H
+#pragma once
 
 #include "base/random.h"
 #include "program/program.h"
@@ -25,5 +24,3 @@ bool simulation_value(const struct simulation *sim, const struct expr *e, int64_
 
 /* The statement that binds the name; NULL: a parameter. */
 const struct stm *simulation_find(const struct body *body, int name);
-
-#endif

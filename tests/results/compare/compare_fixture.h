@@ -1,6 +1,5 @@
 /* Made-up results to be compared. */
-#ifndef GAMUT_TESTS_RESULTS_COMPARE_COMPARE_FIXTURE_H
-#define GAMUT_TESTS_RESULTS_COMPARE_COMPARE_FIXTURE_H
+#pragma once
 
 #include "results/compare/compare.h"
 #include "tests/results/file/result_tree.h"
@@ -36,5 +35,3 @@ struct compare_options default_options(void);
 
 /* Compares base and fresh, and drops both references. */
 json_t *compare_roots(json_t *base, json_t *fresh, const struct compare_options *options);
-
-#endif

@@ -1,6 +1,5 @@
 /* Experiments with made-up numbers that are the same everywhere. */
-#ifndef GAMUT_TESTS_RESULTS_FILE_EXPERIMENT_FIXTURE_H
-#define GAMUT_TESTS_RESULTS_FILE_EXPERIMENT_FIXTURE_H
+#pragma once
 
 #include "tests/results/file/result_tree.h"
 
@@ -13,5 +12,3 @@ json_t *experiment_fixture_round(const char *status, unsigned round, const char 
  * skipped; a stall experiment of two methods, two amounts of work and one of the host's;
  * and an overflow experiment of two numbers of chunks and two sizes. */
 void experiment_fixture_add(struct result_tree *tree, const char *device);
-
-#endif

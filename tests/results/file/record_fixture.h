@@ -1,7 +1,6 @@
 /* A result with made-up numbers that are the same everywhere, for tests of code that reads
  * results. */
-#ifndef GAMUT_TESTS_RESULTS_FILE_RECORD_FIXTURE_H
-#define GAMUT_TESTS_RESULTS_FILE_RECORD_FIXTURE_H
+#pragma once
 
 #include "tests/results/file/result_tree.h"
 
@@ -16,5 +15,3 @@ struct case_round record_fixture_round(size_t samples);
 /* An atlas of two methods: one with points, with a point left out and with probes, and one that the
  * device does not offer. The caller frees it. */
 struct atlas atlas_fixture(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tests change a result as the tree of its file, and give readers what is read from the tree. */
-#ifndef GAMUT_TESTS_RESULTS_FILE_RESULT_TREE_H
-#define GAMUT_TESTS_RESULTS_FILE_RESULT_TREE_H
+#pragma once
 
 #include "results/file/draft.h"
 
@@ -32,5 +31,3 @@ int result_tree_write(const json_t *root, const char *path, struct error *error)
 
 /* A member of a metric's statistics in a case or a row; NaN if there is none. */
 double result_tree_stat(const json_t *one_case, const char *metric, const char *member);
-
-#endif

@@ -1,10 +1,7 @@
 /* A made-up result with something for every chart. */
-#ifndef GAMUT_TESTS_RESULTS_SHOW_CHART_FIXTURE_H
-#define GAMUT_TESTS_RESULTS_SHOW_CHART_FIXTURE_H
+#pragma once
 
 #include "tests/results/file/result_tree.h"
 
 /* Merged cases under pool, an atlas and experiments of their device, and what their memory did. */
 struct result_tree chart_fixture(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Atlases, traces and predictions for tests of the cost model, small enough to be added up by hand.
  * Times are in microseconds, so that the sums can be read. The first failure ends a test. */
-#ifndef GAMUT_TESTS_RUN_PREDICT_MODEL_FIXTURE_H
-#define GAMUT_TESTS_RUN_PREDICT_MODEL_FIXTURE_H
+#pragma once
 
 #include "alloc/allocator.h"
 #include "run/predict/model.h"
@@ -31,5 +30,3 @@ void check_us(const struct case_model *m, uint64_t all, uint64_t driver, uint64_
 void put_pools(struct atlas *atlas);
 struct case_model predicted_of(const struct model *model, const struct run_log *trace,
                                const char *spec);
-
-#endif
