@@ -54,9 +54,3 @@ struct gamut_pool {
 GAMUT_DOOR void gamut_begin_pool(int device, struct gamut_pool pool, void *filter);
 GAMUT_DOOR void gamut_end_pool(int device, struct gamut_pool pool);
 GAMUT_DOOR void gamut_release_pool(int device, struct gamut_pool pool);
-
-/* ---- CuPy: cupy.cuda.CFunctionAllocator ---- */
-
-/* For programs that use the default stream alone: these functions are not told the stream. */
-GAMUT_DOOR intptr_t gamut_cupy_alloc(void *param, size_t size, int device);
-GAMUT_DOOR void gamut_cupy_free(void *param, intptr_t ptr, int device);

@@ -186,17 +186,3 @@ void gamut_release_pool(int device, struct gamut_pool pool)
     if (server_release_pool(cuda_server_of(device), pool_of(pool), &error))
         process_die(&error);
 }
-
-/* ---- CuPy ---- */
-
-intptr_t gamut_cupy_alloc(void *param, size_t size, int device)
-{
-    (void)param;
-    return (intptr_t)gamut_alloc_or_null((ssize_t)size, device, NULL);
-}
-
-void gamut_cupy_free(void *param, intptr_t ptr, int device)
-{
-    (void)param;
-    gamut_free((void *)ptr, 0, device, NULL);
-}
