@@ -72,11 +72,14 @@ static int check_words(const struct session *s, struct error *error)
         for (size_t j = 0; j < i && !code; j++) {
             struct experiment_task other;
             code = make_task(s, s->line->positional[j], &other, error);
-            if (!code && other.experiment == task.experiment)
-                code = error_set(
-                    error, ERR_USAGE,
-                    "%s is named twice, but a file holds one experiment of a name and device",
-                    task.experiment->name);
+            THEN(
+                code,
+                other.experiment == task.experiment
+                    ? error_set(
+                          error, ERR_USAGE,
+                          "%s is named twice, but a file holds one experiment of a name and device",
+                          task.experiment->name)
+                    : 0);
         }
     }
     return code;

@@ -492,8 +492,7 @@ static int list_command(const struct command_line *line)
             printf("%s%s:\n", i ? "\n" : "", topics[i].name);
         code = show_topic(topics[i].name, root, &error);
     }
-    if (!code && root)
-        code = result_print_json(root, stdout, &error);
+    THEN(code, root ? result_print_json(root, stdout, &error) : 0);
     json_decref(root);
     return code ? report_error(&error) : EXIT_OK;
 }

@@ -172,8 +172,9 @@ static int like_open(struct like *like, const char *path, struct error *error)
     *like = (struct like){.path = path, .left_out = tree_object()};
     int code = result_open(path, &like->result, error);
     like->is_given = !code;
-    if (!code && like->result.case_count == 0)
-        code = error_set(error, ERR_USAGE, "%s has no cases to repeat", path);
+    THEN(code, like->result.case_count == 0
+                   ? error_set(error, ERR_USAGE, "%s has no cases to repeat", path)
+                   : 0);
     return code;
 }
 

@@ -71,8 +71,10 @@ static int atlases_of_file(const char *path, const struct found_device *devices,
                            tree_get_text(atlas, "driver"), info->name, info->driver);
         code = take_atlas(known, atlas, path, &result.run, error);
     }
-    if (!code && json_array_size(all) == 0)
-        code = error_set(error, ERR_NOT_FOUND, "the file has no atlas: `gamut atlas` makes one");
+    THEN(code,
+         json_array_size(all) == 0
+             ? error_set(error, ERR_NOT_FOUND, "the file has no atlas: `gamut atlas` makes one")
+             : 0);
     if (code)
         error_prefix(error, "%s: ", path);
     result_release(&result);

@@ -196,10 +196,11 @@ static int check_ball(struct isosurface *s, const struct isosurface_method *meth
     }
     march_close(&m);
     THEN(code, march_take_hash(&s->marcher, &hash, error));
-    if (!code && hash != isosurface_hash(triangles, total))
-        code = error_set(error, ERR_WRONG,
-                         "the ball: the device's hash differs from that of "
-                         "the triangles that were read");
+    THEN(code, hash != isosurface_hash(triangles, total)
+                   ? error_set(error, ERR_WRONG,
+                               "the ball: the device's hash differs from that of "
+                               "the triangles that were read")
+                   : 0);
     THEN(code, isosurface_check_ball(triangles, total, s->cells, error));
     free(triangles);
     return code;
@@ -215,10 +216,11 @@ static int check_probe(struct march *m, const struct probe *p, const uint32_t *c
                          p->layer, count, p->answer.count);
     int32_t *triangles = must_alloc((size_t)(count + 1) * TRIANGLE_BYTES);
     int code = march_read_chunk(m, p->layer, p->chunk, counts, triangles, error);
-    if (!code && isosurface_hash(triangles, count) != p->answer.hash)
-        code = error_set(error, ERR_WRONG,
-                         "chunk %u of layer %u has other triangles than the host finds", p->chunk,
-                         p->layer);
+    THEN(code, isosurface_hash(triangles, count) != p->answer.hash
+                   ? error_set(error, ERR_WRONG,
+                               "chunk %u of layer %u has other triangles than the host finds",
+                               p->chunk, p->layer)
+                   : 0);
     free(triangles);
     return code;
 }
@@ -361,10 +363,11 @@ static int surface_measure(void *state, const struct experiment_row *row,
     THEN(code, timed_march(s, &m, record, error));
     THEN(code, hash_window(s, &m, &left, error));
     march_close(&m);
-    if (!code && left != hashes.left)
-        code = error_set(error, ERR_WRONG,
-                         "the timed frames left other triangles in the window "
-                         "than the checked ones");
+    THEN(code, left != hashes.left
+                   ? error_set(error, ERR_WRONG,
+                               "the timed frames left other triangles in the window "
+                               "than the checked ones")
+                   : 0);
     take_surface(s, record);
     snprintf(record->digest, sizeof record->digest, "%016llx",
              (unsigned long long)(hashes.gone + hashes.left));

@@ -430,8 +430,7 @@ int march_hash_layer(struct march *m, uint32_t layer, uint32_t *counts, struct e
                                                 {.i64 = (int64_t)offset_words},
                                                 {.i64 = counts[c]},
                                                 {.i64 = HASH_ITEMS}};
-        if (!code && counts[c])
-            code = march_launch(m, MARCH_HASH, HASH_ITEMS, arguments, error);
+        THEN(code, counts[c] ? march_launch(m, MARCH_HASH, HASH_ITEMS, arguments, error) : 0);
     }
     return code;
 }
@@ -736,10 +735,11 @@ static int heap_open(struct march *m, struct error *error)
     char bytes[32];
     *h = (struct heap){0};
     int code = device_heap_open(r->device, &options, &h->heap, error);
-    if (!code && device_heap_arena_count(h->heap) != 1)
-        code = error_set(error, ERR_UNSUPPORTED,
-                         "%s are more than one arena on this device: ask for a smaller heap",
-                         text_bytes(bytes, r->heap_bytes));
+    THEN(code, device_heap_arena_count(h->heap) != 1
+                   ? error_set(error, ERR_UNSUPPORTED,
+                               "%s are more than one arena on this device: ask for a smaller heap",
+                               text_bytes(bytes, r->heap_bytes))
+                   : 0);
     THEN(code, take_numbers(m, h, error));
     if (!code)
         m->held_bytes = device_heap_held_bytes(h->heap) + h->bytes;

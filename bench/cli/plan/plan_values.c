@@ -262,13 +262,11 @@ static int values_make(const struct entry *entry, const char *name, const char *
     int code = 0;
     for (size_t i = 0; i < word_count && !code; i++)
         code = read_word(&scalars, words[i], from_words, &given, &v->arena, error);
-    if (!code && name)
-        code = find_dataset(entry, name, &dataset, error);
+    THEN(code, name ? find_dataset(entry, name, &dataset, error) : 0);
     const bool sized = gives_parameter(entry->fun, from_words, given);
     if (!code && !name)
         dataset = sized ? dataset_with(entry, from_words, given) : default_dataset(entry);
-    if (!code && dataset)
-        code = use_dataset(entry, dataset, list, &count, error);
+    THEN(code, dataset ? use_dataset(entry, dataset, list, &count, error) : 0);
     for (size_t i = 0; i < given && !code; i++)
         if (is_parameter(entry->fun, from_words[i].name))
             put_value(list, &count, &from_words[i]);
@@ -279,8 +277,7 @@ static int values_make(const struct entry *entry, const char *name, const char *
     v->arguments = (struct arguments){
         .fun = entry->fun->name, .dataset = v->dataset, .count = count, .values = list};
     v->known = dataset || given ? &v->arguments : NULL;
-    if (!code && v->known)
-        code = check_missing(entry, v->known, error);
+    THEN(code, v->known ? check_missing(entry, v->known, error) : 0);
     struct error lacking;
     if (!code && v->known)
         code =

@@ -294,8 +294,7 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
         h->arenas[i].batch = must_alloc(BATCH_COMMANDS * COMMAND_BYTES);
     }
     int code = take_memories(h, error);
-    if (!code && h->own_kernels)
-        code = device_heap_kernels_build(device, &h->kernels, error);
+    THEN(code, h->own_kernels ? device_heap_kernels_build(device, &h->kernels, error) : 0);
     THEN(code, start(h, error));
     if (code)
         device_heap_close(h);

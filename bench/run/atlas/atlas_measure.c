@@ -391,8 +391,9 @@ static void put_obstacle(struct bench *b, enum condition condition, uint64_t spi
 static int clear_obstacle(struct bench *b, int code, struct error *error)
 {
     b->obstacle.stands = false;
-    if (!code && b->obstacle_error.code)
-        code = error_set(error, b->obstacle_error.code, "%s", b->obstacle_error.text);
+    THEN(code, b->obstacle_error.code
+                   ? error_set(error, b->obstacle_error.code, "%s", b->obstacle_error.text)
+                   : 0);
     ALSO(code, bench_sync(b, code ? NULL : error));
     return code;
 }
@@ -502,8 +503,7 @@ static int probe_cell(struct bench *b, const struct cell *model, struct error *e
         spin_ns = (uint64_t)(longest_ns * TIMES_IDLE);
     bool is_too_long = longest_ns > MOST_IDLE_NS;
     memset(cells[IDLE].counts, 0, sizeof cells[IDLE].counts);
-    if (!code && !is_too_long)
-        code = spin_time(b, spin_ns, &real_spin_ns, &why);
+    THEN(code, !is_too_long ? spin_time(b, spin_ns, &real_spin_ns, &why) : 0);
     for (unsigned i = 0; i < tries * CONDITIONS && !code && !is_too_long; i++) {
         /* Each condition is the first in some tries. */
         enum condition condition = (enum condition)((i + i / CONDITIONS) % CONDITIONS);

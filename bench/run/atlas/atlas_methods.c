@@ -376,8 +376,7 @@ static int take_turn(struct bench *b, struct cell *cell, struct method_block *ol
     uint64_t realloc_ns = method_ns(&block), reuse_ns = 0;
     int code = use_block(b, &block, &reuse_ns, error);
     THEN(code, bench_touch(b, older->memory, older->bytes, error));
-    if (!code && !o->method->free_while_used)
-        code = bench_sync(b, error);
+    THEN(code, !o->method->free_while_used ? bench_sync(b, error) : 0);
     ALSO(code, method_free(b, o, older, code ? NULL : error));
     const uint64_t free_ns = method_ns(older);
     uint64_t next_ns = 0;

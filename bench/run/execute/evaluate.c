@@ -99,8 +99,8 @@ int execute_block_bytes(struct executor *e, int name, const struct expr *size,
                         struct source_position at, int64_t *bytes)
 {
     int code = execute_size(e, size, bytes);
-    if (!code && *bytes < 0)
-        code = execute_fail(e, at, "'%s' would have %lld bytes", e->fun->names[name].text,
-                            (long long)*bytes);
+    THEN(code, *bytes < 0 ? execute_fail(e, at, "'%s' would have %lld bytes",
+                                         e->fun->names[name].text, (long long)*bytes)
+                          : 0);
     return code;
 }

@@ -155,15 +155,12 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
         t->profiled = begun ? d : NULL;
     }
     uint64_t start_ns = clock_ns();
-    if (!code && !ns)
-        code = d->ops->mark(d, MARK_START, error);
+    THEN(code, !ns ? d->ops->mark(d, MARK_START, error) : 0);
     THEN(code, executor_run(e, error));
-    if (!code && !ns)
-        code = d->ops->mark(d, MARK_END, error);
+    THEN(code, !ns ? d->ops->mark(d, MARK_END, error) : 0);
     THEN(code, d->ops->sync(d, error));
     w->run_ns = clock_ns() - start_ns;
-    if (!code && !ns)
-        code = d->ops->elapsed_ns(d, &w->elapsed_ns, error);
+    THEN(code, !ns ? d->ops->elapsed_ns(d, &w->elapsed_ns, error) : 0);
     t->profiled = NULL;
     if (begun) {
         ALSO(code, d->ops->profile->end(d, code ? NULL : ns, count, &marked, code ? NULL : error));
@@ -356,9 +353,10 @@ static int record_device_times(struct profiling *w)
         unsigned count = commands;
         code = recorded_run(w, ns + (size_t)repeats * commands, &count);
         THEN(code, same_run(w, timed.event_count));
-        if (!code && count != commands)
-            code = error_set(&w->profile->error, ERR_UNSUPPORTED,
-                             "the device timed %u of %u commands", count, commands);
+        THEN(code, count != commands
+                       ? error_set(&w->profile->error, ERR_UNSUPPORTED,
+                                   "the device timed %u of %u commands", count, commands)
+                       : 0);
         spent_ns += w->run_ns;
         repeats++;
     }

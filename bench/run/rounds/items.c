@@ -208,8 +208,7 @@ static int run_round(struct items *it, struct error *error)
     while (!code && !it->interrupted && s->position < s->in_round)
         end_item(it, NULL, CASE_skipped, "an item before it lost its device");
     s->round_ns = clock_ns() - it->round_started_ns;
-    if (!code && !it->interrupted)
-        code = it->hooks->round_ended(it->hooks->context, s, error);
+    THEN(code, !it->interrupted ? it->hooks->round_ended(it->hooks->context, s, error) : 0);
     return code;
 }
 

@@ -244,10 +244,8 @@ static int inputs_make_parts(const struct entry *entry, const struct dataset *da
     struct named_value *out = arena_alloc(&inputs->arena, fun->param_count * sizeof *out);
     inputs->arguments.values = out;
     int code = make_scalars(&m, inputs, out, values);
-    if (!code && sizes)
-        code = size_arrays(&m, values, sizes);
-    if (!code && seed)
-        code = make_arrays(&m, inputs, out, values, *seed);
+    THEN(code, sizes ? size_arrays(&m, values, sizes) : 0);
+    THEN(code, seed ? make_arrays(&m, inputs, out, values, *seed) : 0);
     if (code)
         inputs_free(inputs);
     return code;
@@ -459,10 +457,11 @@ int inputs_check(const struct entry *entry, const struct dataset *dataset,
             code = check_expected(&m, s, n, &results[r], worst_error);
         checked += s != NULL;
     }
-    if (!code && checked != dataset->expect_count)
-        code = program_error(entry->program, error, ERR_USAGE, dataset->at,
-                             "dataset '%s' expects a result that '%s' does not have", dataset->name,
-                             entry->fun->name);
+    THEN(code, checked != dataset->expect_count
+                   ? program_error(entry->program, error, ERR_USAGE, dataset->at,
+                                   "dataset '%s' expects a result that '%s' does not have",
+                                   dataset->name, entry->fun->name)
+                   : 0);
     arena_free(&arena);
     return code;
 }

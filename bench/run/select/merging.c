@@ -212,8 +212,7 @@ int merge_report_make(const struct fun *fun, const struct arguments *scalars,
     for (size_t i = 0; i < set_count && !code; i++)
         code = make_row(report, &report->rows[report->row_count++], sets[i], scalars, time_limit_ns,
                         error);
-    if (!code && report->counted)
-        code = find_best(report, scalars, time_limit_ns, error);
+    THEN(code, report->counted ? find_best(report, scalars, time_limit_ns, error) : 0);
     if (code)
         merge_report_free(report);
     return code;

@@ -94,9 +94,10 @@ int readings_take(const struct fun *fun, struct device *device, const struct ker
     executor_tell_reads(executor, &listener);
     int code = run_executor(executor, fun, device, arguments, error);
     executor_close(executor);
-    if (!code && noting.count > READS_MAX)
-        code = error_set(error, ERR_HOST_MEMORY, "%s reads more than %d values from arrays",
-                         fun->name, READS_MAX);
+    THEN(code, noting.count > READS_MAX
+                   ? error_set(error, ERR_HOST_MEMORY, "%s reads more than %d values from arrays",
+                               fun->name, READS_MAX)
+                   : 0);
     if (!code)
         add_noted(readings, arguments, &noting);
     free(noting.values);

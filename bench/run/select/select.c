@@ -518,8 +518,7 @@ int select_check_devices(const char *list, struct error *error)
         error_suffix(error,
                      "; best is a GPU where there is one, and opencl:NVIDIA the OpenCL device "
                      "with that in its name");
-    if (!code && items == 0)
-        code = error_set(error, ERR_USAGE, "no device is named");
+    THEN(code, items == 0 ? error_set(error, ERR_USAGE, "no device is named") : 0);
     arena_free(&s.arena);
     return code;
 }
