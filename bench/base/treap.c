@@ -91,25 +91,3 @@ struct treap_node *treap_after(const struct treap *t, const struct treap_node *k
 {
     return find(t, key, 1);
 }
-
-static unsigned check_tree(const struct treap *t, const struct treap_node *node,
-                           const struct treap_node **previous, uint64_t *count)
-{
-    if (!node)
-        return 0;
-    unsigned broken = 0;
-    broken += node->left && node->left->priority > node->priority;
-    broken += node->right && node->right->priority > node->priority;
-    broken += check_tree(t, node->left, previous, count);
-    broken += *previous && t->compare(*previous, node) >= 0;
-    *previous = node;
-    ++*count;
-    return broken + check_tree(t, node->right, previous, count);
-}
-
-unsigned treap_check(const struct treap *t, uint64_t *count)
-{
-    const struct treap_node *previous = NULL;
-    *count = 0;
-    return check_tree(t, t->root, &previous, count);
-}

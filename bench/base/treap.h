@@ -31,6 +31,3 @@ struct treap_node *treap_first(const struct treap *t);
 struct treap_node *treap_from(const struct treap *t, const struct treap_node *key);
 /* The first member after a key; NULL if there is none. */
 struct treap_node *treap_after(const struct treap *t, const struct treap_node *key);
-
-/* Returns the number of nodes in wrong places; *count receives the number of members. */
-unsigned treap_check(const struct treap *t, uint64_t *count);

@@ -229,9 +229,8 @@ static int best_copy(struct device *d, const uint64_t memory[2], uint64_t bytes,
 {
     enum { COPIES = 6 };
     *best_ns = UINT64_MAX;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; side++)
         TRY(d->ops->fill(d, memory[side], 0, 1, bytes, error));
-    }
     for (int i = 0; i < COPIES; i++) {
         uint64_t ns;
         TRY(time_copy(d, memory[1], memory[0], bytes, &ns, error));
@@ -254,9 +253,8 @@ static int copy_rate_at(struct device *d, uint64_t bytes, double *bytes_per_seco
     for (int side = 0; side < 2 && !code; side++)
         code = d->ops->alloc(d, bytes, &memory[side], error);
     THEN(code, best_copy(d, memory, bytes, &best_ns, error));
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2; side++)
         ALSO(code, memory[side] ? d->ops->free(d, memory[side], bytes, code ? NULL : error) : 0);
-    }
     if (!code && best_ns == UINT64_MAX)
         code =
             error_set(error, ERR_DEVICE, "%s: the clock of the device stands still", d->info->id);

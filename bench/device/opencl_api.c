@@ -18,7 +18,7 @@ static const struct function functions[] = {
 #undef X
 };
 static const struct function svm_functions[] = {
-#define X(name, type) {#name, offsetof(struct opencl_api, name)},
+#define X(name, result, parameters) {#name, offsetof(struct opencl_api, name)},
     OPENCL_SVM_LIST(X)
 #undef X
 };

@@ -47,42 +47,35 @@
     X(clFlush)                                                                                     \
     X(clFinish)
 
-/* Functions of OpenCL 2.0, which a loader or a driver may lack. */
-typedef void *opencl_svm_alloc(cl_context context, cl_bitfield flags, size_t bytes,
-                               cl_uint alignment);
-typedef void opencl_svm_free(cl_context context, void *pointer);
-typedef cl_int opencl_svm_free_later(cl_command_queue queue, cl_uint count, void *pointers[],
-                                     void *free_function, void *context, cl_uint wait_count,
-                                     const cl_event *wait, cl_event *event);
-typedef cl_int opencl_svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags,
-                              void *pointer, size_t bytes, cl_uint wait_count, const cl_event *wait,
-                              cl_event *event);
-typedef cl_int opencl_svm_unmap(cl_command_queue queue, void *pointer, cl_uint wait_count,
-                                const cl_event *wait, cl_event *event);
-typedef cl_int opencl_svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
-                               size_t bytes, cl_uint wait_count, const cl_event *wait,
-                               cl_event *event);
-typedef cl_int opencl_svm_fill(cl_command_queue queue, void *pointer, const void *pattern,
-                               size_t pattern_bytes, size_t bytes, cl_uint wait_count,
-                               const cl_event *wait, cl_event *event);
-typedef cl_int opencl_svm_argument(cl_kernel kernel, cl_uint index, const void *pointer);
-
+/* Functions of OpenCL 2.0, which a loader or a driver may lack, and headers of 1.2 do. */
+/* clang-format off */
 #define OPENCL_SVM_LIST(X)                                                                         \
-    X(clSVMAlloc, opencl_svm_alloc)                                                                \
-    X(clSVMFree, opencl_svm_free)                                                                  \
-    X(clEnqueueSVMFree, opencl_svm_free_later)                                                     \
-    X(clEnqueueSVMMap, opencl_svm_map)                                                             \
-    X(clEnqueueSVMUnmap, opencl_svm_unmap)                                                         \
-    X(clEnqueueSVMMemcpy, opencl_svm_copy)                                                         \
-    X(clEnqueueSVMMemFill, opencl_svm_fill)                                                        \
-    X(clSetKernelArgSVMPointer, opencl_svm_argument)
+    X(clSVMAlloc, void *, (cl_context context, cl_bitfield flags, size_t bytes, cl_uint alignment)) \
+    X(clSVMFree, void, (cl_context context, void *pointer))                                        \
+    X(clEnqueueSVMFree, cl_int,                                                                    \
+      (cl_command_queue queue, cl_uint count, void *pointers[], void *free_function,               \
+       void *context, cl_uint wait_count, const cl_event *wait, cl_event *event))                  \
+    X(clEnqueueSVMMap, cl_int,                                                                     \
+      (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer, size_t bytes,  \
+       cl_uint wait_count, const cl_event *wait, cl_event *event))                                 \
+    X(clEnqueueSVMUnmap, cl_int,                                                                   \
+      (cl_command_queue queue, void *pointer, cl_uint wait_count, const cl_event *wait,            \
+       cl_event *event))                                                                           \
+    X(clEnqueueSVMMemcpy, cl_int,                                                                  \
+      (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t bytes,         \
+       cl_uint wait_count, const cl_event *wait, cl_event *event))                                 \
+    X(clEnqueueSVMMemFill, cl_int,                                                                 \
+      (cl_command_queue queue, void *pointer, const void *pattern, size_t pattern_bytes,           \
+       size_t bytes, cl_uint wait_count, const cl_event *wait, cl_event *event))                   \
+    X(clSetKernelArgSVMPointer, cl_int, (cl_kernel kernel, cl_uint index, const void *pointer))
+/* clang-format on */
 
 struct opencl_api {
 #define X(name) __typeof__(name) *name;
     OPENCL_FUNCTION_LIST(X)
 #undef X
     bool has_svm; /* false: the functions below are NULL, the loader is older than OpenCL 2.0 */
-#define X(name, type) type *name;
+#define X(name, result, parameters) result(*name) parameters;
     OPENCL_SVM_LIST(X)
 #undef X
 };

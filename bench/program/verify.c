@@ -198,9 +198,10 @@ static int consume(struct verifier *v, int array, struct source_position at)
 
 /* ---- scopes and types ------------------------------------------------------------------------ */
 
+/* `e` may be NULL: there is nothing to check. */
 static int check_expr(struct verifier *v, const struct expr *e, struct source_position at)
 {
-    if (e->op == EXPR_CONSTANT)
+    if (!e || e->op == EXPR_CONSTANT)
         return 0;
     if (e->op == EXPR_NAME) {
         const struct name *n = verify_name(v, e->name);
@@ -209,7 +210,7 @@ static int check_expr(struct verifier *v, const struct expr *e, struct source_po
         return 0;
     }
     TRY(check_expr(v, e->arg[0], at));
-    return e->arg[1] ? check_expr(v, e->arg[1], at) : 0;
+    return check_expr(v, e->arg[1], at);
 }
 
 static int check_memory(struct verifier *v, int memory, struct source_position at)
@@ -228,8 +229,7 @@ static int bind(struct verifier *v, int name)
         return FAIL(v, n->at, "'%s' is bound twice", n->text);
     for (unsigned d = 0; d < n->rank; d++)
         TRY(check_expr(v, n->shape[d], n->at));
-    if (n->bytes)
-        TRY(check_expr(v, n->bytes, n->at));
+    TRY(check_expr(v, n->bytes, n->at));
     if (n->memory != NO_NAME)
         TRY(check_memory(v, n->memory, n->at));
     if (n->index.offset) {
@@ -313,12 +313,9 @@ static int check_slice(struct verifier *v, const struct stm *s, unsigned *kept)
     for (unsigned d = 0; d < s->slice_rank; d++) {
         const struct slice_dim *dim = &s->slice[d];
         *kept += !dim->fixed;
-        if (dim->start)
-            TRY(check_expr(v, dim->start, s->at));
-        if (dim->length)
-            TRY(check_expr(v, dim->length, s->at));
-        if (dim->step)
-            TRY(check_expr(v, dim->step, s->at));
+        TRY(check_expr(v, dim->start, s->at));
+        TRY(check_expr(v, dim->length, s->at));
+        TRY(check_expr(v, dim->step, s->at));
     }
     return 0;
 }

@@ -139,9 +139,8 @@ static int ask_instance(struct allocator *allocator, const struct alloc_request 
 int allocator_trim(struct allocator *allocator)
 {
     int first_failure = 0;
-    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
         ALSO(first_failure, allocator->states[q] ? allocator->ops->trim(allocator->states[q]) : 0);
-    }
     debug_check(allocator);
     return first_failure;
 }

@@ -330,9 +330,8 @@ static int caching_trim(void *state)
     struct caching *c = state;
     int first_failure = 0;
     for (unsigned kind = POOL_COUNT; kind-- > 0;)
-        for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+        for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
             ALSO(first_failure, release_whole_segments(c, &c->pools[q][kind]));
-        }
     return first_failure;
 }
 

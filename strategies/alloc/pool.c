@@ -146,9 +146,8 @@ static int pool_trim(void *state)
     struct pool *p = state;
     int first_failure = 0;
     for (size_t i = p->bin_count; i-- > 0;)
-        while (p->bins[i].count > 0) {
+        while (p->bins[i].count > 0)
             ALSO(first_failure, release_one(p, i));
-        }
     return first_failure;
 }
 

@@ -313,9 +313,8 @@ static int tagged_trim(void *state)
 {
     struct tagged *t = state;
     int first_failure = 0;
-    for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1)) {
+    for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1))
         ALSO(first_failure, release_entry(t, i));
-    }
     return first_failure;
 }
 

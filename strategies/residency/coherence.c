@@ -332,9 +332,8 @@ struct buffer *buffer_make(struct device_group *g, uint64_t bytes)
 int buffer_destroy(struct device_group *g, struct buffer *b, struct error *error)
 {
     int code = 0;
-    for (unsigned m = 0; m < g->count; m++) {
+    for (unsigned m = 0; m < g->count; m++)
         ALSO(code, b->memory[m] ? free_copy(g, b, m, code ? NULL : error) : 0);
-    }
     free(b->shadow);
     while (b->first) {
         struct piece *next = b->first->next;

@@ -31,6 +31,29 @@ static struct treap_node *first_member(struct item *items, const bool *member, u
     return from < KEY_COUNT ? &items[from].node : NULL;
 }
 
+static unsigned check_tree(const struct treap *t, const struct treap_node *node,
+                           const struct treap_node **previous, uint64_t *count)
+{
+    if (!node)
+        return 0;
+    unsigned broken = 0;
+    broken += node->left && node->left->priority > node->priority;
+    broken += node->right && node->right->priority > node->priority;
+    broken += check_tree(t, node->left, previous, count);
+    broken += *previous && t->compare(*previous, node) >= 0;
+    *previous = node;
+    ++*count;
+    return broken + check_tree(t, node->right, previous, count);
+}
+
+/* Returns the number of nodes in wrong places; *count receives the number of members. */
+static unsigned treap_check(const struct treap *t, uint64_t *count)
+{
+    const struct treap_node *previous = NULL;
+    *count = 0;
+    return check_tree(t, t->root, &previous, count);
+}
+
 static void test_beside_an_array(void **state)
 {
     (void)state;

@@ -493,9 +493,8 @@ int device_heap_submit(struct device_heap *h, uint64_t counts, uint32_t counts_w
                        struct error *error)
 {
     int code = 0;
-    for (unsigned i = 0; i < h->arena_count; i++) {
+    for (unsigned i = 0; i < h->arena_count; i++)
         ALSO(code, submit_arena(h, &h->arenas[i], counts, counts_words, code ? NULL : error));
-    }
     return code;
 }
 

@@ -162,9 +162,8 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
     w->run_ns = clock_ns() - start_ns;
     THEN(code, !ns ? d->ops->elapsed_ns(d, &w->elapsed_ns, error) : 0);
     t->profiled = NULL;
-    if (begun) {
+    if (begun)
         ALSO(code, d->ops->profile->end(d, code ? NULL : ns, count, &marked, code ? NULL : error));
-    }
     executor_end(e);
     double mark_ns = 0;
     if (!code && marked &&
