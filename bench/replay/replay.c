@@ -521,7 +521,6 @@ static void count(struct replay *r)
     r->outcome->digest = totals->digest;
     r->outcome->least_refused_bytes = r->held.least_refused_bytes;
     r->outcome->most_served_bytes = r->held.most_served_bytes;
-    r->outcome->ended_live = r->blocks.alloc_count - r->blocks.free_count;
 }
 
 static void take_times(struct replay *r)

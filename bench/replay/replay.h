@@ -75,8 +75,7 @@ struct replay_outcome {
     /* As in struct source_total. Every capacity below least_refused_bytes, from this replay's on,
      * refuses the same requests, and one of most_served_bytes serves them. 0: unknown. */
     uint64_t least_refused_bytes, most_served_bytes;
-    uint64_t digest;     /* of the trace, if all of it was read */
-    uint64_t ended_live; /* blocks that live at the end; they are given back then */
+    uint64_t digest; /* of the trace, if all of it was read */
 };
 
 /* Plays the trace from its first event. Whatever the strategy does is in the outcome; an error is
