@@ -214,9 +214,8 @@ static int plot_file(struct plot *plot, const struct command_line *line, const c
 {
     struct result result;
     struct text out = {0};
-    int code = load_file(file, &result, error);
-    if (code)
-        return code;
+    TRY(load_file(file, &result, error));
+    int code = 0;
     const char *folder = flag_text(line, "out");
     if (folder && line->positional_count > 1) {
         const char *name = strrchr(file, '/');

@@ -49,9 +49,8 @@ static int atlases_of_file(const char *path, const struct found_device *devices,
                            struct known_atlases *known, struct error *error)
 {
     struct result result;
-    int code = result_open(path, &result, error);
-    if (code)
-        return code;
+    TRY(result_open(path, &result, error));
+    int code = 0;
     const json_t *all = result.atlas;
     for (size_t i = 0; i < count && !code; i++) {
         const struct device_info *info = &devices[i].info;

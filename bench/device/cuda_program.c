@@ -90,12 +90,10 @@ static int take_image(struct cuda_device *d, nvrtcProgram program, bool machine_
 {
     const struct cuda_api *api = &d->api;
     size_t size = 0;
-    int code = check_nvrtc(d,
-                           machine_code ? api->nvrtcGetCUBINSize(program, &size)
-                                        : api->nvrtcGetPTXSize(program, &size),
-                           "asking for the size of the code", error);
-    if (code)
-        return code;
+    TRY(check_nvrtc(d,
+                    machine_code ? api->nvrtcGetCUBINSize(program, &size)
+                                 : api->nvrtcGetPTXSize(program, &size),
+                    "asking for the size of the code", error));
     *image = must_alloc(size + 1);
     return check_nvrtc(
         d, machine_code ? api->nvrtcGetCUBIN(program, *image) : api->nvrtcGetPTX(program, *image),

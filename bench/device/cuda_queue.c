@@ -194,9 +194,8 @@ static int profile_begin(struct device *device, unsigned most, struct error *err
 {
     struct cuda_device *d = cuda_self(device);
     const struct cuda_api *api = &d->api;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
+    int code = 0;
     struct cuda_profile *p = d->profile = must_alloc(sizeof *p);
     *p = (struct cuda_profile){.most = most};
     sem_init(&p->gate, 0, 0);

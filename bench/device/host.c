@@ -496,9 +496,8 @@ static int build(struct device *device, const struct kernel_source *source,
                  struct device_program **program, struct error *error)
 {
     void *library = NULL;
-    int code = source->host_kernels ? 0 : host_build(source->name, source->text, &library, error);
-    if (code)
-        return code;
+    TRY(source->host_kernels ? 0 : host_build(source->name, source->text, &library, error));
+    int code = 0;
     struct device_program *p = must_alloc(sizeof *p + source->kernel_count * sizeof p->kernels[0]);
     p->library = library;
     p->kernel_count = source->kernel_count;

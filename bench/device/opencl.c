@@ -348,9 +348,7 @@ static int check_svm(struct opencl_device *d, bool fine, struct error *error)
 static int svm_create(struct opencl_device *d, bool fine, uint64_t bytes, uint64_t *memory,
                       struct error *error)
 {
-    int code = check_svm(d, fine, error);
-    if (code)
-        return code;
+    TRY(check_svm(d, fine, error));
     cl_bitfield flags = CL_MEM_READ_WRITE | (fine ? MEM_SVM_FINE_GRAIN_BUFFER : 0u);
     void *pointer = d->api.clSVMAlloc(d->context, flags, bytes, 0);
     if (!pointer) /* the call reports no code */
@@ -756,10 +754,9 @@ static int open_together(const char *const *ids, unsigned count, struct device *
 {
     struct opencl_api api;
     cl_context context = NULL;
-    int code = opencl_api_load(&api, error);
-    THEN(code, create_shared_context(&api, ids, count, &context, error));
-    if (code)
-        return code;
+    TRY(opencl_api_load(&api, error));
+    TRY(create_shared_context(&api, ids, count, &context, error));
+    int code = 0;
     for (unsigned i = 0; i < count && !code; i++) {
         code = open_in(ids[i], context, &devices[i], error);
         for (unsigned o = 0; o < i && code; o++)

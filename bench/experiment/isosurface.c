@@ -350,11 +350,9 @@ static int surface_measure(void *state, const struct experiment_row *row,
     uint64_t left = 0, rest;
     struct march m;
     /* A failed row may have left sums on the device. */
-    int code = march_take_hash(&s->marcher, &rest, error);
-    THEN(code, check_ball(s, method, strategy, error));
-    if (code)
-        return code;
-    code = march_open(&s->marcher, method, strategy, &s->hills, s->window, layers, &m, error);
+    TRY(march_take_hash(&s->marcher, &rest, error));
+    TRY(check_ball(s, method, strategy, error));
+    int code = march_open(&s->marcher, method, strategy, &s->hills, s->window, layers, &m, error);
     THEN(code, checked_march(s, &m, &hashes, error));
     march_close(&m);
     if (code)

@@ -710,9 +710,8 @@ static int take_numbers(struct march *m, struct heap *h, struct error *error)
     const struct marcher *r = m->marcher;
     void *host = NULL;
     h->bytes = (uint64_t)m->layers * march_chunks(m) * 4;
-    int code = r->ops->alloc(r->device, h->bytes, &h->numbers, error);
-    if (code)
-        return code;
+    TRY(r->ops->alloc(r->device, h->bytes, &h->numbers, error));
+    int code = 0;
     if (r->ops->host_memory)
         code = r->ops->host_memory->alloc(r->device, MEMORY_PINNED, h->bytes, &h->pinned, &host,
                                           error);

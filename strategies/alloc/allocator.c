@@ -126,9 +126,7 @@ static int ask_instance(struct allocator *allocator, const struct alloc_request 
                         struct block *block)
 {
     if (request->queue >= ALLOCATOR_QUEUES_MAX || !*instance(allocator, request->queue)) {
-        int code = make_instance(allocator, request->queue);
-        if (code)
-            return code;
+        TRY(make_instance(allocator, request->queue));
     }
     int code = allocator->ops->alloc(*instance(allocator, request->queue), request, block);
     if (code == ERR_OOM)

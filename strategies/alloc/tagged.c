@@ -280,16 +280,11 @@ static int tagged_alloc(void *state, const struct alloc_request *request, struct
     struct tagged *t = state;
     struct entry entry = {.size = least_size(t, request->size)};
     uint32_t slot;
-    int code = choose(t, entry.size, request->tag, &slot);
-    if (code)
-        return code;
-    if (slot != NO_SLOT) {
+    TRY(choose(t, entry.size, request->tag, &slot));
+    if (slot != NO_SLOT)
         entry = take_entry(t, slot);
-    } else {
-        code = ask_driver(t, entry.size, &entry.memory);
-        if (code)
-            return code;
-    }
+    else
+        TRY(ask_driver(t, entry.size, &entry.memory));
     *block = (struct block){.memory = entry.memory, .size = entry.size};
     t->live_bytes += entry.size;
     return 0;

@@ -422,9 +422,7 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
         TRY(source_check_capacity(v->source, segment_bytes(v, c, size)));
     struct piece *first = lowest_run(c, size);
     if (!first) {
-        int code = add_segment(v, c, size);
-        if (code)
-            return code;
+        TRY(add_segment(v, c, size));
         first = lowest_run(c, size);
     }
     int code = map_run(v, first, size);

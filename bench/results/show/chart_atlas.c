@@ -185,9 +185,8 @@ static int cost_write(const struct chart *chart, const struct chart_subject *of,
                       struct text *variables, struct error *error)
 {
     struct atlas atlas, sums = {0};
-    int code = atlas_from_list(of->result->atlas, of->device, &atlas, error);
-    if (code)
-        return code;
+    TRY(atlas_from_list(of->result->atlas, of->device, &atlas, error));
+    int code = 0;
     for (size_t c = 0; c < atlas.curve_count; c++)
         if (strcmp(atlas.curves[c].call, "alloc") == 0)
             add_sums(&atlas, &atlas.curves[c], &sums);

@@ -129,9 +129,8 @@ static int matrix_write(const struct chart *chart, const struct chart_subject *o
 {
     const struct matrix_rules rules = {.has_mean = true};
     struct matrix m;
-    int code = matrix_make(chart->name, of, &rules, &m, error);
-    if (code)
-        return code;
+    TRY(matrix_make(chart->name, of, &rules, &m, error));
+    int code = 0;
     struct ordered o = {.m = &m};
     o.value = must_alloc(m.rows.count * m.columns.count * sizeof *o.value);
     o.rows = must_alloc(m.rows.count * sizeof *o.rows);

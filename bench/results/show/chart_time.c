@@ -354,9 +354,8 @@ static int time_write(const struct chart *chart, const struct chart_subject *of,
                       struct text *variables, struct error *error)
 {
     struct matrix matrix;
-    int code = matrix_make(chart->name, of, &(struct matrix_rules){0}, &matrix, error);
-    if (code)
-        return code;
+    TRY(matrix_make(chart->name, of, &(struct matrix_rules){0}, &matrix, error));
+    int code = 0;
     struct rows rows = rows_of(&matrix);
     if (!rows.has[PORTION_REST])
         code = error_set(error, ERR_NOT_FOUND, "no case on %s has a time for the chart %s",

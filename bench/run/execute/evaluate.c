@@ -89,18 +89,16 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
 int execute_size(struct executor *e, const struct expr *expr, int64_t *size)
 {
     union scalar value;
-    int code = execute_evaluate(e, expr, &value);
-    if (!code)
-        *size = value.i64;
-    return code;
+    TRY(execute_evaluate(e, expr, &value));
+    *size = value.i64;
+    return 0;
 }
 
 int execute_block_bytes(struct executor *e, int name, const struct expr *size,
                         struct source_position at, int64_t *bytes)
 {
-    int code = execute_size(e, size, bytes);
-    THEN(code, *bytes < 0 ? execute_fail(e, at, "'%s' would have %lld bytes",
-                                         e->fun->names[name].text, (long long)*bytes)
-                          : 0);
-    return code;
+    TRY(execute_size(e, size, bytes));
+    return *bytes < 0 ? execute_fail(e, at, "'%s' would have %lld bytes", e->fun->names[name].text,
+                                     (long long)*bytes)
+                      : 0;
 }
