@@ -7,6 +7,32 @@
 /* Puts the values into ascending order. */
 void sort_u64(uint64_t *values, size_t count);
 
+/* Defines an order for qsort: by a member of `type`, from the least to the most. */
+#define ORDER_BY(name, type, member)                                                               \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *a = left, *b = right;                                                          \
+        return (a->member > b->member) - (a->member < b->member);                                  \
+    }
+
+/* By two members: from the least to the most of the first, and where that is equal of the second. */
+#define ORDER_BY_BOTH(name, type, first, second)                                                   \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *a = left, *b = right;                                                          \
+        const int order = (a->first > b->first) - (a->first < b->first);                           \
+        return order ? order : (a->second > b->second) - (a->second < b->second);                  \
+    }
+
+/* By two members: from the most to the least of the first. */
+#define ORDER_FROM_MOST(name, type, first, second)                                                 \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *a = left, *b = right;                                                          \
+        const int order = (a->first < b->first) - (a->first > b->first);                           \
+        return order ? order : (a->second > b->second) - (a->second < b->second);                  \
+    }
+
 /* Sets the variable `at` to the first of the places 0 to `count` - 1 for which `before`, which is an
  * expression of `at` and true up to some place, is false; to `count` if there is none. */
 #define FIND_PLACE(at, count, before)                                                              \

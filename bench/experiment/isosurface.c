@@ -22,6 +22,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "experiment/isosurface.h"
 #include "experiment/list.h"
 
@@ -105,13 +106,7 @@ struct isosurface {
     uint32_t *counts;     /* triangles of the chunks of all layers, from the last checked march */
 };
 
-static int compare_probes(const void *a, const void *b)
-{
-    const struct probe *p = a, *q = b;
-    if (p->layer != q->layer)
-        return p->layer < q->layer ? -1 : 1;
-    return (p->chunk > q->chunk) - (p->chunk < q->chunk);
-}
+ORDER_BY_BOTH(compare_probes, struct probe, layer, chunk)
 
 /* All chunks if there are no more than were asked for; else random ones, some perhaps twice. */
 static void choose_probes(struct isosurface *s)

@@ -2,6 +2,7 @@
  * triangles: it sorts the corners of every tetrahedron into inside and outside, and turns every
  * triangle by the corners that it really has. For the ball it checks geometry and topology.
  */
+#include "base/sort.h"
 #include "experiment/isosurface.h"
 
 #include <math.h>
@@ -206,13 +207,7 @@ struct edge {
     uint32_t from, to;
 };
 
-static int compare_edges(const void *a, const void *b)
-{
-    const struct edge *e = a, *f = b;
-    if (e->from != f->from)
-        return e->from < f->from ? -1 : 1;
-    return (e->to > f->to) - (e->to < f->to);
-}
+ORDER_BY_BOTH(compare_edges, struct edge, from, to)
 
 /* Sorts the vertices and drops duplicates; returns how many are left. */
 static size_t weld(const int32_t *triangles, size_t count, int32_t *vertices)

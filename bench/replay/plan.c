@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc/registry.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "merge/pack/pack.h"
 #include "trace/trace.h"
@@ -188,13 +189,7 @@ struct vote {
     uint32_t period, votes;
 };
 
-static int by_votes(const void *left, const void *right)
-{
-    const struct vote *a = left, *b = right;
-    if (a->votes != b->votes)
-        return a->votes > b->votes ? -1 : 1;
-    return a->period < b->period ? -1 : a->period > b->period;
-}
+ORDER_FROM_MOST(by_votes, struct vote, votes, period)
 
 /* How far back the same few requests stood last: the distances that come most often, first. */
 static void likely_periods(const struct sequence *s, uint32_t periods[PERIODS_TRIED])
@@ -551,11 +546,7 @@ static int by_kind(const void *left, const void *right)
     return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-static int by_slot_of_kind(const void *left, const void *right)
-{
-    const struct sharer *a = left, *b = right;
-    return a->slot < b->slot ? -1 : a->slot > b->slot;
-}
+ORDER_BY(by_slot_of_kind, struct sharer, slot)
 
 /* The carried slots of one turn, each with its number among those of its size and tag in its round. */
 static uint32_t find_sharers(const struct plan_queue *q, struct sharer *all)
@@ -614,11 +605,7 @@ static void add_life(struct lives *lives, uint32_t lower, uint32_t upper)
     lives->items[lives->count++] = (struct pack_interval){lower, upper};
 }
 
-static int by_lower(const void *left, const void *right)
-{
-    const struct pack_interval *a = left, *b = right;
-    return a->lower < b->lower ? -1 : a->lower > b->lower;
-}
+ORDER_BY(by_lower, struct pack_interval, lower)
 
 /* Where the slots of a leader live, in the order of time and without overlap. */
 static void carried_lives(const struct plan_queue *q, const struct shared *shared, uint32_t leader,

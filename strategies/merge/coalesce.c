@@ -799,11 +799,7 @@ static void measure(const struct coalescer *c, struct candidates *list)
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct candidate *x = a, *y = b;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
+ORDER_BY(by_number, struct candidate, number)
 
 /* Largest first, unknown sizes last; equal sizes in the order of the program. Those that are
  * preferred come before, in the order of the program. */

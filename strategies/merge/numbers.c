@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 /* After this many iterations of all loops together, scalars that vary in a loop become unknown. */
 enum { STEPS_MAX = 2000000 };
 
@@ -369,11 +371,7 @@ void bound_add(struct bound *b, const struct spans *spans, int64_t bytes)
         bound_add_span(b, spans->items[i], bytes);
 }
 
-static int by_moment(const void *a, const void *b)
-{
-    const struct bound_change *x = a, *y = b;
-    return x->moment < y->moment ? -1 : x->moment > y->moment;
-}
+ORDER_BY(by_moment, struct bound_change, moment)
 
 bool bound_fits(struct bound *b)
 {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "base/tree.h"
 #include "results/show/gnuplot.h"
 
@@ -75,13 +76,7 @@ static void dots_free(struct dots *d)
 
 /* ---- writing ---- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    const struct dot *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return x->order < y->order ? -1 : 1;
-}
+ORDER_BY_BOTH(by_bytes, struct dot, bytes, order)
 
 /* gnuplot's statistics leave out a line with NaN, so unknown is 0. */
 static void print_bytes(double bytes, FILE *out)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "results/show/gnuplot.h"
 #include "results/statistics/statistics.h"
 
@@ -63,13 +64,7 @@ static void add_marks(struct stability *all, const struct result_case *one)
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct mark *p = a, *q = b;
-    if (p->round != q->round)
-        return p->round > q->round ? 1 : -1;
-    return (p->slot > q->slot) - (p->slot < q->slot);
-}
+ORDER_BY_BOTH(by_time, struct mark, round, slot)
 
 /* A line for the marks from `begin` on, the piece of the round from one fraction to another. */
 static void print_piece(const struct mark *begin, size_t count, double from, double to, FILE *out)

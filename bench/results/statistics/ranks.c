@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "results/statistics/statistics.h"
 
 void rank_table_free(struct rank_table *table)
@@ -222,11 +223,7 @@ struct ranked {
     size_t index;
 };
 
-static int by_p(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    return (x->p > y->p) - (x->p < y->p);
-}
+ORDER_BY(by_p, struct ranked, p)
 
 void rank_holm(const double *p, size_t count, double *adjusted)
 {

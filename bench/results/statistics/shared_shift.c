@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "results/statistics/statistics.h"
 
 enum { DEALS_LEAST = 1999, DEALS_MOST = 99999, WORD_BITS = 64 };
@@ -36,11 +37,7 @@ struct unit {
     double sum;
 };
 
-static int by_sum(const void *a, const void *b)
-{
-    const struct unit *x = a, *y = b;
-    return (x->sum > y->sum) - (x->sum < y->sum);
-}
+ORDER_BY(by_sum, struct unit, sum)
 
 /* Rounds in the order of their sums over cases. */
 static void order_rounds(struct test *t)

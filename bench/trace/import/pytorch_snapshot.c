@@ -140,11 +140,7 @@ static const char *site_of(struct snapshot *s, const struct value *frames)
 
 /* ---- segments ---- */
 
-static int by_address(const void *left, const void *right)
-{
-    const struct segment *a = left, *b = right;
-    return a->address < b->address ? -1 : a->address > b->address;
-}
+ORDER_BY(by_address, struct segment, address)
 
 static int read_segments(struct history *h, struct error *error)
 {
@@ -219,13 +215,7 @@ struct give_or_take {
     bool takes;
 };
 
-static int by_address_and_time(const void *left, const void *right)
-{
-    const struct give_or_take *a = left, *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return a->entry < b->entry ? -1 : a->entry > b->entry;
-}
+ORDER_BY_BOTH(by_address_and_time, struct give_or_take, address, entry)
 
 /* Segments that the driver takes back in the history, and gave before it. */
 static void add_early_taken(struct history *h)

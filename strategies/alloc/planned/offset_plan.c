@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "base/treap.h"
 
@@ -26,13 +27,7 @@ void plan_mark_name(char out[128], const char *name)
     out[length] = 0;
 }
 
-static int compare_sized(const void *left, const void *right)
-{
-    const struct plan_sized *a = left, *b = right;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    return a->time < b->time ? -1 : a->time > b->time;
-}
+ORDER_BY_BOTH(compare_sized, struct plan_sized, size, time)
 
 struct plan_sized *plan_sort_by_size(const struct plan_queue *q)
 {

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/sort.h"
 #include "merge/pack/pack_model.h"
 
 struct pack_plan {
@@ -552,13 +553,7 @@ struct life {
     size_t buffer;
 };
 
-static int by_start(const void *left, const void *right)
-{
-    const struct life *a = left, *b = right;
-    if (a->lower != b->lower)
-        return a->lower < b->lower ? -1 : 1;
-    return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
-}
+ORDER_BY_BOTH(by_start, struct life, lower, buffer)
 
 /* Collects the lives of the buffers that take room, by start. */
 static size_t collect_lives(const struct pack_buffer *buffers, size_t count, struct life *lives)
@@ -619,13 +614,7 @@ static uint64_t share_deadline(uint64_t deadline_ns, double part, double whole)
                              : deadline_ns;
 }
 
-static int by_height(const void *left, const void *right)
-{
-    const struct component *a = left, *b = right;
-    if (a->plan.height != b->plan.height)
-        return a->plan.height > b->plan.height ? -1 : 1;
-    return a->buffer[0] < b->buffer[0] ? -1 : a->buffer[0] > b->buffer[0];
-}
+ORDER_FROM_MOST(by_height, struct component, plan.height, buffer[0])
 
 /* Puts the first component where it belongs, among the others in the order of a heap. */
 static void sift_down(struct component *heap, size_t count)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 
 static int verify_life(const struct pack_buffer *buffer, size_t number, struct error *error)
 {
@@ -80,13 +81,7 @@ size_t pack_events(const struct pack_buffer *buffers, size_t count, struct pack_
     return 2 * (size_t)lives;
 }
 
-static int by_hull(const void *left, const void *right)
-{
-    const struct pack_item *a = left, *b = right;
-    if (a->hull.first != b->hull.first)
-        return a->hull.first < b->hull.first ? -1 : 1;
-    return a->source < b->source ? -1 : a->source > b->source;
-}
+ORDER_BY_BOTH(by_hull, struct pack_item, hull.first, source)
 
 /* Adds an item for each buffer that takes room, with a range for each of its lives. */
 static void add_items(struct pack_model *model, const struct pack_buffer *buffers, size_t count)
@@ -181,13 +176,7 @@ struct padded {
     unsigned item;
 };
 
-static int by_pad(const void *left, const void *right)
-{
-    const struct padded *a = left, *b = right;
-    if (a->pad != b->pad)
-        return a->pad > b->pad ? -1 : 1;
-    return a->item < b->item ? -1 : a->item > b->item;
-}
+ORDER_FROM_MOST(by_pad, struct padded, pad, item)
 
 /* The first section from `s` on that has no pad yet; makes the chain shorter. */
 static unsigned next_unpadded(unsigned *next, unsigned s)

@@ -24,6 +24,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/sort.h"
 #include "merge/pack/pack_model.h"
 
 static const int64_t PLACED = INT64_MAX; /* the `least` of a placed item: no minimum takes it */
@@ -317,13 +318,7 @@ struct hashed {
     unsigned section;
 };
 
-static int by_hash(const void *left, const void *right)
-{
-    const struct hashed *a = left, *b = right;
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    return a->section < b->section ? -1 : a->section > b->section;
-}
+ORDER_BY_BOTH(by_hash, struct hashed, hash, section)
 
 static bool same_members(const struct pack_search *s, unsigned a, unsigned b)
 {

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "merge/pack/pack_model.h"
 
 /* The powers of the duration. None is best everywhere; those near 0 mostly are. */
@@ -77,13 +78,7 @@ struct pack_squeaky {
     struct random random;
 };
 
-static int by_priority(const void *left, const void *right)
-{
-    const struct ranked *a = left, *b = right;
-    if (a->priority != b->priority)
-        return a->priority > b->priority ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
+ORDER_FROM_MOST(by_priority, struct ranked, priority, rank)
 
 static void sort_order(struct pack_squeaky *s, const double *priority, unsigned *order,
                        unsigned count)
