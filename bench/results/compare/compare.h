@@ -35,7 +35,7 @@
  * times of a case, or drops the case; the rest is compared. Both make an outcome unsure, because
  * nothing is known about the times and cases left out.
  *
- * The result is one JSON tree (results/README.md, "Comparisons"). Everything that is printed comes
+ * The result is one JSON tree (docs/comparisons.md). Everything that is printed comes
  * from it, and the exit code depends on it alone.
  */
 #pragma once

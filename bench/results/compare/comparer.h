@@ -141,7 +141,7 @@ double compare_least_alpha(const struct comparer *c, const struct compare_row *r
 
 /* ---- comparison_tree.c, which uses comparer.c and verdicts.c -------------------------------- */
 
-/* The comparison as JSON (results/README.md, "Comparisons"). `differences` is an array of what the
+/* The comparison as JSON (docs/comparisons.md). `differences` is an array of what the
  * files differ in. The caller owns the result. */
 json_t *compare_tree(struct comparer *c, const struct compare_file *base,
                      const struct compare_file *candidate, size_t candidate_count,
