@@ -332,6 +332,7 @@ static int warm_up(struct bench *b, const struct cells *cells, struct error *err
         memset(cell->counts, 0, sizeof cell->counts);
     }
     b->visits_count = true;
+    b->pace_looked_ns = 0; /* the first visit that counts knows its pace */
     return code;
 }
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "run/atlas/atlas_measure.h"
 #include "run/atlas/atlas_bench.h"
 
@@ -97,9 +98,11 @@ static bool is_slow(void)
     return fake.slows_down && clock_ns() / SLOW_NS % 4 == 3;
 }
 
+/* By no rule, so that no cell is always visited at the same pace. */
 static uint64_t at_pace(uint64_t ns)
 {
-    return is_slow() ? 2 * ns : fake.sways && clock_ns() / SLOW_NS % 2 ? ns / 5 * 6 : ns;
+    const bool is_less = fake.sways && random_split(1, clock_ns() / SLOW_NS) % 2;
+    return is_slow() ? 2 * ns : is_less ? ns / 5 * 6 : ns;
 }
 
 static int fake_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
