@@ -2,7 +2,6 @@
  * the method "command":
  *
  *   launch           host time of launching an empty kernel into a queue that is not full
- *   launch_16        the same for a kernel of 8 memories and 8 numbers, all changed
  *   launch_device    device time of an empty kernel in a queue that is never empty
  *   launch_sync      host time of an empty kernel and of waiting for it
  *   sync             host time of waiting for a device that is idle
@@ -26,20 +25,13 @@ enum { PAGE_BYTES = 4096, PAGE_WORDS = PAGE_BYTES / 4 };
  * it. */
 #define SPIN_BODY                                                                                  \
     "for (i = 0; i < iterations; i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; } out[0] = x;"
-#define SIXTEEN_BODY                                                                               \
-    "if (i + j + k + l + m + n + o + p == -1) a[0] = b[0] + c[0] + d[0] + e[0] + f[0] + g[0] + "   \
-    "h[0];"
 
 static const char opencl_text[] =
     "kernel void empty(void) { }\n"
     "kernel void spin(global ulong *out, long iterations)\n"
     "{ if (get_global_id(0) == 0) { ulong x = out[0] | 1; long i; " SPIN_BODY " } }\n"
     "kernel void touch_pages(global uint *memory, long pages)\n"
-    "{ size_t i = get_global_id(0); if (i < (size_t)pages) memory[i * 1024] = (uint)i; }\n"
-    "kernel void sixteen(global int *a, global int *b, global int *c, global int *d,\n"
-    "                    global int *e, global int *f, global int *g, global int *h,\n"
-    "                    long i, long j, long k, long l, long m, long n, long o, long p)\n"
-    "{ if (get_global_id(0) == 0) { " SIXTEEN_BODY " } }\n";
+    "{ size_t i = get_global_id(0); if (i < (size_t)pages) memory[i * 1024] = (uint)i; }\n";
 
 static const char cuda_text[] =
     "#define KERNEL extern \"C\" __global__ void\n"
@@ -49,10 +41,7 @@ static const char cuda_text[] =
     "KERNEL spin(unsigned long long *out, i64 iterations)\n"
     "{ if (item() == 0) { unsigned long long x = out[0] | 1; i64 i; " SPIN_BODY " } }\n"
     "KERNEL touch_pages(unsigned *memory, i64 pages)\n"
-    "{ size_t i = item(); if (i < (size_t)pages) memory[i * 1024] = (unsigned)i; }\n"
-    "KERNEL sixteen(int *a, int *b, int *c, int *d, int *e, int *f, int *g, int *h,\n"
-    "               i64 i, i64 j, i64 k, i64 l, i64 m, i64 n, i64 o, i64 p)\n"
-    "{ if (item() == 0) { " SIXTEEN_BODY " } }\n";
+    "{ size_t i = item(); if (i < (size_t)pages) memory[i * 1024] = (unsigned)i; }\n";
 
 /* ---- the same for the host ---- */
 
@@ -91,14 +80,12 @@ static const char *const names[] = {
     [BENCH_EMPTY] = "empty",
     [BENCH_SPIN] = "spin",
     [BENCH_TOUCH] = "touch_pages",
-    [BENCH_SIXTEEN] = "sixteen",
 };
 
 static const struct host_kernel host_kernels[] = {
     [BENCH_EMPTY] = {"empty", host_empty},
     [BENCH_SPIN] = {"spin", host_spin},
     [BENCH_TOUCH] = {"touch_pages", host_touch},
-    [BENCH_SIXTEEN] = {"sixteen", host_empty},
 };
 
 static int bench_build(struct bench *b, struct error *error)
@@ -331,21 +318,6 @@ static int call_launch(struct bench *b, uint64_t bytes, unsigned turn, struct er
     return bench_launch(b, BENCH_EMPTY, 1, 0, NULL, NULL, error);
 }
 
-static int call_launch_16(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
-{
-    enum { HALF = 8 };
-    enum launch_arg_kind kinds[2 * HALF];
-    union launch_value arguments[2 * HALF];
-    (void)bytes;
-    for (unsigned i = 0; i < HALF; i++) {
-        kinds[i] = ARG_MEMORY;
-        arguments[i].memory = b->moved[(turn + i) % 2];
-        kinds[HALF + i] = ARG_I64;
-        arguments[HALF + i].i64 = turn + i;
-    }
-    return bench_launch(b, BENCH_SIXTEEN, 1, 2 * HALF, kinds, arguments, error);
-}
-
 static int call_many_launches(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
     for (int i = 0; i < LAUNCHES; i++)
@@ -452,7 +424,6 @@ static int run_command(struct bench *b, struct cell *cell, struct error *error)
 /* clang-format off */
 static const struct command commands[] = {
     {"launch",        call_launch,      CALLS, false, false, NULL},
-    {"launch_16",     call_launch_16,   CALLS, false, false, NULL},
     {"launch_device", NULL,             0,     false, false, run_launch_device},
     {"launch_sync",   call_launch_sync, 1,     false, false, NULL},
     {"sync",          call_sync,        1,     false, false, NULL},

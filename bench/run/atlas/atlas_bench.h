@@ -8,7 +8,7 @@
 #include "run/atlas/pace.h"
 
 /* The kernels of bench->program. */
-enum bench_kernel { BENCH_EMPTY, BENCH_SPIN, BENCH_TOUCH, BENCH_SIXTEEN, BENCH_KERNELS };
+enum bench_kernel { BENCH_EMPTY, BENCH_SPIN, BENCH_TOUCH, BENCH_KERNELS };
 
 /* Work that is put in the way of a call just before its clock starts. */
 struct obstacle {
