@@ -63,6 +63,13 @@ bool text_glob(const char *pattern, const char *name);
 /* The index of the name with the smallest edit distance to `word`, or -1 if all are too different.
  * `name(context, i)` returns the i-th name, NULL after the last. */
 int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context);
+/* Defines such a function for a table of `count` items; `text` is the name of item i. */
+#define TEXT_NAMES(function, count, text)                                                          \
+    static const char *function(void *context, size_t i)                                           \
+    {                                                                                              \
+        (void)context;                                                                             \
+        return i < (count) ? (text) : NULL;                                                        \
+    }
 
 /* The bytes before the first character of `stops` that is not between braces; the whole length if
  * there is none. Braces keep an option's value together: "conf={a:1,b:2}:kind=device". */

@@ -440,11 +440,7 @@ static const struct topic {
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
-static const char *topic_name(void *context, size_t i)
-{
-    (void)context;
-    return i < TOPICS ? topics[i].name : NULL;
-}
+TEXT_NAMES(topic_name, TOPICS, topics[i].name)
 
 static void print_topic(const json_t *lists)
 {

@@ -524,11 +524,7 @@ static const struct action {
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
-static const char *action_name(void *context, size_t i)
-{
-    (void)context;
-    return i < ACTIONS ? actions[i].name : NULL;
-}
+TEXT_NAMES(action_name, ACTIONS, actions[i].name)
 
 static int find_action(const struct command_line *line, const struct action **action,
                        struct error *error)

@@ -18,11 +18,7 @@ const struct experiment *const *experiment_list(size_t *count)
     return experiments;
 }
 
-static const char *nth_name(void *context, size_t i)
-{
-    (void)context;
-    return i < EXPERIMENTS ? experiments[i]->name : NULL;
-}
+TEXT_NAMES(nth_name, EXPERIMENTS, experiments[i]->name)
 
 int experiment_parse(const char *spec, const struct experiment **experiment,
                      struct option_values *options, struct error *error)

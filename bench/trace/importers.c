@@ -15,11 +15,7 @@ static const struct importer *const importers[] = {
 };
 enum { IMPORTERS = sizeof importers / sizeof *importers };
 
-static const char *importer_name(void *context, size_t i)
-{
-    (void)context;
-    return i < IMPORTERS ? importers[i]->name : NULL;
-}
+TEXT_NAMES(importer_name, IMPORTERS, importers[i]->name)
 
 /* The importer that is named `format`, or the first that recognises the log. */
 static int choose(const struct import *log, const char *format, const struct importer **importer,

@@ -119,11 +119,7 @@ static const struct word {
 };
 enum { WORDS = sizeof words / sizeof *words };
 
-static const char *word_at(void *context, size_t i)
-{
-    (void)context;
-    return i < WORDS ? words[i].name : NULL;
-}
+TEXT_NAMES(word_at, WORDS, words[i].name)
 
 /* `pair` is "word:value". */
 static int set_word(struct translation *t, char *pair)

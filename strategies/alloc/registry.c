@@ -29,11 +29,7 @@ const struct allocator_ops *const *allocator_list(size_t *count)
     return strategies;
 }
 
-static const char *strategy_name(void *context, size_t i)
-{
-    (void)context;
-    return i < STRATEGY_COUNT ? strategies[i]->name : NULL;
-}
+TEXT_NAMES(strategy_name, STRATEGY_COUNT, strategies[i]->name)
 
 static int find_strategy(const char *name, const struct allocator_ops **ops, struct error *error)
 {

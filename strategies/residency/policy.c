@@ -61,11 +61,7 @@ const struct residency_strategy *residency_list(size_t *count)
     return strategies;
 }
 
-static const char *strategy_name(void *context, size_t i)
-{
-    (void)context;
-    return i < STRATEGY_COUNT ? strategies[i].name : NULL;
-}
+TEXT_NAMES(strategy_name, STRATEGY_COUNT, strategies[i].name)
 
 int residency_parse(const char *spec, struct residency *residency, struct error *error)
 {

@@ -24,11 +24,7 @@ const struct chart *chart_at(size_t i)
     return i < CHARTS ? charts[i] : NULL;
 }
 
-static const char *nth_name(void *context, size_t i)
-{
-    (void)context;
-    return i < CHARTS ? charts[i]->name : NULL;
-}
+TEXT_NAMES(nth_name, CHARTS, charts[i]->name)
 
 int chart_find(const char *name, const struct chart **chart, struct error *error)
 {
