@@ -498,13 +498,10 @@ static int find_devices(struct run *run, struct error *error)
     const char *selectors = flag_text(run->line, "device");
     /* Times are compared with the rate of copies, but those of a smoke run are not used. */
     const bool copy_rate = !flag_is_on(run->line, "smoke") && !flag_text(run->line, "add");
-    int code =
-        run->like.is_given
+    TRY(run->like.is_given
             ? like_devices(&run->like, flag_is_given(run->line, "device") ? selectors : NULL,
                            copy_rate, &run->devices, &run->device_count, error)
-            : devices_find(selectors, copy_rate, &run->devices, &run->device_count, NULL, error);
-    if (code)
-        return code;
+            : devices_find(selectors, copy_rate, &run->devices, &run->device_count, NULL, error));
     if (run->like.is_given)
         return like_cases(&run->like, &run->catalogue, run->devices, run->device_count,
                           flag_is_given(run->line, "device"), flag_text(run->line, "add"),
@@ -515,8 +512,8 @@ static int find_devices(struct run *run, struct error *error)
     struct device_info *infos = must_alloc(selected * sizeof *infos);
     for (size_t i = 0; i < selected; i++)
         infos[i] = run->devices[i].info;
-    code = run->suite.json ? suite_cases(&run->suite, infos, selected, &run->selection, error)
-                           : select_cases(&run->selection, infos, selected, error);
+    int code = run->suite.json ? suite_cases(&run->suite, infos, selected, &run->selection, error)
+                               : select_cases(&run->selection, infos, selected, error);
     free(infos);
     return code ? code : select_check_values(&run->selection, &run->catalogue, error);
 }

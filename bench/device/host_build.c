@@ -68,11 +68,9 @@ static int run_compiler(const char *command, const char *folder, int *status)
 
     /* Run inside the folder, so that the log names the file without the folder's random name. */
     posix_spawn_file_actions_t actions;
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed)
-        return failed;
+    TRY(posix_spawn_file_actions_init(&actions));
     pid_t child;
-    failed = posix_spawn_file_actions_addchdir_np(&actions, folder);
+    int failed = posix_spawn_file_actions_addchdir_np(&actions, folder);
     if (!failed)
         failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log_file,
                                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);

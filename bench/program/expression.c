@@ -294,11 +294,8 @@ int expr_evaluate(const struct program *program, const struct expr *e, const uni
     union scalar a, b = {.i64 = 0};
     if (evaluate_leaf(e, values, result))
         return 0;
-    int code = 0;
     if (!evaluate_leaf(e->arg[0], values, &a))
-        code = expr_evaluate(program, e->arg[0], values, &a, error);
-    if (code)
-        return code;
+        TRY(expr_evaluate(program, e->arg[0], values, &a, error));
     enum element type = e->arg[0]->type;
     /* Sizes are sums and products of leaves: these few lines are most of what is ever evaluated. */
     if (type == ELEMENT_i64 && (e->op == EXPR_ADD || e->op == EXPR_MUL) &&
@@ -314,16 +311,14 @@ int expr_evaluate(const struct program *program, const struct expr *e, const uni
         *result = a;
         return 0;
     }
-    if (e->arg[1]) {
-        code = expr_evaluate(program, e->arg[1], values, &b, error);
-        if (code)
-            return code;
-    }
+    if (e->arg[1])
+        TRY(expr_evaluate(program, e->arg[1], values, &b, error));
     if (e->op == EXPR_AND || e->op == EXPR_OR) {
         *result = b;
         return 0;
     }
     const char *why = "an operation that does not exist";
+    int code;
     if (element_is_float(type)) {
         double r;
         bool is_bool = false;

@@ -217,9 +217,7 @@ static int ask_driver(struct bufalloc *b, uint64_t size, uint64_t *memory, uint6
     int code = source_alloc(b->source, want, SOURCE_LAZY, memory);
     if (code == ERR_OOM) {
         unsigned region_count = b->region_count;
-        int released = bufalloc_trim(b);
-        if (released)
-            return released;
+        TRY(bufalloc_trim(b));
         if (b->region_count < region_count)
             code = source_alloc(b->source, want, SOURCE_LAZY, memory);
     }

@@ -428,9 +428,7 @@ static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size
     }
     if (code == ERR_OOM) {
         uint64_t reserved_bytes = c->source->counts.reserved_bytes;
-        int released = caching_trim(c);
-        if (released)
-            return released;
+        TRY(caching_trim(c));
         if (c->source->counts.reserved_bytes < reserved_bytes)
             code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
     }

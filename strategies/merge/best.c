@@ -169,9 +169,7 @@ static int run_passes(struct search *s, struct candidate *c, int64_t time_limit_
         options->hold = MERGE_HELD_TO_SCOPE_END;
     unsigned done = c->base ? c->base->pass_count : 0;
     while (c->method->passes[done]) {
-        const int code = merge_run_pass(c->merge, c->method->passes[done++], error);
-        if (code)
-            return code;
+        TRY(merge_run_pass(c->merge, c->method->passes[done++], error));
         if (is_shared(s, c->method, done))
             keep_stem(s, c, done);
     }

@@ -389,9 +389,7 @@ static enum merge_condition settle_children(struct coalescer *c, unsigned *from)
             struct index_function part = {0};
             destination.index = c->place[array];
             coalesce_part(c, &l->candidate, &destination, &part);
-            enum merge_condition refused = settle(c, l->candidate.source, &part);
-            if (refused)
-                return refused;
+            TRY(settle(c, l->candidate.source, &part));
         }
     }
     return MERGE_ALLOWED;
@@ -622,9 +620,7 @@ static enum merge_condition check_candidate(struct coalescer *c, const struct ca
         c->detail = "a loop or branch chooses the destination's block";
         return CONDITION_allocation;
     }
-    enum merge_condition refused = coalesce_move(c, k);
-    if (refused)
-        return refused;
+    TRY(coalesce_move(c, k));
     for (unsigned b = 0; b < c->block_count; b++) {
         for (unsigned other = 0; other < b; other++)
             if (merge_checks(c->a.m, CONDITION_branches) &&

@@ -117,10 +117,7 @@ static enum merge_condition check_privates(struct reuser *r, const struct block_
             int own = kernel->privates[i], other = kernel->privates[j];
             if (!in_class(r, x, own) || !in_class(r, y, other))
                 continue;
-            enum merge_condition refused =
-                analysis_private(&r->a, s->first, own, other, &r->detail);
-            if (refused)
-                return refused;
+            TRY(analysis_private(&r->a, s->first, own, other, &r->detail));
         }
     return MERGE_ALLOWED;
 }
@@ -472,9 +469,7 @@ static enum merge_condition class_fits(struct reuser *r, const struct block_clas
     }
     if (first->position >= own->first_bound)
         return CONDITION_allocation;
-    enum merge_condition refused = reuse_meetings(r, k, block);
-    if (refused)
-        return refused;
+    TRY(reuse_meetings(r, k, block));
     if (!size_fits(r, k, block, grows) && merge_checks(r->a.m, CONDITION_size))
         return CONDITION_size;
     return holds_more(r, k, block, *grows) ? CONDITION_no_gain : MERGE_ALLOWED;

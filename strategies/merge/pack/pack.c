@@ -680,9 +680,7 @@ int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pac
     const uint64_t deadline =
         options->time_limit_ns > 0 ? start + (uint64_t)options->time_limit_ns : 0;
     *result = (struct pack_result){.method = "nothing to place"};
-    const int code = pack_verify(buffers, count, error);
-    if (code)
-        return code;
+    TRY(pack_verify(buffers, count, error));
     result->offset = must_alloc((count + 1) * sizeof *result->offset);
     struct component *components = must_alloc((count + 1) * sizeof *components);
     const size_t component_count = open_components(buffers, count, components);
