@@ -7,12 +7,7 @@
 /* ---- PyTorch: PYTORCH_CUDA_ALLOC_CONF ---- */
 
 #define PYTORCH_SPLITS "0|32MiB|64MiB|128MiB|256MiB|512MiB"
-#define PYTORCH_SPLIT_WORDS                                                                        \
-    "|,max_split_size_mb:32|,max_split_size_mb:64|,max_split_size_mb:128|,max_split_size_mb:256|"  \
-    ",max_split_size_mb:512"
-#define PYTORCH_DIVISION_WORDS                                                                     \
-    "|,roundup_power2_divisions:2|,roundup_power2_divisions:4|,roundup_power2_divisions:8"
-#define PYTORCH_CONF "PYTORCH_CUDA_ALLOC_CONF"
+#define PYTORCH_CONF   "PYTORCH_CUDA_ALLOC_CONF"
 
 /* Its cudaMallocAsync backend is left out: the dry device holds up to twice what the driver's pool
  * holds there. Collection by age is too, because it needs a limit. */
@@ -22,10 +17,10 @@ static const struct family pytorch_families[] = {
     {0},
 };
 static const struct knob pytorch_knobs[] = {
-    {"caching", "max_split", PYTORCH_SPLITS, PYTORCH_SPLIT_WORDS},
-    {"caching", "divisions", "1|2|4|8", PYTORCH_DIVISION_WORDS},
-    {"vmm", "max_split", PYTORCH_SPLITS, PYTORCH_SPLIT_WORDS},
-    {"vmm", "divisions", "1|2|4|8", PYTORCH_DIVISION_WORDS},
+    {"caching", "max_split", PYTORCH_SPLITS, ",max_split_size_mb:"},
+    {"caching", "divisions", "1|2|4|8", ",roundup_power2_divisions:"},
+    {"vmm", "max_split", PYTORCH_SPLITS, ",max_split_size_mb:"},
+    {"vmm", "divisions", "1|2|4|8", ",roundup_power2_divisions:"},
     {0},
 };
 
@@ -49,9 +44,7 @@ static const struct family pyopencl_families[] = {
     {0},
 };
 static const struct knob pyopencl_knobs[] = {
-    {"pool", "leading_bits", "4|2|3|5|6",
-     "|, leading_bits_in_bin_id=2|, leading_bits_in_bin_id=3|, leading_bits_in_bin_id=5|"
-     ", leading_bits_in_bin_id=6"},
+    {"pool", "leading_bits", "4|2|3|5|6", ", leading_bits_in_bin_id="},
     {0},
 };
 
@@ -179,9 +172,11 @@ void setting_words(const struct allocator_setting *setting, struct text *out)
         return;
     for (unsigned i = 0; i < setting->knob_count; i++) {
         size_t length;
-        const char *word = nth(setting->at[i].knob->words, setting->at[i].value, &length);
-        const bool is_first = out->data[out->length - 1] == '=' && length > 0;
-        text_add(out, "%.*s", (int)length - is_first, word + is_first);
+        const struct knob *knob = setting->at[i].knob;
+        const char *value = nth(knob->values, setting->at[i].value, &length);
+        const bool is_first = out->data[out->length - 1] == '=';
+        if (setting->at[i].value) /* digits; the application's unit is in its word */
+            text_add(out, "%s%.*s", knob->word + is_first, (int)strspn(value, "0123456789"), value);
     }
     text_add(out, "%s", family->tail);
 }

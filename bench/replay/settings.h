@@ -10,7 +10,7 @@ enum { SETTING_KNOBS_MAX = 4 };
 struct knob {
     const char *strategy, *option; /* of gamut */
     const char *values;            /* "0|64MiB": as gamut writes them */
-    const char *words;             /* "|,max_split_size_mb:64": as the application writes them */
+    const char *word; /* ",max_split_size_mb:": of the application, before the number */
 };
 
 /* A strategy that the application has. */
