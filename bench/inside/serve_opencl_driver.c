@@ -61,11 +61,6 @@ struct mark {
     cl_event *events;
 };
 
-static int mark_refused(struct error *error)
-{
-    return error_set(error, ERR_DEVICE, "clEnqueueMarkerWithWaitList: the driver refused a marker");
-}
-
 static void add_event(struct mark *mark, cl_event event)
 {
     mark->events = must_grow(mark->events, mark->count, &mark->capacity, sizeof *mark->events);
@@ -76,7 +71,8 @@ static int add_mark(struct mark *mark, const struct queue *queue, struct error *
 {
     cl_event event = NULL;
     if (queue->entry.address && !(event = opencl_marker(handle_of(queue))))
-        return mark_refused(error);
+        return error_set(error, ERR_DEVICE,
+                         "clEnqueueMarkerWithWaitList: the driver refused a marker");
     if (!event && queue->end && next_of(queue->end)->clRetainEvent(queue->end) == CL_SUCCESS)
         event = queue->end;
     if (event)

@@ -30,18 +30,9 @@ struct crew {
     struct case_round *rounds; /* by case */
 };
 
-/* Opens the trace of a case, and fills in *options, which borrow *values. */
-static int open_case(const struct replay_cases *all, const struct replay_case *one,
-                     struct option_values *values, struct replay_options *options,
-                     struct trace_reader **reader, struct error *error)
+static enum replay_free_at free_at_of(const struct case_key *key)
 {
-    *options = (struct replay_options){
-        .options = values,
-        .device = replay_device(all->capacity_bytes, all->atlas),
-        .free_at = strcmp(one->key.release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE,
-        .check = all->check};
-    TRY(allocator_parse_planned(all->plans, one->key.strategy, &options->strategy, values, error));
-    return trace_open(one->path, reader, error);
+    return strcmp(key->release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE;
 }
 
 static int replay_one(const struct replay_cases *all, const struct replay_case *one,
@@ -49,10 +40,14 @@ static int replay_one(const struct replay_cases *all, const struct replay_case *
                       struct error *error)
 {
     struct option_values values;
-    struct replay_options options;
+    struct replay_options options = {.options = &values,
+                                     .device = replay_device(all->capacity_bytes, all->atlas),
+                                     .free_at = free_at_of(&one->key),
+                                     .check = all->check,
+                                     .stop = stop};
     struct trace_reader *reader;
-    TRY(open_case(all, one, &values, &options, &reader, error));
-    options.stop = stop;
+    TRY(allocator_parse_planned(all->plans, one->key.strategy, &options.strategy, &values, error));
+    TRY(trace_open(one->path, &reader, error));
     const int code = replay_trace(reader, &options, NULL, outcome, error);
     trace_close(reader);
     return code;
@@ -160,9 +155,7 @@ static int replay_prepared(struct trace_reader *reader, struct live *live,
 {
     struct option_values values;
     struct replay_options options = {
-        .options = &values,
-        .live = live,
-        .free_at = strcmp(round->key.release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE};
+        .options = &values, .live = live, .free_at = free_at_of(&round->key)};
     TRY(allocator_parse_planned(o->plans, round->key.strategy, &options.strategy, &values, error));
     return replay_samples(reader, &options, o, round, outcome, error);
 }

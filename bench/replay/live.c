@@ -394,12 +394,6 @@ int live_command(struct live *l, const struct trace_event *e, uint64_t number,
 
 /* ---- gaps ---- */
 
-static struct live_thread *thread_at(struct live *l, unsigned thread)
-{
-    l->threads = must_reach(l->threads, thread, &l->thread_capacity, sizeof *l->threads);
-    return &l->threads[thread];
-}
-
 /* Events that are no call, or a part of the call before: what the driver says, and further waits of one call. */
 static bool is_no_call(const struct trace_event *e)
 {
@@ -456,7 +450,8 @@ void live_return(struct live *l, const struct trace_event *e)
         return;
     if (trace_is_command(e->kind))
         pass_until(l->call_begin_ns + e->call_ns);
-    struct live_thread *t = thread_at(l, e->thread);
+    l->threads = must_reach(l->threads, e->thread, &l->thread_capacity, sizeof *l->threads);
+    struct live_thread *t = &l->threads[e->thread];
     if (t->has_called && t->recorded_end_ns >= l->earlier.recorded_end_ns)
         l->earlier = *t;
     *t = (struct live_thread){

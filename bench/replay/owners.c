@@ -34,12 +34,6 @@ static void add(struct owners *o, const struct range *range)
     treap_insert(&o->ranges, &new->node);
 }
 
-static void drop(struct owners *o, struct range *range)
-{
-    treap_remove(&o->ranges, &range->node);
-    slab_give(&o->nodes, range);
-}
-
 /* The first range of a memory that ends after `offset`. Ranges do not overlap, so at most one that
  * begins before `offset` reaches beyond it: the one that holds it. */
 static struct range *first_after(struct owners *o, uint64_t memory, uint64_t offset)
@@ -70,7 +64,8 @@ static const char *cut_out(struct owners *o, uint64_t memory, uint64_t offset, u
         const struct range old = *r;
         if (judge && !wrong)
             wrong = judge(r, queue);
-        drop(o, r);
+        treap_remove(&o->ranges, &r->node);
+        slab_give(&o->nodes, r);
         if (old.offset < offset) {
             struct range left = old;
             left.end = offset;

@@ -314,12 +314,6 @@ static int trim(struct replay *r, const struct trace_event *e)
     return 0;
 }
 
-static int begin_pool(struct replay *r, const struct trace_event *e)
-{
-    unsigned index;
-    return part_of(r, e, &index);
-}
-
 static int end_pool(struct replay *r, const struct trace_event *e)
 {
     for (unsigned i = 0; i < r->part_count; i++) {
@@ -374,6 +368,7 @@ static int play_on_device(struct replay *r, const struct trace_event *e)
 
 static int play_event(struct replay *r, const struct trace_event *e)
 {
+    unsigned index;
     switch (e->kind) {
     case TRACE_held:
     case TRACE_alloc:
@@ -394,7 +389,7 @@ static int play_event(struct replay *r, const struct trace_event *e)
     case TRACE_trim:
         return trim(r, e);
     case TRACE_pool_begin:
-        return begin_pool(r, e);
+        return part_of(r, e, &index);
     case TRACE_pool_end:
         return end_pool(r, e);
     case TRACE_driver_alloc:

@@ -23,12 +23,6 @@ static struct schedule_queue *queue_of(struct schedule *s, unsigned queue)
     return &s->queues[queue];
 }
 
-static void add_command(struct schedule_queue *q)
-{
-    q->commands++;
-    q->waits = must_reach(q->waits, (unsigned)q->commands, &q->capacity, sizeof *q->waits);
-}
-
 static void add_wait(struct schedule_queue *q, uint64_t behind)
 {
     if (behind < q->commands && q->waits[q->commands - behind] < UINT16_MAX)
@@ -105,7 +99,8 @@ static void add_event(struct reading *r, const struct trace_event *e)
     } else if (e->kind == TRACE_pool_begin) {
         add_part(s, e);
     } else if (schedule_is_command(e->kind)) {
-        add_command(q);
+        q->commands++;
+        q->waits = must_reach(q->waits, (unsigned)q->commands, &q->capacity, sizeof *q->waits);
         if (e->kind == TRACE_launch)
             add_launch(s, e);
         else if (e->kind == TRACE_read || e->kind == TRACE_write || e->kind == TRACE_map)

@@ -59,12 +59,6 @@ int execute_slice(struct executor *e, const struct stm *stm, const struct layout
     return 0;
 }
 
-static int no_block(struct executor *e, const struct name *n)
-{
-    return execute_fail(e, n->at, "'%s' is in block '%s', which is not allocated", n->text,
-                        e->fun->names[n->memory].text);
-}
-
 int execute_bind_array(struct executor *e, int name)
 {
     const struct name *n = &e->fun->names[name];
@@ -72,7 +66,8 @@ int execute_bind_array(struct executor *e, int name)
     TRY(execute_layout(e, n, &a->layout));
     int b = e->block_of[n->memory];
     if (b == NO_BLOCK)
-        return no_block(e, n);
+        return execute_fail(e, n->at, "'%s' is in block '%s', which is not allocated", n->text,
+                            e->fun->names[n->memory].text);
     const struct held_block *block = &e->blocks[b];
     int64_t bytes = (int64_t)element_bytes(n->element), first, last;
     if (!n->thread_rank && layout_count(&a->layout) > 0) {
