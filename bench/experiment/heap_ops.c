@@ -272,21 +272,19 @@ static int time_all(struct ops_run *r, struct experiment_record *record, struct 
 
 /* Lets the device walk its heap, which must be sound, have refused nothing, and have the blocks
  * that were not freed. */
-static int ops_check_heap(struct ops_run *r, uint64_t header[HEAP_HEADER_WORDS],
+static int ops_check_heap(struct ops_run *r, uint32_t header[HEAP_HEADER_WORDS],
                           struct error *error)
 {
-    uint64_t report[REPORT_WORDS], broken = 0;
+    uint32_t report[REPORT_WORDS], broken = 0;
     char status[128];
     TRY(device_heap_check(r->heap, report, &broken, error));
     TRY(device_heap_read_header(r->heap, header, error));
-    uint64_t live = r->live - r->frees_next;
+    const uint32_t live = r->live - r->frees_next;
     if (broken || header[HEAP_STATUS] || header[HEAP_LIVE_BLOCKS] != live)
         return error_set(error, ERR_WRONG,
-                         "the heap has %llu broken invariants, status %s and %llu live blocks of "
-                         "%llu",
-                         (unsigned long long)broken,
-                         device_heap_status_text(status, (uint32_t)header[HEAP_STATUS]),
-                         (unsigned long long)header[HEAP_LIVE_BLOCKS], (unsigned long long)live);
+                         "the heap has %u broken invariants, status %s and %u live blocks of %u",
+                         broken, device_heap_status_text(status, header[HEAP_STATUS]),
+                         header[HEAP_LIVE_BLOCKS], live);
     return 0;
 }
 
@@ -307,7 +305,7 @@ static int ops_compare(struct ops_run *r, const char *what, uint64_t memory,
 
 static int ops_check_words(struct ops_run *r, enum device_heap_policy policy, struct error *error)
 {
-    const struct device_heap_parts parts = device_heap_parts(r->heap, 0);
+    const struct device_heap_parts parts = device_heap_parts(r->heap);
     const uint64_t index_words = heap_index_words(policy, parts.capacity);
     const uint64_t slot_words = (uint64_t)parts.slot_count * SLOT_WORDS;
     struct host_heap host = {.words = parts.words,
@@ -328,7 +326,7 @@ static int ops_measure(void *state, const struct experiment_row *row,
                        struct experiment_record *record, struct error *error)
 {
     struct ops_run r;
-    uint64_t before[HEAP_HEADER_WORDS], after[HEAP_HEADER_WORDS];
+    uint32_t before[HEAP_HEADER_WORDS], after[HEAP_HEADER_WORDS];
     int code = ops_open_run(&r, state, row, error);
     THEN(code, ops_check_heap(&r, before, error));
     r.commands = 0;
@@ -336,9 +334,9 @@ static int ops_measure(void *state, const struct experiment_row *row,
     THEN(code, ops_check_heap(&r, after, error));
     THEN(code, ops_check_words(&r, policy_of(row), error));
     if (!code) /* counters of the heap have 32 bits, and wrap */
-        experiment_take(record, METRIC_visit_count,
-                        (double)((uint32_t)(after[HEAP_VISITS] - before[HEAP_VISITS]) *
-                                 UINT64_C(1000) / r.commands));
+        experiment_take(
+            record, METRIC_visit_count,
+            (double)((after[HEAP_VISITS] - before[HEAP_VISITS]) * UINT64_C(1000) / r.commands));
     ops_close_run(&r);
     return code;
 }

@@ -731,14 +731,8 @@ static int heap_open(struct march *m, struct error *error)
         .arena_bytes = r->heap_bytes,
         .slots = (m->window + 1) * march_chunks(m),
     };
-    char bytes[32];
     *h = (struct heap){0};
     int code = device_heap_open(r->device, &options, &h->heap, error);
-    THEN(code, device_heap_arena_count(h->heap) != 1
-                   ? error_set(error, ERR_UNSUPPORTED,
-                               "%s are more than one arena on this device: ask for a smaller heap",
-                               text_bytes(bytes, r->heap_bytes))
-                   : 0);
     THEN(code, take_numbers(m, h, error));
     if (!code)
         m->held_bytes = device_heap_held_bytes(h->heap) + h->bytes;
@@ -786,7 +780,7 @@ static int heap_create(struct march *m, uint32_t layer, struct error *error)
     THEN(code, device_heap_submit(h->heap, m->marcher->counts, (layer + 1) * chunks, error));
     m->launch_count += device_heap_launches(h->heap) - launches;
     const union launch_value to[4] = {{.memory = device_heap_slots(h->heap)},
-                                      {.memory = device_heap_arena(h->heap, 0)},
+                                      {.memory = device_heap_arena(h->heap)},
                                       {.memory = h->numbers},
                                       {.i64 = (int64_t)layer * chunks}};
     return code ? code : launch_emit(m, MARCH_EMIT_SLOTS, to, layer, 0, chunks, error);
@@ -817,7 +811,7 @@ static int heap_locate(struct march *m, uint32_t layer, uint32_t chunk, const ui
         return error_set(error, ERR_WRONG,
                          "chunk %u of layer %u has %u triangles, its slot says %u in block %u",
                          chunk, layer, counts[chunk], slot[SLOT_COUNT], slot[SLOT_BLOCK]);
-    *memory = device_heap_arena(h->heap, 0);
+    *memory = device_heap_arena(h->heap);
     *offset_words = (uint64_t)slot[SLOT_INDEX] * slot[SLOT_STRIDE];
     return 0;
 }

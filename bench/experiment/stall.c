@@ -258,7 +258,7 @@ static int heap_frame(struct stall_run *r, uint32_t frame, struct error *error)
     TRY(device_heap_submit(r->heap, s->counts, frame + 1, error));
     const union launch_value arguments[] = {
         {.memory = device_heap_slots(r->heap)},
-        {.memory = device_heap_arena(r->heap, r->slot[turn])},
+        {.memory = device_heap_arena(r->heap)},
         {.u32 = r->slot[turn]},
         {.u32 = frame},
     };
@@ -274,7 +274,7 @@ static int heap_locate(struct stall_run *r, uint32_t frame, uint32_t count, uint
     if (!code && (!slot[SLOT_BLOCK] || slot[SLOT_COUNT] != count))
         code = error_set(error, ERR_WRONG, "frame %u has %u words in block %u, %u expected", frame,
                          slot[SLOT_COUNT], slot[SLOT_BLOCK], count);
-    *memory = device_heap_arena(r->heap, number);
+    *memory = device_heap_arena(r->heap);
     *offset_words = (uint64_t)slot[SLOT_INDEX] * slot[SLOT_STRIDE];
     return code;
 }

@@ -23,21 +23,10 @@ const char *const device_heap_policy_names[DEVICE_HEAP_POLICIES] = {
     [DEVICE_HEAP_TLSF] = "tlsf",
 };
 
-/* The size of a command, and the first capacity of a batch. */
-enum { COMMAND_BYTES = COMMAND_WORDS * 4, BATCH_COMMANDS = 256 };
+enum { COMMAND_BYTES = COMMAND_WORDS * 4 };
 
 struct heap_memory {
     uint64_t handle, bytes;
-};
-
-/* An arena with its index, its own slots, and the commands that wait for a submit. */
-struct heap_arena {
-    struct heap_memory words, index;
-    uint32_t first_slot;
-    uint32_t *spare_slots; /* a stack */
-    uint32_t spare_count;
-    uint32_t *batch; /* COMMAND_WORDS words each */
-    uint32_t batch_count, batch_capacity;
 };
 
 struct device_heap {
@@ -47,20 +36,17 @@ struct device_heap {
     bool own_kernels;
     enum device_heap_policy policy;
     enum device_heap_padding padding;
-    uint32_t words, capacity, slots_each, slot_count, ring_commands;
-    struct heap_memory slots, report, commands, pinned;
+    uint32_t words, capacity, slot_count, ring_commands;
+    struct heap_memory arena, index, slots, report, commands, pinned;
     uint32_t *pinned_words; /* the host's address of `pinned`; NULL: there is no pinned memory */
     uint32_t ring_count;    /* commands put into the ring since the last wait */
     uint8_t *taken;         /* by slot */
+    uint32_t *spare_slots;  /* a stack */
+    uint32_t spare_count;
+    uint32_t *batch; /* the commands that wait for a submit, COMMAND_WORDS words each */
+    uint32_t batch_count, batch_capacity;
     uint64_t launches;
-    unsigned arena_count;
-    struct heap_arena arenas[];
 };
-
-static struct heap_arena *arena_of(const struct device_heap *h, uint32_t slot)
-{
-    return (struct heap_arena *)&h->arenas[slot / h->slots_each];
-}
 
 struct device_heap_kernels {
     struct device *device;
@@ -110,11 +96,8 @@ static int take_memories(struct device_heap *h, struct error *error)
     int code = take_memory(h, &h->slots, (uint64_t)h->slot_count * SLOT_BYTES, error);
     THEN(code, take_memory(h, &h->report, REPORT_BYTES, error));
     THEN(code, take_ring(h, error));
-    for (unsigned i = 0; i < h->arena_count && !code; i++) {
-        code = take_memory(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
-        THEN(code, take_memory(h, &h->arenas[i].index, heap_index_words(h->policy, h->capacity) * 4,
-                               error));
-    }
+    THEN(code, take_memory(h, &h->arena, (uint64_t)h->words * 4, error));
+    THEN(code, take_memory(h, &h->index, heap_index_words(h->policy, h->capacity) * 4, error));
     return code;
 }
 
@@ -140,11 +123,10 @@ static void add_word(struct heap_arguments *a, uint32_t word)
 }
 
 /* Adds index, arena and slots. */
-static void add_memories(struct heap_arguments *a, const struct device_heap *h,
-                         const struct heap_arena *arena)
+static void add_memories(struct heap_arguments *a, const struct device_heap *h)
 {
-    add_memory(a, arena->index.handle);
-    add_memory(a, arena->words.handle);
+    add_memory(a, h->index.handle);
+    add_memory(a, h->arena.handle);
     add_memory(a, h->slots.handle);
 }
 
@@ -209,90 +191,62 @@ void device_heap_kernels_free(struct device_heap_kernels *k)
     free(k);
 }
 
-/* The sizes that the options ask for, checked. */
-struct plan {
-    uint64_t arenas, words, slots_each, capacity;
-};
-
-static int plan_arenas(const struct device_info *info, const struct device_heap_options *o,
-                       struct plan *p, struct error *error)
+static int check_options(const struct device_info *info, const struct device_heap_options *o,
+                         struct error *error)
 {
+    char asked[64], largest[64];
     uint64_t most = words_most * 4;
     if (info->max_alloc_bytes && info->max_alloc_bytes < most)
         most = info->max_alloc_bytes;
-    if (o->arena_most_bytes && o->arena_most_bytes < most)
-        most = o->arena_most_bytes;
-    if (o->arena_bytes == 0 || o->arena_bytes % 4 || most < 4 || o->slots == 0)
+    if (o->arena_bytes == 0 || o->arena_bytes % 4 || o->slots == 0)
         return error_set(error, ERR_USAGE,
-                         "device heap: an arena of %llu bytes (%llu at most in one piece) with %u "
-                         "slots: bytes are a multiple of 4, and neither is 0",
-                         (unsigned long long)o->arena_bytes, (unsigned long long)most, o->slots);
-    p->arenas = o->arena_bytes / most + (o->arena_bytes % most != 0);
-    p->words = (o->arena_bytes / 4 + p->arenas - 1) / p->arenas;
-    p->slots_each = ((uint64_t)o->slots + p->arenas - 1) / p->arenas;
-    p->capacity = p->slots_each + 1;
-    if (p->slots_each * p->arenas >= HEAP_SLOTS_MAX || p->capacity > HEAP_SLOTS_MAX)
-        return error_set(
-            error, ERR_USAGE,
-            "device heap: %u slots in %llu arenas and an index of %llu entries: at most %d each",
-            o->slots, (unsigned long long)p->arenas, (unsigned long long)p->capacity,
-            HEAP_SLOTS_MAX - 1);
+                         "device heap: an arena of %llu bytes with %u slots: bytes are a multiple "
+                         "of 4, and neither is 0",
+                         (unsigned long long)o->arena_bytes, o->slots);
+    if (o->slots >= HEAP_SLOTS_MAX)
+        return error_set(error, ERR_USAGE, "device heap: %u slots: at most %d", o->slots,
+                         HEAP_SLOTS_MAX - 1);
+    if (o->arena_bytes > most)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "device heap: %s are more than one arena has on this device, %s: ask for "
+                         "a smaller heap",
+                         text_bytes(asked, o->arena_bytes), text_bytes(largest, most));
     return 0;
 }
 
-/* Makes all slots spare. */
-static void free_all_slots(struct device_heap *h)
-{
-    for (unsigned i = 0; i < h->arena_count; i++) {
-        struct heap_arena *a = &h->arenas[i];
-        a->spare_count = h->slots_each;
-        for (uint32_t s = 0; s < h->slots_each; s++) /* the lowest comes first */
-            a->spare_slots[s] = a->first_slot + h->slots_each - 1 - s;
-    }
-}
-
-/* Clears all slots, and enqueues the command that makes each arena one free block. */
+/* Clears all slots, makes them spare, the lowest the first, and enqueues the command that makes the
+ * arena one free block. */
 static int start(struct device_heap *h, struct error *error)
 {
-    free_all_slots(h);
-    int code = h->ops->fill(h->device, h->slots.handle, 0, 0, h->slots.bytes, error);
-    for (unsigned i = 0; i < h->arena_count && !code; i++) {
-        const struct heap_arena *arena = &h->arenas[i];
-        struct heap_arguments a = {0};
-        add_memories(&a, h, arena);
-        add_sizes(&a, h);
-        code = h->ops->fill(h->device, arena->index.handle, 0, 0, arena->index.bytes, error);
-        THEN(code, launch(h, HEAP_KERNEL_INIT, &a, error));
-    }
-    return code;
+    struct heap_arguments a = {0};
+    h->spare_count = h->slot_count;
+    for (uint32_t s = 0; s < h->slot_count; s++)
+        h->spare_slots[s] = h->slot_count - 1 - s;
+    add_memories(&a, h);
+    add_sizes(&a, h);
+    TRY(h->ops->fill(h->device, h->slots.handle, 0, 0, h->slots.bytes, error));
+    TRY(h->ops->fill(h->device, h->index.handle, 0, 0, h->index.bytes, error));
+    return launch(h, HEAP_KERNEL_INIT, &a, error);
 }
 
 int device_heap_open(struct device *device, const struct device_heap_options *options,
                      struct device_heap **heap, struct error *error)
 {
-    struct plan p = {0};
-    TRY(plan_arenas(device->info, options, &p, error));
-    struct device_heap *h = must_alloc(sizeof *h + p.arenas * sizeof h->arenas[0]);
+    TRY(check_options(device->info, options, error));
+    struct device_heap *h = must_alloc(sizeof *h);
     *h = (struct device_heap){.device = device,
                               .ops = device->ops,
                               .policy = options->policy,
                               .padding = options->padding,
-                              .words = (uint32_t)p.words,
-                              .capacity = (uint32_t)p.capacity,
-                              .slots_each = (uint32_t)p.slots_each,
-                              .slot_count = (uint32_t)(p.slots_each * p.arenas),
+                              .words = (uint32_t)(options->arena_bytes / 4),
+                              .capacity = options->slots + 1,
+                              .slot_count = options->slots,
                               .ring_commands = options->ring_commands ? options->ring_commands
                                                                       : DEVICE_HEAP_RING_COMMANDS,
                               .kernels = options->kernels,
-                              .own_kernels = options->kernels == NULL,
-                              .arena_count = (unsigned)p.arenas};
+                              .own_kernels = options->kernels == NULL};
     h->taken = must_alloc(h->slot_count);
-    for (unsigned i = 0; i < h->arena_count; i++) {
-        h->arenas[i].first_slot = i * h->slots_each;
-        h->arenas[i].spare_slots = must_alloc(h->slots_each * sizeof(uint32_t));
-        h->arenas[i].batch_capacity = BATCH_COMMANDS;
-        h->arenas[i].batch = must_alloc(BATCH_COMMANDS * COMMAND_BYTES);
-    }
+    h->spare_slots = must_alloc(h->slot_count * sizeof *h->spare_slots);
     int code = take_memories(h, error);
     THEN(code, h->own_kernels ? device_heap_kernels_build(device, &h->kernels, error) : 0);
     THEN(code, start(h, error));
@@ -315,14 +269,12 @@ void device_heap_close(struct device_heap *h)
     give_memory(h, &h->slots);
     give_memory(h, &h->report);
     give_memory(h, &h->commands);
-    for (unsigned i = 0; i < h->arena_count; i++) {
-        give_memory(h, &h->arenas[i].words);
-        give_memory(h, &h->arenas[i].index);
-        free(h->arenas[i].spare_slots);
-        free(h->arenas[i].batch);
-    }
+    give_memory(h, &h->arena);
+    give_memory(h, &h->index);
     if (h->own_kernels)
         device_heap_kernels_free(h->kernels);
+    free(h->spare_slots);
+    free(h->batch);
     free(h->taken);
     free(h);
 }
@@ -332,32 +284,26 @@ uint64_t device_heap_slots(const struct device_heap *h)
     return h->slots.handle;
 }
 
-uint64_t device_heap_arena(const struct device_heap *h, uint32_t slot)
+uint64_t device_heap_arena(const struct device_heap *h)
 {
-    return arena_of(h, slot)->words.handle;
+    return h->arena.handle;
 }
 
-struct device_heap_parts device_heap_parts(const struct device_heap *h, unsigned arena)
+struct device_heap_parts device_heap_parts(const struct device_heap *h)
 {
-    const struct heap_arena *a = &h->arenas[arena];
-    return (struct device_heap_parts){.index = a->index.handle,
-                                      .arena = a->words.handle,
+    return (struct device_heap_parts){.index = h->index.handle,
+                                      .arena = h->arena.handle,
                                       .words = h->words,
                                       .capacity = h->capacity,
-                                      .slot_count = h->slot_count,
-                                      .first_slot = a->first_slot,
-                                      .end_slot = a->first_slot + h->slots_each};
+                                      .slot_count = h->slot_count};
 }
 
 /* ---- a batch ---- */
 
-static void add_command(struct heap_arena *a, uint32_t what, uint32_t count, uint32_t stride)
+static void add_command(struct device_heap *h, uint32_t what, uint32_t count, uint32_t stride)
 {
-    if (a->batch_count == a->batch_capacity) {
-        a->batch_capacity *= 2;
-        a->batch = must_realloc(a->batch, (size_t)a->batch_capacity * COMMAND_BYTES);
-    }
-    uint32_t *command = a->batch + (size_t)a->batch_count++ * COMMAND_WORDS;
+    h->batch = must_grow(h->batch, h->batch_count, &h->batch_capacity, COMMAND_BYTES);
+    uint32_t *command = h->batch + (size_t)h->batch_count++ * COMMAND_WORDS;
     command[COMMAND_DO] = what;
     command[COMMAND_COUNT] = count;
     command[COMMAND_STRIDE] = stride;
@@ -366,20 +312,16 @@ static void add_command(struct heap_arena *a, uint32_t what, uint32_t count, uin
 static int add_alloc(struct device_heap *h, enum device_heap_command what, uint32_t count,
                      uint32_t stride, uint32_t *slot, struct error *error)
 {
-    struct heap_arena *arena = &h->arenas[0];
-    for (unsigned i = 1; i < h->arena_count; i++)
-        if (h->arenas[i].spare_count > arena->spare_count)
-            arena = &h->arenas[i];
     if (stride == 0)
         return error_set(error, ERR_PROGRAM, "device heap: elements of 0 words were asked for");
-    if (arena->spare_count == 0)
+    if (h->spare_count == 0)
         return error_set(error, ERR_OOM,
                          "device heap: all %u slots of the address buffer are taken: open it with "
                          "more, or free first",
                          h->slot_count);
-    *slot = arena->spare_slots[--arena->spare_count];
+    *slot = h->spare_slots[--h->spare_count];
     h->taken[*slot] = 1;
-    add_command(arena, (uint32_t)what | *slot, count, stride);
+    add_command(h, (uint32_t)what | *slot, count, stride);
     return 0;
 }
 
@@ -402,10 +344,9 @@ int device_heap_free(struct device_heap *h, uint32_t slot, struct error *error)
                          "device heap: slot %u is freed, which %s: it was freed before, or never "
                          "handed out",
                          slot, slot < h->slot_count ? "is not taken" : "does not exist");
-    struct heap_arena *arena = arena_of(h, slot);
     h->taken[slot] = 0;
-    arena->spare_slots[arena->spare_count++] = slot;
-    add_command(arena, (uint32_t)HEAP_FREE | slot, 0, 0);
+    h->spare_slots[h->spare_count++] = slot;
+    add_command(h, (uint32_t)HEAP_FREE | slot, 0, 0);
     return 0;
 }
 
@@ -434,33 +375,31 @@ static int send_commands(struct device_heap *h, const uint32_t *commands, uint32
                         error);
 }
 
-static void add_batch(struct heap_arguments *a, const struct device_heap *h,
-                      const struct heap_arena *arena, uint64_t counts, uint32_t counts_words,
-                      uint32_t command_count)
+static void add_batch(struct heap_arguments *a, const struct device_heap *h, uint64_t counts,
+                      uint32_t counts_words, uint32_t command_count)
 {
-    add_memories(a, h, arena);
+    add_memories(a, h);
     add_memory(a, counts);
     add_sizes(a, h);
     add_word(a, counts ? counts_words : 0);
     add_word(a, command_count);
 }
 
-static int submit_few(struct device_heap *h, const struct heap_arena *arena, uint64_t counts,
-                      uint32_t counts_words, struct error *error)
+static int submit_few(struct device_heap *h, uint64_t counts, uint32_t counts_words,
+                      struct error *error)
 {
     struct heap_arguments a = {0};
-    add_batch(&a, h, arena, counts, counts_words, arena->batch_count);
+    add_batch(&a, h, counts, counts_words, h->batch_count);
     for (uint32_t i = 0; i < HEAP_FEW * COMMAND_WORDS; i++)
-        add_word(&a, i < arena->batch_count * COMMAND_WORDS ? arena->batch[i] : 0);
+        add_word(&a, i < h->batch_count * COMMAND_WORDS ? h->batch[i] : 0);
     return launch(h, HEAP_KERNEL_FEW, &a, error);
 }
 
-static int submit_some(struct device_heap *h, const struct heap_arena *arena,
-                       const uint32_t *commands, uint32_t count, uint64_t counts,
-                       uint32_t counts_words, struct error *error)
+static int submit_some(struct device_heap *h, const uint32_t *commands, uint32_t count,
+                       uint64_t counts, uint32_t counts_words, struct error *error)
 {
     struct heap_arguments a = {0};
-    add_batch(&a, h, arena, counts, counts_words, count);
+    add_batch(&a, h, counts, counts_words, count);
     add_memory(&a, h->commands.handle);
     add_word(&a, h->ring_count);
     int code = send_commands(h, commands, count, error);
@@ -469,32 +408,21 @@ static int submit_some(struct device_heap *h, const struct heap_arena *arena,
     return code;
 }
 
-static int submit_arena(struct device_heap *h, struct heap_arena *arena, uint64_t counts,
-                        uint32_t counts_words, struct error *error)
-{
-    int code = 0;
-    if (arena->batch_count > 0 && arena->batch_count <= HEAP_FEW) {
-        code = submit_few(h, arena, counts, counts_words, error);
-        arena->batch_count = 0;
-        return code;
-    }
-    for (uint32_t done = 0, count; done < arena->batch_count && !code; done += count) {
-        uint32_t room, left = arena->batch_count - done;
-        code = ring_room(h, &room, error);
-        count = left < room ? left : room;
-        THEN(code, submit_some(h, arena, arena->batch + (size_t)done * COMMAND_WORDS, count, counts,
-                               counts_words, error));
-    }
-    arena->batch_count = 0;
-    return code;
-}
-
 int device_heap_submit(struct device_heap *h, uint64_t counts, uint32_t counts_words,
                        struct error *error)
 {
+    const uint32_t all = h->batch_count;
     int code = 0;
-    for (unsigned i = 0; i < h->arena_count; i++)
-        ALSO(code, submit_arena(h, &h->arenas[i], counts, counts_words, code ? NULL : error));
+    if (all > 0 && all <= HEAP_FEW)
+        code = submit_few(h, counts, counts_words, error);
+    for (uint32_t done = 0, count; all > HEAP_FEW && done < all && !code; done += count) {
+        uint32_t room;
+        code = ring_room(h, &room, error);
+        count = all - done < room ? all - done : room;
+        THEN(code, submit_some(h, h->batch + (size_t)done * COMMAND_WORDS, count, counts,
+                               counts_words, error));
+    }
+    h->batch_count = 0;
     return code;
 }
 
@@ -510,19 +438,10 @@ static int read_words(struct device_heap *h, uint32_t *words, uint64_t memory, u
     return code;
 }
 
-int device_heap_read_header(struct device_heap *h, uint64_t header[HEAP_HEADER_WORDS],
+int device_heap_read_header(struct device_heap *h, uint32_t header[HEAP_HEADER_WORDS],
                             struct error *error)
 {
-    int code = 0;
-    memset(header, 0, HEAP_HEADER_WORDS * sizeof *header);
-    for (unsigned i = 0; i < h->arena_count && !code; i++) {
-        uint32_t words[HEAP_HEADER_WORDS];
-        code = read_words(h, words, h->arenas[i].index.handle, 0, sizeof words, error);
-        for (unsigned w = 0; w < HEAP_HEADER_WORDS && !code; w++)
-            header[w] =
-                w == HEAP_STATUS || w == HEAP_LEVELS ? header[w] | words[w] : header[w] + words[w];
-    }
-    return code;
+    return read_words(h, header, h->index.handle, 0, HEAP_HEADER_WORDS * sizeof *header, error);
 }
 
 int device_heap_read_slot(struct device_heap *h, uint32_t slot, uint32_t words[SLOT_WORDS],
@@ -531,32 +450,21 @@ int device_heap_read_slot(struct device_heap *h, uint32_t slot, uint32_t words[S
     return read_words(h, words, h->slots.handle, (uint64_t)slot * SLOT_BYTES, SLOT_BYTES, error);
 }
 
-int device_heap_check(struct device_heap *h, uint64_t report[REPORT_WORDS], uint64_t *broken,
+int device_heap_check(struct device_heap *h, uint32_t report[REPORT_WORDS], uint32_t *broken,
                       struct error *error)
 {
-    int code = 0;
-    memset(report, 0, REPORT_WORDS * sizeof *report);
-    for (unsigned i = 0; i < h->arena_count && !code; i++) {
-        const struct heap_arena *arena = &h->arenas[i];
-        uint32_t words[REPORT_WORDS];
-        struct heap_arguments a = {0};
-        add_memories(&a, h, arena);
-        add_memory(&a, h->report.handle);
-        add_sizes(&a, h);
-        add_word(&a, arena->first_slot);
-        add_word(&a, arena->first_slot + h->slots_each);
-        code = launch(h, HEAP_KERNEL_CHECK, &a, error);
-        THEN(code, read_words(h, words, h->report.handle, 0, sizeof words, error));
-        for (unsigned w = 0; w < REPORT_WORDS && !code; w++)
-            if (w != REPORT_LARGEST_FREE_WORDS)
-                report[w] += words[w];
-            else if (words[w] > report[w])
-                report[w] = words[w];
-    }
+    struct heap_arguments a = {0};
+    add_memories(&a, h);
+    add_memory(&a, h->report.handle);
+    add_sizes(&a, h);
+    add_word(&a, 0);
+    add_word(&a, h->slot_count);
+    TRY(launch(h, HEAP_KERNEL_CHECK, &a, error));
+    TRY(read_words(h, report, h->report.handle, 0, REPORT_BYTES, error));
     *broken = 0;
     for (unsigned w = 0; w < REPORT_INVARIANTS; w++)
         *broken += report[w];
-    return code;
+    return 0;
 }
 
 const char *device_heap_status_text(char *text, uint32_t status)
@@ -574,18 +482,10 @@ const char *device_heap_status_text(char *text, uint32_t status)
 
 uint64_t device_heap_held_bytes(const struct device_heap *h)
 {
-    uint64_t bytes = h->slots.bytes + h->report.bytes + h->commands.bytes;
-    for (unsigned i = 0; i < h->arena_count; i++)
-        bytes += h->arenas[i].words.bytes + h->arenas[i].index.bytes;
-    return bytes;
+    return h->arena.bytes + h->index.bytes + h->slots.bytes + h->report.bytes + h->commands.bytes;
 }
 
 uint64_t device_heap_launches(const struct device_heap *h)
 {
     return h->launches;
-}
-
-unsigned device_heap_arena_count(const struct device_heap *h)
-{
-    return h->arena_count;
 }

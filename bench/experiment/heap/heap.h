@@ -46,12 +46,9 @@
 struct device_heap_options {
     enum device_heap_policy policy;
     enum device_heap_padding padding;
-    uint64_t arena_bytes; /* sum of all arenas; a multiple of 4 */
-    /* The most bytes of one arena; a larger heap has several arenas of one size. 0: the largest
-     * memory of the device, at most what 32-bit words address. */
-    uint64_t arena_most_bytes;
-    uint32_t slots;                      /* most live blocks of all arenas, empty ones included */
-    uint32_t ring_commands;              /* see device_heap_submit; 0: DEVICE_HEAP_RING_COMMANDS */
+    uint64_t arena_bytes;   /* a multiple of 4, and no more than 32-bit words address */
+    uint32_t slots;         /* most live blocks, empty ones included */
+    uint32_t ring_commands; /* see device_heap_submit; 0: DEVICE_HEAP_RING_COMMANDS */
     struct device_heap_kernels *kernels; /* must outlive the heap; NULL: the heap builds its own */
 };
 
@@ -64,9 +61,9 @@ int device_heap_kernels_build(struct device *device, struct device_heap_kernels 
                               struct error *error);
 void device_heap_kernels_free(struct device_heap_kernels *kernels); /* NULL: nothing */
 
-/* Allocates the memories (each arena is one allocation), builds the kernels unless the options have
- * them, and enqueues heap_init. On failure nothing is held: ERR_OOM or another code of the device.
- */
+/* Allocates the memories, builds the kernels unless the options have them, and enqueues heap_init.
+ * On failure nothing is held: ERR_UNSUPPORTED where the device has no memory as large as the arena,
+ * ERR_OOM or another code of the device. */
 int device_heap_open(struct device *device, const struct device_heap_options *options,
                      struct device_heap **heap, struct error *error);
 /* Frees all memories; the device waits for commands that still use them. NULL: nothing. */
@@ -76,7 +73,7 @@ void device_heap_close(struct device_heap *heap);
 
 /* Adds a command to the batch. The block's elements are `stride` words each (1 and up), and the
  * first one is at a multiple of stride in the arena. *slot receives a slot that is unused when
- * the command runs, in an arena with the fewest taken slots. ERR_OOM where all slots are taken. */
+ * the command runs. ERR_OOM where all slots are taken. */
 int device_heap_alloc(struct device_heap *heap, uint32_t count, uint32_t stride, uint32_t *slot,
                       struct error *error);
 /* The same, with the count read from word `index` of the array handed to device_heap_submit. */
@@ -86,7 +83,7 @@ int device_heap_alloc_counted(struct device_heap *heap, uint32_t index, uint32_t
  * may hand the slot out again. ERR_PROGRAM if the slot is not taken. */
 int device_heap_free(struct device_heap *heap, uint32_t slot, struct error *error);
 
-/* Enqueues the batch, one launch for each arena that has commands in it, and begins an empty one.
+/* Enqueues the batch, and begins an empty one.
  * `counts` is device memory of counts_words 32-bit words, or 0 if no command reads a count there.
  * The call waits in one case only. A batch of more than HEAP_FEW commands goes through a ring of
  * pinned memory. When the ring is full, the host waits for the earlier batches, because a device
@@ -99,31 +96,29 @@ enum { DEVICE_HEAP_RING_COMMANDS = 1 << 18 };
 
 /* The address buffer: SLOT_WORDS words for each slot. */
 uint64_t device_heap_slots(const struct device_heap *heap);
-/* The arena in which a slot's block lies, an array of words. */
-uint64_t device_heap_arena(const struct device_heap *heap, uint32_t slot);
+/* The arena in which the blocks lie, an array of words. */
+uint64_t device_heap_arena(const struct device_heap *heap);
 
-/* The parts of an arena, for callers that run the kernels' text elsewhere, or compare. */
+/* The parts of a heap, for callers that run the kernels' text elsewhere, or compare. */
 struct device_heap_parts {
     uint64_t index, arena; /* memories */
-    uint32_t words, capacity, slot_count, first_slot, end_slot;
+    uint32_t words, capacity, slot_count;
 };
-/* The parts of arena number `arena`, below device_heap_arena_count. */
-struct device_heap_parts device_heap_parts(const struct device_heap *heap, unsigned arena);
+struct device_heap_parts device_heap_parts(const struct device_heap *heap);
 
 /* ---- looking after it ---- */
 
 /* The next three calls wait for the queue. */
 
-/* Reads the counters, by enum device_heap_header_word: sums over the arenas, except that
- * HEAP_STATUS and HEAP_LEVELS have the bits of all arenas. */
-int device_heap_read_header(struct device_heap *heap, uint64_t header[HEAP_HEADER_WORDS],
+/* Reads the counters, by enum device_heap_header_word. */
+int device_heap_read_header(struct device_heap *heap, uint32_t header[HEAP_HEADER_WORDS],
                             struct error *error);
 /* Reads a slot, by enum device_heap_slot_word; SLOT_INDEX is in elements of SLOT_STRIDE words. */
 int device_heap_read_slot(struct device_heap *heap, uint32_t slot, uint32_t words[SLOT_WORDS],
                           struct error *error);
-/* Checks the arenas and reports by enum device_heap_report_word: sums over the arenas, except that
- * REPORT_LARGEST_FREE_WORDS is their maximum. *broken receives the sum over the invariants. */
-int device_heap_check(struct device_heap *heap, uint64_t report[REPORT_WORDS], uint64_t *broken,
+/* Checks the heap and reports by enum device_heap_report_word. *broken receives the sum over the
+ * invariants. */
+int device_heap_check(struct device_heap *heap, uint32_t report[REPORT_WORDS], uint32_t *broken,
                       struct error *error);
 
 /* Writes the names of the set bits, separated by ", ", or "ok" if none is set. `text` has room for
@@ -132,13 +127,10 @@ const char *device_heap_status_text(char *text, uint32_t status);
 
 /* ---- numbers that the host knows without a wait ---- */
 
-/* Bytes of device memory that the heap took: arenas (unless they are the caller's), indices,
- * buffers. */
+/* Bytes of device memory that the heap took: arena, index, buffers. */
 uint64_t device_heap_held_bytes(const struct device_heap *heap);
 /* Kernel launches since the heap was opened. */
 uint64_t device_heap_launches(const struct device_heap *heap);
-/* The number of arenas, at least 1. */
-unsigned device_heap_arena_count(const struct device_heap *heap);
 
 /* The policies' names on the command line: "larger", "smaller", "best", "tlsf". */
 extern const char *const device_heap_policy_names[DEVICE_HEAP_POLICIES];
