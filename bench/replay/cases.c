@@ -126,21 +126,24 @@ static void note_differences(struct text *notes, const struct schedule *s,
     note(notes, c->lost, "command", " without a block that the record has");
 }
 
-static int replay_samples(struct trace_reader *reader, const struct replay_options *options,
+static int replay_samples(struct trace_reader *reader, struct live *live,
                           const struct live_case_options *o, struct case_round *round,
                           struct replay_outcome *outcome, struct error *error)
 {
     uint64_t spent_ns = 0;
-    struct replay_options first = *options;
-    first.check = true;
-    live_keep_gaps(options->live, false);
-    TRY(replay_trace(reader, &first, NULL, outcome, error));
-    live_keep_gaps(options->live, strcmp(round->key.dataset, REPLAY_NO_GAPS) != 0);
+    struct option_values values;
+    struct replay_options options = {
+        .options = &values, .live = live, .free_at = free_at_of(&round->key), .check = true};
+    TRY(allocator_parse_planned(o->plans, round->key.strategy, &options.strategy, &values, error));
+    live_keep_gaps(live, false);
+    TRY(replay_trace(reader, &options, NULL, outcome, error));
+    live_keep_gaps(live, strcmp(round->key.dataset, REPLAY_NO_GAPS) != 0);
+    options.check = false;
     if (outcome->status)
         return 0;
     round->samples = must_alloc(o->most_samples * sizeof *round->samples);
     do {
-        TRY(replay_trace(reader, options, NULL, outcome, error));
+        TRY(replay_trace(reader, &options, NULL, outcome, error));
         if (outcome->status)
             return 0;
         round->samples[round->sample_count++] = outcome->sample;
@@ -149,28 +152,16 @@ static int replay_samples(struct trace_reader *reader, const struct replay_optio
     return 0;
 }
 
-static int replay_prepared(struct trace_reader *reader, struct live *live,
-                           const struct live_case_options *o, struct case_round *round,
-                           struct replay_outcome *outcome, struct error *error)
-{
-    struct option_values values;
-    struct replay_options options = {
-        .options = &values, .live = live, .free_at = free_at_of(&round->key)};
-    TRY(allocator_parse_planned(o->plans, round->key.strategy, &options.strategy, &values, error));
-    return replay_samples(reader, &options, o, round, outcome, error);
-}
-
 static int replay_opened(struct device *device, struct trace_reader *reader,
                          const struct live_case_options *o, struct case_round *round,
                          struct replay_outcome *outcome, struct text *notes, struct error *error)
 {
-    const struct live_options options = {.capacity_bytes = o->capacity_bytes};
     struct schedule schedule;
     struct live *live = NULL;
     int code = schedule_read(reader, &schedule, error);
-    THEN(code, live_open(device, &schedule, &options, &live, error));
+    THEN(code, live_open(device, &schedule, o->capacity_bytes, &live, error));
     if (!code) {
-        code = replay_prepared(reader, live, o, round, outcome, error);
+        code = replay_samples(reader, live, o, round, outcome, error);
         note_differences(notes, &schedule, live_counts(live));
     }
     live_close(live);

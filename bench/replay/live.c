@@ -50,7 +50,8 @@ struct mapping {
 struct live {
     struct device *device;
     const struct schedule *schedule;
-    struct live_options options;
+    uint64_t capacity_bytes;
+    bool gaps; /* are kept */
     struct standins *standins;
     /* `host`: the host's end of all transfers. `pinned`: its handle on the device, so that a transfer
      * can run without a wait; 0: `host` is plain memory. */
@@ -433,7 +434,7 @@ static const struct live_thread *call_before(const struct live *l, uint64_t begi
 
 void live_call(struct live *l, const struct trace_event *e)
 {
-    if (!l->options.gaps || is_no_call(e))
+    if (!l->gaps || is_no_call(e))
         return;
     const uint64_t begin_ns = trace_begin_ns(e);
     bool overlaps;
@@ -446,7 +447,7 @@ void live_call(struct live *l, const struct trace_event *e)
 
 void live_return(struct live *l, const struct trace_event *e)
 {
-    if (!l->options.gaps || is_no_call(e))
+    if (!l->gaps || is_no_call(e))
         return;
     if (trace_is_command(e->kind))
         pass_until(l->call_begin_ns + e->call_ns);
@@ -533,7 +534,7 @@ const struct schedule *live_schedule(const struct live *l)
 
 struct source live_source(struct live *l)
 {
-    return device_source(l->device, l->options.capacity_bytes);
+    return device_source(l->device, l->capacity_bytes);
 }
 
 enum driver_memory live_kind(const struct live *l, unsigned memory)
@@ -562,12 +563,11 @@ static void close_host_memory(struct live *l)
         free(l->host);
 }
 
-int live_open(struct device *device, const struct schedule *schedule,
-              const struct live_options *options, struct live **live, struct error *error)
+int live_open(struct device *device, const struct schedule *schedule, uint64_t capacity_bytes,
+              struct live **live, struct error *error)
 {
     struct live *l = must_alloc(sizeof *l);
-    *l = (struct live){.device = device, .schedule = schedule, .options = *options};
-    live_keep_gaps(l, options->gaps);
+    *l = (struct live){.device = device, .schedule = schedule, .capacity_bytes = capacity_bytes};
     open_host_memory(l);
     int code = standins_open(device, schedule->wanted, &l->standins, error);
     if (code)
@@ -579,7 +579,7 @@ int live_open(struct device *device, const struct schedule *schedule,
 
 void live_keep_gaps(struct live *l, bool gaps)
 {
-    l->options.gaps = gaps && l->schedule->has_times;
+    l->gaps = gaps && l->schedule->has_times;
 }
 
 void live_close(struct live *l)

@@ -22,11 +22,6 @@
 #include "device/device.h"
 #include "replay/schedule.h"
 
-struct live_options {
-    bool gaps;               /* keep them; false: each call follows the one before at once */
-    uint64_t capacity_bytes; /* of the sources; 0: the driver decides */
-};
-
 /* What a replay knows of a live block, and its memory. Moments are numbers of events, from 1 on. */
 struct live_block {
     bool is_used;    /* by a command */
@@ -58,11 +53,13 @@ struct live_counts {
 
 struct live;
 /* Prepares what is needed before the clock starts: kernels, and memory on the host. Both pointers
- * are borrowed. The caller closes *live before the device. ERR_UNSUPPORTED, ERR_OOM, ERR_DEVICE. */
-int live_open(struct device *device, const struct schedule *schedule,
-              const struct live_options *options, struct live **live, struct error *error);
+ * are borrowed. `capacity_bytes` of the sources; 0: the driver decides. The caller closes *live
+ * before the device. ERR_UNSUPPORTED, ERR_OOM, ERR_DEVICE. */
+int live_open(struct device *device, const struct schedule *schedule, uint64_t capacity_bytes,
+              struct live **live, struct error *error);
 void live_close(struct live *live);
-/* Whether the replays that begin from here on keep the gaps. */
+/* Whether the replays that begin from here on keep the gaps; else, and at first, each call follows
+ * the one before at once. */
 void live_keep_gaps(struct live *live, bool gaps);
 
 const struct schedule *live_schedule(const struct live *live);

@@ -8,7 +8,7 @@ struct reading {
     struct schedule *s;
     uint64_t number; /* of the event, from 0 on */
     unsigned blocking_capacity;
-    uint64_t began_ns, ended_ns;
+    uint64_t ended_ns;
     bool has_begun;
     unsigned slot_capacity;
     uint64_t *slots;           /* bytes of the block there */
@@ -61,16 +61,14 @@ static void add_times(struct reading *r, const struct trace_event *e)
         return;
     const uint64_t begin_ns = trace_begin_ns(e), end_ns = trace_end_ns(e);
     if (!r->has_begun)
-        r->began_ns = begin_ns;
+        r->s->began_ns = begin_ns;
     r->has_begun = true;
     r->ended_ns = end_ns > r->ended_ns ? end_ns : r->ended_ns;
 }
 
 static void add_launch(struct schedule *s, const struct trace_event *e)
 {
-    const bool wide = e->use_count > STANDIN_USES_MAX;
-    s->wanted[wide ? STANDIN_USES_MAX : e->use_count] = true;
-    s->wide_launches += wide;
+    s->wanted[e->use_count < STANDIN_USES_MAX ? e->use_count : STANDIN_USES_MAX] = true;
     s->timed_launches += e->device_ns != 0;
     s->launches++;
 }
@@ -127,9 +125,7 @@ int schedule_read(struct trace_reader *reader, struct schedule *schedule, struct
         more = 0;
     }
     free(r.slots);
-    schedule->events = r.number;
-    schedule->began_ns = r.began_ns;
-    schedule->recorded_ns = schedule->has_times ? r.ended_ns - r.began_ns : 0;
+    schedule->recorded_ns = schedule->has_times ? r.ended_ns - schedule->began_ns : 0;
     return more ? more : trace_rewind(reader, error);
 }
 

@@ -21,7 +21,6 @@ struct schedule_part {
 enum { SCHEDULE_PARTS_MAX = 64 };
 
 struct schedule {
-    uint64_t events;
     uint64_t recorded_ns; /* from the begin of the first call to the end of the last; 0: unknown */
     uint64_t began_ns;    /* of the first call */
     bool has_times;
@@ -31,8 +30,7 @@ struct schedule {
     struct schedule_part parts[SCHEDULE_PARTS_MAX];
     bool wanted[STANDIN_USES_MAX + 1]; /* kernels, by number of blocks */
     uint64_t most_bytes;               /* of a read, write or map */
-    uint64_t timed_launches, launches,
-        wide_launches;       /* wide: with more blocks than a stand-in has */
+    uint64_t timed_launches, launches;
     unsigned char *blocking; /* a bit for each event: the next event is the wait for this command */
 };
 
