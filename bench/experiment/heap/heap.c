@@ -457,8 +457,6 @@ int device_heap_check(struct device_heap *h, uint32_t report[REPORT_WORDS], uint
     add_memories(&a, h);
     add_memory(&a, h->report.handle);
     add_sizes(&a, h);
-    add_word(&a, 0);
-    add_word(&a, h->slot_count);
     TRY(launch(h, HEAP_KERNEL_CHECK, &a, error));
     TRY(read_words(h, report, h->report.handle, 0, REPORT_BYTES, error));
     *broken = 0;

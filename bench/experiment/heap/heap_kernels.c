@@ -59,7 +59,7 @@ static void run_check(const union launch_value *a, int64_t begin, int64_t end)
 {
     if (begin < end)
         heap_check(words_of(a[0]), words_of(a[1]), words_of(a[2]), words_of(a[3]), a[4].u32,
-                   a[5].u32, a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32);
+                   a[5].u32, a[6].u32, a[7].u32, a[8].u32);
 }
 
 const char *const heap_kernel_names[HEAP_KERNELS] = {
@@ -106,9 +106,8 @@ void host_heap_ops(const struct host_heap *h, const uint32_t *commands, uint32_t
              h->padding, counts_words, command_count, commands, 0);
 }
 
-void host_heap_check(const struct host_heap *h, uint32_t first_slot, uint32_t end_slot,
-                     uint32_t report[REPORT_WORDS])
+void host_heap_check(const struct host_heap *h, uint32_t report[REPORT_WORDS])
 {
     heap_check(h->index, h->arena, h->slots, report, h->words, h->capacity, h->slot_count,
-               h->policy, h->padding, first_slot, end_slot);
+               h->policy, h->padding);
 }

@@ -43,7 +43,5 @@ void host_heap_init(const struct host_heap *heap);
 /* Carries out the commands, COMMAND_WORDS words each. `counts` may be NULL if counts_words is 0. */
 void host_heap_ops(const struct host_heap *heap, const uint32_t *commands, uint32_t command_count,
                    const uint32_t *counts, uint32_t counts_words);
-/* Checks the heap, as device_heap_check does for an arena. Every slot of [first_slot, end_slot)
- * that holds a block must hold one of this arena. */
-void host_heap_check(const struct host_heap *heap, uint32_t first_slot, uint32_t end_slot,
-                     uint32_t report[REPORT_WORDS]);
+/* Checks the heap, as device_heap_check does. */
+void host_heap_check(const struct host_heap *heap, uint32_t report[REPORT_WORDS]);

@@ -124,7 +124,7 @@ static void matrix_label(struct matrix *matrix, const struct matrix_rules *rules
     const struct result_case *one;
     for (size_t i = 0; (one = case_next(matrix->of, &i));) {
         struct text row = {0}, column = {0};
-        const bool is_skipped = !rules->with_skipped && one->status == CASE_skipped;
+        const bool is_skipped = one->status == CASE_skipped;
         naming_row(&matrix->naming, &one->key, &row);
         name_column(matrix, &one->key, &column);
         labels_add(&matrix->rows, row.data);

@@ -65,7 +65,6 @@ struct matrix_rules {
     /* Columns whose cases are all baselines are left out: their bars would all be the same. NULL:
      * none is left out. */
     bool (*is_baseline)(const struct result_case *one);
-    bool with_skipped;   /* a skipped case makes a column too */
     bool has_mean;       /* adds a row for the geometric mean if there are several rows */
     size_t columns_most; /* the most columns that a chart can distinguish; 0: any number */
 };

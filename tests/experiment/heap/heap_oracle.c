@@ -378,7 +378,7 @@ bool oracle_walk(struct heap_oracle *o)
         return wrong(o, "I7: %u free blocks beside %u live ones", free_blocks, o->live_blocks);
     if (h->policy >= DEVICE_HEAP_BEST ? !walk_lists(o, free_blocks) : !walk_heap(o))
         return false;
-    host_heap_check(h, 0, h->slot_count, report);
+    host_heap_check(h, report);
     for (uint32_t i = 0; i < REPORT_INVARIANTS; i++)
         if (report[i])
             return wrong(o, "heap_check finds I%u broken where nothing is", i + 1);

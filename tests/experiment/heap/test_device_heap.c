@@ -173,7 +173,7 @@ static void check_largest(enum device_heap_policy policy, enum device_heap_paddi
     host_heap_init(&h);
     for (uint32_t i = 0; i < sizeof commands / sizeof *commands / COMMAND_WORDS; i++) {
         host_heap_ops(&h, commands + (size_t)i * COMMAND_WORDS, 1, NULL, 0);
-        host_heap_check(&h, 0, SLOTS, report);
+        host_heap_check(&h, report);
         for (unsigned k = 0; k < REPORT_INVARIANTS; k++)
             if (report[k])
                 fail_msg("policy %d, padding %d: I%u is broken after command %u", policy, padding,
@@ -318,7 +318,7 @@ static void full_index(void **state)
 static uint32_t broken(const struct heap_oracle *o, uint32_t report[REPORT_WORDS])
 {
     uint32_t sum = 0;
-    host_heap_check(&o->heap, 0, o->heap.slot_count, report);
+    host_heap_check(&o->heap, report);
     for (unsigned i = 0; i < REPORT_INVARIANTS; i++)
         sum += report[i];
     return sum;
@@ -454,7 +454,7 @@ static void check_rubbish(enum device_heap_policy policy, enum device_heap_paddi
             else if (where == 5)
                 o.heap.index[random_below(&r, o.index_words)] = what;
             uint32_t report[REPORT_WORDS];
-            host_heap_check(&o.heap, 0, 16, report);
+            host_heap_check(&o.heap, report);
         }
         must(&o, oracle_guards(&o));
         heap_stream_close(&stream);

@@ -71,16 +71,16 @@ static void names_say_what_differs_and_cells_are_cases(void **state)
     json_decref(root);
 }
 
-static void a_page_shows_means_and_what_was_skipped(void **state)
+static void a_page_shows_means(void **state)
 {
     (void)state;
-    static const struct matrix_rules rules = {.with_skipped = true, .has_mean = true};
+    static const struct matrix_rules rules = {.has_mean = true};
     json_t *root = make_result();
     const struct chart_subject host = {.result = result_tree_read(root), .device = "host"};
     struct matrix m;
     assert_int_equal(matrix_make("matrix", &host, &rules, &m, NULL), 0);
     assert_labels(&m.rows, "canny, fft, geometric mean");
-    assert_labels(&m.columns, "raw none, pool none, raw best, pool best, tlsf best, stream none");
+    assert_labels(&m.columns, "raw none, pool none, raw best, pool best, tlsf best");
     assert_int_equal(matrix_row_count(&m), 2);
     assert_true(m.mean[1]->over.median == 2.5);
     assert_null(m.mean[0]);
@@ -110,7 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_say_what_differs_and_cells_are_cases),
-        cmocka_unit_test(a_page_shows_means_and_what_was_skipped),
+        cmocka_unit_test(a_page_shows_means),
         cmocka_unit_test(nothing_and_too_much_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
