@@ -50,7 +50,7 @@ void section_machines(const struct page *page)
         machines_have_any(machines)) {
         const struct machines_words *words = machines_words(machines);
         page_section(page, NULL, "machines", "Which configuration wins on which machine",
-                     "A machine is a device of a host under a driver.");
+                     "A machine is a device of a file.");
         print_sentences(page->out, words->answer, "");
         print_sentences(page->out, words->machines, "");
         for (int table = 0; table < MACHINES_TABLES; table++)

@@ -625,7 +625,6 @@ static void machines_stand_next_to_each_other(void **state)
         "<tr><td>radix_sort</td><td>vmm, +5</td><td>tagged, +4</td><td>tlsf</td><td>1.03×</td>",
         "<h4>What a wrong choice costs</h4>",
         "<tr><td>pool</td>",
-        "<li>! alignment_bytes: 256 on cuda:0, 512 on opencl:1</li>",
         "</section>",
         "<section id=\"f1-ranking\">",
     };

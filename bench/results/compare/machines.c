@@ -11,12 +11,10 @@
 #include "results/statistics/ranks.h"
 
 struct machine {
-    const char *identity, *name;
-    const struct result *result; /* its first file, and its device there */
+    const char *name, *file;
+    const struct result *result;
     const struct record_device *device;
-    json_t *files; /* their names; owned */
-    json_t *ids;   /* of its cases, as keys; owned */
-    unsigned case_count, case_room;
+    size_t case_count;
     const struct result_case **cases;
 };
 
@@ -88,65 +86,23 @@ static struct place *place_of(const struct machines *m, size_t p, size_t c, size
 
 /* ---- the machines --------------------------------------------------------------------------- */
 
-static const char *identity_of(struct machines *m, const struct result *result,
-                               const struct record_device *device)
-{
-    return arena_printf(&m->arena, "%s\n%s\n%s\n%s", result->context.host.machine_id, device->id,
-                        device->name, device->driver);
-}
-
-static bool has_case_of(const struct machine *machine, const struct result *result,
-                        const char *device)
-{
-    for (size_t i = 0; i < result->case_count; i++)
-        if (strcmp(result->cases[i].key.device, device) == 0 &&
-            (!machine || json_object_get(machine->ids, result->cases[i].id)))
-            return true;
-    return false;
-}
-
-/* The machine with this identity that has none of the file's cases; a new one if there is none. */
-static struct machine *machine_for(struct machines *m, const struct result *result,
-                                   const struct record_device *device)
-{
-    const char *identity = identity_of(m, result, device);
-    for (size_t i = 0; i < m->machine_count; i++)
-        if (strcmp(m->machine[i].identity, identity) == 0 &&
-            !has_case_of(&m->machine[i], result, device->id))
-            return &m->machine[i];
-    m->machine =
-        arena_grow(&m->arena, m->machine, m->machine_count, &m->machine_room, sizeof *m->machine);
-    m->machine[m->machine_count] = (struct machine){.identity = identity,
-                                                    .result = result,
-                                                    .device = device,
-                                                    .files = tree_array(),
-                                                    .ids = tree_object()};
-    return &m->machine[m->machine_count++];
-}
-
 static void add_device(struct machines *m, const struct compare_file *file,
                        const struct record_device *device)
 {
-    struct machine *machine = machine_for(m, file->result, device);
-    tree_append(machine->files, tree_text(file->name));
-    for (size_t i = 0; i < file->result->case_count; i++) {
-        const struct result_case *one = &file->result->cases[i];
-        if (strcmp(one->key.device, device->id) != 0)
-            continue;
-        machine->cases = arena_grow(&m->arena, machine->cases, machine->case_count,
-                                    &machine->case_room, sizeof *machine->cases);
-        machine->cases[machine->case_count++] = one;
-        tree_put(machine->ids, one->id, json_true());
-    }
-}
-
-/* Adds the machines of a file's cases. */
-static void add_machines(struct machines *m, const struct compare_file *file)
-{
-    const struct result_context *context = &file->result->context;
-    for (size_t i = 0; i < context->device_count; i++)
-        if (has_case_of(NULL, file->result, context->devices[i].id))
-            add_device(m, file, &context->devices[i]);
+    const struct result *result = file->result;
+    struct machine machine = {
+        .file = file->name,
+        .result = result,
+        .device = device,
+        .cases = arena_alloc(&m->arena, (result->case_count + 1) * sizeof *machine.cases)};
+    for (size_t i = 0; i < result->case_count; i++)
+        if (strcmp(result->cases[i].key.device, device->id) == 0)
+            machine.cases[machine.case_count++] = &result->cases[i];
+    if (!machine.case_count)
+        return;
+    m->machine =
+        arena_grow(&m->arena, m->machine, m->machine_count, &m->machine_room, sizeof *m->machine);
+    m->machine[m->machine_count++] = machine;
 }
 
 static const char *machine_id_of(const struct machine *machine)
@@ -178,7 +134,8 @@ static int find_machines(struct machines *m, const struct compare_file *files, s
                          struct error *error)
 {
     for (size_t i = 0; i < count; i++)
-        add_machines(m, &files[i]);
+        for (size_t d = 0; d < files[i].result->context.device_count; d++)
+            add_device(m, &files[i], &files[i].result->context.devices[d]);
     for (size_t i = 0; i < m->machine_count; i++)
         m->machine[i].name = name_in_words(m, &m->machine[i]);
     if (m->machine_count > 1)
@@ -259,26 +216,13 @@ static void keep_common(struct machines *m)
         }
 }
 
-/* "pool", or with what else varies "pool (best, scope)". */
 static void name_configurations(struct machines *m)
 {
-    bool varies[3] = {false};
-    for (size_t c = 1; c < m->configuration_count; c++) {
-        const struct case_key *a = &m->configuration[0].key, *b = &m->configuration[c].key;
-        varies[0] |= strcmp(a->merge, b->merge) != 0;
-        varies[1] |= strcmp(a->release, b->release) != 0;
-        varies[2] |= strcmp(a->residency, b->residency) != 0;
-    }
-    for (size_t c = 0; c < m->configuration_count; c++) {
-        const struct case_key *key = &m->configuration[c].key;
-        const char *const members[] = {key->merge, key->release, key->residency};
-        const char *more = NULL;
-        for (size_t i = 0; i < 3; i++)
-            if (varies[i] && *members[i])
-                more = more ? arena_printf(&m->arena, "%s, %s", more, members[i]) : members[i];
-        m->configuration[c].name =
-            more ? arena_printf(&m->arena, "%s (%s)", key->strategy, more) : key->strategy;
-    }
+    bool varies[4] = {true};
+    for (size_t c = 1; c < m->configuration_count; c++)
+        answer_varies(varies, &m->configuration[0].key, &m->configuration[c].key);
+    for (size_t c = 0; c < m->configuration_count; c++)
+        m->configuration[c].name = answer_name(&m->arena, varies, &m->configuration[c].key);
 }
 
 /* The reason that a program cannot be compared; NULL if it can. */
@@ -482,32 +426,6 @@ static void say(json_t *to, struct text *words)
     text_free(words);
 }
 
-/* Adds "alignment_bytes: 256 on cuda:0, 512 on opencl:1", if machines differ in a fact of their
- * device or tool. */
-static void note_fact(struct machines *m, bool is_of_tool, const char *fact)
-{
-    json_t *first = NULL;
-    bool differ = false;
-    struct text words = {0};
-    for (size_t at = 0; at < m->machine_count; at++) {
-        const struct machine *machine = &m->machine[at];
-        json_t *value =
-            is_of_tool
-                ? json_field_value(record_tool_struct.fields, fact, &machine->result->context.tool)
-                : json_field_value(record_device_struct.fields, fact, machine->device);
-        char *shown = json_dumps(value, JSON_ENCODE_ANY);
-        text_add(&words, "%s%s on %s", at ? ", " : "", shown, machine->name);
-        differ |= first && !json_equal(first, value);
-        first = first ? first : json_incref(value);
-        json_decref(value);
-        free(shown);
-    }
-    if (differ)
-        tree_append(m->words.remarks, json_sprintf("%s: %s", fact, words.data));
-    json_decref(first);
-    text_free(&words);
-}
-
 static void add_to_list(struct text *list, const char *name)
 {
     text_add(list, "%s%s", list->length ? ", " : "", name);
@@ -584,17 +502,13 @@ static void say_safest(const struct machines *m, json_t *to)
     say(to, &words);
 }
 
-/* "cuda:0: A GPU, driver 1, machine aaaaaaaa, a.json and b.json" */
+/* "cuda:0: A GPU, driver 1, machine aaaaaaaa, a.json" */
 static void describe(struct machines *m, const struct machine *machine)
 {
-    struct text words = {0};
     const char *driver = machine->device->driver;
-    const json_t *file;
-    text_add(&words, "%s: %s%s%s, machine %s, ", machine->name, machine->device->name,
-             *driver ? ", driver " : "", driver, machine_id_of(machine));
-    for (size_t i = 0; (file = json_array_get(machine->files, i)); i++)
-        text_add(&words, "%s%s", i ? " and " : "", json_string_value(file));
-    say(m->words.machines, &words);
+    tree_append(m->words.machines, json_sprintf("%s: %s%s%s, machine %s, %s", machine->name,
+                                                machine->device->name, *driver ? ", driver " : "",
+                                                driver, machine_id_of(machine), machine->file));
 }
 
 static void put_in_words(struct machines *m)
@@ -602,12 +516,6 @@ static void put_in_words(struct machines *m)
     for (size_t at = 0; at < m->machine_count; at++)
         describe(m, &m->machine[at]);
     note_what_lacks(m);
-    /* Strategies may make other calls under these. */
-    note_fact(m, false, "backend");
-    note_fact(m, false, "alignment_bytes");
-    note_fact(m, false, "can_split");
-    note_fact(m, true, "git_rev");
-    note_fact(m, true, "build");
     if (m->compared_count) {
         say_agreement(m, m->words.answer);
         say_safest(m, m->words.answer);
@@ -640,10 +548,6 @@ void machines_free(struct machines *m)
 {
     if (!m)
         return;
-    for (size_t at = 0; at < m->machine_count; at++) {
-        json_decref(m->machine[at].files);
-        json_decref(m->machine[at].ids);
-    }
     json_decref(m->program_names);
     json_decref(m->configuration_names);
     json_decref(m->words.machines);

@@ -1,11 +1,8 @@
 /* Compares machines: which configuration is the fastest where, and what a wrong choice costs.
  *
- * A machine is a device of a host under a driver, as files name them: machine_id, id and name of
- * the device, driver. The cases of several files are put together if they are of one machine and no
- * case is in two of them. Else each file is a machine of its own, because rounds of different runs
- * are not mixed. A configuration is a case's key without workload, dataset and device. A
- * configuration counts in a program if every machine has tried it. A program is left out if its
- * text or its data differ between machines.
+ * A machine is a device of a file: rounds of different runs are not mixed. A configuration is a
+ * case's key without workload, dataset and device. It counts in a program if every machine has
+ * tried it. A program is left out if its text or its data differ between machines.
  *
  * On each machine the answer to each program (results/file/answer.h) is computed by itself. The
  * fastest configurations of a program are the first one and those that are `within` or not told
@@ -62,8 +59,8 @@ bool machines_have_any(const struct machines *m);
 
 /* Sentences, as arrays of strings. */
 struct machines_words {
-    json_t *machines; /* what each machine is: its device, driver and files */
-    json_t *remarks;  /* what is left out, and what machines differ in */
+    json_t *machines; /* what each machine is: its device, driver and file */
+    json_t *remarks;  /* what is left out */
     json_t *answer;   /* what the tables say together */
 };
 const struct machines_words *machines_words(const struct machines *m);

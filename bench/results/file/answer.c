@@ -119,33 +119,29 @@ static void add_case(struct ranking *r, const struct result_case *one)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void find_what_varies(struct ranking *r)
+void answer_varies(bool varies[4], const struct case_key *a, const struct case_key *b)
 {
-    for (size_t i = 1; i < r->count; i++) {
-        const struct case_key *a = &r->configuration[0].key, *b = &r->configuration[i].key;
-        r->varies[0] |= strcmp(a->strategy, b->strategy) != 0;
-        r->varies[1] |= strcmp(a->merge, b->merge) != 0;
-        r->varies[2] |= strcmp(a->release, b->release) != 0;
-        r->varies[3] |= strcmp(a->residency, b->residency) != 0;
-    }
+    varies[0] |= strcmp(a->strategy, b->strategy) != 0;
+    varies[1] |= strcmp(a->merge, b->merge) != 0;
+    varies[2] |= strcmp(a->release, b->release) != 0;
+    varies[3] |= strcmp(a->residency, b->residency) != 0;
 }
 
-/* "pool", or with what else varies "pool (best, scope)". */
-static const char *name_of(struct ranking *r, const struct case_key *key)
+const char *answer_name(struct arena *arena, const bool varies[4], const struct case_key *key)
 {
     const char *const members[] = {key->strategy, key->merge, key->release, key->residency};
     const char *name = NULL, *more = NULL;
     for (size_t i = 0; i < 4; i++) {
-        if (!r->varies[i])
+        if (!varies[i] || !*members[i])
             continue;
         if (!name)
             name = members[i];
         else
-            more = more ? arena_printf(&r->arena, "%s, %s", more, members[i]) : members[i];
+            more = more ? arena_printf(arena, "%s, %s", more, members[i]) : members[i];
     }
     if (!name)
         return key->strategy;
-    return more ? arena_printf(&r->arena, "%s (%s)", name, more) : name;
+    return more ? arena_printf(arena, "%s (%s)", name, more) : name;
 }
 
 /* ---- which cases are ranked ------------------------------------------------------------------ */
@@ -561,9 +557,10 @@ static struct answer_device answer_of_device(const struct result *result, const 
                         .configurations = tree_object()};
     for (size_t i = 0; i < result->case_count; i++)
         add_case(&r, &result->cases[i]);
-    find_what_varies(&r);
+    for (size_t i = 1; i < r.count; i++)
+        answer_varies(r.varies, &r.configuration[0].key, &r.configuration[i].key);
     for (size_t i = 0; i < r.count; i++)
-        r.configuration[i].name = name_of(&r, &r.configuration[i].key);
+        r.configuration[i].name = answer_name(&r.arena, r.varies, &r.configuration[i].key);
     choose(&r);
     measure(&r);
     weigh(&r);

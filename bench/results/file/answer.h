@@ -48,3 +48,8 @@ const struct answer_device *answer_find(const struct answer *answer, const char 
 /* What the ratios are over: "raw"; ANSWER_SEVERAL if that is not the same on all devices. */
 #define ANSWER_SEVERAL "baseline"
 const char *answer_against(const struct answer *answer);
+
+/* Marks the members of a key in which two keys differ: strategy, merge, release, residency. */
+void answer_varies(bool varies[4], const struct case_key *a, const struct case_key *b);
+/* "pool", or with what else varies "pool (best, scope)". */
+const char *answer_name(struct arena *arena, const bool varies[4], const struct case_key *key);
