@@ -70,21 +70,24 @@ enum atlas_wait atlas_waits(const struct atlas *atlas, const char *method, const
 /* A measured value, never one between two: a distribution of calls has steps. */
 static uint64_t quantile(const uint64_t *sorted, size_t count, double q)
 {
-    return sorted[(size_t)(q * (double)(count - 1) + 0.5)];
+    return count ? sorted[(size_t)(q * (double)(count - 1) + 0.5)] : UINT64_MAX;
+}
+
+static void set_quantiles(struct atlas_point *point, const uint64_t *sorted, size_t count)
+{
+    point->sample_count = (unsigned)count;
+    point->min_ns = quantile(sorted, count, 0);
+    point->p10_ns = quantile(sorted, count, 0.10);
+    point->p50_ns = quantile(sorted, count, 0.50);
+    point->p90_ns = quantile(sorted, count, 0.90);
+    point->p99_ns = quantile(sorted, count, 0.99);
+    point->max_ns = quantile(sorted, count, 1);
 }
 
 void atlas_summarise(struct atlas_point *point, uint64_t *ns, size_t count)
 {
-    point->sample_count = (unsigned)count;
-    if (count == 0)
-        return;
     sort_u64(ns, count);
-    point->min_ns = ns[0];
-    point->p10_ns = quantile(ns, count, 0.10);
-    point->p50_ns = quantile(ns, count, 0.50);
-    point->p90_ns = quantile(ns, count, 0.90);
-    point->p99_ns = quantile(ns, count, 0.99);
-    point->max_ns = ns[count - 1];
+    set_quantiles(point, ns, count);
 }
 
 /* Does the point give the cost of a call without other live allocations? */
@@ -170,6 +173,7 @@ static void fit(struct atlas_curve *c)
     for (size_t i = 0; i < c->point_count; i++)
         if (counts(&c->points[i]) && c->points[i].p50_ns > 0)
             points[count++] = &c->points[i];
+    c->lines = must_realloc(c->lines, 2 * sizeof *c->lines);
     c->line_count = 0;
     c->fit_error = NAN;
     fit_lines(c, points, count);
@@ -314,6 +318,8 @@ void atlas_add_point(struct atlas_curve *curve, const struct atlas_point *point)
     for (; at > 0 && point_before(point, &curve->points[at - 1]); at--)
         curve->points[at] = curve->points[at - 1];
     curve->points[at] = *point;
+    if (!point->sample_count)
+        set_quantiles(&curve->points[at], NULL, 0);
 }
 
 void atlas_add_probe(struct atlas_curve *curve, const struct atlas_probe *probe)
@@ -328,6 +334,7 @@ void atlas_add_probe(struct atlas_curve *curve, const struct atlas_probe *probe)
 void atlas_free(struct atlas *atlas)
 {
     for (size_t i = 0; i < atlas->curve_count; i++) {
+        free(atlas->curves[i].lines);
         free(atlas->curves[i].points);
         free(atlas->curves[i].probes);
     }
@@ -337,232 +344,149 @@ void atlas_free(struct atlas *atlas)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+#define STRUCT(name, type, ...)                                                                    \
+    static const struct json_field name##_fields[] = {__VA_ARGS__, JSON_FIELDS_END};               \
+    static const struct json_struct name##_struct = {name##_fields, sizeof(type)}
+
+STRUCT(line, struct atlas_line, JSON_FIELD(COUNT, struct atlas_line, from_bytes),
+       JSON_FIELD(NUMBER, struct atlas_line, a_ns),
+       JSON_FIELD(NUMBER, struct atlas_line, b_ns_per_byte));
+STRUCT(probe, struct atlas_probe, JSON_FIELD(COUNT, struct atlas_probe, bytes),
+       JSON_WORD(struct atlas_probe, waits, atlas_wait_names),
+       JSON_FIELD(NUMBER, struct atlas_probe, idle_ns),
+       JSON_FIELD(NUMBER, struct atlas_probe, own_queue_ns),
+       JSON_FIELD(NUMBER, struct atlas_probe, other_queue_ns),
+       JSON_FIELD(NUMBER, struct atlas_probe, spin_ns));
+STRUCT(point, struct atlas_point, JSON_FIELD(COUNT, struct atlas_point, bytes),
+       JSON_FIELD(COUNT, struct atlas_point, live_count),
+       JSON_FIELD(COUNT, struct atlas_point, sample_count),
+       JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, min_ns),
+       JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, p10_ns),
+       JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, p50_ns),
+       JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, p90_ns),
+       JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, p99_ns),
+       JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, max_ns),
+       JSON_OPTIONAL(COUNT_OR_NULL, struct atlas_point, paced_ns),
+       JSON_OPTIONAL(TEXT_OR_NULL, struct atlas_point, skipped));
+STRUCT(curve, struct atlas_curve, JSON_FIELD(TEXT, struct atlas_curve, method),
+       JSON_FIELD(TEXT, struct atlas_curve, call),
+       JSON_WORD(struct atlas_curve, waits, atlas_wait_names),
+       JSON_MANY(LIST, struct atlas_curve, lines, line_count, &line_struct),
+       JSON_FIELD(NUMBER, struct atlas_curve, fit_error),
+       JSON_MANY(LIST, struct atlas_curve, probes, probe_count, &probe_struct),
+       JSON_MANY(LIST, struct atlas_curve, points, point_count, &point_struct));
 static const struct json_field atlas_fields[] = {
     JSON_FIELD(TEXT, struct atlas, device),
     JSON_FIELD(TEXT, struct atlas, name),
     JSON_FIELD(TEXT_OR_NULL, struct atlas, driver),
     JSON_FIELD(NUMBER, struct atlas, timer_ns),
+    JSON_MANY(LIST, struct atlas, curves, curve_count, &curve_struct),
     JSON_FIELDS_END,
 };
-static const struct json_field curve_fields[] = {
-    JSON_FIELD(TEXT, struct atlas_curve, method),
-    JSON_FIELD(TEXT, struct atlas_curve, call),
-    JSON_WORD(struct atlas_curve, waits, atlas_wait_names),
-    JSON_FIELDS_END,
-};
-static const struct json_field fit_fields[] = {
-    JSON_FIELD(NUMBER, struct atlas_curve, fit_error),
-    JSON_FIELDS_END,
-};
-static const struct json_field line_fields[] = {
-    JSON_FIELD(COUNT, struct atlas_line, from_bytes),
-    JSON_FIELD(NUMBER, struct atlas_line, a_ns),
-    JSON_FIELD(NUMBER, struct atlas_line, b_ns_per_byte),
-    JSON_FIELDS_END,
-};
-static const struct json_field probe_fields[] = {
-    JSON_FIELD(COUNT, struct atlas_probe, bytes),
-    JSON_WORD(struct atlas_probe, waits, atlas_wait_names),
-    JSON_FIELD(NUMBER, struct atlas_probe, idle_ns),
-    JSON_FIELD(NUMBER, struct atlas_probe, own_queue_ns),
-    JSON_FIELD(NUMBER, struct atlas_probe, other_queue_ns),
-    JSON_FIELD(NUMBER, struct atlas_probe, spin_ns),
-    JSON_FIELDS_END,
-};
-static const struct json_field point_fields[] = {
-    JSON_FIELD(COUNT, struct atlas_point, bytes),
-    JSON_FIELD(COUNT, struct atlas_point, live_count),
-    JSON_FIELD(COUNT, struct atlas_point, sample_count),
-    JSON_FIELDS_END,
-};
-/* Null if there are no samples. */
-static const struct json_field quantile_fields[] = {
-    JSON_FIELD(COUNT, struct atlas_point, min_ns),
-    JSON_FIELD(COUNT, struct atlas_point, p10_ns),
-    JSON_FIELD(COUNT, struct atlas_point, p50_ns),
-    JSON_FIELD(COUNT, struct atlas_point, p90_ns),
-    JSON_FIELD(COUNT, struct atlas_point, p99_ns),
-    JSON_FIELD(COUNT, struct atlas_point, max_ns),
-    JSON_FIELDS_END,
-};
-/* Absent if it is unknown. */
-static const struct json_field paced_fields[] = {
-    JSON_FIELD(COUNT, struct atlas_point, paced_ns),
-    JSON_FIELDS_END,
-};
-static const struct json_field skipped_fields[] = {
-    JSON_FIELD(TEXT_OR_NULL, struct atlas_point, skipped),
-    JSON_FIELDS_END,
-};
-
-static json_t *point_to_json(const struct atlas_point *point)
-{
-    json_t *json = tree_object();
-    json_put_fields(json, point_fields, point);
-    if (point->sample_count > 0)
-        json_put_fields(json, quantile_fields, point);
-    else
-        for (const struct json_field *f = quantile_fields; f->name; f++)
-            tree_put(json, f->name, json_null());
-    if (point->paced_ns)
-        json_put_fields(json, paced_fields, point);
-    if (*point->skipped)
-        tree_put(json, "skipped", tree_text(point->skipped));
-    return json;
-}
-
-static void append_fields(json_t *array, const struct json_field *fields, const void *from)
-{
-    json_t *json = tree_object();
-    json_put_fields(json, fields, from);
-    tree_append(array, json);
-}
-
-static json_t *curve_to_json(const struct atlas_curve *curve)
-{
-    json_t *json = tree_object(), *lines = tree_array(), *probes = tree_array(),
-           *points = tree_array();
-    for (unsigned i = 0; i < curve->line_count; i++)
-        append_fields(lines, line_fields, &curve->lines[i]);
-    for (size_t i = 0; i < curve->probe_count; i++)
-        append_fields(probes, probe_fields, &curve->probes[i]);
-    for (size_t i = 0; i < curve->point_count; i++)
-        tree_append(points, point_to_json(&curve->points[i]));
-    json_put_fields(json, curve_fields, curve);
-    tree_put(json, "lines", lines);
-    json_put_fields(json, fit_fields, curve);
-    tree_put(json, "probes", probes);
-    tree_put(json, "points", points);
-    return json;
-}
 
 json_t *atlas_to_json(const struct atlas *atlas)
 {
-    json_t *json = tree_object(), *curves = tree_array();
-    for (size_t i = 0; i < atlas->curve_count; i++)
-        tree_append(curves, curve_to_json(&atlas->curves[i]));
+    json_t *json = tree_object();
     json_put_fields(json, atlas_fields, atlas);
-    tree_put(json, "curves", curves);
     return json;
 }
 
 /* ---- reading it ------------------------------------------------------------------------------ */
 
-static const struct json_rule atlas_rules[] = {
-    {"", RULE_OBJECT},
-    {"device", RULE_TEXT | RULE_PRINTABLE},
-    {"name", RULE_TEXT | RULE_PRINTABLE},
-    {"curves", RULE_ARRAY},
-    {"curves[]", RULE_OBJECT},
-    {"curves[].method", RULE_TEXT | RULE_PRINTABLE},
-    {"curves[].call", RULE_TEXT | RULE_PRINTABLE},
-    {"curves[].lines", RULE_ARRAY},
-    {"curves[].points", RULE_ARRAY},
-    {"curves[].probes", RULE_ARRAY},
-    {NULL, 0},
+/* An element of a list of a curve, for messages. */
+struct place {
+    size_t curve;
+    const char *list;
+    size_t element;
 };
 
-static int fault(struct error *error, const char *path, const char *key, const char *what)
+static int fault(struct error *error, struct place at, const char *key, const char *what)
 {
-    return error_set(error, ERR_PARSE, "%s.%s: %s", path, key, what);
+    return error_set(error, ERR_PARSE, "curves[%zu].%s[%zu].%s: %s", at.curve, at.list, at.element,
+                     key, what);
 }
 
-static int read_point(const json_t *json, const char *path, struct atlas_curve *curve,
-                      struct error *error)
+static int check_point(const struct atlas_point *p, struct place at, struct error *error)
 {
-    struct atlas_point p = {0};
-    int code = json_get_fields(json, path, point_fields, &p, error);
-    THEN(code, json_get_fields(json, path, skipped_fields, &p, error));
-    if (!code && p.sample_count)
-        code = json_get_fields(json, path, quantile_fields, &p, error);
-    if (!code && json_object_get(json, paced_fields->name))
-        code = json_get_fields(json, path, paced_fields, &p, error);
-    if (code)
-        return code;
-    if (!p.sample_count && !*p.skipped)
-        return fault(error, path, "skipped", "a point without samples says why");
-    const uint64_t ns[] = {p.min_ns, p.p10_ns, p.p50_ns, p.p90_ns, p.p99_ns, p.max_ns};
-    for (size_t i = 1; i < sizeof ns / sizeof *ns; i++)
-        if (ns[i] < ns[i - 1])
-            return fault(error, path, quantile_fields[i].name, "below the quantile before it");
-    if (curve->point_count && !point_before(&curve->points[curve->point_count - 1], &p))
-        return fault(error, path, "bytes", "points are in the order of live_count, then bytes");
-    atlas_add_point(curve, &p);
-    return 0;
-}
-
-static int read_probe(const json_t *json, const char *path, struct atlas_curve *curve,
-                      struct error *error)
-{
-    struct atlas_probe p;
-    TRY(json_get_fields(json, path, probe_fields, &p, error));
-    if (p.waits != atlas_classify(&p))
-        return fault(error, path, "waits", "does not follow from the medians next to it");
-    if (curve->probe_count && p.bytes <= curve->probes[curve->probe_count - 1].bytes)
-        return fault(error, path, "bytes", "probes are in the order of bytes");
-    atlas_add_probe(curve, &p);
-    return 0;
-}
-
-static int read_line(const json_t *json, const char *path, struct atlas_curve *curve,
-                     struct error *error)
-{
-    enum { MOST = sizeof curve->lines / sizeof *curve->lines };
-    struct atlas_line line;
-    int code = json_get_fields(json, path, line_fields, &line, error);
-    const unsigned i = curve->line_count;
-    if (code)
-        return code;
-    if (i == MOST)
-        return error_set(error, ERR_PARSE, "%s: a curve has two lines at most", path);
-    if (isnan(line.a_ns) || isnan(line.b_ns_per_byte))
-        return fault(error, path, isnan(line.a_ns) ? "a_ns" : "b_ns_per_byte",
-                     "a line has numbers");
-    if (i > 0 ? line.from_bytes <= curve->lines[i - 1].from_bytes : line.from_bytes != 0)
-        return fault(error, path, "from_bytes",
-                     "the first line is from 0 on, the second from more");
-    curve->lines[curve->line_count++] = line;
-    return 0;
-}
-
-static int read_curve(const json_t *json, size_t number, struct atlas *atlas, struct error *error)
-{
-    static const struct {
-        const char *name;
-        int (*read)(const json_t *json, const char *path, struct atlas_curve *curve,
-                    struct error *error);
-    } lists[] = {{"lines", read_line}, {"points", read_point}, {"probes", read_probe}};
-    struct atlas_curve head = {0};
-    char path[64];
-    snprintf(path, sizeof path, "curves[%zu]", number);
-    int code = json_get_fields(json, path, curve_fields, &head, error);
-    THEN(code, json_get_fields(json, path, fit_fields, &head, error));
-    if (!code && atlas_find(atlas, head.method, head.call))
-        code = fault(error, path, "call", "this method and call came before");
-    if (code)
-        return code;
-    struct atlas_curve *curve = atlas_curve_of(atlas, head.method, head.call);
-    *curve = head;
-    for (size_t l = 0; l < sizeof lists / sizeof *lists && !code; l++) {
-        const json_t *list = json_object_get(json, lists[l].name);
-        for (size_t i = 0; i < json_array_size(list) && !code; i++) {
-            snprintf(path, sizeof path, "curves[%zu].%s[%zu]", number, lists[l].name, i);
-            code = lists[l].read(json_array_get(list, i), path, curve, error);
-        }
+    static const char *const names[] = {"min_ns", "p10_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"};
+    const uint64_t ns[] = {p->min_ns, p->p10_ns, p->p50_ns, p->p90_ns, p->p99_ns, p->max_ns};
+    if (!p->sample_count && !*p->skipped)
+        return fault(error, at, "skipped", "a point without samples says why");
+    for (size_t i = 0; i < sizeof ns / sizeof *ns && p->sample_count; i++) {
+        if (ns[i] == UINT64_MAX)
+            return fault(error, at, names[i], "expected a count: there are samples");
+        if (i && ns[i] < ns[i - 1])
+            return fault(error, at, names[i], "below the quantile before it");
     }
-    return code;
+    return at.element && !point_before(p - 1, p)
+               ? fault(error, at, "bytes", "points are in the order of live_count, then bytes")
+               : 0;
+}
+
+static int check_probe(const struct atlas_probe *p, struct place at, struct error *error)
+{
+    if (p->waits != atlas_classify(p))
+        return fault(error, at, "waits", "does not follow from the medians next to it");
+    return at.element && p->bytes <= p[-1].bytes
+               ? fault(error, at, "bytes", "probes are in the order of bytes")
+               : 0;
+}
+
+static int check_line(const struct atlas_line *line, struct place at, struct error *error)
+{
+    if (isnan(line->a_ns) || isnan(line->b_ns_per_byte))
+        return fault(error, at, isnan(line->a_ns) ? "a_ns" : "b_ns_per_byte", "a line has numbers");
+    return at.element > 1 ||
+                   (at.element ? line->from_bytes <= line[-1].from_bytes : line->from_bytes != 0)
+               ? fault(error, at, "from_bytes",
+                       "the first line is from 0 on, the second from more, and there is no third")
+               : 0;
+}
+
+static int check_curve(const struct atlas *atlas, size_t number, struct error *error)
+{
+    const struct atlas_curve *c = &atlas->curves[number];
+    if (atlas_find(atlas, c->method, c->call) != c)
+        return error_set(error, ERR_PARSE, "curves[%zu].call: this method and call came before",
+                         number);
+    for (size_t i = 0; i < c->line_count; i++)
+        TRY(check_line(&c->lines[i], (struct place){number, "lines", i}, error));
+    for (size_t i = 0; i < c->point_count; i++)
+        TRY(check_point(&c->points[i], (struct place){number, "points", i}, error));
+    for (size_t i = 0; i < c->probe_count; i++)
+        TRY(check_probe(&c->probes[i], (struct place){number, "probes", i}, error));
+    return 0;
+}
+
+static void *copied(const void *items, size_t bytes)
+{
+    return bytes ? memcpy(must_alloc(bytes), items, bytes) : NULL;
 }
 
 int atlas_from_json(const json_t *json, struct atlas *atlas, struct error *error)
 {
-    *atlas = (struct atlas){.timer_ns = NAN};
-    int code = json_check(json, atlas_rules, error);
-    THEN(code, json_get_fields(json, "", atlas_fields, atlas, error));
-    const json_t *curves = json_object_get(json, "curves");
-    for (size_t i = 0; i < json_array_size(curves) && !code; i++)
-        code = read_curve(json_array_get(curves, i), i, atlas, error);
-    if (code)
-        atlas_free(atlas);
+    static const struct json_rule rules[] = {
+        {"device", RULE_TEXT | RULE_PRINTABLE},
+        {"name", RULE_TEXT | RULE_PRINTABLE},
+        {"curves[].method", RULE_TEXT | RULE_PRINTABLE},
+        {"curves[].call", RULE_TEXT | RULE_PRINTABLE},
+        {NULL, 0},
+    };
+    struct arena arena = {0};
+    struct atlas read;
+    int code = json_get_fields_in(&arena, json, "", atlas_fields, &read, error);
+    THEN(code, json_check(json, rules, error));
+    for (size_t i = 0; !code && i < read.curve_count; i++)
+        code = check_curve(&read, i, error);
+    for (size_t i = 0; !code && i < read.curve_count; i++) {
+        struct atlas_curve *c = &read.curves[i];
+        c->lines = copied(c->lines, c->line_count * sizeof *c->lines);
+        c->points = copied(c->points, c->point_count * sizeof *c->points);
+        c->probes = copied(c->probes, c->probe_count * sizeof *c->probes);
+    }
+    *atlas = code ? (struct atlas){.timer_ns = NAN} : read;
+    atlas->curves = copied(atlas->curves, atlas->curve_count * sizeof *atlas->curves);
+    arena_free(&arena);
     return code;
 }
 

@@ -35,7 +35,7 @@ struct atlas_point {
     uint64_t bytes;      /* size of the call; 0 for calls without a size */
     uint64_t live_count; /* other live allocations of the same method; 0 but in older files */
     unsigned sample_count;
-    uint64_t min_ns, p10_ns, p50_ns, p90_ns, p99_ns, max_ns;
+    uint64_t min_ns, p10_ns, p50_ns, p90_ns, p99_ns, max_ns; /* UINT64_MAX without samples */
     /* Median of the samples, each over the host's pace when it was taken (run/atlas/pace.h): the price at
      * the pace of a life's own paced_ns. 0: unknown. */
     uint64_t paced_ns;
@@ -72,8 +72,8 @@ struct atlas_curve {
      * changes its method at a size, one line fits badly: then there are two, cut where they fit
      * best together. Too few points have no line. fit_error is the largest relative error: 0.5 is
      * half too much or too little at some size; NaN without a line. */
-    unsigned line_count;
-    struct atlas_line lines[2]; /* by from_bytes; the first begins at 0 */
+    size_t line_count;
+    struct atlas_line *lines; /* by from_bytes; the first begins at 0 */
     double fit_error;
 };
 
