@@ -18,14 +18,6 @@
 
 /* ---- a new one ------------------------------------------------------------------------------- */
 
-json_t *result_keep(struct result *result, json_t *value)
-{
-    if (!result->kept)
-        result->kept = tree_array();
-    tree_append(result->kept, value);
-    return value;
-}
-
 static const char *copy(struct result *result, const char *text)
 {
     return text && *text ? arena_copy(&result->arena, text, strlen(text)) : NULL;
@@ -244,22 +236,6 @@ void result_sort_cases(struct result *result)
 {
     if (result->case_count)
         qsort(result->cases, result->case_count, sizeof *result->cases, by_key);
-}
-
-void result_warn(struct result *result, struct result_case *one, const char *code,
-                 const char *subject, const char *detail)
-{
-    for (size_t i = 0; i < one->warning_count; i++)
-        if (strcmp(one->warnings[i].code, code) == 0 &&
-            strcmp(one->warnings[i].subject, subject) == 0)
-            return;
-    struct result_warning *warnings =
-        arena_alloc(&result->arena, (one->warning_count + 1) * sizeof *warnings);
-    if (one->warning_count)
-        memcpy(warnings, one->warnings, one->warning_count * sizeof *warnings);
-    warnings[one->warning_count++] =
-        (struct result_warning){copy(result, code), copy(result, subject), copy(result, detail)};
-    one->warnings = warnings;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */

@@ -78,14 +78,9 @@ void draft_free(struct result_draft *draft);
 unsigned result_drop_unfinished(struct result *result);
 /* Puts the cases in the order of their keys, in which draft_add_round keeps them. */
 void result_sort_cases(struct result *result);
-/* Makes the result the owner of a JSON value, whose reference it takes. Returns it. */
-json_t *result_keep(struct result *result, json_t *value);
 /* Adds a copy of a round to a case or a row. */
 void result_add_to_rounds(struct result *result, struct result_case *one,
                           const struct result_round *round);
-/* Adds a warning, unless there is one with this code and subject. */
-void result_warn(struct result *result, struct result_case *one, const char *code,
-                 const char *subject, const char *detail);
 /* Computes from the rounds alone every case's status, statistics and speed-ups, the geometric means
  * in `summary`, and the `answer` (results/file/answer.h). draft_write calls it; the caller does so
  * before it prints a result that was never written. */

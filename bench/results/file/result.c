@@ -235,6 +235,34 @@ void result_release(struct result *result)
     *result = (struct result){0};
 }
 
+/* ---- changes ---------------------------------------------------------------------------------- */
+
+json_t *result_keep(struct result *result, json_t *value)
+{
+    if (!result->kept)
+        result->kept = tree_array();
+    tree_append(result->kept, value);
+    return value;
+}
+
+void result_warn(struct result *result, struct result_case *one, const char *code,
+                 const char *subject, const char *detail)
+{
+    for (size_t i = 0; i < one->warning_count; i++)
+        if (strcmp(one->warnings[i].code, code) == 0 &&
+            strcmp(one->warnings[i].subject, subject) == 0)
+            return;
+    struct result_warning *warnings =
+        arena_alloc(&result->arena, (one->warning_count + 1) * sizeof *warnings);
+    if (one->warning_count)
+        memcpy(warnings, one->warnings, one->warning_count * sizeof *warnings);
+    warnings[one->warning_count++] =
+        (struct result_warning){arena_copy(&result->arena, code, strlen(code)),
+                                arena_copy(&result->arena, subject, strlen(subject)),
+                                arena_copy(&result->arena, detail, strlen(detail))};
+    one->warnings = warnings;
+}
+
 /* ---- what is in it ------------------------------------------------------------------------------ */
 
 void result_status_counts(const struct result *result, size_t counts[CASE_STATUSES])

@@ -30,8 +30,6 @@
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
 /* The word for it, as in files. */
 const char *run_status_name(enum run_status status);
-/* The word for it, as in files. */
-const char *run_status_name(enum run_status status);
 
 /* A process that added rounds: the first one, and each `gamut run --add`. */
 struct result_session {
@@ -348,6 +346,14 @@ void result_release(struct result *result);
 void newest_results(const char *results, const char *member,
                     bool (*take)(void *context, const char *path, const struct result *result),
                     void *context);
+
+/* ---- changes ---- */
+
+/* Makes the result the owner of a JSON value, whose reference it takes. Returns it. */
+json_t *result_keep(struct result *result, json_t *value);
+/* Adds a warning, unless there is one with this code and subject. */
+void result_warn(struct result *result, struct result_case *one, const char *code,
+                 const char *subject, const char *detail);
 
 /* ---- what is in it ---- */
 

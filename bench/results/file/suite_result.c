@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/tree.h"
-#include "results/file/draft.h"
 #include "results/file/measured.h"
 
 void suite_result_set(struct result *result, const char *name, const json_t *suite)
