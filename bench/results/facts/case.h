@@ -117,21 +117,9 @@ int case_key_from_json(const json_t *json, struct case_key *key, struct error *e
  * hash of "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case, "residency\n". */
 void case_id(const struct case_key *key, char out[13]);
 
-/* A round as one object: a worker sends it to its parent in a line, and a result file keeps most of
- * it.
- *
- *   {"key": {"workload", "dataset", "merge", "release", "strategy", "device"[, "residency"]},
- *    "round", "slot", "status", "reason", "check", "digest", "program_digest", "inputs_digest",
- *    "worst_error", "traffic_bytes",
- *    "cold": {counter: value}, "warm": {counter: value},
- *    "cold_sample": {metric: value}, "samples": {metric: [values in the order of measurement]},
- *    "model": {name of MODEL_LIST: value, "why_not"} or null,
- *    "spaces": {…}}                       (only if there are several)
- *
- * Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles for
- * numbers would lose bits of an integer.
- *
- * Every field is present, whatever the status. The caller owns the reference. */
+/* A round as one object, as a worker sends it to its parent in a line: its members are those of the
+ * struct. Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles
+ * for numbers would lose bits of an integer. The caller owns the reference. */
 json_t *case_round_to_json(const struct case_round *round);
 /* Reads a round. ERR_PARSE names the field that is missing or of another type; then nothing has to
  * be freed. Otherwise the caller calls case_round_free. */
