@@ -42,6 +42,17 @@ void text_add_bytes(struct text *t, const char *bytes, size_t length)
     t->data[t->length] = 0;
 }
 
+void text_add_word(struct text *t, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:=,+@%";
+    const char *quote = *word && !word[strspn(word, plain)] ? "" : "'";
+    text_add(t, "%s", quote);
+    for (; *word; word++)
+        text_add(t, *word == '\'' ? "'\\''" : "%c", *word);
+    text_add(t, "%s", quote);
+}
+
 void text_free(struct text *t)
 {
     free(t->data);

@@ -18,6 +18,8 @@ struct text {
 void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds bytes as they are. */
 void text_add_bytes(struct text *t, const char *bytes, size_t length);
+/* Adds a word of a command, quoted where a shell would read it otherwise. */
+void text_add_word(struct text *t, const char *word);
 /* Frees the buffer; the text is empty afterwards. */
 void text_free(struct text *t);
 /* Files are read whole, up to this size. The largest result file that is kept has 8 MB, a program

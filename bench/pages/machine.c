@@ -117,26 +117,11 @@ void section_machine(const struct page *page, const struct page_file *file)
 
 /* ---- how to reproduce ------------------------------------------------------------------------ */
 
-/* Adds a word, quoted where a shell would read it otherwise. */
-static void add_word(struct text *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./:=,+@%";
-    if (*word && !word[strspn(word, plain)]) {
-        text_add(out, "%s", word);
-        return;
-    }
-    text_add(out, "'");
-    for (; *word; word++)
-        text_add(out, *word == '\'' ? "'\\''" : "%c", *word);
-    text_add(out, "'");
-}
-
 static void add_command(struct text *out, const struct result_run *run)
 {
     for (size_t i = 0; i < run->argc; i++) {
         text_add(out, i ? " " : "");
-        add_word(out, run->argv[i]);
+        text_add_word(out, run->argv[i]);
     }
 }
 
@@ -147,7 +132,7 @@ void section_reproduce(const struct page *page, const struct page_file *file)
     struct text command = {0}, copy = {0}, quoted = {0};
     add_command(&command, &file->result.run);
     text_add(&copy, "data/%s", file->name);
-    add_word(&quoted, copy.data);
+    text_add_word(&quoted, copy.data);
     page_section(page, file, "reproduce", "How to reproduce", NULL);
     fputs("<p>All numbers come from <a href=\"", page->out);
     html_path(page->out, copy.data);

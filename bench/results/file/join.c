@@ -120,17 +120,6 @@ int join_check(struct join_file *files, size_t count, struct error *error)
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-static void add_word(struct text *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_./:=,+@%";
-    const bool is_plain = *word && word[strspn(word, plain)] == 0;
-    text_add(out, "%s%s", out->length ? " " : "", is_plain ? "" : "'");
-    for (const char *c = word; *c; c++)
-        text_add(out, *c == '\'' ? "'\\''" : "%c", *c);
-    text_add(out, "%s", is_plain ? "" : "'");
-}
-
 /* A name of a shard's file with another shard's number: shards/007.json -> shards/012.json. As it is, if
  * its last part has no number of its own. */
 static void add_renamed(struct text *out, const char *path, unsigned from, unsigned to)
@@ -200,12 +189,11 @@ static void add_command(struct text *out, const struct join_file *file, unsigned
 {
     struct arena arena = {0};
     const char **words;
-    struct text command = {0};
     const size_t count = words_for(file, number, &arena, &words);
-    for (size_t i = 0; i < count; i++)
-        add_word(&command, words[i]);
-    text_add(out, "%s", command.data);
-    text_free(&command);
+    for (size_t i = 0; i < count; i++) {
+        text_add(out, i ? " " : "");
+        text_add_word(out, words[i]);
+    }
     arena_free(&arena);
 }
 
