@@ -98,7 +98,7 @@ void *arena_grow(struct arena *a, void *items, unsigned count, unsigned *capacit
 {
     if (count < *capacity)
         return items;
-    *capacity = *capacity ? 2 * *capacity : 4;
+    *capacity = count > 1 ? 2 * count : 4;
     void *grown = arena_alloc(a, *capacity * each);
     if (count)
         memcpy(grown, items, count * each);

@@ -33,13 +33,10 @@ static void add_session(struct result *result)
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &utc);
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
-    struct result_session *sessions =
-        arena_alloc(&result->arena, (run->session_count + 1) * sizeof *sessions);
-    if (run->session_count)
-        memcpy(sessions, run->sessions, run->session_count * sizeof *sessions);
-    sessions[run->session_count++].started_at =
+    run->sessions = arena_grow(&result->arena, run->sessions, (unsigned)run->session_count,
+                               &(unsigned){0}, sizeof *run->sessions);
+    run->sessions[run->session_count++].started_at =
         arena_printf(&result->arena, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
-    run->sessions = sessions;
 }
 
 static void set_run(struct result *result, const struct result_command *command,
@@ -208,8 +205,6 @@ static struct result_case *case_with(struct result *result, const struct case_ke
     const size_t at = place_of(result, key, &is_there);
     if (is_there)
         return &result->cases[at];
-    if (result->case_room < result->case_count)
-        result->case_room = (unsigned)result->case_count; /* it was read */
     result->cases = arena_grow(&result->arena, result->cases, (unsigned)result->case_count,
                                &result->case_room, sizeof *result->cases);
     struct result_case *one = &result->cases[at];
@@ -387,8 +382,6 @@ void draft_add_round(struct result_draft *draft, const struct case_round *from)
 void result_add_to_rounds(struct result *result, struct result_case *one,
                           const struct result_round *round)
 {
-    if (one->round_room < one->round_count)
-        one->round_room = (unsigned)one->round_count;
     one->rounds = arena_grow(&result->arena, one->rounds, (unsigned)one->round_count,
                              &one->round_room, sizeof *one->rounds);
     one->rounds[one->round_count++] = *round;

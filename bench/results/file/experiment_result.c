@@ -30,8 +30,6 @@ struct result_experiment *experiment_add(struct result *result, const char *name
     struct result_experiment *experiment =
         (struct result_experiment *)result_experiment_of(result, name, device);
     if (!experiment) {
-        if (result->experiment_room < result->experiment_count)
-            result->experiment_room = (unsigned)result->experiment_count;
         result->experiments =
             arena_grow(&result->arena, result->experiments, (unsigned)result->experiment_count,
                        &result->experiment_room, sizeof *result->experiments);
@@ -75,8 +73,6 @@ size_t experiment_expect_row(struct result *result, struct result_experiment *ex
     const struct result_case *row = experiment_row(experiment, key);
     if (row)
         return (size_t)(row - experiment->rows);
-    if (experiment->row_room < experiment->row_count)
-        experiment->row_room = (unsigned)experiment->row_count;
     experiment->rows = arena_grow(&result->arena, experiment->rows, (unsigned)experiment->row_count,
                                   &experiment->row_room, sizeof *experiment->rows);
     experiment->rows[experiment->row_count] =

@@ -252,15 +252,12 @@ void result_warn(struct result *result, struct result_case *one, const char *cod
         if (strcmp(one->warnings[i].code, code) == 0 &&
             strcmp(one->warnings[i].subject, subject) == 0)
             return;
-    struct result_warning *warnings =
-        arena_alloc(&result->arena, (one->warning_count + 1) * sizeof *warnings);
-    if (one->warning_count)
-        memcpy(warnings, one->warnings, one->warning_count * sizeof *warnings);
-    warnings[one->warning_count++] =
+    one->warnings = arena_grow(&result->arena, one->warnings, (unsigned)one->warning_count,
+                               &(unsigned){0}, sizeof *one->warnings);
+    one->warnings[one->warning_count++] =
         (struct result_warning){arena_copy(&result->arena, code, strlen(code)),
                                 arena_copy(&result->arena, subject, strlen(subject)),
                                 arena_copy(&result->arena, detail, strlen(detail))};
-    one->warnings = warnings;
 }
 
 /* ---- what is in it ------------------------------------------------------------------------------ */

@@ -171,7 +171,6 @@ struct result_case {
     struct result_round *rounds;
     unsigned round_room; /* for makers */
     json_t *spaces;      /* counters of each memory space (facts/case.h); NULL: there is one */
-    json_t *memory;      /* bench/run/rounds/memory_log.h; or NULL */
     struct result_ratio *speedup; /* over another baseline than raw; NULL: there is none */
 };
 

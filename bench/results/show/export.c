@@ -27,14 +27,9 @@ static void add_name(struct text *out, const struct result_case *one)
 #undef X
 }
 
-static json_t *text_or_null(const char *text)
+static json_t *fact_of(const struct record_tool *tool, const char *name)
 {
-    return text ? tree_text(text) : json_null();
-}
-
-static json_t *dirty(const struct record_tool *tool)
-{
-    return tool->git_dirty < 0 ? json_null() : json_boolean(tool->git_dirty);
+    return json_field_value(record_tool_struct.fields, name, tool);
 }
 
 /* ---- JSON lines ----------------------------------------------------------------------------- */
@@ -45,8 +40,8 @@ static void put_run(json_t *out, const struct result *result)
     tree_put(out, "schema_version", tree_text(result->version));
     tree_put(out, "run", tree_text(result->run.id));
     tree_put(out, "started_at", tree_text(result->run.started_at));
-    tree_put(out, "git_rev", text_or_null(context->tool.git_rev));
-    tree_put(out, "git_dirty", dirty(&context->tool));
+    tree_put(out, "git_rev", fact_of(&context->tool, "git_rev"));
+    tree_put(out, "git_dirty", fact_of(&context->tool, "git_dirty"));
     tree_put(out, "machine_id", tree_text(context->host.machine_id));
 }
 
@@ -88,7 +83,7 @@ void export_lines(const struct result *result, FILE *out)
         CASE_KEY_OPTIONAL_LIST(X)
 #undef X
         tree_put(line, "status", tree_text(case_status_name(one->status)));
-        tree_put(line, "reason", text_or_null(one->reason));
+        tree_put(line, "reason", tree_text_or_null(one->reason));
         if (one->status == CASE_ok)
             put_metrics(line, one);
         export_line(line, out);
@@ -111,10 +106,10 @@ static json_t *google_context(const struct result *result)
     if (!isnan(host->load1))
         tree_put(out, "load_avg", tree_pack("[o]", tree_number(host->load1)));
     tree_put(out, "library_version", tree_text(tool->version));
-    tree_put(out, "library_build_type", text_or_null(tool->build));
+    tree_put(out, "library_build_type", fact_of(tool, "build"));
     tree_put(out, "json_schema_version", json_integer(1));
-    tree_put(out, "git_rev", text_or_null(tool->git_rev));
-    tree_put(out, "git_dirty", dirty(tool));
+    tree_put(out, "git_rev", fact_of(tool, "git_rev"));
+    tree_put(out, "git_dirty", fact_of(tool, "git_dirty"));
     tree_put(out, "machine_id", tree_text(host->machine_id));
     tree_put(out, "cpu_time",
              tree_text("repeats real_time: gamut measures no time of the processor"));
