@@ -19,7 +19,7 @@ struct arena_chunk {
     _Alignas(LINE_BYTES) char data[];
 };
 
-static void *must(void *p)
+void *must_have(void *p)
 {
     if (!p) {
         fputs("gamut: the host is out of memory\n", stderr);
@@ -30,12 +30,12 @@ static void *must(void *p)
 
 void *must_alloc(size_t bytes)
 {
-    return must(calloc(1, bytes ? bytes : 1));
+    return must_have(calloc(1, bytes ? bytes : 1));
 }
 
 void *must_realloc(void *old, size_t bytes)
 {
-    return must(realloc(old, bytes ? bytes : 1));
+    return must_have(realloc(old, bytes ? bytes : 1));
 }
 
 void *must_grow(void *items, unsigned count, unsigned *capacity, size_t each)
@@ -70,7 +70,7 @@ static struct arena_chunk *new_chunk(const struct arena_chunk *last, size_t byte
         size = bytes;
     const size_t unit = size < PAGE_BYTES ? LINE_BYTES : PAGE_BYTES;
     size = (sizeof(struct arena_chunk) + size + unit - 1) / unit * unit;
-    struct arena_chunk *chunk = must(aligned_alloc(unit, size));
+    struct arena_chunk *chunk = must_have(aligned_alloc(unit, size));
 #ifdef MADV_HUGEPAGE
     if (unit == PAGE_BYTES)
         madvise(chunk, size, MADV_HUGEPAGE); /* a wish: small pages do as well */

@@ -25,6 +25,8 @@ void arena_take(struct arena *a, struct arena *from);
 /* Frees all that the arena owns; it is empty afterwards. */
 void arena_free(struct arena *a);
 
+/* Returns `p`; if that is NULL, the process ends with the message that the host is out of memory. */
+void *must_have(void *p);
 /* Zeroed memory for the caller to free. The process ends with a message if there is none. */
 void *must_alloc(size_t bytes);
 /* The same as realloc: added bytes are not zeroed. */

@@ -10,43 +10,34 @@
 
 static const double first_inexact_integer = 0x1p53;
 
-static void *must(void *p)
-{
-    if (!p) {
-        fputs("gamut: the host is out of memory\n", stderr);
-        abort();
-    }
-    return p;
-}
-
 json_t *tree_object(void)
 {
-    return must(json_object());
+    return must_have(json_object());
 }
 json_t *tree_array(void)
 {
-    return must(json_array());
+    return must_have(json_array());
 }
 
 json_t *tree_pack(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    json_t *json = must(json_vpack_ex(NULL, 0, format, arguments));
+    json_t *json = must_have(json_vpack_ex(NULL, 0, format, arguments));
     va_end(arguments);
     return json;
 }
 
 void tree_put(json_t *object, const char *key, json_t *value)
 {
-    must(value);
-    must(json_object_set_new(object, key, value) == 0 ? object : NULL);
+    must_have(value);
+    must_have(json_object_set_new(object, key, value) == 0 ? object : NULL);
 }
 
 void tree_append(json_t *array, json_t *value)
 {
-    must(value);
-    must(json_array_append_new(array, value) == 0 ? array : NULL);
+    must_have(value);
+    must_have(json_array_append_new(array, value) == 0 ? array : NULL);
 }
 
 json_t *tree_share(const json_t *object, const char *key)
@@ -84,7 +75,7 @@ json_t *tree_text(const char *text)
             clean[i] = '?';
         i += n ? n : 1;
     }
-    whole = must(json_string(clean));
+    whole = must_have(json_string(clean));
     free(clean);
     return whole;
 }
@@ -96,7 +87,7 @@ json_t *tree_text_or_null(const char *text)
 
 json_t *tree_count(uint64_t value)
 {
-    return (double)value < first_inexact_integer ? must(json_integer((json_int_t)value))
+    return (double)value < first_inexact_integer ? must_have(json_integer((json_int_t)value))
                                                  : json_null();
 }
 
@@ -115,8 +106,8 @@ json_t *tree_number(double value)
     if (!isfinite(value))
         return json_null();
     if (value == floor(value) && fabs(value) < first_inexact_integer)
-        return must(json_integer((json_int_t)value));
-    return must(json_real(value));
+        return must_have(json_integer((json_int_t)value));
+    return must_have(json_real(value));
 }
 
 size_t tree_index_of(json_t *seen, const char *name, size_t count)

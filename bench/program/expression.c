@@ -19,6 +19,12 @@ struct expr *expr_constant(struct program *program, int64_t value)
     return e;
 }
 
+const struct expr_operator expr_operators[EXPR_OPS] = {
+#define X(name, text, arity) [EXPR_##name] = {text, arity},
+    EXPR_OP_LIST(X)
+#undef X
+};
+
 /* clang-format off */
 unsigned expr_binding(enum expr_op op)
 {

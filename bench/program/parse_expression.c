@@ -7,15 +7,6 @@
 
 #include "program/parser.h"
 
-static const struct {
-    const char *text;
-    unsigned arity;
-} operators[EXPR_OPS] = {
-#define X(name, text, arity) [EXPR_##name] = {text, arity},
-    EXPR_OP_LIST(X)
-#undef X
-};
-
 static bool element_from_word(const char *text, size_t length, enum element *element)
 {
     for (int i = 0; i < ELEMENTS; i++)
@@ -107,7 +98,7 @@ static void require_number(struct parser *p, const struct expr *e, const char *o
 static struct expr *make_binary(struct parser *p, enum expr_op op, struct source_position at,
                                 struct expr *a, struct expr *b)
 {
-    const char *text = operators[op].text;
+    const char *text = expr_operators[op].text;
     if (op == EXPR_AND || op == EXPR_OR) {
         expression_adopt(p, a, ELEMENT_bool, text);
         expression_adopt(p, b, ELEMENT_bool, text);
@@ -140,7 +131,7 @@ static struct expr *parse_call(struct parser *p, enum expr_op op, struct source_
 {
     parser_expect(p, "(", "after the name of a function");
     struct expr *a = parse_expression(p);
-    if (operators[op].arity == 2) {
+    if (expr_operators[op].arity == 2) {
         parser_expect(p, ",", "between the two arguments");
         struct expr *b = parse_expression(p);
         parser_expect(p, ")", "after the arguments");
@@ -148,9 +139,9 @@ static struct expr *parse_call(struct parser *p, enum expr_op op, struct source_
     }
     parser_expect(p, ")", "after the argument");
     if (a->untyped)
-        expression_adopt(p, a, ELEMENT_f64, operators[op].text);
+        expression_adopt(p, a, ELEMENT_f64, expr_operators[op].text);
     if (!element_is_float(a->type))
-        parser_fail(p, a->at, "%s needs f32 or f64, but this is %s", operators[op].text,
+        parser_fail(p, a->at, "%s needs f32 or f64, but this is %s", expr_operators[op].text,
                     element_name(a->type));
     return with_arguments(p, new_at(p, op, a->type, at), a, NULL);
 }
@@ -175,8 +166,8 @@ static struct expr *parse_word(struct parser *p)
         return with_arguments(p, e, a, NULL);
     }
     for (int op = 0; op < EXPR_OPS; op++)
-        if (operators[op].arity && isalpha((unsigned char)operators[op].text[0]) &&
-            parser_take(p, operators[op].text))
+        if (expr_operators[op].arity && isalpha((unsigned char)expr_operators[op].text[0]) &&
+            parser_take(p, expr_operators[op].text))
             return parse_call(p, (enum expr_op)op, t.at);
     int name = parse_use(p, &t);
     if (name == NO_NAME)
@@ -228,8 +219,8 @@ static struct expr *parse_primary(struct parser *p)
 static enum expr_op operator_at(const struct parser *p)
 {
     for (int op = 0; op < EXPR_OPS; op++)
-        if (operators[op].arity == 2 && !isalpha((unsigned char)operators[op].text[0]) &&
-            parser_at(p, operators[op].text))
+        if (expr_operators[op].arity == 2 && !isalpha((unsigned char)expr_operators[op].text[0]) &&
+            parser_at(p, expr_operators[op].text))
             return (enum expr_op)op;
     return EXPR_OPS;
 }

@@ -26,15 +26,6 @@ static const char *name_of(const struct printer *p, int name)
 
 /* ---- expressions ---------------------------------------------------------------------------- */
 
-static const struct {
-    const char *text;
-    unsigned arity;
-} operators[EXPR_OPS] = {
-#define X(name, text, arity) [EXPR_##name] = {text, arity},
-    EXPR_OP_LIST(X)
-#undef X
-};
-
 static void print_real(struct printer *p, double value, bool is_f32)
 {
     char digits[40];
@@ -62,18 +53,18 @@ static void print_expr(struct printer *p, const struct expr *e, unsigned least)
         print_constant(p, e);
     } else if (e->op == EXPR_NAME) {
         text_add(&p->out, "%s", name_of(p, e->name));
-    } else if (e->op == EXPR_CONVERT || isalpha((unsigned char)operators[e->op].text[0])) {
+    } else if (e->op == EXPR_CONVERT || isalpha((unsigned char)expr_operators[e->op].text[0])) {
         text_add(&p->out, "%s(",
-                 e->op == EXPR_CONVERT ? element_name(e->type) : operators[e->op].text);
+                 e->op == EXPR_CONVERT ? element_name(e->type) : expr_operators[e->op].text);
         print_expr(p, e->arg[0], 0);
         if (e->arg[1]) {
             text_add(&p->out, ", ");
             print_expr(p, e->arg[1], 0);
         }
         text_add(&p->out, ")");
-    } else if (operators[e->op].arity == 1) {
+    } else if (expr_operators[e->op].arity == 1) {
         size_t start = p->out.length + 1;
-        text_add(&p->out, "%s", operators[e->op].text);
+        text_add(&p->out, "%s", expr_operators[e->op].text);
         print_expr(p, e->arg[0], 9);
         if (p->out.data[start] == '-') { /* two minus signs would begin a comment */
             p->out.length = start;
@@ -85,7 +76,7 @@ static void print_expr(struct printer *p, const struct expr *e, unsigned least)
         unsigned own = expr_binding(e->op);
         text_add(&p->out, own < least ? "(" : "");
         print_expr(p, e->arg[0], own);
-        text_add(&p->out, " %s ", operators[e->op].text);
+        text_add(&p->out, " %s ", expr_operators[e->op].text);
         print_expr(p, e->arg[1], own + 1);
         text_add(&p->out, own < least ? ")" : "");
     }

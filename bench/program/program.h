@@ -391,6 +391,11 @@ void fun_rename(struct program *program, struct fun *fun, int name);
 struct expr *expr_constant(struct program *program, int64_t value);
 /* a op b, with the constants 0 and 1 folded away. */
 struct expr *expr_binary(struct program *program, enum expr_op op, struct expr *a, struct expr *b);
+struct expr_operator {
+    const char *text;
+    unsigned arity;
+};
+extern const struct expr_operator expr_operators[EXPR_OPS];
 /* The precedence of an operator, as in C: 1 (loosest) to 8; 9 for operators that are not infix. */
 unsigned expr_binding(enum expr_op op);
 bool expr_equal(const struct expr *a, const struct expr *b); /* do both have the same text? */
