@@ -8,7 +8,7 @@
 
 #include "base/sort.h"
 
-uint64_t clock_reading_ns(uint64_t *step_ns)
+uint64_t clock_reading_ns(void)
 {
     enum { READINGS = 1001 };
     uint64_t ns[READINGS];
@@ -17,12 +17,6 @@ uint64_t clock_reading_ns(uint64_t *step_ns)
         ns[i] = clock_ns() - start;
     }
     sort_u64(ns, READINGS);
-    if (step_ns) {
-        size_t i = 0;
-        while (i < READINGS - 1 && ns[i] == 0)
-            i++;
-        *step_ns = ns[i];
-    }
     return ns[READINGS / 2];
 }
 

@@ -31,9 +31,8 @@ static inline uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The time that one reading of clock_ns takes, in ns: the median of a thousand. *step_ns, unless it
- * is NULL, receives the least difference above 0 between two readings. */
-uint64_t clock_reading_ns(uint64_t *step_ns);
+/* The time that one reading of clock_ns takes, in ns: the median of a thousand. */
+uint64_t clock_reading_ns(void);
 
 /* ---- spans ---- */
 

@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "device/host_build.h"
 #include "doctor/doctor.h"
 
@@ -425,14 +424,6 @@ static void the_compiler_of_the_user_is_the_only_one(void **state)
     free(kept);
 }
 
-static void reading_the_clock_takes_time(void **state)
-{
-    uint64_t step;
-    (void)state;
-    clock_reading_ns(&step);
-    assert_true(step > 0);
-}
-
 #define WITH_MACHINE(test) cmocka_unit_test_setup_teardown(test, make_machine, remove_machine)
 
 int main(void)
@@ -449,7 +440,6 @@ int main(void)
         WITH_MACHINE(the_folder_of_results_is_only_looked_at),
         WITH_MACHINE(a_program_says_its_version),
         cmocka_unit_test(the_compiler_of_the_user_is_the_only_one),
-        cmocka_unit_test(reading_the_clock_takes_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

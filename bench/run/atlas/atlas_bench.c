@@ -219,7 +219,7 @@ int bench_open(struct bench *b, struct error *error)
 {
     b->is_synchronous = b->device->info->language == KERNEL_HOST_C;
     b->random.state = b->options->seed;
-    b->atlas->timer_ns = (double)clock_reading_ns(NULL);
+    b->atlas->timer_ns = (double)clock_reading_ns();
     b->launch_ns = b->launch_device_ns = NAN;
     TRY(bench_build(b, error));
     TRY(bench_allocate(b, error));

@@ -26,13 +26,13 @@ void run_log_close(struct run_log *t)
     *t = (struct run_log){0};
 }
 
-void run_log_restart(struct run_log *t, struct device *profiled)
+void run_log_restart(struct run_log *t)
 {
     t->event_count = t->use_count = t->run_begin = t->run_end = 0;
     t->time_ns = 0;
     t->part = LOG_BEFORE;
     memset(t->memory_of, 0, t->block_capacity * sizeof *t->memory_of);
-    t->profiled = profiled;
+    t->profiled = NULL;
     t->ended_ns = clock_ns();
 }
 

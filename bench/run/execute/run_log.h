@@ -58,9 +58,8 @@ struct run_log {
 void run_log_open(struct run_log *trace, size_t events, size_t uses, unsigned block_capacity);
 /* Frees its memory. */
 void run_log_close(struct run_log *trace);
-/* Drops all recorded events. `profiled` times the commands that follow; NULL: they are not
- * timed. */
-void run_log_restart(struct run_log *trace, struct device *profiled);
+/* Drops all recorded events. The commands that follow are not timed, unless `profiled` is set. */
+void run_log_restart(struct run_log *trace);
 
 /* The executor calls run_log_begin_call before a call of the allocator and run_log_begin_command before
  * a command. After it, it calls the matching trace_KIND below. All do nothing if `trace` is

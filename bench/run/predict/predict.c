@@ -145,7 +145,7 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
     struct error *error = &w->profile->error;
     bool marked = false, begun = false;
     if (!w->is_plain)
-        run_log_restart(t, NULL);
+        run_log_restart(t);
     struct allocator *const allocators[SPACES] = {[SPACE_DEVICE] = &w->allocator};
     int code = executor_begin(e, allocators, w->request->arguments, false, error);
     THEN(code, d->ops->sync(d, error));

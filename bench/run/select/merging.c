@@ -54,7 +54,7 @@ int dry_run_told(const struct fun *fun, const struct arguments *scalars, enum re
     if (!code && log) {
         run_log_open(log, 0, 0, executor_block_capacity(executor));
         log->listener = listener;
-        run_log_restart(log, NULL);
+        run_log_restart(log);
     }
     THEN(code, dry_run_on(executor, device, scalars, log, out, error));
     if (log)

@@ -90,7 +90,7 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     /* Recorded too, with more room than some need and less than others. */
     struct run_log trace;
     run_log_open(&trace, 500, 2000, executor_block_capacity(executor));
-    run_log_restart(&trace, NULL);
+    run_log_restart(&trace);
     executor_record(executor, &trace);
     unsigned long counted = 0;
     for (unsigned run = 0; run < 2; run++) {
