@@ -19,25 +19,6 @@ enum column {
     COLUMN_JUDGED
 };
 
-/* Adds "3.98× [3.89, 4.07]". */
-static void add_ratio(struct text_grid *grid, const struct statistics *s)
-{
-    if (isnan(s->median))
-        text_grid_skip(grid, 1);
-    else if (isnan(s->ci_lo))
-        text_grid_add(grid, "%.2f×", s->median);
-    else
-        text_grid_add(grid, "%.2f× [%.2f, %.2f]", s->median, s->ci_lo, s->ci_hi);
-}
-
-static void add_factor(struct text_grid *grid, double factor)
-{
-    if (isnan(factor))
-        text_grid_skip(grid, 1);
-    else
-        text_grid_add(grid, "%.2f×", factor);
-}
-
 static bool holds_least(const struct answer_device *device, const char *name)
 {
     bool is_any = false;
@@ -46,16 +27,11 @@ static bool holds_least(const struct answer_device *device, const char *name)
     return is_any;
 }
 
-static bool has_verdict(const struct answer_ranked *one, const char *verdict)
-{
-    return one->verdict && strcmp(one->verdict, verdict) == 0;
-}
-
 static bool is_any_unsure(const struct answer_device *device)
 {
     bool is_any = false;
     for (size_t i = 0; i < device->ranked_count; i++)
-        is_any |= has_verdict(&device->ranking[i], "unsure");
+        is_any |= answer_has_verdict(&device->ranking[i], "unsure");
     return is_any;
 }
 
@@ -74,11 +50,11 @@ static void add_judgement(struct text_grid *grid, const struct answer_device *de
     const struct statistics *ratio = &one->over_fastest;
     const double farthest = fmax(1 - ratio->ci_lo, ratio->ci_hi - 1);
     struct text words = {0};
-    if (has_verdict(one, "within"))
+    if (answer_has_verdict(one, "within"))
         text_add(&words, "within %.0f %%", 100 * ANSWER_CLOSE);
-    else if (has_verdict(one, "unsure"))
+    else if (answer_has_verdict(one, "unsure"))
         text_add(&words, "not told apart: up to %.0f %%", ceil(100 * farthest));
-    else if (has_verdict(one, "fastest") && is_any_unsure(device))
+    else if (answer_has_verdict(one, "fastest") && is_any_unsure(device))
         text_add(&words, "leads");
     else if (device->rounds && one->verdict)
         text_add(&words, "%s", one->verdict);
@@ -114,8 +90,8 @@ static void add_row(struct text_grid *grid, const struct answer_device *device,
     if (each->is_baseline)
         text_grid_add(grid, "baseline");
     else
-        add_ratio(grid, &each->speedup);
-    add_factor(grid, each->memory_over_bound);
+        text_grid_add_interval(grid, &each->speedup);
+    text_grid_add_ratio(grid, each->memory_over_bound);
     if (isnan(each->driver_calls))
         text_grid_skip(grid, 1);
     else
@@ -124,8 +100,8 @@ static void add_row(struct text_grid *grid, const struct answer_device *device,
     if (!gain || gain->speedup.median == each->speedup.median)
         text_grid_skip(grid, 1);
     else
-        add_ratio(grid, &gain->speedup);
-    add_factor(grid, gain ? gain->memory : NAN);
+        text_grid_add_interval(grid, &gain->speedup);
+    text_grid_add_ratio(grid, gain ? gain->memory : NAN);
     add_judgement(grid, device, each);
 }
 

@@ -139,11 +139,6 @@ static void told_free(struct told *told)
     labels_free(&told->lines);
 }
 
-static bool has_verdict(const struct answer_ranked *one, const char *verdict)
-{
-    return one->verdict && strcmp(one->verdict, verdict) == 0;
-}
-
 /* Adds names, and how many more there are: "raw, pool and 7 more". */
 static void add_names(struct text *out, const char *const *names, size_t count)
 {
@@ -159,7 +154,7 @@ static size_t add_ranked(struct text *out, const struct answer_device *device, c
     const char **names = must_alloc((device->ranked_count + 1) * sizeof *names);
     size_t count = 0;
     for (size_t i = 0; i < device->ranked_count; i++)
-        if (has_verdict(&device->ranking[i], verdict))
+        if (answer_has_verdict(&device->ranking[i], verdict))
             names[count++] = device->ranking[i].name;
     add_names(out, names, count);
     free(names);
@@ -175,7 +170,7 @@ static void tell_fastest(struct told *told, const struct answer_device *device, 
     if (!device->rounds)
         return;
     for (size_t i = 0; i < device->ranked_count; i++)
-        unsure += has_verdict(&device->ranking[i], "unsure");
+        unsure += answer_has_verdict(&device->ranking[i], "unsure");
     if (!device->ranking[1].verdict)
         text_add(&line, "%s leads, but fewer than 6 rounds do not establish it", first);
     else if (unsure)
@@ -243,6 +238,8 @@ static void tell_unsure(struct told *told, const struct answer_device *device, c
     text_free(&line);
 }
 
+static const char told_line[] = "<p>%s: %s</p>\n";
+
 typedef void tell_one(struct told *told, const struct answer_device *device, const char *where);
 
 /* Collects what a teller says of each device of each file on which there is something to compare. */
@@ -265,13 +262,16 @@ static struct told tell_all(const struct page *page, tell_one *teller)
     return told;
 }
 
-/* Prints "cuda:0, cuda:1: …" for each line, and returns how many there were. */
-static size_t print_told(const struct page *page, tell_one *teller)
+/* Prints each line and its devices, which stand first in `format`. Before the first line stands
+ * `lead`. Returns how many lines there were. */
+static size_t print_told(const struct page *page, tell_one *teller, const char *lead,
+                         const char *format)
 {
     struct told told = tell_all(page, teller);
     const size_t count = told.lines.count;
+    fputs(count ? lead : "", page->out);
     for (size_t i = 0; i < count; i++)
-        html_print(page->out, "<p>%s: %s</p>\n", told.devices[i].data, told.lines.name[i]);
+        html_print(page->out, format, told.devices[i].data, told.lines.name[i]);
     told_free(&told);
     return count;
 }
@@ -279,35 +279,20 @@ static size_t print_told(const struct page *page, tell_one *teller)
 /* Is there a device with several configurations to choose from? */
 static bool has_answer(const struct page *page)
 {
-    struct told told = tell_all(page, tell_least_memory);
-    const bool is_any = told.lines.count > 0;
-    told_free(&told);
+    bool is_any = false;
+    for (size_t f = 0; f < page->file_count; f++) {
+        const struct answer *answer = &page->files[f].result.answer;
+        for (size_t i = 0; i < answer->device_count; i++)
+            is_any |= answer->devices[i].ranked_count > 1 && answer->devices[i].least_memory_count;
+    }
     return is_any;
 }
 
 static void print_answer(const struct page *page)
 {
     static tell_one *const tellers[] = {tell_fastest, tell_least_memory, tell_fewest_calls};
-    for (size_t t = 0; t < sizeof tellers / sizeof *tellers; t++) {
-        struct told told = tell_all(page, tellers[t]);
-        for (size_t i = 0; i < told.lines.count; i++)
-            html_print(page->out, "<p class=\"headline\">On %s %s.</p>\n", told.devices[i].data,
-                       told.lines.name[i]);
-        told_free(&told);
-    }
-}
-
-/* The line of those that are as fast as the fastest, if there are any. */
-static void print_near(const struct page *page)
-{
-    struct told told = tell_all(page, tell_within);
-    const bool is_any = told.lines.count > 0;
-    told_free(&told);
-    if (!is_any)
-        return;
-    begin_line(page->out, "as fast");
-    print_told(page, tell_within);
-    fputs("</dd>\n", page->out);
+    for (size_t t = 0; t < sizeof tellers / sizeof *tellers; t++)
+        print_told(page, tellers[t], "", "<p class=\"headline\">On %s %s.</p>\n");
 }
 
 /* ---- what is unsure -------------------------------------------------------------------------- */
@@ -351,7 +336,7 @@ static void print_unsure(const struct page *page, const struct verdict *v)
         if (unsure > 0 && ++count)
             html_print(page->out, "<p>whether %.0f gated metrics changed</p>\n", unsure);
     }
-    count += print_told(page, tell_unsure);
+    count += print_told(page, tell_unsure, "", told_line);
     if (v->unchecked && ++count)
         html_print(page->out, "<p>%zu answer%s not checked: the program has no reference</p>\n",
                    v->unchecked, v->unchecked == 1 ? " was" : "s were");
@@ -467,7 +452,8 @@ void section_banner(const struct page *page)
     if (v.failed)
         name_failures(page, v.failed);
     fputs("<dl>\n", page->out);
-    print_near(page);
+    if (print_told(page, tell_within, "<dt>as fast</dt><dd>", told_line))
+        fputs("</dd>\n", page->out);
     if (v.cases)
         print_changes(page);
     print_unsure(page, &v);

@@ -576,22 +576,13 @@ static void add_column(struct text_grid *grid, const char *title, enum text_grid
                          (struct text_grid_column){.title = title, .kind = kind, .drop = drop});
 }
 
-static void add_factor(struct text_grid *grid, double factor)
-{
-    if (isnan(factor))
-        text_grid_skip(grid, 1);
-    else
-        text_grid_add(grid, "%.2f×", factor);
-}
-
 /* Adds "pool, +4", the fastest and the number of others that are as fast, and its ratio. */
 static void add_fastest(struct text_grid *grid, const struct machines *m, size_t p, size_t at)
 {
     size_t fastest = 0, others = 0;
     for (size_t c = 0; c < m->configuration_count; c++) {
         const struct place *place = place_of(m, p, c, at);
-        if (place->ranked && place->ranked->verdict &&
-            strcmp(place->ranked->verdict, "fastest") == 0)
+        if (place->ranked && answer_has_verdict(place->ranked, "fastest"))
             fastest = c;
         else
             others += is_fastest(place);
@@ -601,11 +592,7 @@ static void add_fastest(struct text_grid *grid, const struct machines *m, size_t
         text_grid_add(grid, "%s, +%zu", m->configuration[fastest].name, others);
     else
         text_grid_add(grid, "%s", m->configuration[fastest].name);
-    if (isnan(ranked->speedup.ci_lo))
-        add_factor(grid, ranked->speedup.median);
-    else
-        text_grid_add(grid, "%.2f× [%.2f, %.2f]", ranked->speedup.median, ranked->speedup.ci_lo,
-                      ranked->speedup.ci_hi);
+    text_grid_add_interval(grid, &ranked->speedup);
 }
 
 /* Adds where a configuration that is fastest on some machine has no right answer: "stream skipped
@@ -671,7 +658,7 @@ static struct text_grid programs_grid(const struct machines *m, enum compare_sho
             add_fastest(&grid, m, m->order[i], at);
         text_grid_add(&grid, "%s",
                       isnan(program->choice_loss) ? "" : m->configuration[program->choice].name);
-        add_factor(&grid, program->choice_loss);
+        text_grid_add_ratio(&grid, program->choice_loss);
         add_agreement(&grid, m, m->order[i]);
     }
     const char *dataset = text_grid_constant(&grid, 1);
@@ -691,7 +678,7 @@ static void add_losses_of(struct text_grid *grid, const struct machines *m,
         text_grid_skip(grid, 3);
         return;
     }
-    add_factor(grid, on->mean_loss);
+    text_grid_add_ratio(grid, on->mean_loss);
     text_grid_add(grid, "%.2f× %s", on->worst_loss, m->program[on->worst].workload);
     text_grid_add(grid, "%zu of %zu", on->fastest_count, on->count);
 }
@@ -730,7 +717,7 @@ static struct text_grid losses_grid(const struct machines *m)
         text_grid_add(&grid, "%s", order[i]->name);
         for (size_t at = 0; at < m->machine_count; at++)
             add_losses_of(&grid, m, &order[i]->on[at]);
-        add_factor(&grid, order[i]->worst_loss);
+        text_grid_add_ratio(&grid, order[i]->worst_loss);
         text_grid_add(&grid, "%s", order[i] == m->safest ? "safest" : "");
     }
     return grid;

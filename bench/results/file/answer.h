@@ -45,6 +45,9 @@ void answer_print(const struct answer *answer, const char *before, const char *a
 /* The element of a device; NULL if there is none. */
 const struct answer_device *answer_find(const struct answer *answer, const char *device);
 
+/* Was the configuration judged so: "fastest", "within", "unsure", "slower"? */
+bool answer_has_verdict(const struct answer_ranked *one, const char *verdict);
+
 /* What the ratios are over: "raw"; ANSWER_SEVERAL if that is not the same on all devices. */
 #define ANSWER_SEVERAL "baseline"
 const char *answer_against(const struct answer *answer);

@@ -17,7 +17,7 @@ struct sentences {
     unsigned room;
 };
 
-static bool has_verdict(const struct answer_ranked *one, const char *verdict)
+bool answer_has_verdict(const struct answer_ranked *one, const char *verdict)
 {
     return one->verdict && strcmp(one->verdict, verdict) == 0;
 }
@@ -95,10 +95,10 @@ static size_t add_names(struct text *out, const struct answer_device *d, const c
     size_t count = 0, named = 0;
     *farthest = 0;
     for (size_t i = 0; i < d->ranked_count; i++)
-        count += has_verdict(&d->ranking[i], verdict);
+        count += answer_has_verdict(&d->ranking[i], verdict);
     for (size_t i = 0; i < d->ranked_count; i++) {
         const struct answer_ranked *each = &d->ranking[i];
-        if (!has_verdict(each, verdict))
+        if (!answer_has_verdict(each, verdict))
             continue;
         *farthest =
             fmax(*farthest, fmax(1 - each->over_fastest.ci_lo, each->over_fastest.ci_hi - 1));
@@ -123,7 +123,8 @@ static void add_near(struct text *out, const struct answer_device *d)
 static void add_next(struct text *out, const struct answer_device *d)
 {
     const struct answer_ranked *next = &d->ranking[1];
-    if (!d->ranking[0].is_baseline || has_verdict(next, "within") || has_verdict(next, "unsure"))
+    if (!d->ranking[0].is_baseline || answer_has_verdict(next, "within") ||
+        answer_has_verdict(next, "unsure"))
         return;
     text_add(out, "; next is %s, ", next->name);
     add_ratio(out, &next->speedup, "");

@@ -10,14 +10,6 @@ enum { NAMES = 7, FIRST = NAMES, OURS = FIRST + 2, PUBLISHED = OURS + 2, VERDICT
 static const char columns[] = "row|device^1|workload|dataset^2|merge^3|release^4|strategy^2|"
                               ">first^5|>second^5|>ours|>predicted^6|>published|>ours is";
 
-static void add_ratio(struct text_grid *grid, double ratio)
-{
-    if (isnan(ratio))
-        text_grid_skip(grid, 1);
-    else
-        text_grid_add(grid, "%.2f×", ratio);
-}
-
 static void add_names(struct text_grid *grid, const struct case_key *key)
 {
     const char *const names[] = {key->device, key->workload, key->dataset,
@@ -36,18 +28,14 @@ static void add_reason(struct text_grid *grid, bool markdown, const char *reason
 static void add_entry(struct text_grid *grid, bool markdown, const struct suite_row *row,
                       const struct suite_entry *entry)
 {
-    const struct statistics *ratio = &entry->ratio;
     text_grid_add_row(grid);
     text_grid_add(grid, "%s", row->name);
     add_names(grid, &entry->key);
     text_grid_add_ns(grid, entry->first_wall_ns);
     text_grid_add_ns(grid, entry->second_wall_ns);
-    if (isnan(ratio->ci_lo))
-        add_ratio(grid, ratio->median);
-    else
-        text_grid_add(grid, "%.2f× [%.2f, %.2f]", ratio->median, ratio->ci_lo, ratio->ci_hi);
-    add_ratio(grid, entry->predicted_ratio);
-    add_ratio(grid, entry->published);
+    text_grid_add_interval(grid, &entry->ratio);
+    text_grid_add_ratio(grid, entry->predicted_ratio);
+    text_grid_add_ratio(grid, entry->published);
     text_grid_add(grid, "%s", entry->than_published ? entry->than_published : "-");
     if (entry->status != CASE_ok)
         add_reason(grid, markdown, entry->reason ? entry->reason : "");
@@ -62,7 +50,7 @@ static void add_suite_row(struct text_grid *grid, bool markdown, const struct su
     text_grid_add_row(grid);
     text_grid_add(grid, "%s", row->name);
     text_grid_skip(grid, PUBLISHED - 1);
-    add_ratio(grid, row->published);
+    text_grid_add_ratio(grid, row->published);
     add_reason(grid, markdown, row->missing ? row->missing : "was not run");
 }
 
@@ -76,9 +64,9 @@ static void add_means(struct text_grid *grid, const struct result_suite *suite)
         text_grid_add(grid, "geometric mean of %u", mean->rows);
         add_names(grid, &mean->key);
         text_grid_skip(grid, OURS - FIRST);
-        add_ratio(grid, mean->ours);
+        text_grid_add_ratio(grid, mean->ours);
         text_grid_skip(grid, 1);
-        add_ratio(grid, mean->published);
+        text_grid_add_ratio(grid, mean->published);
     }
 }
 

@@ -65,12 +65,7 @@ static void add_speedup(struct text_grid *grid, struct text_grid_row *row,
 {
     row->mood_of = COLUMN_SPEEDUP;
     row->mood = s->ci_lo > 1 ? GRID_BETTER : s->ci_hi < 1 ? GRID_WORSE : GRID_PLAIN;
-    if (isnan(s->median))
-        text_grid_add(grid, "-");
-    else if (isnan(s->ci_lo) || isnan(s->ci_hi))
-        text_grid_add(grid, "%.2f×", s->median);
-    else
-        text_grid_add(grid, "%.2f× [%.2f, %.2f]", s->median, s->ci_lo, s->ci_hi);
+    text_grid_add_interval(grid, s);
 }
 
 static void add_bytes(struct text_grid *grid, double bytes)

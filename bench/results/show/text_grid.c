@@ -96,6 +96,22 @@ void text_grid_add_bytes(struct text_grid *grid, uint64_t bytes)
     text_grid_add(grid, "%s", text_bytes(text, bytes));
 }
 
+void text_grid_add_ratio(struct text_grid *grid, double ratio)
+{
+    if (isnan(ratio))
+        text_grid_add(grid, "-");
+    else
+        text_grid_add(grid, "%.2f×", ratio);
+}
+
+void text_grid_add_interval(struct text_grid *grid, const struct statistics *ratio)
+{
+    if (isnan(ratio->ci_lo) || isnan(ratio->ci_hi))
+        text_grid_add_ratio(grid, ratio->median);
+    else
+        text_grid_add(grid, "%.2f× [%.2f, %.2f]", ratio->median, ratio->ci_lo, ratio->ci_hi);
+}
+
 void text_grid_add_json(struct text_grid *grid, const json_t *value)
 {
     if (json_is_integer(value))

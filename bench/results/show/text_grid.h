@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/terminal.h"
 #include "results/show/table.h"
+#include "results/statistics/statistics.h"
 
 enum text_grid_kind {
     GRID_NAME,   /* aligned left */
@@ -81,6 +82,9 @@ void text_grid_skip(struct text_grid *grid, size_t cells);
 void text_grid_add_ns(struct text_grid *grid, double ns);
 /* Adds a size: "1.50 MiB". */
 void text_grid_add_bytes(struct text_grid *grid, uint64_t bytes);
+/* Adds "3.98×", "-" for NaN; and "3.98× [3.89, 4.07]" where the interval is known. */
+void text_grid_add_ratio(struct text_grid *grid, double ratio);
+void text_grid_add_interval(struct text_grid *grid, const struct statistics *ratio);
 /* Adds a JSON value as CSV has it. Null, NULL, arrays and objects give an empty cell. */
 void text_grid_add_json(struct text_grid *grid, const json_t *value);
 /* Adds a number as a file has it; an empty cell for NaN. */
