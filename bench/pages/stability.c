@@ -26,20 +26,17 @@ static struct spread spread_of(const struct result_case *one)
     const double median = wall_of(one)->median;
     struct spread spread = {0};
     double least = INFINITY, most = 0;
-    const size_t rounds = one->round_count;
-    double *numbers = must_alloc((rounds + 1) * sizeof *numbers);
-    double *medians = must_alloc((rounds + 1) * sizeof *medians);
-    const size_t count = measured_medians(one, "wall_ns", numbers, medians);
-    for (size_t i = 0; i < count && i < ROUNDS_MOST; i++) {
-        const double ratio = medians[i] / median;
+    struct arena arena = {0};
+    const struct measured_series medians = measured_medians(&arena, one, "wall_ns");
+    for (size_t i = 0; i < medians.count && i < ROUNDS_MOST; i++) {
+        const double ratio = medians.value[i] / median;
         if (!isfinite(ratio))
             continue;
         spread.rounds[spread.count++] = ratio;
         least = fmin(least, ratio);
         most = fmax(most, ratio);
     }
-    free(numbers);
-    free(medians);
+    arena_free(&arena);
     spread.range = spread.count ? most - least : NAN;
     return spread;
 }

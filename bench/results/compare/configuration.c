@@ -46,45 +46,18 @@ struct configuration *configurations_of(struct arena *arena, const struct result
 
 /* ---- their rounds --------------------------------------------------------------------------- */
 
-/* The fastest runs of one case by round. */
-struct series {
-    size_t count;
-    double *round, *fastest;
-};
-
-static struct series series_of(const struct result_case *one, const char *metric,
-                               struct arena *arena)
-{
-    const size_t most = one->round_count;
-    struct series s = {.round = arena_alloc(arena, most * sizeof(double)),
-                       .fastest = arena_alloc(arena, most * sizeof(double))};
-    s.count = measured_fastest(one, metric, s.round, s.fastest);
-    return s;
-}
-
-/* Most rounds have the same index in all cases, so `guess` is tried first. NaN: no such round. */
-static double in_round(const struct series *s, double round, size_t guess)
-{
-    if (guess < s->count && s->round[guess] == round)
-        return s->fastest[guess];
-    for (size_t i = 0; i < s->count; i++)
-        if (s->round[i] == round)
-            return s->fastest[i];
-    return NAN;
-}
-
 size_t configuration_rounds(const struct result_case *const *cases, size_t count,
                             const char *metric, struct arena *arena, double **values)
 {
-    struct series *series = arena_alloc(arena, count * sizeof *series);
+    struct measured_series *series = arena_alloc(arena, count * sizeof *series);
     for (size_t c = 0; c < count; c++)
-        series[c] = series_of(cases[c], metric, arena);
+        series[c] = measured_fastest(arena, cases[c], metric);
     const size_t most = count ? series[0].count : 0;
     size_t *place = arena_alloc(arena, most * sizeof *place), rounds = 0;
     for (size_t r = 0; r < most; r++) {
         bool all_have = true;
         for (size_t c = 1; c < count && all_have; c++)
-            all_have = !isnan(in_round(&series[c], series[0].round[r], r));
+            all_have = !isnan(measured_in_round(&series[c], series[0].round[r], r));
         if (all_have)
             place[rounds++] = r;
     }
@@ -92,6 +65,6 @@ size_t configuration_rounds(const struct result_case *const *cases, size_t count
     for (size_t c = 0; c < count; c++)
         for (size_t r = 0; r < rounds; r++)
             (*values)[c * rounds + r] =
-                log(fmax(in_round(&series[c], series[0].round[place[r]], place[r]), 1));
+                log(fmax(measured_in_round(&series[c], series[0].round[place[r]], place[r]), 1));
     return rounds;
 }

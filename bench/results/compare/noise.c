@@ -23,12 +23,12 @@ static const double part_of_cases = 0.95;
 static double case_floor(struct rank_table *table, const struct result_case *one,
                          const char *metric)
 {
-    const size_t most = one->round_count;
-    double *round = must_alloc(2 * most * sizeof *round), *value = round + most;
-    const size_t count = measured_medians(one, metric, round, value);
-    const size_t block = count / NOISE_BLOCKS;
+    struct arena arena = {0};
+    const struct measured_series medians = measured_medians(&arena, one, metric);
+    double *value = medians.value;
+    const size_t block = medians.count / NOISE_BLOCKS;
     double floor = block < NOISE_LEAST_ROUNDS ? NAN : 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < medians.count; i++) {
         if (!(value[i] > 0))
             floor = NAN;
         value[i] = log(value[i]);
@@ -39,7 +39,7 @@ static double case_floor(struct rank_table *table, const struct result_case *one
                 rank_shift_between(table, value + i * block, block, value + j * block, block, 0.05);
             floor = fmax(floor, fabs(shift.estimate));
         }
-    free(round);
+    arena_free(&arena);
     return expm1(floor);
 }
 

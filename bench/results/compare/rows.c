@@ -230,24 +230,8 @@ static void take_logarithms(double *values, size_t count)
         values[i] = log(fmax(values[i], 1));
 }
 
-/* The rounds of one case in which a metric is known. */
-struct samples {
-    size_t count;
-    double *round, *value; /* owned by an arena */
-};
-
-static struct samples samples_of(struct arena *arena, const struct result_case *one,
-                                 const char *metric)
-{
-    const size_t most = one->round_count;
-    struct samples s = {.round = arena_alloc(arena, most * sizeof *s.round),
-                        .value = arena_alloc(arena, most * sizeof *s.value)};
-    s.count = measured_medians(one, metric, s.round, s.value);
-    return s;
-}
-
 /* The median of samples in any order, which stay in it. */
-static double median_of(struct arena *arena, const struct samples *s)
+static double median_of(struct arena *arena, const struct measured_series *s)
 {
     double *copy = arena_alloc(arena, s->count * sizeof *copy);
     memcpy(copy, s->value, s->count * sizeof *copy);
@@ -255,16 +239,15 @@ static double median_of(struct arena *arena, const struct samples *s)
 }
 
 /* The differences of the rounds that both have. Returns how many; `difference` has room for all. */
-static size_t pair_rounds(const struct samples *base, const struct samples *candidate,
-                          double *difference)
+static size_t pair_rounds(const struct measured_series *base,
+                          const struct measured_series *candidate, double *difference)
 {
     size_t pairs = 0;
-    for (size_t i = 0; i < base->count; i++)
-        for (size_t j = 0; j < candidate->count; j++)
-            if (base->round[i] == candidate->round[j]) {
-                difference[pairs++] = candidate->value[j] - base->value[i];
-                break;
-            }
+    for (size_t i = 0; i < base->count; i++) {
+        const double value = measured_in_round(candidate, base->round[i], i);
+        if (!isnan(value))
+            difference[pairs++] = value - base->value[i];
+    }
     return pairs;
 }
 
@@ -287,8 +270,8 @@ static bool add_samples(struct comparer *c, const struct result_case *base_case,
                         const struct gate *gate)
 {
     struct arena arena = {0};
-    struct samples base = samples_of(&arena, base_case, info->name);
-    struct samples candidate = samples_of(&arena, candidate_case, info->name);
+    struct measured_series base = measured_medians(&arena, base_case, info->name);
+    struct measured_series candidate = measured_medians(&arena, candidate_case, info->name);
     const bool is_known = base.count || candidate.count, have_both = base.count && candidate.count;
     gate = gate && gate->is_set ? gate : NULL;
     if (c->leave_out_times) {

@@ -23,8 +23,7 @@ struct work {
 struct cell {
     size_t work;
     const struct result_case *of;
-    size_t round_count;
-    double *round, *wall_ns;
+    struct measured_series wall_ns;
 };
 
 struct configuration {
@@ -95,13 +94,8 @@ static void add_ok(struct ranking *r, struct configuration *c, size_t work,
     for (size_t i = 0; i < c->ok_count; i++)
         if (c->ok[i].work == work)
             return;
-    struct cell cell = {.work = work,
-                        .of = one,
-                        .round = arena_alloc(&r->arena, one->round_count * sizeof(double)),
-                        .wall_ns = arena_alloc(&r->arena, one->round_count * sizeof(double))};
-    cell.round_count = measured_medians(one, "wall_ns", cell.round, cell.wall_ns);
     c->ok = arena_grow(&r->arena, c->ok, c->ok_count, &c->ok_room, sizeof *c->ok);
-    c->ok[c->ok_count++] = cell;
+    c->ok[c->ok_count++] = (struct cell){work, one, measured_medians(&r->arena, one, "wall_ns")};
 }
 
 static void add_case(struct ranking *r, const struct result_case *one)
@@ -203,17 +197,6 @@ static void choose(struct ranking *r)
 
 /* ---- their times ----------------------------------------------------------------------------- */
 
-/* Most rounds have the same index in all cases, so `guess` is tried first. NaN: no such round. */
-static double in_round(const struct cell *cell, double round, size_t guess)
-{
-    if (guess < cell->round_count && cell->round[guess] == round)
-        return cell->wall_ns[guess];
-    for (size_t i = 0; i < cell->round_count; i++)
-        if (cell->round[i] == round)
-            return cell->wall_ns[i];
-    return NAN;
-}
-
 static const struct cell *first_shared(const struct ranking *r)
 {
     const struct configuration *c = r->ranked_count ? r->ranked[0] : NULL;
@@ -228,8 +211,8 @@ static const struct cell *first_shared(const struct ranking *r)
 static void add_logs(const struct ranking *r, struct configuration *c, const struct cell *like)
 {
     for (size_t i = 0; i < c->ok_count; i++)
-        for (size_t n = 0; n < like->round_count && r->work[c->ok[i].work].is_shared; n++) {
-            const double ns = in_round(&c->ok[i], like->round[n], n);
+        for (size_t n = 0; n < like->wall_ns.count && r->work[c->ok[i].work].is_shared; n++) {
+            const double ns = measured_in_round(&c->ok[i].wall_ns, like->wall_ns.round[n], n);
             c->log_ns[n] += (isnan(ns) ? NAN : log(fmax(ns, 1))) / (double)r->shared_count;
         }
 }
@@ -238,7 +221,7 @@ static void add_logs(const struct ranking *r, struct configuration *c, const str
 static void measure(struct ranking *r)
 {
     const struct cell *like = first_shared(r);
-    const size_t most = like ? like->round_count : 0;
+    const size_t most = like ? like->wall_ns.count : 0;
     for (size_t i = 0; i < r->ranked_count; i++) {
         r->ranked[i]->log_ns = arena_alloc(&r->arena, most * sizeof(double));
         if (like)

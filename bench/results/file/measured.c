@@ -121,10 +121,13 @@ const struct result_numbers *measured_samples(const struct result_round *round, 
 }
 
 /* One number for each round of a case that was ok and knows the metric. */
-static size_t round_values(const struct result_case *one, const char *metric, double *round_number,
-                           double *value, double (*of_samples)(double *values, size_t count))
+static struct measured_series series_of(struct arena *arena, const struct result_case *one,
+                                        const char *metric,
+                                        double (*of_samples)(double *values, size_t count))
 {
-    size_t n = 0, room = 0;
+    struct measured_series s = {0, arena_alloc(arena, one->round_count * sizeof *s.round),
+                                arena_alloc(arena, one->round_count * sizeof *s.value)};
+    size_t room = 0;
     double *values = NULL;
     for (size_t i = 0; i < one->round_count && one->status == CASE_ok; i++) {
         const struct result_numbers *samples = measured_samples(&one->rounds[i], metric);
@@ -133,22 +136,22 @@ static size_t round_values(const struct result_case *one, const char *metric, do
             room = 2 * samples->count;
             values = must_realloc(values, room * sizeof *values);
         }
-        for (size_t s = 0; samples && s < samples->count; s++)
-            if (!isnan(samples->values[s]))
-                values[count++] = samples->values[s];
+        for (size_t n = 0; samples && n < samples->count; n++)
+            if (!isnan(samples->values[n]))
+                values[count++] = samples->values[n];
         if (!count)
             continue;
-        round_number[n] = one->rounds[i].round;
-        value[n++] = of_samples(values, count);
+        s.round[s.count] = one->rounds[i].round;
+        s.value[s.count++] = of_samples(values, count);
     }
     free(values);
-    return n;
+    return s;
 }
 
-size_t measured_medians(const struct result_case *one, const char *metric, double *round_number,
-                        double *median)
+struct measured_series measured_medians(struct arena *arena, const struct result_case *one,
+                                        const char *metric)
 {
-    return round_values(one, metric, round_number, median, statistics_median);
+    return series_of(arena, one, metric, statistics_median);
 }
 
 static double least(double *values, size_t count)
@@ -159,28 +162,38 @@ static double least(double *values, size_t count)
     return out;
 }
 
-size_t measured_fastest(const struct result_case *one, const char *metric, double *round_number,
-                        double *fastest)
+struct measured_series measured_fastest(struct arena *arena, const struct result_case *one,
+                                        const char *metric)
 {
-    return round_values(one, metric, round_number, fastest, least);
+    return series_of(arena, one, metric, least);
+}
+
+double measured_in_round(const struct measured_series *series, double round, size_t guess)
+{
+    if (guess < series->count && series->round[guess] == round)
+        return series->value[guess];
+    for (size_t i = 0; i < series->count; i++)
+        if (series->round[i] == round)
+            return series->value[i];
+    return NAN;
 }
 
 struct statistics measured_ratio(const struct result_case *over, const struct result_case *under)
 {
     if (!over || !under)
         return statistics_of(NULL, 0);
-    const size_t most = over->round_count + under->round_count;
-    double *round = must_alloc(3 * most * sizeof *round);
-    double *wall_ns = round + most, *ratio = wall_ns + most;
-    const size_t a = measured_medians(over, "wall_ns", round, wall_ns);
-    const size_t b = measured_medians(under, "wall_ns", round + a, wall_ns + a);
+    struct arena arena = {0};
+    const struct measured_series a = measured_medians(&arena, over, "wall_ns");
+    const struct measured_series b = measured_medians(&arena, under, "wall_ns");
+    double *ratio = arena_alloc(&arena, a.count * sizeof *ratio);
     size_t count = 0;
-    for (size_t i = 0; i < a; i++)
-        for (size_t j = a; j < a + b; j++)
-            if (round[i] == round[j] && wall_ns[j] > 0)
-                ratio[count++] = wall_ns[i] / wall_ns[j];
+    for (size_t i = 0; i < a.count; i++) {
+        const double ns = measured_in_round(&b, a.round[i], i);
+        if (ns > 0)
+            ratio[count++] = a.value[i] / ns;
+    }
     const struct statistics s = statistics_of(ratio, count);
-    free(round);
+    arena_free(&arena);
     return s;
 }
 

@@ -44,13 +44,20 @@ char *measured_words(char out[MEASURED_WORDS], const struct result_case *one);
 
 /* The samples of a metric in a round; NULL if it has none. */
 const struct result_numbers *measured_samples(const struct result_round *round, const char *metric);
-/* The median of a sampled metric in each round where it is known. Both arrays have room for one
- * number a round. Returns how many there are: 0 unless the case is ok. */
-size_t measured_medians(const struct result_case *one, const char *metric, double *round_number,
-                        double *median);
+/* A number for each round of a case; the arena that makes it owns both arrays. */
+struct measured_series {
+    size_t count;
+    double *round, *value;
+};
+/* The median of a sampled metric in each round where it is known; none unless the case is ok. */
+struct measured_series measured_medians(struct arena *arena, const struct result_case *one,
+                                        const char *metric);
 /* The same with the fastest run of each round. */
-size_t measured_fastest(const struct result_case *one, const char *metric, double *round_number,
-                        double *fastest);
+struct measured_series measured_fastest(struct arena *arena, const struct result_case *one,
+                                        const char *metric);
+/* The number of a round; NaN if there is none. Most rounds have the same index in all cases of a
+ * file, so `guess` is tried first. */
+double measured_in_round(const struct measured_series *series, double round, size_t guess);
 /* The wall time of one case over that of another, one ratio of medians for each round that both
  * have. count 0 if a case is NULL or not ok. */
 struct statistics measured_ratio(const struct result_case *over, const struct result_case *under);

@@ -129,12 +129,9 @@ struct row {
     struct result_case *of;
     size_t configuration;     /* the number of all that the key has besides workload and dataset */
     struct row *first, *next; /* the cases of the same workload, dataset and device, in order */
-    size_t round_count;
-    double *round;   /* number of each round */
-    double *wall_ns; /* median wall time of each round */
+    struct measured_series times;
     const struct row *baseline;
-    size_t speedup_count;
-    double *speedup_round, *speedup; /* for each round that the baseline has too */
+    struct measured_series speedups; /* for each round that the baseline has too */
 };
 
 /* A good case is as well checked as its least checked round. */
@@ -201,15 +198,9 @@ static void describe_case(struct result *result, struct result_case *one)
 static struct row row_of(struct result_case *one, struct arena *arena)
 {
     const size_t bytes = one->round_count * sizeof(double);
-    struct row row = {
-        .of = one,
-        .round = arena_alloc(arena, bytes),
-        .wall_ns = arena_alloc(arena, bytes),
-        .speedup_round = arena_alloc(arena, bytes),
-        .speedup = arena_alloc(arena, bytes),
-    };
-    row.round_count = measured_medians(one, "wall_ns", row.round, row.wall_ns);
-    return row;
+    return (struct row){.of = one,
+                        .times = measured_medians(arena, one, "wall_ns"),
+                        .speedups = {0, arena_alloc(arena, bytes), arena_alloc(arena, bytes)}};
 }
 
 /* Finds cases that belong together once, since a file may have many. */
@@ -260,16 +251,17 @@ static const struct row *baseline_row(const struct row *row, const struct case_k
 static void put_speedup(struct row *row)
 {
     const struct row *base = row->baseline;
-    for (size_t i = 0; base && i < row->round_count; i++)
-        for (size_t j = 0; j < base->round_count; j++)
-            if (row->round[i] == base->round[j] && row->wall_ns[i] > 0) {
-                row->speedup_round[row->speedup_count] = row->round[i];
-                row->speedup[row->speedup_count++] = base->wall_ns[j] / row->wall_ns[i];
-                break;
-            }
-    if (row->speedup_count)
+    struct measured_series *out = &row->speedups;
+    for (size_t i = 0; base && i < row->times.count; i++) {
+        const double base_ns = measured_in_round(&base->times, row->times.round[i], i);
+        if (isnan(base_ns) || !(row->times.value[i] > 0))
+            continue;
+        out->round[out->count] = row->times.round[i];
+        out->value[out->count++] = base_ns / row->times.value[i];
+    }
+    if (out->count)
         row->of->speedup_over_raw =
-            (struct result_ratio){base->of->id, statistics_of(row->speedup, row->speedup_count)};
+            (struct result_ratio){base->of->id, statistics_of(out->value, out->count)};
 }
 
 /* The ratio over another baseline than raw: the one of the device in the answer. */
@@ -310,14 +302,6 @@ static void put_floor(struct row *row, const struct result *result)
     row->of->of_floor = wall > 0 ? row->of->floor_ns / wall : NAN;
 }
 
-static double speedup_in_round(const struct row *row, double round)
-{
-    for (size_t i = 0; i < row->speedup_count; i++)
-        if (row->speedup_round[i] == round)
-            return row->speedup[i];
-    return NAN;
-}
-
 /* The geometric mean over workloads and datasets, one value for each round that all of them have.
  */
 static struct result_mean geometric_mean(const struct row *first, const struct row *rows,
@@ -329,17 +313,17 @@ static struct result_mean geometric_mean(const struct row *first, const struct r
     for (const struct row *row = first; row < rows + count; row++) {
         if (row->configuration != first->configuration)
             continue;
-        *(row->speedup_count ? &out.cases : &out.missing) += 1;
-        if (row->speedup_count && (!shortest || row->speedup_count < shortest->speedup_count))
+        *(row->speedups.count ? &out.cases : &out.missing) += 1;
+        if (row->speedups.count && (!shortest || row->speedups.count < shortest->speedups.count))
             shortest = row;
     }
-    double *means = must_alloc((shortest ? shortest->speedup_count : 0) * sizeof *means);
+    double *means = must_alloc((shortest ? shortest->speedups.count : 0) * sizeof *means);
     double *values = must_alloc(out.cases * sizeof *values);
-    for (size_t r = 0; shortest && r < shortest->speedup_count; r++) {
+    for (size_t r = 0; shortest && r < shortest->speedups.count; r++) {
         size_t n = 0;
         for (const struct row *row = first; row < rows + count; row++)
-            if (row->speedup_count && row->configuration == first->configuration)
-                values[n++] = speedup_in_round(row, shortest->speedup_round[r]);
+            if (row->speedups.count && row->configuration == first->configuration)
+                values[n++] = measured_in_round(&row->speedups, shortest->speedups.round[r], r);
         double mean = statistics_geometric_mean(values, n);
         if (!isnan(mean))
             means[mean_count++] = mean;

@@ -201,21 +201,21 @@ static void put_google_counters(json_t *entry, const struct result_case *one)
 
 static void add_google_case(json_t *all, const struct result_case *one, size_t family)
 {
-    const size_t most = one->round_count;
-    double *number = must_alloc(2 * most * sizeof *number), *median = number + most;
-    const size_t rounds = measured_medians(one, "wall_ns", number, median);
+    struct arena arena = {0};
+    const struct measured_series medians = measured_medians(&arena, one, "wall_ns");
+    const size_t rounds = medians.count;
     struct text name = {0};
     add_name(&name, one);
     for (size_t r = 0; r < rounds; r++) {
         json_t *entry = google_entry(name.data, name.data, "iteration", family, rounds);
         tree_put(entry, "repetition_index", tree_count(r));
-        put_google_time(entry, samples_of(one, number[r]), median[r]);
+        put_google_time(entry, samples_of(one, medians.round[r]), medians.value[r]);
         put_google_counters(entry, one);
         tree_append(all, entry);
     }
-    add_google_aggregates(all, name.data, family, median, rounds);
+    add_google_aggregates(all, name.data, family, medians.value, rounds);
     text_free(&name);
-    free(number);
+    arena_free(&arena);
 }
 
 void export_google_benchmark(const struct result *result, FILE *out)
