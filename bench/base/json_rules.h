@@ -128,6 +128,12 @@ struct json_field {
         NULL, FIELD_TEXT, 0, 0, NULL, NULL, 0, JSON_REQUIRED                                       \
     }
 
+/* Defines a table of fields and what stands for it: JSON_STRUCT(static, point, struct point, …)
+ * defines point_fields and point_struct. `scope` may be empty. */
+#define JSON_STRUCT(scope, name, type, ...)                                                        \
+    static const struct json_field name##_fields[] = {__VA_ARGS__, JSON_FIELDS_END};               \
+    scope const struct json_struct name##_struct = {name##_fields, sizeof(type)}
+
 /* Adds the fields of the struct at `from` to an object, in the order of the table. */
 void json_put_fields(json_t *object, const struct json_field *fields, const void *from);
 /* The value of the field with this name; NULL if the table has none. The caller owns it. */

@@ -30,25 +30,17 @@
 
 extern char **environ;
 
-static const struct json_field tool_fields[] = {
-    JSON_FIELD(STRING, struct record_tool, version),
-    JSON_FIELD(STRING_OR_NULL, struct record_tool, git_rev),
-    JSON_FIELD(BOOLEAN_OR_NULL, struct record_tool, git_dirty),
-    JSON_FIELD(STRING_OR_NULL, struct record_tool, compiler),
-    JSON_FIELD(STRING_OR_NULL, struct record_tool, cflags),
-    JSON_FIELD(STRING_OR_NULL, struct record_tool, build),
-    JSON_FIELDS_END,
-};
-const struct json_struct record_tool_struct = {tool_fields, sizeof(struct record_tool)};
+JSON_STRUCT(, record_tool, struct record_tool, JSON_FIELD(STRING, struct record_tool, version),
+            JSON_FIELD(STRING_OR_NULL, struct record_tool, git_rev),
+            JSON_FIELD(BOOLEAN_OR_NULL, struct record_tool, git_dirty),
+            JSON_FIELD(STRING_OR_NULL, struct record_tool, compiler),
+            JSON_FIELD(STRING_OR_NULL, struct record_tool, cflags),
+            JSON_FIELD(STRING_OR_NULL, struct record_tool, build));
 
-static const struct json_field clock_fields[] = {
-    JSON_FIELD(STRING_OR_NULL, struct clock_cost, counter),
-    JSON_FIELD(STRING_OR_NULL, struct clock_cost, why_not),
-    JSON_FIELD(NUMBER, struct clock_cost, span_ns),
-    JSON_FIELD(NUMBER, struct clock_cost, system_span_ns),
-    JSON_FIELDS_END,
-};
-const struct json_struct clock_cost_struct = {clock_fields, sizeof(struct clock_cost)};
+JSON_STRUCT(, clock_cost, struct clock_cost, JSON_FIELD(STRING_OR_NULL, struct clock_cost, counter),
+            JSON_FIELD(STRING_OR_NULL, struct clock_cost, why_not),
+            JSON_FIELD(NUMBER, struct clock_cost, span_ns),
+            JSON_FIELD(NUMBER, struct clock_cost, system_span_ns));
 
 static json_t *to_json(const struct json_field *fields, const void *from)
 {
@@ -386,53 +378,46 @@ void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct rec
     snprintf(out, 9, "%08" PRIx32, hash);
 }
 
-static const struct json_field host_fields[] = {
-    JSON_FIELD(TEXT, struct record_host, machine_id),
-    JSON_FIELD(TEXT_OR_NULL, struct record_host, os),
-    JSON_FIELD(TEXT_OR_NULL, struct record_host, kernel),
-    JSON_FIELD(TEXT_OR_NULL, struct record_host, arch),
-    JSON_FIELD(TEXT_OR_NULL, struct record_host, cpu),
-    JSON_FIELD(COUNT_OR_NULL, struct record_host, cpus),
-    JSON_FIELD(COUNT_OR_NULL, struct record_host, usable_cpus),
-    JSON_FIELD_AS("cpu_quota", NUMBER, struct record_host, limits.cpu_quota),
-    JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_bytes),
-    JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_available_bytes),
-    JSON_FIELD_AS("memory_limit_bytes", COUNT_OR_NULL, struct record_host, limits.memory_bytes),
-    JSON_FIELD(TEXT_OR_NULL, struct record_host, governor),
-    JSON_FIELD(BOOLEAN_OR_NULL, struct record_host, turbo),
-    JSON_FIELD(TEXT_OR_NULL, struct record_host, clocksource),
-    JSON_FIELD(NUMBER, struct record_host, load1),
-    JSON_FIELDS_END,
-};
-const struct json_struct record_host_struct = {host_fields, sizeof(struct record_host)};
+JSON_STRUCT(, record_host, struct record_host, JSON_FIELD(TEXT, struct record_host, machine_id),
+            JSON_FIELD(TEXT_OR_NULL, struct record_host, os),
+            JSON_FIELD(TEXT_OR_NULL, struct record_host, kernel),
+            JSON_FIELD(TEXT_OR_NULL, struct record_host, arch),
+            JSON_FIELD(TEXT_OR_NULL, struct record_host, cpu),
+            JSON_FIELD(COUNT_OR_NULL, struct record_host, cpus),
+            JSON_FIELD(COUNT_OR_NULL, struct record_host, usable_cpus),
+            JSON_FIELD_AS("cpu_quota", NUMBER, struct record_host, limits.cpu_quota),
+            JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_bytes),
+            JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_available_bytes),
+            JSON_FIELD_AS("memory_limit_bytes", COUNT_OR_NULL, struct record_host,
+                          limits.memory_bytes),
+            JSON_FIELD(TEXT_OR_NULL, struct record_host, governor),
+            JSON_FIELD(BOOLEAN_OR_NULL, struct record_host, turbo),
+            JSON_FIELD(TEXT_OR_NULL, struct record_host, clocksource),
+            JSON_FIELD(NUMBER, struct record_host, load1));
 
-static const struct json_field device_fields[] = {
-    JSON_FIELD(TEXT, struct record_device, id),
-    JSON_FIELD_AS("backend", TEXT, struct record_device, api),
-    JSON_FIELD(TEXT, struct record_device, name),
-    JSON_FIELD(TEXT_OR_NULL, struct record_device, platform),
-    JSON_FIELD(TEXT_OR_NULL, struct record_device, driver),
-    JSON_FIELD(TEXT_OR_NULL, struct record_device, arch),
-    JSON_FIELD(TEXT, struct record_device, kind),
-    JSON_FIELD(COUNT_OR_NULL, struct record_device, memory_bytes),
-    JSON_FIELD(COUNT_OR_NULL, struct record_device, memory_free_start_bytes),
-    JSON_FIELD(COUNT_OR_NULL, struct record_device, max_alloc_bytes),
-    JSON_FIELD(COUNT_OR_NULL, struct record_device, alignment_bytes),
-    JSON_FIELD(COUNT_OR_NULL, struct record_device, l2_bytes),
-    JSON_FIELD(COUNT_OR_NULL, struct record_device, compute_units),
-    JSON_FIELD(COUNT_OR_NULL, struct record_device, max_group_items),
-    JSON_FIELD(BOOLEAN, struct record_device, has_f64),
-    JSON_FIELD(BOOLEAN, struct record_device, can_split),
-    JSON_FIELD(NUMBER, struct record_device, copy_bytes_per_second),
-    JSON_FIELD(JSON, struct record_device, settings),
-    JSON_FIELDS_END,
-};
-const struct json_struct record_device_struct = {device_fields, sizeof(struct record_device)};
+JSON_STRUCT(, record_device, struct record_device, JSON_FIELD(TEXT, struct record_device, id),
+            JSON_FIELD_AS("backend", TEXT, struct record_device, api),
+            JSON_FIELD(TEXT, struct record_device, name),
+            JSON_FIELD(TEXT_OR_NULL, struct record_device, platform),
+            JSON_FIELD(TEXT_OR_NULL, struct record_device, driver),
+            JSON_FIELD(TEXT_OR_NULL, struct record_device, arch),
+            JSON_FIELD(TEXT, struct record_device, kind),
+            JSON_FIELD(COUNT_OR_NULL, struct record_device, memory_bytes),
+            JSON_FIELD(COUNT_OR_NULL, struct record_device, memory_free_start_bytes),
+            JSON_FIELD(COUNT_OR_NULL, struct record_device, max_alloc_bytes),
+            JSON_FIELD(COUNT_OR_NULL, struct record_device, alignment_bytes),
+            JSON_FIELD(COUNT_OR_NULL, struct record_device, l2_bytes),
+            JSON_FIELD(COUNT_OR_NULL, struct record_device, compute_units),
+            JSON_FIELD(COUNT_OR_NULL, struct record_device, max_group_items),
+            JSON_FIELD(BOOLEAN, struct record_device, has_f64),
+            JSON_FIELD(BOOLEAN, struct record_device, can_split),
+            JSON_FIELD(NUMBER, struct record_device, copy_bytes_per_second),
+            JSON_FIELD(JSON, struct record_device, settings));
 
 json_t *context_device(const struct record_device *d)
 {
     struct record_device device = *d;
     device.copy_bytes_per_second =
         d->copy_bytes_per_second > 0 ? floor(d->copy_bytes_per_second) : NAN;
-    return to_json(device_fields, &device);
+    return to_json(record_device_fields, &device);
 }

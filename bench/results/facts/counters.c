@@ -42,14 +42,10 @@ enum counter_unit counter_unit_of(const char *name)
     return (enum counter_unit)unit;
 }
 
-static const struct json_field info_fields[] = {
-    JSON_WORD(struct counter_info, unit, unit_names),
-    JSON_WORD(struct counter_info, kind, kind_names),
-    JSON_WORD(struct counter_info, better, better_names),
-    JSON_FIELD(STRING_OR_NULL, struct counter_info, help),
-    JSON_FIELDS_END,
-};
-const struct json_struct counter_info_struct = {info_fields, sizeof(struct counter_info)};
+JSON_STRUCT(, counter_info, struct counter_info, JSON_WORD(struct counter_info, unit, unit_names),
+            JSON_WORD(struct counter_info, kind, kind_names),
+            JSON_WORD(struct counter_info, better, better_names),
+            JSON_FIELD(STRING_OR_NULL, struct counter_info, help));
 
 double counter_at(const struct exact_counts *counts, size_t index)
 {

@@ -2,11 +2,8 @@
 #include "base/json_rules.h"
 #include "results/file/result.h"
 
-#define STRUCT_(scope, name, type, ...)                                                            \
-    static const struct json_field name##_fields[] = {__VA_ARGS__, JSON_FIELDS_END};               \
-    scope const struct json_struct name##_struct = {name##_fields, sizeof(type)}
-#define STRUCT(name, type, ...) STRUCT_(static, name, type, __VA_ARGS__)
-#define PUBLIC(name, type, ...) STRUCT_(, name, type, __VA_ARGS__)
+#define STRUCT(name, type, ...) JSON_STRUCT(static, name, type, __VA_ARGS__)
+#define PUBLIC(name, type, ...) JSON_STRUCT(, name, type, __VA_ARGS__)
 
 #define JSON_MANY_IF(many, type_of, member, count, table)                                          \
     JSON_ANY(#member, many, type_of, member, NULL, table, offsetof(type_of, count), JSON_MAY_LACK)
@@ -22,9 +19,7 @@
 struct interval {
     struct statistics over;
 };
-static const struct json_field interval_fields[] = {INTERVAL(struct interval, over),
-                                                    JSON_FIELDS_END};
-static const struct json_struct interval_struct = {interval_fields, sizeof(struct interval)};
+STRUCT(interval, struct interval, INTERVAL(struct interval, over));
 
 /* ---- run -------------------------------------------------------------------------------------- */
 
@@ -81,26 +76,17 @@ STRUCT(numbers, struct result_numbers,
        JSON_MANY_AS("", NUMBERS, struct result_numbers, values, count, NULL));
 
 #define PREDICTED(name, help) JSON_FIELD(NUMBER, struct result_model, name),
-static const struct json_field round_model_fields[] = {
-    MODEL_LIST(PREDICTED) JSON_FIELD(STRING_OR_NULL, struct result_model, why_not),
-    JSON_FIELDS_END,
-};
-static const struct json_struct round_model_struct = {round_model_fields,
-                                                      sizeof(struct result_model)};
+STRUCT(round_model, struct result_model,
+       MODEL_LIST(PREDICTED) JSON_FIELD(STRING_OR_NULL, struct result_model, why_not));
 /* The error stands after the first prediction. */
-static const struct json_field case_model_fields[] = {
-    JSON_FIELD(STRING_OR_NULL, struct result_model, why_not),
-    JSON_FIELD(NUMBER, struct result_model, predicted_ns),
-    JSON_FIELD(NUMBER_SIGNED, struct result_model, error),
-    JSON_FIELD(NUMBER, struct result_model, device_ns),
-    JSON_FIELD(NUMBER, struct result_model, driver_ns),
-    JSON_FIELD(NUMBER, struct result_model, waiting_ns),
-    JSON_FIELD(NUMBER, struct result_model, first_use_ns),
-    JSON_FIELD(NUMBER, struct result_model, allocator_ns),
-    JSON_FIELDS_END,
-};
-static const struct json_struct case_model_struct = {case_model_fields,
-                                                     sizeof(struct result_model)};
+STRUCT(case_model, struct result_model, JSON_FIELD(STRING_OR_NULL, struct result_model, why_not),
+       JSON_FIELD(NUMBER, struct result_model, predicted_ns),
+       JSON_FIELD(NUMBER_SIGNED, struct result_model, error),
+       JSON_FIELD(NUMBER, struct result_model, device_ns),
+       JSON_FIELD(NUMBER, struct result_model, driver_ns),
+       JSON_FIELD(NUMBER, struct result_model, waiting_ns),
+       JSON_FIELD(NUMBER, struct result_model, first_use_ns),
+       JSON_FIELD(NUMBER, struct result_model, allocator_ns));
 
 STRUCT(other_counters, struct result_other_counters,
        JSON_OPTIONAL_MANY(MAP_OR_NULL, struct result_other_counters, cold, cold_count,
@@ -184,14 +170,10 @@ PUBLIC(result_mean, struct result_mean,
         JSON_OPTIONAL_AS("release", TEXT_OR_NULL, of, member.release),                             \
         JSON_OPTIONAL_AS("residency", TEXT_OR_NULL, of, member.residency)
 
-static const struct json_field named_fields[] = {
-    JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, strategy),
-    JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, merge),
-    JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, release),
-    JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, residency),
-    JSON_FIELDS_END,
-};
-static const struct json_struct named_struct = {named_fields, sizeof(struct case_key)};
+STRUCT(named, struct case_key, JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, strategy),
+       JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, merge),
+       JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, release),
+       JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, residency));
 
 STRUCT(gain, struct answer_gain,
        JSON_NESTED(OBJECT_OR_NULL, struct answer_gain, speedup, &interval_struct),
