@@ -299,9 +299,7 @@ static json_t *struct_to_json(const struct json_struct *as, const void *from)
 {
     if (!*as->fields->name)
         return json_field_value(as->fields, "", from);
-    json_t *object = tree_object();
-    json_put_fields(object, as->fields, from);
-    return object;
+    return json_of_fields(as->fields, from);
 }
 
 static json_t *list_to_json(const struct json_field *field, const void *from, const void *items)
@@ -407,6 +405,13 @@ void json_put_fields(json_t *object, const struct json_field *fields, const void
         else
             tree_put(object, f->name, value);
     }
+}
+
+json_t *json_of_fields(const struct json_field *fields, const void *from)
+{
+    json_t *object = tree_object();
+    json_put_fields(object, fields, from);
+    return object;
 }
 
 json_t *json_field_value(const struct json_field *fields, const char *name, const void *from)

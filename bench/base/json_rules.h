@@ -136,6 +136,8 @@ struct json_field {
 
 /* Adds the fields of the struct at `from` to an object, in the order of the table. */
 void json_put_fields(json_t *object, const struct json_field *fields, const void *from);
+/* The same as an object; the caller owns it. */
+json_t *json_of_fields(const struct json_field *fields, const void *from);
 /* The value of the field with this name; NULL if the table has none. The caller owns it. */
 json_t *json_field_value(const struct json_field *fields, const char *name, const void *from);
 /* Fills in the fields of the struct at `to`; fields that could not be read are unknown. ERR_PARSE

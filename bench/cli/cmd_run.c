@@ -633,11 +633,9 @@ static int start(struct run *run, struct error *error)
 /* The suite of the file as JSON; NULL if it has none. The caller owns it. */
 static json_t *like_suite(const struct like *like)
 {
-    if (!like->is_given || !like->result.suite)
-        return NULL;
-    json_t *json = tree_object();
-    json_put_fields(json, result_suite_struct.fields, like->result.suite);
-    return json;
+    return like->is_given && like->result.suite
+               ? json_of_fields(result_suite_struct.fields, like->result.suite)
+               : NULL;
 }
 
 /* Makes the result and, before anything is measured, its file. */

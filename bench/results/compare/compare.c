@@ -207,13 +207,8 @@ static const struct result_case *counterpart(const struct result *result, const 
 static json_t *answer_json(const struct result *result, const char *baseline)
 {
     struct arena arena = {0};
-    const struct answer answer = answer_of(result, baseline, &arena);
-    json_t *out = tree_array();
-    for (size_t i = 0; i < answer.device_count; i++) {
-        json_t *device = tree_object();
-        json_put_fields(device, answer_device_struct.fields, &answer.devices[i]);
-        tree_append(out, device);
-    }
+    const struct result part = {.answer = answer_of(result, baseline, &arena)};
+    json_t *out = json_field_value(result_struct.fields, "answer", &part);
     arena_free(&arena);
     return out;
 }

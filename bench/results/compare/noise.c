@@ -196,8 +196,7 @@ static bool is_of(const struct result_noise *noise, const struct record_device *
 /* A copy that does not depend on the other result: as JSON, which the result owns. */
 static void copy_noise(struct result *result, const struct result_noise *noise)
 {
-    json_t *json = result_keep(result, tree_object());
-    json_put_fields(json, result_noise_struct.fields, noise);
+    json_t *json = result_keep(result, json_of_fields(result_noise_struct.fields, noise));
     result->noise_count +=
         json_get_fields_in(&result->arena, json, "noise", result_noise_struct.fields,
                            &result->noise[result->noise_count], NULL) == 0;

@@ -382,9 +382,7 @@ static const struct json_field atlas_fields[] = {
 
 json_t *atlas_to_json(const struct atlas *atlas)
 {
-    json_t *json = tree_object();
-    json_put_fields(json, atlas_fields, atlas);
-    return json;
+    return json_of_fields(atlas_fields, atlas);
 }
 
 /* ---- reading it ------------------------------------------------------------------------------ */

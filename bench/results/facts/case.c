@@ -65,9 +65,7 @@ const struct json_struct case_key_struct = {key_fields, sizeof(struct case_key)}
 
 json_t *case_key_to_json(const struct case_key *key)
 {
-    json_t *json = tree_object();
-    json_put_fields(json, key_fields, key);
-    return json;
+    return json_of_fields(key_fields, key);
 }
 
 int case_key_from_json(const json_t *json, struct case_key *key, struct error *error)
@@ -157,9 +155,7 @@ static const struct json_field round_fields[] = {
 
 json_t *case_round_to_json(const struct case_round *round)
 {
-    json_t *json = tree_object();
-    json_put_fields(json, round_fields, round);
-    return json;
+    return json_of_fields(round_fields, round);
 }
 
 int case_round_from_json(const json_t *json, struct case_round *round, struct error *error)

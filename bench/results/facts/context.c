@@ -42,13 +42,6 @@ JSON_STRUCT(, clock_cost, struct clock_cost, JSON_FIELD(STRING_OR_NULL, struct c
             JSON_FIELD(NUMBER, struct clock_cost, span_ns),
             JSON_FIELD(NUMBER, struct clock_cost, system_span_ns));
 
-static json_t *to_json(const struct json_field *fields, const void *from)
-{
-    json_t *json = tree_object();
-    json_put_fields(json, fields, from);
-    return json;
-}
-
 struct record_tool context_tool(void)
 {
     return (struct record_tool){
@@ -419,5 +412,5 @@ json_t *context_device(const struct record_device *d)
     struct record_device device = *d;
     device.copy_bytes_per_second =
         d->copy_bytes_per_second > 0 ? floor(d->copy_bytes_per_second) : NAN;
-    return to_json(record_device_fields, &device);
+    return json_of_fields(record_device_fields, &device);
 }

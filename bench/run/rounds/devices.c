@@ -207,9 +207,8 @@ static int look_at_device(struct found_device *found, bool copy_rate, struct err
 
 static void send_device(FILE *out, const struct found_device *device)
 {
-    json_t *line = tree_object(), *json = tree_object();
-    json_put_fields(json, fields, device);
-    tree_put(line, "device", json);
+    json_t *line = tree_object();
+    tree_put(line, "device", json_of_fields(fields, device));
     worker_send(out, line);
 }
 
