@@ -1,5 +1,4 @@
 /* gamut print: prints a result file as a table, or in the format of another tool. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

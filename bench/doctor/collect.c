@@ -9,7 +9,6 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "base/tree.h"
 #include "device/device.h"
 #include "device/host_build.h"
 #include "doctor/doctor.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/tree.h"
 #include "pages/sections.h"
 
 /* ---- facts ---------------------------------------------------------------------------------- */

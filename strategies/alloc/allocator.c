@@ -125,9 +125,8 @@ static int ask_again(struct allocator *allocator, const struct alloc_request *re
 static int ask_instance(struct allocator *allocator, const struct alloc_request *request,
                         struct block *block)
 {
-    if (request->queue >= ALLOCATOR_QUEUES_MAX || !*instance(allocator, request->queue)) {
+    if (request->queue >= ALLOCATOR_QUEUES_MAX || !*instance(allocator, request->queue))
         TRY(make_instance(allocator, request->queue));
-    }
     int code = allocator->ops->alloc(*instance(allocator, request->queue), request, block);
     if (code == ERR_OOM)
         code = ask_again(allocator, request, block);

@@ -420,9 +420,7 @@ static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size
     int code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
     if (code == ERR_OOM && c->max_split_bytes != UINT64_MAX) {
         bool enough;
-        int released = release_oversize(c, pool, size, &enough);
-        if (released)
-            return released;
+        TRY(release_oversize(c, pool, size, &enough));
         if (enough)
             code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
     }

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/tree.h"
 #include "results/compare/comparer.h"
 #include "results/compare/configuration.h"
 #include "results/compare/noise.h"

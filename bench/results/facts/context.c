@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/json_rules.h"
 #include "base/text.h"
 #include "base/tree.h"
 

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/tree.h"
-
 #define INFO(name, unit, kind, better, help)                                                       \
     {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
 #define INFO_OF_COPY(name, help) COPY_COUNTER_LIST(INFO, name)

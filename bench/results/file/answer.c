@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/tree.h"
 #include "results/file/baseline.h"
 #include "results/file/measured.h"
