@@ -1,8 +1,18 @@
-/* Sorting of numbers, and finding in what is sorted. */
+/* Comparing and sorting numbers, and finding in what is sorted. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+static inline uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
 
 /* Puts the values into ascending order. */
 void sort_u64(uint64_t *values, size_t count);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "device/list.h"
 
@@ -238,11 +239,6 @@ static int best_copy(struct device *d, const uint64_t memory[2], uint64_t bytes,
             *best_ns = ns;
     }
     return 0;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static int copy_rate_at(struct device *d, uint64_t bytes, double *bytes_per_second,

@@ -2,12 +2,8 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/tree.h"
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 static void begin_column(struct address_cover *c)
 {

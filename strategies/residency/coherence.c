@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "residency/device_group.h"
 
@@ -550,16 +551,6 @@ static int move_to(struct device_group *g, const struct transfer *t, int from, u
 static bool is_missing(const struct piece *p, unsigned member)
 {
     return p->current && !(p->current & bit((int)member));
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Brings those contents of [begin, end) that are not current on a member to its copy. */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "run/atlas/atlas_bench.h"
 
 enum { PAGE_BYTES = 4096, PAGE_WORDS = PAGE_BYTES / 4 };
@@ -186,11 +187,6 @@ static int bench_calibrate(struct bench *b, struct error *error)
     }
     b->iterations_per_ns = (double)iterations / (double)(least_ns ? least_ns : 1);
     return 0;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 static int bench_allocate(struct bench *b, struct error *error)

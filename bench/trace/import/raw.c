@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/driver_memory.h"
 #include "base/slab.h"
+#include "base/sort.h"
 #include "base/treap.h"
 #include "trace/import.h"
 #include "trace/import/raw_records.h"
@@ -954,19 +955,14 @@ static int next_record(struct raw_import *r, struct error *error)
     return 1;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void read_ran(struct raw_import *r, const struct object *event)
 {
     const unsigned number = (unsigned)event->is.event.commands;
     const uint64_t begin_ns = event->is.event.begin_ns;
-    const uint64_t to_end_ns = r->record->words > 1 ? least(r->words[1], INT64_MAX) : 0,
+    const uint64_t to_end_ns = r->record->words > 1 ? smaller(r->words[1], INT64_MAX) : 0,
                    since_ns = r->record->words > 2 ? r->words[2] : 0;
     r->ran = must_reach(r->ran, number, &r->ran_capacity, sizeof *r->ran);
-    r->ran[number].ns = least(r->words[0], UINT32_MAX);
+    r->ran[number].ns = smaller(r->words[0], UINT32_MAX);
     if (to_end_ns)
         r->ran[number].ended_ns = begin_ns + to_end_ns;
     else if (since_ns && since_ns < r->now_ns) /* two clocks: not before the call that gave it */
