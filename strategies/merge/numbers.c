@@ -298,7 +298,7 @@ struct bound_change {
     int64_t bytes;
 };
 
-static int64_t most_of(int64_t a, int64_t b)
+static int64_t higher(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -318,7 +318,7 @@ static void add_below(struct bound_node *nodes, unsigned node, unsigned low, uns
     }
     add_below(nodes, 2 * node, low, width / 2, first, end, bytes);
     add_below(nodes, 2 * node + 1, low + width / 2, width / 2, first, end, bytes);
-    n->most = most_of(nodes[2 * node].most, nodes[2 * node + 1].most) + n->added;
+    n->most = higher(nodes[2 * node].most, nodes[2 * node + 1].most) + n->added;
 }
 
 /* The most bytes at these moments, INT64_MIN if none is below the node. */
@@ -331,8 +331,8 @@ static int64_t most_below(const struct bound_node *nodes, unsigned node, unsigne
     if (first <= low && low + width <= end)
         return n->most;
     const int64_t most =
-        most_of(most_below(nodes, 2 * node, low, width / 2, first, end),
-                most_below(nodes, 2 * node + 1, low + width / 2, width / 2, first, end));
+        higher(most_below(nodes, 2 * node, low, width / 2, first, end),
+               most_below(nodes, 2 * node + 1, low + width / 2, width / 2, first, end));
     return most == INT64_MIN ? most : most + n->added;
 }
 
@@ -414,7 +414,7 @@ static void accept_all(struct bound *b)
     for (unsigned p = 0; p < b->width; p++)
         b->nodes[b->width + p].most = bytes[p];
     for (unsigned n = b->width; --n > 0;)
-        b->nodes[n].most = most_of(b->nodes[2 * n].most, b->nodes[2 * n + 1].most);
+        b->nodes[n].most = higher(b->nodes[2 * n].most, b->nodes[2 * n + 1].most);
     b->change_count = 0;
     b->peak = bound_most(b);
     free(bytes);
