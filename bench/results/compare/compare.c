@@ -139,41 +139,31 @@ int compare_results(const struct compare_file *base, const struct compare_file *
 
 /* ---- within one file ------------------------------------------------------------------------ */
 
-static const struct key_member {
-    const char *name;
-    size_t offset, size;
-} members[] = {
-#define X(member)                                                                                  \
-    {#member, offsetof(struct case_key, member), sizeof((struct case_key *)NULL)->member},
-    CASE_KEY_ALL_LIST(X)
-#undef X
-};
-enum { MEMBERS = sizeof members / sizeof *members };
-
-static const struct key_member *parse_by(const char *by, const char **value, struct error *error)
+static const struct json_field *parse_by(const char *by, const char **value, struct error *error)
 {
     const size_t length = strcspn(by, "=");
-    for (size_t i = 0; i < MEMBERS && by[length]; i++)
-        if (strlen(members[i].name) == length && strncmp(members[i].name, by, length) == 0) {
-            *value = by + length + 1;
-            return &members[i];
-        }
     struct text names = {0};
-    for (size_t i = 0; i < MEMBERS; i++)
-        text_add(&names, "%s%s", i ? ", " : "", members[i].name);
+    for (const struct json_field *m = case_key_struct.fields; m->name; m++) {
+        if (by[length] && strlen(m->name) == length && strncmp(m->name, by, length) == 0) {
+            text_free(&names);
+            *value = by + length + 1;
+            return m;
+        }
+        text_add(&names, "%s%s", names.length ? ", " : "", m->name);
+    }
     error_set(error, ERR_USAGE, "'%.64s' is not MEMBER=VALUE such as strategy=raw; members are %s",
               by, names.data);
     text_free(&names);
     return NULL;
 }
 
-static const char *value_of(const struct result_case *one, const struct key_member *member)
+static const char *value_of(const struct result_case *one, const struct json_field *member)
 {
     return (const char *)&one->key + member->offset;
 }
 
 /* Says which values a file has, each once. */
-static int unknown_value(const struct result *result, const struct key_member *member,
+static int unknown_value(const struct result *result, const struct json_field *member,
                          const char *value, struct error *error)
 {
     json_t *seen = tree_object();
@@ -194,7 +184,7 @@ static int unknown_value(const struct result *result, const struct key_member *m
 /* The case whose key is the same but for the member. */
 static const struct result_case *counterpart(const struct result *result, const json_t *index,
                                              const struct result_case *one,
-                                             const struct key_member *member, const char *value)
+                                             const struct json_field *member, const char *value)
 {
     struct case_key key = one->key;
     char id[13];
@@ -217,7 +207,7 @@ int compare_within(const struct compare_file *file, const char *by,
                    const struct compare_options *options, json_t **comparison, struct error *error)
 {
     const char *value;
-    const struct key_member *member = parse_by(by, &value, error);
+    const struct json_field *member = parse_by(by, &value, error);
     if (!member || check_options(options, error))
         return ERR_USAGE;
     struct comparer c = comparer_of(options);

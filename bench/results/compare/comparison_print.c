@@ -200,11 +200,6 @@ static enum text_grid_mood mood_of(const json_t *row)
 
 static void add_row(struct text_grid *grid, const json_t *comparison, const json_t *row)
 {
-    static const char *const key_names[] = {
-#define X(member) #member,
-        CASE_KEY_ALL_LIST(X)
-#undef X
-    };
     struct arena *arena = &grid->arena;
     struct text_grid_row *line = text_grid_add_row(grid);
     const json_t *files = json_object_get(comparison, "new");
@@ -214,8 +209,8 @@ static void add_row(struct text_grid *grid, const json_t *comparison, const json
     line->mood_of = LINE_VERDICT;
     line->mood = mood_of(row);
     text_grid_add(grid, "%s", tree_get_text(json_array_get(files, file), "name"));
-    for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
-        text_grid_add(grid, "%s", tree_get_text(row, key_names[i]));
+    for (const struct json_field *member = case_key_struct.fields; member->name; member++)
+        text_grid_add(grid, "%s", tree_get_text(row, member->name));
     if (is_over_cases(row))
         line->cell[LINE_WORKLOAD] =
             arena_printf(arena, "all %.0f cases", tree_get_number(row, "cases"));

@@ -113,13 +113,9 @@ static void add_difference(const struct differ *d, const char *subject, const js
 {
     if (!d->all)
         return;
-    json_t *one = tree_object();
-    tree_put(one, "file", tree_count(d->c->file));
-    tree_put(one, "subject", tree_text(subject));
-    tree_put(one, "base", base ? json_incref((json_t *)base) : json_null());
-    tree_put(one, "new", candidate ? json_incref((json_t *)candidate) : json_null());
-    tree_put(one, "matters", tree_text(matters_names[matters]));
-    tree_append(d->all, one);
+    tree_append(d->all, tree_pack("{s:o, s:o, s:O?, s:O?, s:s}", "file", tree_count(d->c->file),
+                                  "subject", tree_text(subject), "base", base, "new", candidate,
+                                  "matters", matters_names[matters]));
 }
 
 static bool are_known(const json_t *a, const json_t *b)
@@ -247,22 +243,18 @@ static struct scope compare_hosts(const struct differ *d, const struct record_ho
 /* A variable that only one of the files has is a difference too. */
 static void compare_env(const struct differ *d, const json_t *base, const json_t *candidate)
 {
+    json_t *all = json_copy((json_t *)base), *value;
     const char *name;
-    json_t *value;
-    char subject[256];
-    json_object_foreach((json_t *)base, name, value)
+    json_object_update_missing(all, (json_t *)candidate);
+    json_object_foreach(all, name, value)
     {
-        const json_t *other = json_object_get(candidate, name);
+        const json_t *before = json_object_get(base, name), *now = json_object_get(candidate, name);
+        char subject[256];
         snprintf(subject, sizeof subject, "environment %s", name);
-        if (!other || !json_equal(value, other))
-            add_difference(d, subject, value, other, MATTERS_NOTHING);
+        if (!before || !now || !json_equal(before, now))
+            add_difference(d, subject, before, now, MATTERS_NOTHING);
     }
-    json_object_foreach((json_t *)candidate, name, value)
-    {
-        snprintf(subject, sizeof subject, "environment %s", name);
-        if (!json_object_get(base, name))
-            add_difference(d, subject, NULL, value, MATTERS_NOTHING);
-    }
+    json_decref(all);
 }
 
 /* An allocator that runs into a limit makes other requests, so the limit matters for everything. */

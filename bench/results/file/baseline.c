@@ -7,21 +7,18 @@
 
 const struct case_key baseline_raw = {.strategy = "raw"};
 
-enum {
-#define X(member) MEMBER_##member,
+static const struct {
+    size_t offset, size;
+} members[] = {
+#define X(member) {offsetof(struct case_key, member), sizeof baseline_raw.member},
     BASELINE_LIST(X)
 #undef X
-        MEMBERS
 };
+enum { MEMBERS = sizeof members / sizeof *members };
 
 static const char *member_of(const struct case_key *key, size_t member)
 {
-    const char *const members[] = {
-#define X(member) key->member,
-        BASELINE_LIST(X)
-#undef X
-    };
-    return members[member];
+    return (const char *)key + members[member].offset;
 }
 
 /* ---- the names ------------------------------------------------------------------------------- */
@@ -71,18 +68,6 @@ static bool has_named(const struct case_key *baseline, const struct case_key *ke
     return true;
 }
 
-static void set_member(struct case_key *baseline, size_t member, const struct case_key *from)
-{
-    switch (member) {
-#define X(member)                                                                                  \
-    case MEMBER_##member:                                                                          \
-        memcpy(baseline->member, from->member, sizeof baseline->member);                           \
-        break;
-        BASELINE_LIST(X)
-#undef X
-    }
-}
-
 int baseline_read(const char *words, const struct case_key *keys, size_t count,
                   struct case_key *baseline, struct error *error)
 {
@@ -100,7 +85,8 @@ int baseline_read(const char *words, const struct case_key *keys, size_t count,
         if (*member_of(baseline, member))
             return error_set(error, ERR_USAGE, "--baseline names both %s and %s: name one of them",
                              member_of(baseline, member), word);
-        set_member(baseline, member, key);
+        memcpy((char *)baseline + members[member].offset, member_of(key, member),
+               members[member].size);
     }
     for (size_t i = 0; i < count && !found; i++)
         found = has_named(baseline, &keys[i]);

@@ -20,27 +20,16 @@ void suite_result_set(struct result *result, const char *name, const json_t *sui
 
 /* ---- pairs of cases ------------------------------------------------------------------------- */
 
-/* The members of a key, in the order in which tables have them. */
-static const struct member {
-    const char *name;
-    size_t offset;
-} members[] = {
-#define X(member) {#member, offsetof(struct case_key, member)},
-    CASE_KEY_LIST(X)
-#undef X
-};
-enum { MEMBERS = sizeof members / sizeof *members };
-
-static const char *value_of(const struct case_key *key, const struct member *member)
+static const char *value_of(const struct case_key *key, const struct json_field *member)
 {
     return (const char *)key + member->offset;
 }
 
-static const struct member *compared_member(const struct result_suite *suite)
+static const struct json_field *compared_member(const struct result_suite *suite)
 {
-    for (size_t m = 0; m < MEMBERS && suite->compare_count; m++)
-        if (strcmp(members[m].name, suite->compare->member) == 0 && suite->compare->count == 2)
-            return &members[m];
+    for (const struct json_field *m = case_key_struct.fields; m->name && suite->compare_count; m++)
+        if (strcmp(m->name, suite->compare->member) == 0 && suite->compare->count == 2)
+            return m;
     return NULL;
 }
 
@@ -57,11 +46,11 @@ static bool is_first(const struct result_suite *suite, const struct suite_row *r
 static const struct result_case *second_of(const struct result *result,
                                            const struct result_case *first)
 {
-    const struct member *member = compared_member(result->suite);
+    const struct json_field *member = compared_member(result->suite);
     for (size_t i = 0; i < result->case_count; i++) {
         const struct case_key *key = &result->cases[i].key;
         bool same = strcmp(value_of(key, member), result->suite->compare->sides[1]) == 0;
-        for (const struct member *m = members; m < members + MEMBERS; m++)
+        for (const struct json_field *m = case_key_struct.fields; m->name; m++)
             same &= m == member || strcmp(value_of(key, m), value_of(&first->key, m)) == 0;
         if (same)
             return &result->cases[i];
