@@ -25,7 +25,7 @@ struct dot {
 struct dots_panel {
     struct text title;
     double bound, optimum; /* bytes; NaN: unknown */
-    size_t count, room;
+    unsigned count, room;
     struct dot *dots;
 };
 
@@ -54,10 +54,7 @@ static struct dots_panel *panel_of(struct dots *d, const char *title)
 static void add_dot(struct dots *d, struct dots_panel *panel, const char *name, double bytes,
                     double other_bytes)
 {
-    if (panel->count == panel->room) {
-        panel->room = 2 * panel->room + 8;
-        panel->dots = must_realloc(panel->dots, panel->room * sizeof *panel->dots);
-    }
+    panel->dots = must_grow(panel->dots, panel->count, &panel->room, sizeof *panel->dots);
     panel->dots[panel->count] = (struct dot){.series = labels_add(&d->series, name),
                                              .order = panel->count,
                                              .bytes = bytes,
@@ -122,7 +119,7 @@ static void dots_write(struct dots *d, const char *device, FILE *data, struct te
         gnuplot_data_text(panel->title.data, data);
         print_bytes(panel->bound, data);
         print_bytes(panel->optimum, data);
-        fprintf(data, " %zu\n", panel->count < ROWS_MOST ? panel->count : ROWS_MOST);
+        fprintf(data, " %u\n", panel->count < ROWS_MOST ? panel->count : ROWS_MOST);
     }
     struct text titles = {0};
     for (size_t i = 0; i < d->count; i++) {
