@@ -74,7 +74,7 @@ enum json_field_type {
     FIELD_JSON,             /* json_t *, borrowed from the value that was read: NULL is absent */
 };
 
-/* How the structs of a FIELD_OBJECT and of what follows it are written. A table whose only field is
+/* The fields of the structs that a FIELD_OBJECT and the types after it hold. A table whose only field is
  * called "" stands for a value that is no object. */
 struct json_struct {
     const struct json_field *fields;

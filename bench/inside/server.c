@@ -417,7 +417,7 @@ static bool is_busy(const struct busy *busy, uint64_t queue)
     return false;
 }
 
-/* Whether all queues are done with a block: 1, 0 or a negative code. */
+/* Are all queues done with a block? 1, 0 or a negative code. */
 static int has_passed(struct server *s, struct served *b, struct busy *busy, struct error *error)
 {
     TRY(mark_others(s, b, error));

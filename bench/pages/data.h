@@ -31,10 +31,10 @@ struct view_data {
     unsigned count; /* elements so far */
 };
 
-/* What all strategies share. The caller owns the object. */
+/* The data that all strategies share. The caller owns the object. */
 json_t *data_of_history(struct view_data *data, const struct view_history *history,
                         const struct view_levels *levels);
-/* What one of them did. The caller owns the object. */
+/* The data of one strategy. The caller owns the object. */
 json_t *data_of_strategy(struct view_data *data, const struct view_history *history,
                          const struct view_levels *levels, const char *name,
                          uint64_t measured_bytes, const struct view_strategy *strategy);

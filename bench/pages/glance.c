@@ -16,7 +16,7 @@ enum measure { MEASURE_SPEEDUP, MEASURE_MEMORY };
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* How deep the colour is: 1 to 4 for factors from 1.05 on, 0 for none. */
+/* The depth of the colour: 1 to 4 for factors from 1.05 on, 0 for none. */
 static int shade(double factor)
 {
     static const double least[] = {1.05, 1.25, 2, 4};

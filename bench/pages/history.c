@@ -229,7 +229,7 @@ static void hear(void *context, const struct trace_event *e, const struct block 
 
 /* ---- the whole ---- */
 
-/* How many events the trace has: of one that was cut off, they are counted. */
+/* The number of events of the trace; if it was cut off, they are counted. */
 static int count_events(struct trace_reader *reader, uint64_t *events, struct error *error)
 {
     struct trace_totals totals;
@@ -267,7 +267,7 @@ static int open_history(struct view_history *h, struct error *error)
     return 0;
 }
 
-/* What lives at the end is behind the last moment. */
+/* Blocks that live at the end outlast the last moment. */
 static void end_living(struct view_blocks *blocks, uint32_t last)
 {
     for (unsigned i = 0; i < blocks->count; i++)

@@ -1,4 +1,4 @@
-/* What a page of a trace shows: every block of the application, the bytes over its events, and where
+/* The contents of a page of a trace: every block of the application, the bytes over its events, and where
  * each strategy put the blocks.
  *
  * Moments count as events do: moment n is the state after the n-th event, and moment 0 is before the
@@ -30,12 +30,12 @@ struct view_phase {
 
 #define VIEW_NOWHERE UINT64_MAX
 
-/* Where a strategy put a block. Addresses are on one axis (view/address_places.h). */
+/* The place at which a strategy put a block. Addresses are on one axis (view/address_places.h). */
 struct view_place {
     uint64_t address, granted; /* VIEW_NOWHERE: no address is known */
 };
 
-/* What a strategy did with the trace. */
+/* The result of a strategy on the trace. */
 struct view_strategy {
     struct replay_outcome outcome;
     struct view_place *places; /* by block */

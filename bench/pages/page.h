@@ -60,7 +60,7 @@ void page_section(const struct page *page, const struct page_file *file, const c
 void page_table(FILE *out, const struct text_grid_column *columns, size_t count);
 /* Ends a table that page_table began. */
 void page_table_end(FILE *out);
-/* How page_grid prints the rows of a grid. */
+/* Options of page_grid for the rows of a grid. */
 struct page_rows {
     size_t open; /* a table of more rows is folded under a line "120 rows" */
     size_t most; /* rows after these are left out, which a sentence says; 0: none is */

@@ -66,7 +66,7 @@ static void add_judgement(struct text_grid *grid, const struct answer_device *de
     text_free(&words);
 }
 
-/* What the means are over, and what they are means of. */
+/* Prints the baseline of the means, and the cases that they are means of. */
 static void print_basis(FILE *out, const struct answer_device *device)
 {
     char count[48];
@@ -96,7 +96,7 @@ static void add_row(struct text_grid *grid, const struct answer_device *device,
         text_grid_skip(grid, 1);
     else
         text_grid_add(grid, "%.0f", each->driver_calls);
-    /* Where the unmerged one is the baseline, the speed over both is the same. */
+    /* If the unmerged one is the baseline, the speed over both is the same. */
     if (!gain || gain->speedup.median == each->speedup.median)
         text_grid_skip(grid, 1);
     else

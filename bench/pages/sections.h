@@ -21,9 +21,9 @@
 
 /* The verdict on all files together; it is above the contents and in no list. */
 void section_banner(const struct page *page);
-/* What changed from the base, if there is one. */
+/* The changes from the base, if there is one. */
 void section_comparison(const struct page *page);
-/* Which configuration wins on which machine, if the files have several. */
+/* The configuration that wins on each machine, if the files have several. */
 void section_machines(const struct page *page);
 /* Prints the section of `file`. */
 #define X(name) void section_##name(const struct page *page, const struct page_file *file);

@@ -419,7 +419,7 @@ static void name_regressions(FILE *out, const json_t *comparison)
     json_decref(rows);
 }
 
-/* What changed: "gated metrics: 41 same, 1 slower", then the worst. */
+/* Prints the changes: "gated metrics: 41 same, 1 slower", then the worst. */
 static void print_changes(const struct page *page)
 {
     const json_t *counts = json_object_get(page->comparison, "gated_verdicts");

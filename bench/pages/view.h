@@ -20,7 +20,7 @@ struct view_options {
     uint32_t first, last; /* moments; 0 and UINT32_MAX: all */
 };
 
-/* What became of a strategy. */
+/* The outcome of a strategy. */
 struct view_result {
     char reason[1024]; /* why it is not in the page; "": it is */
 };

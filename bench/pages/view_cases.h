@@ -9,7 +9,7 @@
 #include "results/file/result.h"
 #include "run/select/select.h"
 
-/* Which cases: lists of patterns (text_is_listed) of the members of their keys, and ids. */
+/* A choice of cases: lists of patterns (text_is_listed) of the members of their keys, and ids. */
 struct case_choice {
     const char *workloads, *datasets, *merges, *releases, *devices;
     size_t id_count;
@@ -18,7 +18,7 @@ struct case_choice {
     FILE *notes;            /* receives a line for each of them that is left out; NULL: no lines */
 };
 
-/* What is known of the cases. */
+/* Facts about the cases. */
 struct viewed_cases {
     struct arena arena; /* owns the texts */
     struct names strategies;
@@ -35,7 +35,7 @@ struct viewed_cases {
  * case. */
 int view_cases(const struct result *result, const char *path, const struct case_choice *choice,
                const char *trace, struct viewed_cases *cases, struct error *error);
-/* What this strategy reserved at most in the file; 0: the file does not have it. */
+/* The most bytes that this strategy reserved in the file; 0: the file does not have it. */
 uint64_t viewed_cases_reserved(const struct viewed_cases *cases, const char *strategy);
 void viewed_cases_free(struct viewed_cases *cases);
 

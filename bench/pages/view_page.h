@@ -11,9 +11,9 @@ void view_page_begin(FILE *out, const struct view_options *options,
 void view_page_picture(FILE *out, const struct view_options *options,
                        const struct view_history *history, const struct view_strategy *strategies,
                        const struct view_result *results);
-/* Who holds what at the peak. */
+/* The blocks that live at the peak. */
 void view_page_peak(FILE *out, const struct view_history *history);
-/* What the page shows, and its limits; and the end. */
+/* A legend of the page, its limits, and the end. */
 void view_page_end(FILE *out, const struct view_options *options,
                    const struct view_history *history, const struct view_result *results);
 /* options->measured_bytes of a strategy; 0: unknown. */

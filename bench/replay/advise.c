@@ -16,7 +16,7 @@
 static const double better_share = 0.99;
 enum { PASSES_MAX = 3, FAMILIES_MAX = 16 };
 
-/* What has been replayed. */
+/* Replays that have been made. */
 struct replayed {
     char *spec;
     size_t trace;
@@ -464,7 +464,7 @@ static int run(struct search *s, size_t count,
     return parallel_run(&all, interrupted, error);
 }
 
-/* Which advice is wanted, and which traces it needs. */
+/* Lists the advice that is wanted, and the traces that it needs. */
 static void make_advices(struct advise *out, const bool *wanted)
 {
     out->advice_count = out->trace_count + (out->trace_count > 1);

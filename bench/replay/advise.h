@@ -1,4 +1,4 @@
-/* Which setting an application should have: a search by replays of its traces.
+/* Finds the best setting of an application: a search by replays of its traces.
  *
  *   1. The current setting is replayed: that of the log, or the application's default.
  *   2. For each strategy that the application has, one option after the other takes each of its
@@ -37,7 +37,7 @@ struct advise_options {
     void *context;
 };
 
-/* What a setting does on a trace. */
+/* The result of a setting on a trace. */
 struct measure {
     bool ok;
     uint64_t reserved_bytes; /* the peak */

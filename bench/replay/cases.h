@@ -54,6 +54,6 @@ int replay_case_live(struct device *device, const char *path,
                      const struct live_case_options *options, struct case_round *round,
                      struct text *notes);
 
-/* How long the recorded calls took, from the begin of the first to the end of the last; 0: the
+/* The duration of the recorded calls, from the begin of the first to the end of the last; 0: the
  * trace does not say. ERR_IO, ERR_PARSE. */
 int replay_recorded_ns(const char *path, uint64_t *ns, struct error *error);

@@ -52,7 +52,7 @@ static enum fit_cause cause_of(const struct replay_refusal *r, uint64_t capacity
 {
     if (r->requested_bytes + r->bytes > capacity_bytes)
         return FIT_demand;
-    /* Where the bytes that are not held would do, the strategy asked for more than the request. */
+    /* If the bytes that are not held would do, the strategy asked for more than the request. */
     const uint64_t unheld =
         r->reserved_bytes < capacity_bytes ? capacity_bytes - r->reserved_bytes : 0;
     uint64_t rounded = r->granted_bytes - r->requested_bytes;

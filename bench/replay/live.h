@@ -22,7 +22,7 @@
 #include "device/device.h"
 #include "replay/schedule.h"
 
-/* What a replay knows of a live block, and its memory. Moments are numbers of events, from 1 on. */
+/* A live block of a replay, and its memory. Moments are numbers of events, from 1 on. */
 struct live_block {
     bool is_used;    /* by a command */
     bool is_reused;  /* the strategy may have had the memory back from a block of `queue` before */
@@ -65,7 +65,7 @@ void live_keep_gaps(struct live *live, bool gaps);
 const struct schedule *live_schedule(const struct live *live);
 /* A source over the device. */
 struct source live_source(struct live *live);
-/* Where the device has memory of kind `memory` (enum driver_memory): itself, or MEMORY_DEVICE where the device's memory is
+/* The kind of the device's memory for the recorded kind `memory` (enum driver_memory): itself, or MEMORY_DEVICE where the device's memory is
  * the host's. */
 enum driver_memory live_kind(const struct live *live, unsigned memory);
 

@@ -1,4 +1,4 @@
-/* Who had which bytes of a memory last: finds blocks that overlap live ones, and memory that
+/* Keeps the last owner of each byte of a memory: finds blocks that overlap live ones, and memory that
  * reaches another queue without a wait. */
 #pragma once
 

@@ -191,7 +191,7 @@ struct vote {
 
 ORDER_FROM_MOST(by_votes, struct vote, votes, period)
 
-/* How far back the same few requests stood last: the distances that come most often, first. */
+/* The distances back to the last place of the same few requests: those that come most often, first. */
 static void likely_periods(const struct sequence *s, uint32_t periods[PERIODS_TRIED])
 {
     const unsigned bits = 64 - (unsigned)__builtin_clzll(2 * (uint64_t)s->count + 16);
@@ -244,7 +244,7 @@ struct round {
     unsigned turn;
 };
 
-/* What a queue's plan is made of. */
+/* The parts of a queue's plan. */
 struct layout {
     uint32_t first; /* requests that are served once */
     struct round *rounds;
@@ -252,7 +252,7 @@ struct layout {
     struct plan_slot *lives; /* of the slots of all rounds in turn: without offsets */
 };
 
-/* How much longer than a round a block lived that was requested at `i` of the round at `begin`; its
+/* Notes the time that a block lived beyond its round, if it was requested at `i` of the round at `begin`; its
  * life is noted in `slot`, which has those of its counterparts. `next_end`: the next round's end. */
 static void note_life(struct plan_slot *slot, uint32_t end, uint32_t begin, uint32_t length,
                       uint32_t next_end)
@@ -278,7 +278,7 @@ static void add_bytes(const struct plan_slot *slots, uint32_t count, uint64_t *l
     }
 }
 
-/* What lives until after its counterpart of the next round is made needs two places. */
+/* A block that lives until its counterpart of the next round is made needs two places. */
 static unsigned turns_for(const struct round *rounds, unsigned count, const struct plan_slot *lives)
 {
     for (unsigned r = 0; r < count; lives += rounds[r++].length)
@@ -321,7 +321,7 @@ static void empty_slots(const struct sequence *s, uint32_t begin, uint32_t count
 
 /* ---- rounds by repetition ---- */
 
-/* Where the plan's loop begins: at a mark after the first round, or with the second round. */
+/* The begin of the plan's loop: a mark after the first round, or with the second round. */
 static uint32_t loop_start(const struct sequence *s, const struct loop *loop, unsigned phase)
 {
     const uint32_t start = loop->begin + loop->period;
@@ -569,8 +569,7 @@ static uint32_t find_sharers(const struct plan_queue *q, struct sharer *all)
     return count;
 }
 
-/* What a round leaves to the next one has one place with its counterparts in other rounds of its
- * turn: only one of these rounds is the last. */
+/* A block that a round leaves to the next one shares its place with its counterparts in other rounds of its turn: only one of these rounds is the last. */
 static void share_places(const struct plan_queue *q, struct shared *shared)
 {
     struct sharer *all = must_alloc((q->count + (size_t)1) * sizeof *all);
@@ -607,7 +606,7 @@ static void add_life(struct lives *lives, uint32_t lower, uint32_t upper)
 
 ORDER_BY(by_lower, struct pack_interval, lower)
 
-/* Where the slots of a leader live, in the order of time and without overlap. */
+/* The lives of a leader's slots, in the order of time and without overlap. */
 static void carried_lives(const struct plan_queue *q, const struct shared *shared, uint32_t leader,
                           struct lives *lives)
 {

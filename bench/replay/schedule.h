@@ -1,5 +1,4 @@
-/* What a replay on a device must know of a trace before it begins: which calls wait for their own
- * command, which points of a queue are waited for later, and what must be there when the clock starts. */
+/* Facts about a trace that a replay on a device needs before it begins: the calls that wait for their own command, the points of a queue that later calls wait for, and the blocks that must be there when the clock starts. */
 #pragma once
 
 #include "replay/standin.h"

@@ -1,9 +1,9 @@
-/* Which strategies can serve an application, and with which options. */
+/* Finds the strategies that can serve an application, and their options. */
 #pragma once
 
 #include "alloc/planned/plans.h"
 
-/* What the driver of an application offers to a strategy in addition to plain memory. */
+/* Abilities of an application's driver in addition to plain memory. */
 enum serving_api {
     SERVING_CUDA,   /* its pool, virtual memory, other kinds of memory: the device decides */
     SERVING_OPENCL, /* nothing */

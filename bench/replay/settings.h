@@ -1,4 +1,4 @@
-/* What an application can be told about its memory, as strategies of gamut and in its own words. */
+/* The settings of an application for its memory, as strategies of gamut and in its own words. */
 #pragma once
 
 #include "alloc/allocator.h"
@@ -47,7 +47,7 @@ const struct application *application_find(const char *name, const char *source)
  * Knobs whose option the strategy lacks are left out. */
 bool application_setting(const struct application *application, size_t i,
                          struct allocator_setting *setting);
-/* How many values a knob has. */
+/* The number of a knob's values. */
 unsigned knob_value_count(const struct knob *knob);
 /* Adds the setting as a strategy of gamut: "caching:max_split=64MiB". */
 void setting_spec(const struct allocator_setting *setting, struct text *out);

@@ -204,7 +204,7 @@ static void has_waited(struct wait_queue *q, uint64_t count)
         q->is_ordered = false;
 }
 
-/* How many of the commands that are in the order of their ends had ended. */
+/* The number of ended commands, among those that are in the order of their ends. */
 static uint64_t ended_by(const struct wait_queue *q, uint64_t ns)
 {
     uint64_t count;

@@ -1,4 +1,4 @@
-/* Which calls of an application made its host wait for the device, and for how long.
+/* Finds the calls of an application that made its host wait for the device, and their durations.
  *
  * A call can only wait for commands that were given before it. What is said of one depends on the record:
  *
@@ -64,7 +64,7 @@ struct wait_place {
     struct wait_sum sum;
 };
 
-/* What a replay under a strategy says about hidden waits. A later wait may take over what one of them took. */
+/* A prediction of hidden waits by a replay under a strategy. A later wait may take over what one of them took. */
 struct wait_prediction {
     bool is_known;
     char strategy[256], why_not[256];

@@ -66,7 +66,7 @@ enum queue_safety {
     QUEUES_UNSAFE, /* not safe across queues; only for harness_only strategies */
 };
 
-/* Where a policy, or a part of it, is from. A field that is not known is NULL, or 0. */
+/* The source of a policy, or of a part of it. A field that is not known is NULL, or 0. */
 struct allocator_origin {
     const char *what; /* required: the policy's name, and which part of it */
     const char *repository, *file,

@@ -19,7 +19,7 @@ static inline bool pytorch_conf_default(const char *text, uint64_t *value)
                 "choose between caching, vmm and stream, and set options"                          \
     }
 
-/* Where the options that `caching` and `vmm` share are from: two of their struct allocator_origin. */
+/* The sources of the options that `caching` and `vmm` share: two of their struct allocator_origin. */
 #define PYTORCH_OPTION_ORIGINS                                                                     \
     {.what = "the option rounding: max_non_split_rounding_mb, pull request 136174",                \
      .repository = "pytorch/pytorch",                                                              \

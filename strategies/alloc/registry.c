@@ -63,7 +63,7 @@ static int parse_conf(const char *text, const char *conf, const struct allocator
     return code;
 }
 
-/* Where the option `conf` of a strategy that has it begins; NULL: nowhere. */
+/* The begin of the option `conf` of a strategy that has it; NULL: there is none. */
 static const char *find_conf(const struct allocator_ops *ops, const char *text)
 {
     if (!ops->options || strcmp(ops->options->name, "conf") != 0)

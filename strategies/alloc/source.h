@@ -138,7 +138,7 @@ int source_reset_peak(struct source *source);
 /* ERR_UNSUPPORTED unless the source `has` the table of a feature, and its memories live on the
  * device. The message is "X has no LACK", or "DEVICE_ALONE device memory alone". */
 int source_requires(struct source *source, bool has, const char *lack, const char *device_alone);
-/* Whether `bytes` more fit into the capacity: 0, or ERR_OOM, which counts as refused. */
+/* Checks that `bytes` more fit into the capacity: 0, or ERR_OOM, which counts as refused. */
 int source_check_capacity(struct source *source, uint64_t bytes);
 /* Sets reserved_bytes, and updates the peak and the total. */
 void source_set_reserved(struct source *source, uint64_t bytes);

@@ -86,7 +86,7 @@ static int fill(const struct arguments *arguments, const char *name, struct host
 
 /* ---- reference ----------------------------------------------------------------------------- */
 
-/* How walls change a field: MIRROR_ROWS is for the velocity down, which stops at rows 0 and
+/* The change of a field at walls: MIRROR_ROWS is for the velocity down, which stops at rows 0 and
  * last. */
 enum wall { CONTINUE, MIRROR_ROWS, MIRROR_COLUMNS };
 

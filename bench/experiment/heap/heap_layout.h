@@ -13,7 +13,7 @@
  */
 #pragma once
 
-/* Which free block serves a request; see the kernels' text. */
+/* The choice of a free block for a request; see the kernels' text. */
 enum device_heap_policy {
     DEVICE_HEAP_LARGER,
     DEVICE_HEAP_SMALLER,
@@ -22,7 +22,7 @@ enum device_heap_policy {
     DEVICE_HEAP_POLICIES
 };
 
-/* How many words a request of count elements of stride words takes. */
+/* The number of words of a request of count elements of stride words. */
 enum device_heap_padding {
     DEVICE_HEAP_SEED, /* (count + 1) * stride, wherever the block lies */
     DEVICE_HEAP_TIGHT /* count * stride, and the words that align the block where it lies */

@@ -15,8 +15,7 @@ enum verdict {
         VERDICTS
 };
 
-/* How one metric of one case, of all cases of a configuration, or of a row of an experiment
- * changed. `verdict` and `effect` describe the change itself; `is_regression` depends on the gate
+/* The change of one metric of a case, of all cases of a configuration, or of a row of an experiment. `verdict` and `effect` describe the change itself; `is_regression` depends on the gate
  * too. */
 struct compare_row {
     size_t file;                  /* index of the candidate */

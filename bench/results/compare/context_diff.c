@@ -15,7 +15,7 @@
 static const char *const matters_names[] = {
     [MATTERS_NOTHING] = "nothing", [MATTERS_TIMES] = "times", [MATTERS_EVERYTHING] = "everything"};
 
-/* What has the fact. */
+/* The things that can have a fact. */
 enum owner { OF_CASE, OF_DEVICE, OF_SETTINGS, OF_HOST, OF_TOOL };
 
 /* Every fact that a result file has about what was run, where and by what. A difference in a fact

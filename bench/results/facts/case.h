@@ -49,7 +49,7 @@ struct case_key {
     char residency[64]; /* groups of devices only, options included: "versioned:grain=memory" */
 };
 
-/* How an answer was checked. */
+/* The check of an answer. */
 enum case_check {
     CHECK_NONE,      /* the program has no reference: nothing checked its answer */
     CHECK_REFERENCE, /* compared with the workload's reference in this round */

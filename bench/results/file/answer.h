@@ -48,7 +48,7 @@ const struct answer_device *answer_find(const struct answer *answer, const char 
 /* Was the configuration judged so: "fastest", "within", "unsure", "slower"? */
 bool answer_has_verdict(const struct answer_ranked *one, const char *verdict);
 
-/* What the ratios are over: "raw"; ANSWER_SEVERAL if that is not the same on all devices. */
+/* The baseline of the ratios: "raw"; ANSWER_SEVERAL if that is not the same on all devices. */
 #define ANSWER_SEVERAL "baseline"
 const char *answer_against(const struct answer *answer);
 

@@ -29,7 +29,7 @@ extern const struct case_key baseline_raw;
 int baseline_read(const char *names, const struct case_key *keys, size_t count,
                   struct case_key *baseline, struct error *error);
 
-/* How well a case fits as the baseline of another one of the same work: 0 is best, -1 is not at
+/* The fitness of a case as the baseline of another one of the same work: 0 is best, -1 is not at
  * all. */
 int baseline_rank(const struct case_key *baseline, const struct case_key *of,
                   const struct case_key *candidate);

@@ -40,7 +40,7 @@ static int check_alike(const struct join_file *files, size_t count, struct error
     return 0;
 }
 
-/* What a person calls an item: the words of the case with this id, or the id. */
+/* A person's name for an item: the words of the case with this id, or the id. */
 static const char *item_words(const struct result *result, const char *id, char words[512])
 {
     const struct result_case *one = result_case_of(result, id);

@@ -28,6 +28,6 @@ size_t join_missing(const struct join_file *files, size_t count, struct text *li
  * result_release. */
 bool join_machine(const struct join_file *files, size_t count, bool *taken, struct result *joined);
 
-/* Whether the results that were joined have all items of the list. ERR_USAGE: a file was changed. */
+/* Checks that the results that were joined have all items of the list. ERR_USAGE: a file was changed. */
 int join_check_items(const struct result *joined, size_t count, const struct result_shard *shard,
                      struct error *error);

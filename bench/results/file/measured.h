@@ -28,8 +28,7 @@ double measured_peak(const struct result_case *one, const char *name);
 /* The driver calls among counters: NaN if there are no counts at all, or `counts` is NULL. */
 double measured_driver_calls(const struct exact_counts *counts);
 
-/* What the measurement's own spread leaves of the cost model's error: how far the predicted time
- * lies outside of the interval of the measured one, as a part of the median; 0 within it. NaN
+/* The part of the cost model's error that the measurement's own spread does not explain: the distance by which the predicted time lies outside of the interval of the measured one, as a part of the median; 0 within it. NaN
  * without a prediction or an interval. */
 double measured_unexplained(const struct result_case *one);
 

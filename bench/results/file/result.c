@@ -137,7 +137,7 @@ static int check_experiments(const struct result *result, struct error *error)
     return 0;
 }
 
-/* What is kept as JSON. */
+/* Checks the members that are kept as JSON. */
 static int check_json(const json_t *root, struct error *error)
 {
     static const struct json_rule rules[] = {

@@ -26,7 +26,7 @@
 
 /* ---- run: what was asked for, and when ------------------------------------------------------- */
 
-/* How a run ended. A result is "partial" until draft_finish is called. */
+/* The end of a run. A result is "partial" until draft_finish is called. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
 /* The word for it, as in files. */
 const char *run_status_name(enum run_status status);

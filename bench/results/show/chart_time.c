@@ -46,7 +46,7 @@ static const char *const titles[] = {
 /* The most rows that a picture can show. */
 enum { ROWS_MOST = 420 };
 
-/* What two bars may differ by, in their length over the longer one and in a portion over the slowest case of the
+/* Two bars are the same if they differ by at most this, in their length over the longer one and in a portion over the slowest case of the
  * workload, and the least portion that is seen in one. */
 static const double SAME = 0.05, LEAST = 0.004;
 /* The names in a row are no longer than this; the others are counted. */

@@ -125,7 +125,7 @@ static json_t *google_context(const struct result *result)
     return out;
 }
 
-/* What an entry of a round and an aggregate have in common. */
+/* The members that an entry of a round and an aggregate have in common. */
 static json_t *google_entry(const char *name, const char *run_name, const char *type, size_t family,
                             size_t rounds)
 {
@@ -316,7 +316,7 @@ static json_t *points_of(const struct result *result)
     return values;
 }
 
-/* What a point is of. A revision with changes is no commit, and is named as `git describe` does. */
+/* The commit of a point. A revision with changes is no commit, and is named as `git describe` does. */
 static json_t *run_of(const struct result *result, json_t *metrics)
 {
     const struct record_tool *tool = &result->context.tool;

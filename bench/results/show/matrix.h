@@ -34,7 +34,7 @@ bool case_is_of(const struct case_key *key, const struct chart_subject *of);
  * it: a loop starts with 0. */
 const struct result_case *case_next(const struct chart_subject *of, size_t *i);
 
-/* Which members of a key differ between the cases of a device: names contain these alone. */
+/* The members of a key that differ between the cases of a device: names contain these alone. */
 struct naming {
     bool dataset, merge, release, residency;
 };

@@ -57,7 +57,7 @@ struct text_grid {
     struct text_grid_row *row;
     size_t indent;  /* blanks before the first column */
     bool no_titles; /* only rows are printed */
-    /* Where the reader finds dropped columns: "--format csv has all". NULL: nothing is said. */
+    /* The place of dropped columns, for the reader: "--format csv has all". NULL: nothing is said. */
     const char *complete;
     struct arena arena; /* owns cells and titles */
 };

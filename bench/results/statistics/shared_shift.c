@@ -202,7 +202,7 @@ static double p_at(struct test *t, double shift, double most)
     return count / all;
 }
 
-/* How far the interval reaches to one side. `at_0` is p without a shift. */
+/* The reach of the interval to one side. `at_0` is p without a shift. */
 static double end_of_interval(struct test *t, double estimate, double at_0, double alpha, int side)
 {
     const bool has_0 = side * estimate < 0; /* 0 lies on this side of the estimate */

@@ -39,7 +39,7 @@ struct command_costs {
 enum cold_call { COLD_ALLOC, COLD_USE, COLD_FREE, COLD_CALLS };
 enum { AFTER_WRITE_CALLS = 3 };
 
-/* What the host has copied since the calls were warm, and how often each has come since. */
+/* The bytes that the host has copied since the calls were warm, and the number of calls since. */
 struct cold {
     uint64_t bytes;
     unsigned made[COLD_CALLS];
@@ -288,7 +288,7 @@ static double beside_work(const struct dry *d, const char *method, const char *c
     return slowed(d, rest_ns, busy_ns / idle_ns * rest_ns);
 }
 
-/* How much dearer a call of the atlas is after the host's copies: at least 0. *rest_ns receives its
+/* The price that the host's copies add to a call of the atlas: at least 0. *rest_ns receives its
  * time after the smallest one. */
 static double after_write(const struct dry *d, const char *call, unsigned number, double *rest_ns)
 {
@@ -306,7 +306,7 @@ static double after_write(const struct dry *d, const char *call, unsigned number
     return more_than(pace * cold_ns, *rest_ns);
 }
 
-/* How much dearer a call of `ns` is because of what the host has copied. A call that costs less than
+/* The price that the host's copies add to a call of `ns`. A call that costs less than
  * the one in the atlas becomes dearer by the same factor, one that costs more by the same time. */
 static double cold_cost(struct dry *d, enum cold_call call, double ns)
 {

@@ -1,4 +1,4 @@
-/* What it takes to play events of a trace under a strategy, without a device: the recorded run of a
+/* Plays events of a trace under a strategy, without a device: the recorded run of a
  * program (model.h), or a trace (replay/replay.h). The caller keeps the blocks. */
 #pragma once
 

@@ -6,7 +6,7 @@
 #include "program/generate.h"
 #include "run/select/inputs.h"
 
-/* What was needed to know all values on which memory depends. X(name, sentence) */
+/* The way in which all values became known on which memory depends. X(name, sentence) */
 #define READINGS_LIST(X)                                                                           \
     X(given, "the given values are enough")                                                        \
     X(arrays, "values that the program reads are those of the dataset's arrays")                   \

@@ -893,7 +893,7 @@ static void name_unseen(const struct raw_import *r)
 
 /* ---- the whole ---- */
 
-/* What is done with the records that are neither commands nor of a device. */
+/* Takes the records that are neither commands nor of a device. */
 static const struct {
     unsigned least_words;
     void (*put)(struct raw_import *r); /* NULL: nothing */

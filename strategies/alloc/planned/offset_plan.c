@@ -146,7 +146,7 @@ static int by_place(const void *left, const void *right)
     return a->end > b->end ? -1 : a->end < b->end;
 }
 
-/* What the rounds before this one, or the slots before the first round, may leave to it. Slots of
+/* Blocks that the rounds before this one, or the slots before the first round, may leave to it. Slots of
  * several rounds may have one place, because only one of the rounds is the last one. */
 static int begin_carried(struct sweep *s, int round, bool first, struct error *error)
 {

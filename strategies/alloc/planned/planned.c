@@ -366,7 +366,7 @@ static inline void set_due(struct planned *p, struct place *place, uint32_t due)
     p->due[due]++;
 }
 
-/* Where a slot of this round ends. */
+/* The end of a slot of this round. */
 static inline uint32_t due_of(const struct planned *p, const struct place *place)
 {
     return place->end + (p->due_out & (0u - place->carried));
@@ -596,7 +596,7 @@ static void note_match(struct planned *p, uint32_t i)
     p->matched = i;
 }
 
-/* Where a request may be in the plan: after the one found last, or the next one of its size, or the
+/* The next place of a request in the plan: after the one found last, or the next one of its size, or the
  * first in the rounds. */
 static uint32_t next_match(struct planned *p, uint64_t size, uint32_t tag)
 {

@@ -1,4 +1,4 @@
-/* What a program around `planned` may ask (planned.c has the policy). */
+/* Questions that a program around `planned` may ask (planned.c has the policy). */
 #pragma once
 
 #include "alloc/allocator.h"
@@ -9,7 +9,7 @@ extern const struct allocator_ops allocator_planned;
 /* The options: the files and names that struct planned_given stands for (plans.h). */
 enum planned_option { PLANNED_TRACE, PLANNED_ELSE };
 
-/* What option_values.given of `planned` points to. */
+/* `option_values.given` of `planned` points to this. */
 struct planned_given {
     const struct offset_plan *plan;
     const struct allocator_ops
