@@ -1,5 +1,6 @@
-/* The main of a room's tests. The Makefile gives TESTS, the names of the room's files: TEST(test_arena) ..., and gives each file's main
- * the file's name. The binary runs the file by whose name it is called:
+/* The main of a room's tests. The Makefile gives TESTS, the names of the room's files:
+ * TEST(test_arena) ..., and gives each file's main the file's name. The binary runs the file by
+ * whose name it is called:
  *     test_arena [PATTERN]      its tests, or those whose name matches, such as '*grow*' */
 #include <setjmp.h>
 #include <stdarg.h>

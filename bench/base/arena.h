@@ -14,7 +14,8 @@ struct arena {
  * when the host is out of memory: nothing that uses an arena could go on without it. */
 void *arena_alloc(struct arena *a, size_t bytes);
 /* Makes room for one more than `count` items of `each` bytes. Returns `items`, or a copy of them in
- * the arena; *capacity receives the number that fits. It may be 0 for items that another has made. */
+ * the arena; *capacity receives the number that fits. It may be 0 for items that another has
+ * made. */
 void *arena_grow(struct arena *a, void *items, unsigned count, unsigned *capacity, size_t each);
 /* A copy of `length` bytes, with a final NUL, owned by the arena. */
 char *arena_copy(struct arena *a, const char *text, size_t length);
@@ -25,7 +26,8 @@ void arena_take(struct arena *a, struct arena *from);
 /* Frees all that the arena owns; it is empty afterwards. */
 void arena_free(struct arena *a);
 
-/* Returns `p`; if that is NULL, the process ends with the message that the host is out of memory. */
+/* Returns `p`; if that is NULL, the process ends with the message that the host is out of
+ * memory. */
 void *must_have(void *p);
 /* Zeroed memory for the caller to free. The process ends with a message if there is none. */
 void *must_alloc(size_t bytes);

@@ -74,8 +74,8 @@ enum json_field_type {
     FIELD_JSON,             /* json_t *, borrowed from the value that was read: NULL is absent */
 };
 
-/* The fields of the structs that a FIELD_OBJECT and the types after it hold. A table whose only field is
- * called "" stands for a value that is no object. */
+/* The fields of the structs that a FIELD_OBJECT and the types after it hold. A table whose only
+ * field is called "" stands for a value that is no object. */
 struct json_struct {
     const struct json_field *fields;
     size_t size;

@@ -25,7 +25,8 @@ void sort_u64(uint64_t *values, size_t count);
         return (a->member > b->member) - (a->member < b->member);                                  \
     }
 
-/* By two members: from the least to the most of the first, and where that is equal of the second. */
+/* By two members: from the least to the most of the first, and where that is equal of the
+ * second. */
 #define ORDER_BY_BOTH(name, type, first, second)                                                   \
     static int name(const void *left, const void *right)                                           \
     {                                                                                              \
@@ -43,8 +44,8 @@ void sort_u64(uint64_t *values, size_t count);
         return order ? order : (a->second > b->second) - (a->second < b->second);                  \
     }
 
-/* Sets the variable `at` to the first of the places 0 to `count` - 1 for which `before`, which is an
- * expression of `at` and true up to some place, is false; to `count` if there is none. */
+/* Sets the variable `at` to the first of the places 0 to `count` - 1 for which `before`, which is
+ * an expression of `at` and true up to some place, is false; to `count` if there is none. */
 #define FIND_PLACE(at, count, before)                                                              \
     do {                                                                                           \
         size_t find_first = 0, find_end = (count);                                                 \

@@ -1,4 +1,5 @@
-/* A CUDA device as a guest in a process that uses it already: bench/inside stands in an application.
+/* A CUDA device as a guest in a process that uses it already: bench/inside stands in an
+ * application.
  *
  * A guest has the memory hooks of struct device_ops (alloc, free, sync, host_memory, pools, vm,
  * read, fill) and makes no streams: queues are the application's. It needs no NVRTC. The calling

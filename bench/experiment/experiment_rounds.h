@@ -26,8 +26,8 @@ struct experiment_watcher {
     int (*round_ended)(void *context, struct error *error);
 };
 
-/* Measures all rows and files them in the result, to which the experiment was added. Ends as items_run
- * does. ERR_DEVICE: the device cannot do this experiment. */
+/* Measures all rows and files them in the result, to which the experiment was added. Ends as
+ * items_run does. ERR_DEVICE: the device cannot do this experiment. */
 int experiment_run(const struct experiment_task *task, struct result *result,
                    struct result_experiment *experiment, const struct experiment_watcher *watcher,
                    bool *interrupted, struct error *error);

@@ -1,6 +1,6 @@
-/* Measures the part of an arena that each placement policy fills before a request finds no room, and the cost of
- * an operation on the host. Blocks lie at the same offsets on every device, word for word (the
- * tests check that), so this is measured on the host, where it takes seconds. */
+/* Measures the part of an arena that each placement policy fills before a request finds no room,
+ * and the cost of an operation on the host. Blocks lie at the same offsets on every device, word
+ * for word (the tests check that), so this is measured on the host, where it takes seconds. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The isosurface experiment: a surface in chunks. A window moves over it by a layer of chunks each
  * frame; several methods get memory for the triangles, whose number only the device knows.
- * isosurface.c measures, isosurface_march.c has kernels and methods, isosurface_check.c computes the
- * right answer.
+ * isosurface.c measures, isosurface_march.c has kernels and methods, isosurface_check.c computes
+ * the right answer.
  *
  * The surface is where a field of whole numbers changes its sign. Marching tetrahedra cut it out of
  * each cell: the cell's cube is divided into six tetrahedra along the diagonal from corner 0 to
@@ -103,7 +103,8 @@ void marcher_close(struct marcher *marcher);
 struct march;
 
 /* A method of getting memory for the triangles of a layer. A layer is in the window from its create
- * to its destroy, which comes `window` creates later. No hook waits longer than its method has to. */
+ * to its destroy, which comes `window` creates later. No hook waits longer than its method has
+ * to. */
 struct isosurface_method {
     const char *name;
     bool uses_allocator;

@@ -98,7 +98,8 @@ static struct point corner_point(unsigned corner)
                           2 * (int)(corner >> 2)};
 }
 
-/* A tetrahedron for each order of the axes: from corner 0 along the first, the second, the third. */
+/* A tetrahedron for each order of the axes: from corner 0 along the first, the second, the
+ * third. */
 static void write_corners(uint8_t *out)
 {
     for (unsigned a = 0; a < 3; a++)

@@ -1,9 +1,10 @@
-/* Gives each piece of memory that is held from the driver an address on one axis, in bounded memory.
+/* Gives each piece of memory that is held from the driver an address on one axis, in bounded
+ * memory.
  *
  * A driver's handle need not be an address, so memories are placed where there is room while they
- * are held: in the smallest gap, or above all others. A part of virtual memory that is mapped behind
- * another one is placed behind it, if there is room. Addresses within a piece are true. Every
- * call takes logarithmic time.
+ * are held: in the smallest gap, or above all others. A part of virtual memory that is mapped
+ * behind another one is placed behind it, if there is room. Addresses within a piece are true.
+ * Every call takes logarithmic time.
  */
 #pragma once
 

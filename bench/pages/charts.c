@@ -47,8 +47,8 @@ static void print_links(FILE *out, const char *work, const char *made)
     }
 }
 
-/* Dark-screen colours for gnuplot's paper, text, axes, grid and stripes; the colours of data stay. An
- * image does not see the style sheet of its page, so each chart carries these. */
+/* Dark-screen colours for gnuplot's paper, text, axes, grid and stripes; the colours of data stay.
+ * An image does not see the style sheet of its page, so each chart carries these. */
 static const char dark_style[] =
     "\n<style>@media screen and (prefers-color-scheme:dark){"
     "[fill='#ffffff']{fill:#181c22}"
@@ -64,8 +64,8 @@ static const char dark_style[] =
     "[style*='fill:rgb(0,0,0)']{fill:#e4e8ed!important}"
     "[style*='fill:rgb(255,255,255)']{fill:#181c22!important}}</style>";
 
-/* Adds the dark style to the SVG file of a chart, and reads its width and height, in points. ERR_IO; ERR_PARSE
- * where the file is not gnuplot's. */
+/* Adds the dark style to the SVG file of a chart, and reads its width and height, in points.
+ * ERR_IO; ERR_PARSE where the file is not gnuplot's. */
 static int finish_svg(const char *path, unsigned *width, unsigned *height, struct error *error)
 {
     struct text svg = {0}, finished = {0};
@@ -86,7 +86,8 @@ static int finish_svg(const char *path, unsigned *width, unsigned *height, struc
     return code;
 }
 
-/* Shows a chart as an image, with links to its files. `made` is their common path, in the folder `work`. */
+/* Shows a chart as an image, with links to its files. `made` is their common path, in the folder
+ * `work`. */
 static void print_figure(FILE *out, const char *work, const char *made, const char *title)
 {
     struct text path = {0};
@@ -165,8 +166,8 @@ static void draw_all(struct drawing *drawing, const struct chart *chart, const c
     free(subjects);
 }
 
-/* Is everything that the chart shows in a table of the page, with the same figures? What is held is in
- * the table of programs; a replay has no other chart of it. */
+/* Is everything that the chart shows in a table of the page, with the same figures? What is held is
+ * in the table of programs; a replay has no other chart of it. */
 static bool is_table(const struct drawing *drawing, const struct chart *chart)
 {
     return chart == &chart_matrix || (chart == &chart_held && !page_is_replay(drawing->file));

@@ -1,22 +1,24 @@
-/* The data of a page: packed columns (packed.h), each an element of its own, and an object that says which is
- * which.
+/* The data of a page: packed columns (packed.h), each an element of its own, and an object that
+ * says which is which.
  *
- *   {"first", "last", "has_times", "has_sites", "names": [...], "phase_count", "phases": number, "levels",
+ *   {"first", "last", "has_times", "has_sites", "names": [...], "phase_count", "phases": number,
+ *    "levels",
  *    "summary": [{"stride", "count", "data"}, ...]        the finest level first
  *    "blocks": [[level, first, last, count, number], ...]  chunks (levels.h)
- *    "strategies": [{"name", "unit", "top", "reserved", "measured" (or null), "summary": [number, ...], "blocks": [number, ...],
+ *    "strategies": [{"name", "unit", "top", "reserved", "measured" (or null),
+ *                    "summary": [number, ...], "blocks": [number, ...],
  *                    "cover": address_cover.h, "held": [[level, first, last, count, number], ...],
  *                    ...}, ...]}
  *
  * A number names an element. The columns stand one behind the other:
  *
  *   phases    moment (difference), name
- *   summary   requested (signed difference), moment of it within the bucket, time in ns (difference)
+ *   summary   requested (signed difference), its moment in the bucket, time in ns (difference)
  *   summary of a strategy     granted, reserved (signed differences)
  *   blocks    birth (signed difference), moments of life, bytes, name
- *   blocks of a strategy      address + unit (signed difference in units; 0: nowhere), granted bytes beyond the
- *                             requested ones
- *   held      birth (signed difference), moments of life, bytes, address (signed difference in units)
+ *   blocks of a strategy      address + unit (signed difference in units; 0: nowhere), bytes
+ *                             granted beyond the requested ones
+ *   held      birth (signed difference), moments of life, bytes, address (signed difference, units)
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* The section that shows every program at a glance: for each device two tables of ratios, a row a
- * workload and a column a configuration. Each ratio leads to the row of its case in the table of all
- * cases, which has the times and the bytes. */
+ * workload and a column a configuration. Each ratio leads to the row of its case in the table of
+ * all cases, which has the times and the bytes. */
 #include <math.h>
 #include <string.h>
 

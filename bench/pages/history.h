@@ -1,10 +1,10 @@
-/* The contents of a page of a trace: every block of the application, the bytes over its events, and where
- * each strategy put the blocks.
+/* The contents of a page of a trace: every block of the application, the bytes over its events, and
+ * where each strategy put the blocks.
  *
- * Moments count as events do: moment n is the state after the n-th event, and moment 0 is before the
- * first. A block that event b made and event d gave back exists in the moments b to d - 1. Blocks, their
- * requested bytes and their lifetimes are the application's own, so they are the same under every strategy
- * that refuses nothing.
+ * Moments count as events do: moment n is the state after the n-th event, and moment 0 is before
+ * the first. A block that event b made and event d gave back exists in the moments b to d - 1.
+ * Blocks, their requested bytes and their lifetimes are the application's own, so they are the same
+ * under every strategy that refuses nothing.
  */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* The sections about the run itself: facts about machine and run, and the commands that repeat it. */
+/* The sections about the run itself: facts about machine and run, and the commands that repeat
+ * it. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Columns of numbers as bytes in a page: seven bits a byte (LEB128), deflated by zlib, in base64. */
+/* Columns of numbers as bytes in a page: seven bits a byte (LEB128), deflated by zlib, in
+ * base64. */
 #pragma once
 
 #include <stdint.h>

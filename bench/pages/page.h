@@ -9,8 +9,8 @@
 #include "pages/html.h"
 #include "pages/report.h"
 
-/* The cases in the tables of a page, of all its files together. With its ratios a case has 450 bytes, and a page is
- * to have less than a megabyte. */
+/* The cases in the tables of a page, of all its files together. With its ratios a case has 450
+ * bytes, and a page is to have less than a megabyte. */
 enum { PAGE_CASES_MOST = 1500 };
 
 struct page_file {
@@ -50,9 +50,9 @@ void page_begin(FILE *out, const char *title);
 /* Prints the script of a page that page_begin began, and closes it. */
 void page_end(FILE *out);
 
-/* Begins a section: prints its heading and below it the text `about` (NULL: none), and adds the heading
- * to the contents. `file` is NULL for a section of all files. `id` and `title` are borrowed. The caller
- * ends the section with "</section>". */
+/* Begins a section: prints its heading and below it the text `about` (NULL: none), and adds the
+ * heading to the contents. `file` is NULL for a section of all files. `id` and `title` are
+ * borrowed. The caller ends the section with "</section>". */
 void page_section(const struct page *page, const struct page_file *file, const char *id,
                   const char *title, const char *about);
 

@@ -1,5 +1,6 @@
-/* The section that ranks configurations: for each device a table of geometric means over the programs
- * that all of them ran, the fastest first, or without times the one that holds the least. */
+/* The section that ranks configurations: for each device a table of geometric means over the
+ * programs that all of them ran, the fastest first, or without times the one that holds the
+ * least. */
 #include <math.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ static bool makes_fewest_calls(const struct answer_device *device, const struct 
     return is_fewest;
 }
 
-/* "within 2 %", "not told apart: up to 4 %", "slower", each in relation to the fastest; "least memory". */
+/* "within 2 %", "not told apart: up to 4 %", "slower", each in relation to the fastest; "least
+ * memory". */
 static void add_judgement(struct text_grid *grid, const struct answer_device *device,
                           const struct answer_ranked *one)
 {

@@ -1,8 +1,8 @@
 /* Bytes over the moments of a trace, at several resolutions.
  *
- * A bucket stands for `stride` moments. It has the moment at which most was requested, and these bytes: a
- * picture with a column for each bucket that shows this moment loses no peak, and shows nothing that
- * was not. Each level above has half as many buckets, down to SUMMARY_TOP at most.
+ * A bucket stands for `stride` moments. It has the moment at which most was requested, and these
+ * bytes: a picture with a column for each bucket that shows this moment loses no peak, and shows
+ * nothing that was not. Each level above has half as many buckets, down to SUMMARY_TOP at most.
  */
 #pragma once
 

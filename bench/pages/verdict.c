@@ -1,6 +1,6 @@
-/* The verdict: a banner at the top of the page says in words which configuration is the fastest, which
- * one holds the least memory, what failed or became worse, as the exit code does, and what is unsure.
- * The figures stand in the sections. Another section shows the changes from the base. */
+/* The verdict: a banner at the top of the page says in words which configuration is the fastest,
+ * which one holds the least memory, what failed or became worse, as the exit code does, and what is
+ * unsure. The figures stand in the sections. Another section shows the changes from the base. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,7 +242,8 @@ static const char told_line[] = "<p>%s: %s</p>\n";
 
 typedef void tell_one(struct told *told, const struct answer_device *device, const char *where);
 
-/* Collects what a teller says of each device of each file on which there is something to compare. */
+/* Collects what a teller says of each device of each file on which there is something to
+ * compare. */
 static struct told tell_all(const struct page *page, tell_one *teller)
 {
     struct told told = {0};
@@ -347,7 +348,8 @@ static void print_unsure(const struct page *page, const struct verdict *v)
 
 /* ---- the first line -------------------------------------------------------------------------- */
 
-/* Without a base: did the cases go well? If they did and there is an answer, the answer is the first line. */
+/* Without a base: did the cases go well? If they did and there is an answer, the answer is the
+ * first line. */
 static void open_for_cases(FILE *out, const struct verdict *v, bool has_answer)
 {
     if (v->failed)

@@ -77,7 +77,8 @@ static int write_strategies(struct view_data *data, struct view_history *h,
         if (!*result->reason)
             tree_append(
                 all, data_of_strategy(data, h, levels, o->strategies[i], view_measured(o, i), s));
-        /* The picture needs the summary alone; blocks of several strategies at once would not fit. */
+        /* The picture needs the summary alone; blocks of several strategies at once would not
+         * fit. */
         free(s->places);
         s->places = NULL;
     }

@@ -1,7 +1,8 @@
 /* One static page of a trace: its blocks over time, and where each strategy puts them.
  *
- * The page needs no network. Without scripts it shows a picture of the bytes over time and who holds what at
- * their peak; a script of its own draws the rest from levels of detail (levels.h, summary.h).
+ * The page needs no network. Without scripts it shows a picture of the bytes over time and who
+ * holds what at their peak; a script of its own draws the rest from levels of detail (levels.h,
+ * summary.h).
  */
 #pragma once
 
@@ -30,8 +31,8 @@ struct view_report {
     struct view_result *strategies; /* as in the options; the caller frees it */
 };
 
-/* Plays the trace under each strategy, and writes the page. A strategy that cannot serve the trace is named
- * there with the reason. ERR_USAGE: none can; errors of view_record. The caller frees report->strategies in
- * any case. */
+/* Plays the trace under each strategy, and writes the page. A strategy that cannot serve the trace
+ * is named there with the reason. ERR_USAGE: none can; errors of view_record. The caller frees
+ * report->strategies in any case. */
 int view_write(struct trace_reader *reader, const struct view_options *options, FILE *out,
                struct view_report *report, struct error *error);

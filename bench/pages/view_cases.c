@@ -37,7 +37,8 @@ const char *viewed_case_flags(struct arena *arena, const struct result_case *one
                         key->merge, key->release, key->device);
 }
 
-/* Lists the programs of the chosen cases, or of all if `only_chosen` is false, each once, in the words that choose it. */
+/* Lists the programs of the chosen cases, or of all if `only_chosen` is false, each once, in the
+ * words that choose it. */
 static size_t list_programs(struct arena *arena, const struct result *result,
                             const struct case_choice *choice, bool only_chosen, struct text *list)
 {

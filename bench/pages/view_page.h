@@ -6,8 +6,8 @@
 /* The head, and the place where the script draws. */
 void view_page_begin(FILE *out, const struct view_options *options,
                      const struct view_history *history);
-/* A picture of the bytes over time and of what each strategy reserved. `strategies` and `results` are those of
- * the options. */
+/* A picture of the bytes over time and of what each strategy reserved. `strategies` and `results`
+ * are those of the options. */
 void view_page_picture(FILE *out, const struct view_options *options,
                        const struct view_history *history, const struct view_strategy *strategies,
                        const struct view_result *results);

@@ -6,12 +6,12 @@
  *   3. Better is what holds at least 1 % less. On several traces the trace counts on which a
  *      setting holds most, compared with the current one.
  *   4. A setting counts only if it calls the driver at most twice as often as the current one (and
- *      ten times), and at most in every tenth request (and ten). Most calls get memory for the first
- *      time: they do not come again in a longer run. With an atlas, the calls also take at most a
- *      hundredth of the trace's time longer, or twice the time if the trace has no times.
- *   5. The best one is advised if it holds at least 1 % less than the current one, or if the current
- *      one calls the driver too often or is refused a request. Otherwise the advice is to leave
- *      everything as it is.
+ *      ten times), and at most in every tenth request (and ten). Most calls get memory for the
+ *      first time: they do not come again in a longer run. With an atlas, the calls also take at
+ *      most a hundredth of the trace's time longer, or twice the time if the trace has no times.
+ *   5. The best one is advised if it holds at least 1 % less than the current one, or if the
+ *      current one calls the driver too often or is refused a request. Otherwise the advice is to
+ *      leave everything as it is.
  *
  * The search has no chance and no clock in it. What the strategies of gamut that the application
  * does not have would hold is searched for in the same way.
@@ -29,10 +29,11 @@ struct advise_options {
     const struct atlas *atlas; /* prices, or NULL */
     unsigned jobs;             /* replays at once; 0: one for each processor */
     const bool *
-        wanted; /* for each trace, and if there are several, for all together: whether advice is wanted;
-                         * NULL: all of it is */
-    /* Optional. Called when a replay has ended, by several threads at once: how many have so far, and
-     * what the search does: "settings: caching:max_split=64MiB". */
+        /* for each trace, and if there are several, for all together: whether advice is wanted;
+         * NULL: all of it is */
+        wanted;
+    /* Optional. Called when a replay has ended, by several threads at once: how many have so far,
+     * and what the search does: "settings: caching:max_split=64MiB". */
     void (*step)(void *context, uint64_t replays, const char *doing);
     void *context;
 };

@@ -34,8 +34,9 @@ struct replay_cases {
 int replay_trace_name(const char *path, char name[64], struct error *error);
 
 /* Replays all cases. `ended` is called for each, in the order in which they end, never twice at
- * once; the caller calls case_round_free. SIGINT, SIGTERM and SIGHUP end the replays early: *interrupted is
- * set, and the cases that have not ended are `skipped`. The first error of a trace ends all. */
+ * once; the caller calls case_round_free. SIGINT, SIGTERM and SIGHUP end the replays early:
+ * *interrupted is set, and the cases that have not ended are `skipped`. The first error of a trace
+ * ends all. */
 int replay_cases(const struct replay_cases *cases,
                  void (*ended)(void *context, size_t index, const struct case_round *round),
                  void *context, bool *interrupted, struct error *error);
@@ -47,9 +48,11 @@ struct live_case_options {
     struct allocator_plans *plans;
 };
 
-/* Replays round->key on a device, each time with a fresh allocator, and fills in the round: a sample for each
- * replay but the first. That one checks where blocks lie and has no gaps; drivers load and compile kernels in it. *notes receives a line for each way in which the commands differ from the record. A failure of the case is in round->status. The
- * caller frees the round and the notes. Returns 0 or ERR_DEVICE_LOST. */
+/* Replays round->key on a device, each time with a fresh allocator, and fills in the round: a
+ * sample for each replay but the first. That one checks where blocks lie and has no gaps; drivers
+ * load and compile kernels in it. *notes receives a line for each way in which the commands differ
+ * from the record. A failure of the case is in round->status. The caller frees the round and the
+ * notes. Returns 0 or ERR_DEVICE_LOST. */
 int replay_case_live(struct device *device, const char *path,
                      const struct live_case_options *options, struct case_round *round,
                      struct text *notes);

@@ -1,11 +1,12 @@
 /* The least capacity under which a strategy serves a trace.
  *
  * It is found by bisection with replays, so that the strategy refuses, releases and asks again as
- * it does on a device. Two facts shorten the search. A replay that is served goes the same way under
- * every smaller capacity that serves the same requests to the source. A replay that is refused goes
- * the same way under every larger capacity that refuses the same ones (struct source_total). So the
- * search steps from one capacity at which something changes to the next, and ends where the two
- * meet. Both ends are then replayed; where the facts do not hold, plain bisection goes on.
+ * it does on a device. Two facts shorten the search. A replay that is served goes the same way
+ * under every smaller capacity that serves the same requests to the source. A replay that is
+ * refused goes the same way under every larger capacity that refuses the same ones (struct
+ * source_total). So the search steps from one capacity at which something changes to the next, and
+ * ends where the two meet. Both ends are then replayed; where the facts do not hold, plain
+ * bisection goes on.
  *
  * A strategy may serve a trace under one capacity and refuse it under a larger one. What holds
  * nevertheless: it serves the trace under `capacity_bytes`, and refuses a request under

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "run/execute/device_source.h"
 
-/* A queue of the trace is the device's queue of that number, so that strategies which give the device commands
- * themselves (a driver's pool) name the same queues. */
+/* A queue of the trace is the device's queue of that number, so that strategies which give the
+ * device commands themselves (a driver's pool) name the same queues. */
 _Static_assert((int)DEVICE_QUEUES_MAX >= (int)ALLOCATOR_QUEUES_MAX,
                "each queue that a strategy knows");
 
@@ -53,8 +53,8 @@ struct live {
     uint64_t capacity_bytes;
     bool gaps; /* are kept */
     struct standins *standins;
-    /* `host`: the host's end of all transfers. `pinned`: its handle on the device, so that a transfer
-     * can run without a wait; 0: `host` is plain memory. */
+    /* `host`: the host's end of all transfers. `pinned`: its handle on the device, so that a
+     * transfer can run without a wait; 0: `host` is plain memory. */
     uint64_t pinned;
     void *host;
 
@@ -180,7 +180,8 @@ static int play_order(struct live *l, const struct trace_event *e, struct error 
 
 /* ---- memory that moves between queues ---- */
 
-/* The next commands of a queue come after all that another has, unless they come after those up to `moment` anyway. */
+/* The next commands of a queue come after all that another has, unless they come after those up to
+ * `moment` anyway. */
 static int put_behind(struct live *l, unsigned queue, unsigned other, uint64_t moment,
                       uint64_t number, struct error *error)
 {
@@ -201,8 +202,8 @@ static int put_behind(struct live *l, unsigned queue, unsigned other, uint64_t m
     return code;
 }
 
-/* A block that was handed out for one queue is used on another: its memory may have been that of an earlier block of the
- * first. */
+/* A block that was handed out for one queue is used on another: its memory may have been that of an
+ * earlier block of the first. */
 static int enter_block(struct live *l, struct live_block *block, unsigned queue, uint64_t number,
                        struct error *error)
 {
@@ -239,7 +240,8 @@ static int play_launch(struct live *l, const struct trace_event *e, const struct
                                        .is_fresh = !uses[i].state->is_used};
     l->counts.wide += count > STANDIN_USES_MAX;
     l->counts.lost += count < e->use_count;
-    /* A block that is not there changes the number of arguments: the kernel of that number may be missing. */
+    /* A block that is not there changes the number of arguments: the kernel of that number may be
+     * missing. */
     while (n && !l->schedule->wanted[n])
         n--;
     return standins_launch(l->standins, used, n, e->device_ns, error);
@@ -395,7 +397,8 @@ int live_command(struct live *l, const struct trace_event *e, uint64_t number,
 
 /* ---- gaps ---- */
 
-/* Events that are no call, or a part of the call before: what the driver says, and further waits of one call. */
+/* Events that are no call, or a part of the call before: what the driver says, and further waits of
+ * one call. */
 static bool is_no_call(const struct trace_event *e)
 {
     return e->kind == TRACE_held || e->kind == TRACE_done ||
@@ -415,8 +418,8 @@ static void pass_until(uint64_t until_ns)
                       NULL);
 }
 
-/* The call after which one that began at this time in the record comes: of those that had ended, the last. *overlaps: another
- * call was in progress. */
+/* The call after which one that began at this time in the record comes: of those that had ended,
+ * the last. *overlaps: another call was in progress. */
 static const struct live_thread *call_before(const struct live *l, uint64_t begin_ns,
                                              bool *overlaps)
 {

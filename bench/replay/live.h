@@ -1,18 +1,20 @@
 /* The commands of a trace on a real device: its queues, uses, copies, maps and waits, and the gaps
  * between the calls of each thread. replay.c calls it, and has the strategies.
  *
- * All threads are played from one, in the order of the trace. A gap is the time from the end of a call to the begin of the
- * next, be it of another thread: threads that hand each other work, as PyTorch's forward and backward do, get faster and
- * slower together. Of threads that are independent that is not so, and a prediction has that error. A call that was made while another
+ * All threads are played from one, in the order of the trace. A gap is the time from the end of a
+ * call to the begin of the next, be it of another thread: threads that hand each other work, as
+ * PyTorch's forward and backward do, get faster and slower together. Of threads that are
+ * independent that is not so, and a prediction has that error. A call that was made while another
  * thread was in a call comes after that one here, and the delay is not handed on.
  *
- * Time spent in a call is no gap: what the host waited for the device comes out again by itself, or not. But a call that gives the device
- * work takes as long as the recorded one at least, since drivers load a kernel's code in the call that launches it first.
+ * Time spent in a call is no gap: what the host waited for the device comes out again by itself, or
+ * not. But a call that gives the device work takes as long as the recorded one at least, since
+ * drivers load a kernel's code in the call that launches it first.
  *
- * A strategy hands memory out again on the queue that it was asked for on (enum queue_safety). An application also uses it
- * on others, and lets it go while they work. So a block's first use on another queue waits for the commands of the first, and
- * the first waits for the others when the block is let go; both on the device. Where the driver frees the memory, it
- * waits itself.
+ * A strategy hands memory out again on the queue that it was asked for on (enum queue_safety). An
+ * application also uses it on others, and lets it go while they work. So a block's first use on
+ * another queue waits for the commands of the first, and the first waits for the others when the
+ * block is let go; both on the device. Where the driver frees the memory, it waits itself.
  *
  * What differs from the recorded commands is counted: struct live_counts.
  */
@@ -65,20 +67,21 @@ void live_keep_gaps(struct live *live, bool gaps);
 const struct schedule *live_schedule(const struct live *live);
 /* A source over the device. */
 struct source live_source(struct live *live);
-/* The kind of the device's memory for the recorded kind `memory` (enum driver_memory): itself, or MEMORY_DEVICE where the device's memory is
- * the host's. */
+/* The kind of the device's memory for the recorded kind `memory` (enum driver_memory): itself, or
+ * MEMORY_DEVICE where the device's memory is the host's. */
 enum driver_memory live_kind(const struct live *live, unsigned memory);
 
 /* A replay begins on an idle device: the clock starts. */
 int live_begin(struct live *live, struct error *error);
 /* The call of an event begins: waits until its gap has passed. */
 void live_call(struct live *live, const struct trace_event *event);
-/* Gives the device the command of event number `number`, from 1 on; other kinds do nothing. ERR_OOM where memory that is made at
- * its first use could not be made. */
+/* Gives the device the command of event number `number`, from 1 on; other kinds do nothing. ERR_OOM
+ * where memory that is made at its first use could not be made. */
 int live_command(struct live *live, const struct trace_event *event, uint64_t number,
                  const struct live_use *uses, unsigned count, struct error *error);
-/* The strategy gets a block back at event `number`, while commands may still use it: the queue that it was asked for on, which may
- * have the memory next, waits for the others that use it. The host does not wait. */
+/* The strategy gets a block back at event `number`, while commands may still use it: the queue that
+ * it was asked for on, which may have the memory next, waits for the others that use it. The host
+ * does not wait. */
 int live_let_go(struct live *live, const struct live_block *block, uint64_t number,
                 struct error *error);
 /* The call has ended. */

@@ -1,5 +1,5 @@
-/* Keeps the last owner of each byte of a memory: finds blocks that overlap live ones, and memory that
- * reaches another queue without a wait. */
+/* Keeps the last owner of each byte of a memory: finds blocks that overlap live ones, and memory
+ * that reaches another queue without a wait. */
 #pragma once
 
 #include <stdint.h>

@@ -14,8 +14,8 @@ struct parallel {
     /* Does the i-th thing. *stop becomes true when it should end early. An error ends all. */
     int (*work)(void *context, size_t index, const volatile sig_atomic_t *stop,
                 struct error *error);
-    /* Optional. The i-th thing has been done; never called twice at once, nor for a thing that a signal may have
-     * ended early. */
+    /* Optional. The i-th thing has been done; never called twice at once, nor for a thing that a
+     * signal may have ended early. */
     void (*done)(void *context, size_t index);
 };
 

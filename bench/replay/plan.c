@@ -191,7 +191,8 @@ struct vote {
 
 ORDER_FROM_MOST(by_votes, struct vote, votes, period)
 
-/* The distances back to the last place of the same few requests: those that come most often, first. */
+/* The distances back to the last place of the same few requests: those that come most often,
+ * first. */
 static void likely_periods(const struct sequence *s, uint32_t periods[PERIODS_TRIED])
 {
     const unsigned bits = 64 - (unsigned)__builtin_clzll(2 * (uint64_t)s->count + 16);
@@ -252,8 +253,9 @@ struct layout {
     struct plan_slot *lives; /* of the slots of all rounds in turn: without offsets */
 };
 
-/* Notes the time that a block lived beyond its round, if it was requested at `i` of the round at `begin`; its
- * life is noted in `slot`, which has those of its counterparts. `next_end`: the next round's end. */
+/* Notes the time that a block lived beyond its round, if it was requested at `i` of the round at
+ * `begin`; its life is noted in `slot`, which has those of its counterparts. `next_end`: the next
+ * round's end. */
 static void note_life(struct plan_slot *slot, uint32_t end, uint32_t begin, uint32_t length,
                       uint32_t next_end)
 {
@@ -548,7 +550,8 @@ static int by_kind(const void *left, const void *right)
 
 ORDER_BY(by_slot_of_kind, struct sharer, slot)
 
-/* The carried slots of one turn, each with its number among those of its size and tag in its round. */
+/* The carried slots of one turn, each with its number among those of its size and tag in its
+ * round. */
 static uint32_t find_sharers(const struct plan_queue *q, struct sharer *all)
 {
     uint32_t count = 0;
@@ -569,7 +572,8 @@ static uint32_t find_sharers(const struct plan_queue *q, struct sharer *all)
     return count;
 }
 
-/* A block that a round leaves to the next one shares its place with its counterparts in other rounds of its turn: only one of these rounds is the last. */
+/* A block that a round leaves to the next one shares its place with its counterparts in other
+ * rounds of its turn: only one of these rounds is the last. */
 static void share_places(const struct plan_queue *q, struct shared *shared)
 {
     struct sharer *all = must_alloc((q->count + (size_t)1) * sizeof *all);

@@ -173,7 +173,8 @@ static int open_part(struct replay *r, unsigned pool, unsigned memory, bool keep
     if (r->live && memory)
         options.common[ALLOCATOR_KIND] = live_kind(r->live, memory);
     int code = allocator_open(&part->allocator, strategy, &options, &part->source, r->error);
-    /* Pinned memory is no matter of the driver's pool or of virtual memory: applications that use these ask the driver for it. */
+    /* Pinned memory is no matter of the driver's pool or of virtual memory: applications that use
+     * these ask the driver for it. */
     if (code == ERR_UNSUPPORTED && r->live && options.common[ALLOCATOR_KIND] != MEMORY_DEVICE)
         code = open_raw(r, part, options.common[ALLOCATOR_KIND]);
     part->allocator.total = &r->blocks;
@@ -258,7 +259,8 @@ static int give_let_go(struct replay *r, bool *given)
     return 0;
 }
 
-/* Whether memory comes back to the strategy while commands may use it, and the driver does not wait for them. */
+/* Whether memory comes back to the strategy while commands may use it, and the driver does not wait
+ * for them. */
 static bool reuses_memory(const struct replay *r)
 {
     const struct allocator_ops *s = r->options->strategy;
@@ -334,8 +336,8 @@ static uint64_t memory_of(void *context, unsigned slot)
     return at->part ? at->block.memory : 0;
 }
 
-/* A command without enough memory ends the replay as a refused request does: drivers make memory at its
- * first use. */
+/* A command without enough memory ends the replay as a refused request does: drivers make memory at
+ * its first use. */
 static int play_on_device(struct replay *r, const struct trace_event *e)
 {
     unsigned count = 0;

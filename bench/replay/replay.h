@@ -1,8 +1,8 @@
 /* Plays a trace under a strategy, without a device or on one (live.h).
  *
  * The requests of the trace go to a fresh instance of the strategy, over the source of a dry device
- * (run/predict/dry.h) or of the real one. A private pool of the recorded allocator, and memory that does not live on
- * the device, get an instance and a source of their own.
+ * (run/predict/dry.h) or of the real one. A private pool of the recorded allocator, and memory that
+ * does not live on the device, get an instance and a source of their own.
  *
  * When a freed block may be used again is the strategy's matter, as in a run: it gets the block
  * back at `free` (let-go) or at `done`, and its rule for queues (enum queue_safety) says who may
@@ -79,13 +79,14 @@ struct replay_outcome {
 };
 
 /* Plays the trace from its first event. Whatever the strategy does is in the outcome; an error is
- * one of the trace (ERR_PARSE, ERR_IO), or ERR_USAGE for options or a trace that the strategy cannot
- * serve. `listener` may be NULL. */
+ * one of the trace (ERR_PARSE, ERR_IO), or ERR_USAGE for options or a trace that the strategy
+ * cannot serve. `listener` may be NULL. */
 int replay_trace(struct trace_reader *reader, const struct replay_options *options,
                  const struct replay_listener *listener, struct replay_outcome *outcome,
                  struct error *error);
 
-/* Whether a replay of this trace frees blocks at `done`: a log that knows one stamp only has that one.
+/* Whether a replay of this trace frees blocks at `done`: a log that knows one stamp only has that
+ * one.
  */
 bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at free_at);
 

@@ -1,4 +1,5 @@
-/* Replays on devices, in rounds (items.h): each round is a fresh process that replays every case. */
+/* Replays on devices, in rounds (items.h): each round is a fresh process that replays every
+ * case. */
 #pragma once
 
 #include "replay/cases.h"

@@ -1,4 +1,6 @@
-/* Facts about a trace that a replay on a device needs before it begins: the calls that wait for their own command, the points of a queue that later calls wait for, and the blocks that must be there when the clock starts. */
+/* Facts about a trace that a replay on a device needs before it begins: the calls that wait for
+ * their own command, the points of a queue that later calls wait for, and the blocks that must be
+ * there when the clock starts. */
 #pragma once
 
 #include "replay/standin.h"

@@ -10,8 +10,8 @@
 enum {
     WORD_BYTES = 4,
     PAGE_WORDS = 1024,
-    /* Arguments: items, spin (ticks; below 0: use all words), step (words), number of blocks, and for each block
-     * memory, offset and words. */
+    /* Arguments: items, spin (ticks; below 0: use all words), step (words), number of blocks, and
+     * for each block memory, offset and words. */
     FIRST_BLOCK = 4,
     BLOCK_ARGUMENTS = 3,
     ARGUMENTS_MAX = FIRST_BLOCK + BLOCK_ARGUMENTS * STANDIN_USES_MAX,
@@ -75,8 +75,9 @@ static void host_standin(const union launch_value *a, int64_t begin, int64_t end
 
 /* ---- for other devices ---- */
 
-/* A counter that runs evenly enough for a kernel's time. Where a compiler has none, ticks are turns of a loop. For processors
- * it is a builtin of the compiler: PoCL 5.0 ends the process at assembly without arguments (vortexgpgpu/vortex#102). */
+/* A counter that runs evenly enough for a kernel's time. Where a compiler has none, ticks are turns
+ * of a loop. For processors it is a builtin of the compiler: PoCL 5.0 ends the process at assembly
+ * without arguments (vortexgpgpu/vortex#102). */
 static const char counters[] =
     "#if GAMUT_NO_COUNTER\n"
     "#define GAMUT_HAS_COUNTER 0\n"
@@ -166,8 +167,8 @@ static int build(struct standins *s, const bool wanted[STANDIN_USES_MAX + 1], bo
 
 /* ---- launches ---- */
 
-/* One item of each group touches pages, and as many groups as there are cores: the system makes a fresh page at its first
- * touch, which takes a core about as long as all of a short kernel. */
+/* One item of each group touches pages, and as many groups as there are cores: the system makes a
+ * fresh page at its first touch, which takes a core about as long as all of a short kernel. */
 static int64_t touching_items(const struct device_info *info, int64_t most_words)
 {
     const int64_t pages = (most_words + PAGE_WORDS - 1) / PAGE_WORDS;
@@ -229,8 +230,8 @@ static int time_spin(struct standins *s, int64_t ticks, uint64_t *best_ns, struc
     return 0;
 }
 
-/* The difference of two times is free of what a launch costs. A busy machine takes its cores away for longer than a kernel
- * spins: then both are tried again. */
+/* The difference of two times is free of what a launch costs. A busy machine takes its cores away
+ * for longer than a kernel spins: then both are tried again. */
 static int measure_spin(struct standins *s, struct error *error)
 {
     enum { SHORT = 1 << 20, LONG = 1 << 23, ROUNDS = 20 };

@@ -1,9 +1,10 @@
 /* Kernels that stand in for recorded ones: they use the same blocks, and take as long.
  *
- * Where the record says how long a kernel took, its stand-in writes a word of each page that no command has used
- * (on a device with memory of its own: one word), and spins until that time is over. Where it does not, the
- * stand-in reads and writes all bytes of its blocks once, as a kernel would that waits for memory
- * alone. There is a kernel for each number of blocks, so that a recorder sees the same arguments.
+ * Where the record says how long a kernel took, its stand-in writes a word of each page that no
+ * command has used (on a device with memory of its own: one word), and spins until that time is
+ * over. Where it does not, the stand-in reads and writes all bytes of its blocks once, as a kernel
+ * would that waits for memory alone. There is a kernel for each number of blocks, so that a
+ * recorder sees the same arguments.
  */
 #pragma once
 
@@ -19,8 +20,8 @@ struct standin_use {
 };
 
 struct standins;
-/* Builds the kernels for the numbers of blocks that `wanted` has set, and measures how fast they spin. The caller
- * closes *standins. ERR_BUILD, ERR_OOM, ERR_DEVICE. */
+/* Builds the kernels for the numbers of blocks that `wanted` has set, and measures how fast they
+ * spin. The caller closes *standins. ERR_BUILD, ERR_OOM, ERR_DEVICE. */
 int standins_open(struct device *device, const bool wanted[STANDIN_USES_MAX + 1],
                   struct standins **standins, struct error *error);
 /* Launches one in the current queue. device_ns 0: unknown. */

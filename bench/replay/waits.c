@@ -226,7 +226,8 @@ static bool is_idle(const struct reading *r, const struct call *c)
     return true;
 }
 
-/* Whether the end of a command is unknown that may have ended within a call: it is one after the last that is known to have. */
+/* Whether the end of a command is unknown that may have ended within a call: it is one after the
+ * last that is known to have. */
 static bool may_have_ended_within(const struct reading *r, const struct call *c)
 {
     for (unsigned i = 0; i < r->queue_count; i++) {
@@ -517,7 +518,8 @@ static void find_places(struct reading *r)
 
 /* ---- the prediction ---- */
 
-/* Follows a replay: which events have the strategy call its driver, and which use memory for the first time. */
+/* Follows a replay: which events have the strategy call its driver, and which use memory for the
+ * first time. */
 struct follower {
     const struct reading *r;
     struct waits *out;

@@ -1,25 +1,28 @@
 /* Finds the calls of an application that made its host wait for the device, and their durations.
  *
- * A call can only wait for commands that were given before it. What is said of one depends on the record:
+ * A call can only wait for commands that were given before it. What is said of one depends on the
+ * record:
  *
- *   1. With the ends of commands (TRACE_KNOWS_ends), a call that has to wait for certain commands (a wait, a
- *      blocking copy or map) waited from its begin until the last of them had ended.
- *   2. Any other call waited from its begin until the last command that ended within it, but not for the time
- *      that such calls take while the device is idle: a call that returns before a command ends did not
- *      wait for that command.
- *   3. Without the ends, a call before which all commands had been waited for did not wait. Any other waited at
- *      most for the time that it took beyond that of such calls. This is a bound, and is called one.
+ *   1. With the ends of commands (TRACE_KNOWS_ends), a call that has to wait for certain commands
+ *      (a wait, a blocking copy or map) waited from its begin until the last of them had ended.
+ *   2. Any other call waited from its begin until the last command that ended within it, but not
+ *      for the time that such calls take while the device is idle: a call that returns before a
+ *      command ends did not wait for that command.
+ *   3. Without the ends, a call before which all commands had been waited for did not wait. Any
+ *      other waited at most for the time that it took beyond that of such calls. This is a bound,
+ *      and is called one.
  *
- * What such calls take while the device is idle is the median of those in the same trace that are of the same kind
- * and of as many bytes, to a power of two. A call whose duration or whose commands' ends are unknown has an
- * unknown wait. So has, in a record with ends, a call within which a command whose end is missing may have ended. Waits
- * of several threads at once are added.
+ * What such calls take while the device is idle is the median of those in the same trace that are
+ * of the same kind and of as many bytes, to a power of two. A call whose duration or whose
+ * commands' ends are unknown has an unknown wait. So has, in a record with ends, a call within
+ * which a command whose end is missing may have ended. Waits of several threads at once are added.
  *
- * A first launch is that of a kernel: drivers load or compile its code then. A first use is that of a block: drivers
- * may make its memory then.
+ * A first launch is that of a kernel: drivers load or compile its code then. A first use is that of
+ * a block: drivers may make its memory then.
  *
- * Waits that the application asked for show how long the device worked. Hidden ones are a side effect of a call
- * that is about memory, and can go away: a free that an allocator serves from its own memory calls no driver.
+ * Waits that the application asked for show how long the device worked. Hidden ones are a side
+ * effect of a call that is about memory, and can go away: a free that an allocator serves from its
+ * own memory calls no driver.
  */
 #pragma once
 
@@ -64,7 +67,8 @@ struct wait_place {
     struct wait_sum sum;
 };
 
-/* A prediction of hidden waits by a replay under a strategy. A later wait may take over what one of them took. */
+/* A prediction of hidden waits by a replay under a strategy. A later wait may take over what one of
+ * them took. */
 struct wait_prediction {
     bool is_known;
     char strategy[256], why_not[256];
@@ -85,11 +89,13 @@ struct waits {
     struct arena arena; /* owns places and their texts */
 };
 
-/* Reads a trace. `strategy` (with options; NULL: none) is replayed for the prediction. ERR_UNSUPPORTED: the trace
- * has no times or no commands; ERR_USAGE, ERR_PARSE, ERR_IO. The caller calls waits_free in any case. */
+/* Reads a trace. `strategy` (with options; NULL: none) is replayed for the prediction.
+ * ERR_UNSUPPORTED: the trace has no times or no commands; ERR_USAGE, ERR_PARSE, ERR_IO. The caller
+ * calls waits_free in any case. */
 int waits_read(struct trace_reader *reader, const char *strategy, struct waits *waits,
                struct error *error);
-/* Sums over the kinds: those that the application asked for, or the hidden ones; and those that go away. */
+/* Sums over the kinds: those that the application asked for, or the hidden ones; and those that go
+ * away. */
 struct wait_sum waits_sum(const struct waits *waits, bool hidden);
 struct wait_sum waits_gone(const struct waits *waits);
 /* The waits as an object; the caller owns it. `most`: places at most. */

@@ -146,9 +146,9 @@ void allocator_close(struct allocator *allocator);
 
 /* Fills in *block. A request of 0 bytes gets a block without memory and does not reach the
  * strategy; neither does one of more than ALLOCATOR_MOST_BYTES (ERR_OOM) or with an alignment that
- * the source does not have (ERR_UNSUPPORTED). When the queue's instance is out of memory, the others
- * are trimmed and it is asked again. 0, ERR_OOM or another negative code; the source's error then
- * says why. */
+ * the source does not have (ERR_UNSUPPORTED). When the queue's instance is out of memory, the
+ * others are trimmed and it is asked again. 0, ERR_OOM or another negative code; the source's error
+ * then says why. */
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block);
 /* Frees a block; `tag` and `requested_bytes` are those of its request. The block is gone even if

@@ -8,12 +8,14 @@
  *      pools.
  *   3. alloc takes the smallest free block of the queue's pool that is large enough; of equals, the
  *      one at the lowest address. A source without addresses counts its memories: the one of the
- *      oldest segment, lowest offset first. If there is none, the source is asked for a new segment.
+ *      oldest segment, lowest offset first. If there is none, the source is asked for a new
+ *      segment.
  *   4. The block is split if the rest has at least 512 bytes (small pool) or more than 1 MiB
  *      (large pool). Else it is handed out whole.
  *   5. free joins the block with free neighbours of its segment. Nothing is released otherwise.
- *   6. max_split=m: blocks of m bytes and more are oversize. They are not split. Requests below
- *      m do not get one; other requests do not get one that exceeds them by `rounding`, 20 MiB, or more.
+ *   6. max_split=m: blocks of m bytes and more are oversize. They are not split. Requests below m
+ *      do not get one; other requests do not get one that exceeds them by `rounding`, 20 MiB, or
+ *      more.
  *   7. gc=f: before the source is asked, and if more than f of its capacity is held, wholly free
  *      segments of the large pools are released: those that were free for at least as many
  *      searches as the average one, and again, until less is held or none is left.

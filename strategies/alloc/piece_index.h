@@ -23,7 +23,8 @@ struct index_key {
 struct index_node {
     unsigned count; /* at least 1, except of a root without inner nodes */
     struct index_key keys[INDEX_FANOUT];
-    /* In a leaf the pieces. In an inner node [i] has the keys from keys[i] on, below keys[i + 1]. */
+    /* In a leaf the pieces. In an inner node [i] has the keys from keys[i] on, below keys[i +
+     * 1]. */
     void *items[INDEX_FANOUT];
 };
 

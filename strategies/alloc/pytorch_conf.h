@@ -19,7 +19,8 @@ static inline bool pytorch_conf_default(const char *text, uint64_t *value)
                 "choose between caching, vmm and stream, and set options"                          \
     }
 
-/* The sources of the options that `caching` and `vmm` share: two of their struct allocator_origin. */
+/* The sources of the options that `caching` and `vmm` share: two of their struct
+ * allocator_origin. */
 #define PYTORCH_OPTION_ORIGINS                                                                     \
     {.what = "the option rounding: max_non_split_rounding_mb, pull request 136174",                \
      .repository = "pytorch/pytorch",                                                              \
@@ -31,7 +32,7 @@ static inline bool pytorch_conf_default(const char *text, uint64_t *value)
     }
 
 /* Translates "expandable_segments:True,max_split_size_mb:64". *strategy: the name of the strategy
- * that works so; unchanged if `conf` does not say. `options`: ":max_split=64MiB" is added. ERR_USAGE
- * for words that do not exist, and for those whose effect no strategy has. */
+ * that works so; unchanged if `conf` does not say. `options`: ":max_split=64MiB" is added.
+ * ERR_USAGE for words that do not exist, and for those whose effect no strategy has. */
 int pytorch_conf(const char *conf, const char **strategy, struct text *options,
                  struct error *error);

@@ -7,8 +7,8 @@
  *
  * Nodes and lists lie outside the range, which may be memory that the host cannot reach. Where many
  * nodes are live, most lie outside the processor's cache, too. So a node in use says how many free
- * units its neighbours have: all that decides what comes next is in the freed node's own line of the
- * cache, and the neighbours are only linked, which the processor does not wait for.
+ * units its neighbours have: all that decides what comes next is in the freed node's own line of
+ * the cache, and the neighbours are only linked, which the processor does not wait for.
  */
 #pragma once
 

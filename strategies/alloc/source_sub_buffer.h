@@ -4,7 +4,8 @@
 #include "alloc/source.h"
 #include "base/driver_sub_buffer.h"
 
-/* Checks that memories of the kind in use have sub-buffers: 0, or ERR_UNSUPPORTED and the reason. */
+/* Checks that memories of the kind in use have sub-buffers: 0, or ERR_UNSUPPORTED and the
+ * reason. */
 int source_has_sub_buffers(struct source *source);
 
 /* Makes a sub-buffer. The caller releases it before its memory is freed. */

@@ -1,5 +1,5 @@
-/* A number for each tag, found by the tag's address. Tags are literals of a program, so none is ever
- * removed.
+/* A number for each tag, found by the tag's address. Tags are literals of a program, so none is
+ * ever removed.
  */
 #pragma once
 

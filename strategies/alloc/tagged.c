@@ -7,15 +7,15 @@
  *            once and twice as big as the request; if not, it is released and the driver asked.
  *        (2) free releases the entry that its tag already has, so there is at most one a tag.
  *        (3) If the driver is out of memory, the request fails.
- *   v1c  As v1, but any entry that is big enough is taken. Sizes are at least 4 bytes. If the driver
- *        is out of memory, entries are released one at a time, lowest slot first, and the driver
- *        asked again after each.
- *   v2   As v1c; a tag that has no entry takes one of exactly its size, whatever its tag: of several
- *        the one in the last slot, because the search goes on after a match of sizes.
+ *   v1c  As v1, but any entry that is big enough is taken. Sizes are at least 4 bytes. If the
+ *        driver is out of memory, entries are released one at a time, lowest slot first, and the
+ *        driver asked again after each.
+ *   v2   As v1c; a tag that has no entry takes one of exactly its size, whatever its tag: of
+ *        several the one in the last slot, because the search goes on after a match of sizes.
  *   v3   The smallest entry that is big enough, of equals the one in the first slot; tags ignored.
  *        The list is unbounded. Sizes are at least 4 bytes.
- *   v4   As v3, but an entry is acceptable only if it is below 4096 bytes, has the request's tag, or
- *        is less than twice as big as the request.
+ *   v4   As v3, but an entry is acceptable only if it is below 4096 bytes, has the request's tag,
+ *        or is less than twice as big as the request.
  *
  * With release=yes, v1 releases entries as v1c does when the driver is out of memory. With
  * steal=yes, v1, v1c and v2 take the first entry of another tag that their size rule accepts before
@@ -24,13 +24,13 @@
  * nothing from v3 on.
  *
  * Why: in a compiled array program a tag says nearly everything about a block, so a request finds
- * the block that its site used last. Source: "How Futhark manages GPU memory" (Henriksen, 2018), and
- * diku-dk/futhark, rts/c/free_list.h: v1 8efaaca8e, v1c c4cffb8cf, v2 4fedd7191, v3 a74a30dd7, v4
- * f2a91022a. The least size of v1c and later is of 330308c00, five days after v1.
+ * the block that its site used last. Source: "How Futhark manages GPU memory" (Henriksen, 2018),
+ * and diku-dk/futhark, rts/c/free_list.h: v1 8efaaca8e, v1c c4cffb8cf, v2 4fedd7191, v3 a74a30dd7,
+ * v4 f2a91022a. The least size of v1c and later is of 330308c00, five days after v1.
  *
  * The published code walks all slots. Here a table of tags finds the entry of a tag, a bitmap skips
- * the empty slots, and v3 and v4 end their search at an entry of exactly the size: the same entry is
- * chosen, and the same calls reach the driver.
+ * the empty slots, and v3 and v4 end their search at an entry of exactly the size: the same entry
+ * is chosen, and the same calls reach the driver.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
@@ -224,8 +224,8 @@ static bool acceptable(const struct tagged *t, const struct entry *e, uint64_t s
            e->size - size < size;
 }
 
-/* From v3 on: the smallest acceptable entry, the first one of equals. The search stops at an entry of
- * exactly the size, which a program that repeats itself finds. */
+/* From v3 on: the smallest acceptable entry, the first one of equals. The search stops at an entry
+ * of exactly the size, which a program that repeats itself finds. */
 static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag)
 {
     uint32_t best = NO_SLOT, word_count = words_for(t->capacity);

@@ -37,7 +37,8 @@
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
  * makes released memory safe.
  *
- * Needs: alloc/segregated_fit.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
+ * Needs: alloc/segregated_fit.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c
+ * base/text_bytes.c
  */
 #include <stdlib.h>
 

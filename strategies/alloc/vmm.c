@@ -30,10 +30,10 @@
  *
  * Why: memory that lies scattered in free chunks can be mapped anew in one piece, so a program
  * whose sizes change does not die of fragmentation; and a growing request grows in place. The price
- * is a driver call or three a chunk. Source: pytorch/pytorch,
- * c10/cuda/CUDACachingAllocator.cpp (001074d) with expandable_segments, its sizes and its lookup.
- * Departures: where a run has several gaps and the device is full in a later one, the gaps before
- * it stay mapped there; here all go back. There a segment that is wholly unmapped gives its addresses back. GMLake maps the chunks of
+ * is a driver call or three a chunk. Source: pytorch/pytorch, c10/cuda/CUDACachingAllocator.cpp
+ * (001074d) with expandable_segments, its sizes and its lookup. Departures: where a run has several
+ * gaps and the device is full in a later one, the gaps before it stay mapped there; here all go
+ * back. There a segment that is wholly unmapped gives its addresses back. GMLake maps the chunks of
  * free blocks a second time elsewhere instead of moving them; here a chunk has one place.
  *
  * Queues: a piece may be handed out while commands of its last owner still run. They come first,

@@ -1,17 +1,22 @@
-/* The allocator strategies as a library, libgamut_strategies.a: what a runtime includes that lifts one of them.
+/* The allocator strategies as a library, libgamut_strategies.a: what a runtime includes that lifts
+ * one of them.
  *
- * The caller fills in a `struct source`, which says how it gets memory from its driver (alloc/source.h and the optional tables). It finds a
- * strategy by the text that `gamut run -s` takes (allocator_parse), and opens it over the source (allocator_open). README.md of this folder has
- * a program. The functions do no locking: an allocator and its source belong to one thread at a time.
+ * The caller fills in a `struct source`, which says how it gets memory from its driver
+ * (alloc/source.h and the optional tables). It finds a strategy by the text that `gamut run -s`
+ * takes (allocator_parse), and opens it over the source (allocator_open). README.md of this folder
+ * has a program. The functions do no locking: an allocator and its source belong to one thread at a
+ * time.
  *
- * The library exports names that begin with allocator_, source_, error_, clock_ and gamut_strategies_, and no other. It needs the C library and
- * POSIX threads alone. It is not libgamut_alloc.so, which brings driver, threads and recording along and takes the place of a framework's own
- * allocator (bench/inside/gamut_alloc.h).
+ * The library exports names that begin with allocator_, source_, error_, clock_ and
+ * gamut_strategies_, and no other. It needs the C library and POSIX threads alone. It is not
+ * libgamut_alloc.so, which brings driver, threads and recording along and takes the place of a
+ * framework's own allocator (bench/inside/gamut_alloc.h).
  */
 #pragma once
 
-/* The version of the interface: of the structs, hooks and functions below. It grows when a caller, or a strategy of a caller's own, must
- * change or be compiled again. It does not grow with the version of gamut, and policies may change under one number. */
+/* The version of the interface: of the structs, hooks and functions below. It grows when a caller,
+ * or a strategy of a caller's own, must change or be compiled again. It does not grow with the
+ * version of gamut, and policies may change under one number. */
 #define GAMUT_STRATEGIES_API 4
 
 /* C++ compilers take the system's headers as they are, outside of extern "C". */

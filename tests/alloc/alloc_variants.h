@@ -14,8 +14,8 @@ struct alloc_variant {
     unsigned flags;
 };
 
-/* A plan of random requests with the sizes of test_alloc_trace and test_alloc_queues, on three queues;
- * the last 60 of each repeat. */
+/* A plan of random requests with the sizes of test_alloc_trace and test_alloc_queues, on three
+ * queues; the last 60 of each repeat. */
 #define RANDOM_PLAN GAMUT_ROOT "/tests/alloc/random.plan"
 
 static const struct alloc_variant alloc_variants[] = {

@@ -2,10 +2,10 @@
  * (used_heap.h). The driver is a counter, so a call of it costs the wrapper's two clock readings.
  *
  * A strategy that searches all it holds may take milliseconds a pair. No figure takes longer than
- * its budget; where the budget allows too few pairs, there is none. Where it allows fewer pairs before
- * the figure than blocks live, the figure has a star: the heap still has much of the order in which it
- * was made. A search through it is then shorter than later: bufalloc takes 4 us a pair at a million
- * live after 1 % as many pairs, and 265 us after 28 %.
+ * its budget; where the budget allows too few pairs, there is none. Where it allows fewer pairs
+ * before the figure than blocks live, the figure has a star: the heap still has much of the order
+ * in which it was made. A search through it is then shorter than later: bufalloc takes 4 us a pair
+ * at a million live after 1 % as many pairs, and 265 us after 28 %.
  *
  * "null" is the harness itself: it comes first in each table. "two reads" is what the processor's
  * cache costs at the least where blocks are joined with their neighbours: the record of the freed

@@ -7,11 +7,11 @@
  * it. A breach is counted even if the commands happen to run in a harmless order.
  *
  * An address is never given out twice, so a command finds the memory that was meant for it even if
- * another block has that memory by then. Memory given back is handed out again as soon as it may be,
- * lowest address first, so that an allocator which gives it back too early is found. The release of
- * a chunk of virtual memory waits for nothing, whatever the driver does otherwise. The pool hands
- * freed memory out again at once in the queue that freed it, and to other queues when the commands
- * before the free are done.
+ * another block has that memory by then. Memory given back is handed out again as soon as it may
+ * be, lowest address first, so that an allocator which gives it back too early is found. The
+ * release of a chunk of virtual memory waits for nothing, whatever the driver does otherwise. The
+ * pool hands freed memory out again at once in the queue that freed it, and to other queues when
+ * the commands before the free are done.
  */
 #pragma once
 

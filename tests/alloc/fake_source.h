@@ -1,8 +1,8 @@
 /* A source of memories that do not exist, for tests of allocators: it has a capacity, refuses the
  * calls it is told to refuse, remembers what is live and writes down every call.
  *
- * It has memory of all kinds but fine SVM, and checks that each is freed as the kind that it is. Its
- * pool hands freed memory out again for the same size. Freed memory becomes spare when the host
+ * It has memory of all kinds but fine SVM, and checks that each is freed as the kind that it is.
+ * Its pool hands freed memory out again for the same size. Freed memory becomes spare when the host
  * waits, and spare memory beyond the threshold is then given back. Its virtual memory keeps a table
  * of what is mapped where. */
 #pragma once
@@ -72,7 +72,8 @@ struct fake_source {
     struct text log;
 };
 
-/* Opens a fake whose memories have this alignment. `can_split`: commands can use a part of a memory. */
+/* Opens a fake whose memories have this alignment. `can_split`: commands can use a part of a
+ * memory. */
 void fake_source_open(struct fake_source *fake, uint64_t alignment, bool can_split);
 /* Releases the fake's own memory. live_count keeps the number of memories that are still live. */
 void fake_source_close(struct fake_source *fake);

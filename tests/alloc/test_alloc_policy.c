@@ -404,8 +404,8 @@ static const struct policy_case vmm_cases[] = {
      "a=A:2097152@0 b=B:2097153!", "r2097152 +2097152 m0 a0+2097152"},
 };
 
-/* The plan: A 1000 at 0 for good; then, again and again, B 1000 at 1024 until the next request, B 2000
- * at 1024 for two, C 512 left out, C 600 at 1024. A step begins at the first B. */
+/* The plan: A 1000 at 0 for good; then, again and again, B 1000 at 1024 until the next request, B
+ * 2000 at 1024 for two, C 512 left out, C 600 at 1024. A step begins at the first B. */
 #define PLANNED "planned:trace=" GAMUT_ROOT "/tests/alloc/small.plan:else=raw"
 static const struct policy_case planned_cases[] = {
     {"in order, from one memory, and again", PLANNED,

@@ -1,6 +1,6 @@
-/* Long random traces through every strategy, compared with an oracle that knows only which bytes are
- * taken, and through `tagged`, compared with the free list as it was published: all slots are walked
- * at every request. */
+/* Long random traces through every strategy, compared with an oracle that knows only which bytes
+ * are taken, and through `tagged`, compared with the free list as it was published: all slots are
+ * walked at every request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -27,7 +27,8 @@ static uint64_t run_end(const bool *table, uint64_t begin)
     return begin;
 }
 
-/* Where the smallest run of at least `bytes` begins, the lowest of equal ones; BYTES: there is none. */
+/* Where the smallest run of at least `bytes` begins, the lowest of equal ones; BYTES: there is
+ * none. */
 static uint64_t best_of(const bool *table, uint64_t bytes)
 {
     uint64_t best = BYTES, least = UINT64_MAX;

@@ -2,9 +2,9 @@
  * a group of devices lets commands run.
  *
  * Commands wait in their queues until the test lets some run, from any queue whose head waits for
- * no event: every order that real devices could choose can happen. A memory begins with noise and is
- * filled with noise when it is given back. Misuse is counted: a command whose memory is gone, and a
- * copy from a device that was not opened together with the one that copies.
+ * no event: every order that real devices could choose can happen. A memory begins with noise and
+ * is filled with noise when it is given back. Misuse is counted: a command whose memory is gone,
+ * and a copy from a device that was not opened together with the one that copies.
  */
 #pragma once
 
@@ -42,8 +42,8 @@ struct device *fake_world_add(struct fake_world *world);
 struct fake_behaviour *fake_behaviour_of(struct device *device);
 /* Runs up to `count` commands, in an order drawn at random. */
 void fake_world_run(struct fake_world *world, unsigned count);
-/* Runs the commands of the device's own queues that need not wait, up to `most` kernels. Returns the
- * number of kernels that it ran. */
+/* Runs the commands of the device's own queues that need not wait, up to `most` kernels. Returns
+ * the number of kernels that it ran. */
 unsigned fake_device_run(struct device *device, unsigned most);
 
 /* Counts of the commands that the device has been given. */

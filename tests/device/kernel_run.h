@@ -14,7 +14,7 @@ struct kernel_run *kernel_run_open(struct program *program, struct error *error)
 /* Frees what kernel_run_open made. */
 void kernel_run_close(struct kernel_run *run);
 
-/* Runs a kernel at the top level of a fun as it is, and again with the result `out` in the memory of
- * `killed`. True if anything that it writes differs while the order of threads is the same. */
+/* Runs a kernel at the top level of a fun as it is, and again with the result `out` in the memory
+ * of `killed`. True if anything that it writes differs while the order of threads is the same. */
 bool kernel_run_differs(struct kernel_run *run, const struct fun *fun, const struct stm *stm,
                         int out, int killed);

@@ -1,10 +1,12 @@
 /* What a recorded call and a served one cost: `bench_record`, on the first device of OpenCL.
  *
- * The program runs itself as a child: without a layer, with the recorder as a layer that cannot write, with
- * one that records, and served by two strategies. The children take turns, so that a change of the processor's speed meets all. A line is the median over the
- * turns of the best of each child's samples, in nanoseconds; a recorded call costs what it adds to the call without
- * the layer. `retain, release` and `create, release` are two calls, and a record each. For a new buffer the recorder also asks the driver
- * to say when it is gone. A served buffer is a sub-buffer, which the driver makes and destroys too.
+ * The program runs itself as a child: without a layer, with the recorder as a layer that cannot
+ * write, with one that records, and served by two strategies. The children take turns, so that a
+ * change of the processor's speed meets all. A line is the median over the turns of the best of
+ * each child's samples, in nanoseconds; a recorded call costs what it adds to the call without the
+ * layer. `retain, release` and `create, release` are two calls, and a record each. For a new buffer
+ * the recorder also asks the driver to say when it is gone. A served buffer is a sub-buffer, which
+ * the driver makes and destroys too.
  */
 #ifndef GAMUT_WITH_OPENCL
 #include <stdio.h>

@@ -53,8 +53,8 @@ static bool read_spec(const char *text, struct spec *spec)
            merge_parse(spec->text, &set, &extensions, &error) == 0;
 }
 
-/* Arguments whose arrays have other contents: merging may count with them, but no merged program may
- * depend on them. */
+/* Arguments whose arrays have other contents: merging may count with them, but no merged program
+ * may depend on them. */
 static struct arguments other_contents(const struct arguments *arguments)
 {
     struct named_value *values = must_alloc((arguments->count + 1) * sizeof *values);

@@ -33,7 +33,7 @@ void merge_check(const char *text, const char *const *sets, merge_transform *tra
 int merge_identity(const char *set, struct program *program, const struct arguments *arguments,
                    char **text, struct error *error);
 
-/* A shorter program with the same outcome: statements and results are removed while the outcome stays
- * the same. The caller owns the text. */
+/* A shorter program with the same outcome: statements and results are removed while the outcome
+ * stays the same. The caller owns the text. */
 char *merge_shrink(const char *text, const char *const *sets, merge_transform *transform,
                    uint64_t seed);

@@ -121,8 +121,8 @@ static unsigned compare_rows(const struct entry *entry, const struct arguments *
     return better;
 }
 
-/* Of programs that need and copy equally much, `best` is the one that would need the least if nothing
- * were freed early: 6 blocks of canny, not 16. */
+/* Of programs that need and copy equally much, `best` is the one that would need the least if
+ * nothing were freed early: 6 blocks of canny, not 16. */
 static void no_set_is_better_than_best(void **state)
 {
     (void)state;

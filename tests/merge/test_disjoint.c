@@ -161,7 +161,8 @@ static const struct {
     {DISJOINT, ARRAY("x", "[n]f32", "(n - 1: -1)") ARRAY("y", "[n]f32", "(n: 1)"), NULL, THIS, THIS},
     {DISJOINT, ARRAY("x", "[m][n]f32", "(n - 1: n, -1)") ARRAY("y", "[n]f32", "(n * m: 1)"), NULL, THIS, THIS},
     {OVERLAP, ARRAY("x", "[n]f32", "(n: -1)") ARRAY("y", "[n]f32", "(n: 1)"), NULL, THIS, THIS},
-    {OVERLAP, ARRAY("x", "[n]f32", "(0: m)") ARRAY("y", "[n]f32", "(n * m: m)"), NULL, THIS, THIS}, /* m == 0 */
+    /* m == 0 */
+    {OVERLAP, ARRAY("x", "[n]f32", "(0: m)") ARRAY("y", "[n]f32", "(n * m: m)"), NULL, THIS, THIS},
     {DISJOINT, "assert m > 0 " ARRAY("x", "[n]f32", "(0: m)") ARRAY("y", "[n]f32", "(n * m: m)"), NULL, THIS, THIS},
     {OVERLAP, ARRAY("x", "[n]f32", "(0: m)") ARRAY("y", "[n]f32", "(n: 1)"), NULL, THIS, THIS},
     /* element sizes */
@@ -191,7 +192,8 @@ static const struct {
     {OVERLAP, ARRAY("x", "[n]f32", "(m: m + 2)") ARRAY("y", "[n][m]f32", "(1: m + 2, 1)"), NULL, THIS, THIS},
     {DISJOINT, ARRAY("x", "[n][2]f32", "(0: 5, 1)") ARRAY("y", "[m][3]f32", "(2: 5, 1)"), NULL, THIS, THIS},
     {DISJOINT, ARRAY("x", "[n][2]f32", "(3: 5, 1)") ARRAY("y", "[m][3]f32", "(0: 5, 1)"), NULL, THIS, THIS},
-    {DISJOINT, ARRAY("x", "[n][2]f32", "(0: 5, 1)") ARRAY("y", "[m][2]f32", "(8: 5, 1)"), NULL, THIS, THIS}, /* wraps round */
+    /* wraps round */
+    {DISJOINT, ARRAY("x", "[n][2]f32", "(0: 5, 1)") ARRAY("y", "[m][2]f32", "(8: 5, 1)"), NULL, THIS, THIS},
     {OVERLAP, ARRAY("x", "[n][2]f32", "(0: 5, 1)") ARRAY("y", "[m][4]f32", "(2: 5, 1)"), NULL, THIS, THIS},
     {DISJOINT, "assert m < b && b < 2 * m " ARRAY("x", "[n]f32", "(0: m)") ARRAY("y", "[n]f32", "(b: m)"), NULL, THIS, THIS},
     {OVERLAP, "assert m <= b && b < 2 * m " ARRAY("x", "[n]f32", "(0: m)") ARRAY("y", "[n]f32", "(b: m)"), NULL, THIS, THIS},

@@ -10,10 +10,10 @@
  * SETS is one set or several with commas; ARRAY, BLOCK and the labels of conditions may be
  * alternatives. `blocks` are the allocations that some array still uses; `copies` and `elided` are
  * counted while the first dataset runs, and so is `peak`, in bytes, the inputs' included, freed at
- * the end of the scope; `arena` is the size of an arena in bytes, 0 if it is not proved optimal; `<=`
- * may stand before each. `needs` says that the answer is wrong without that condition. A `wish` is
- * right but not reached yet: once it is, it has to become `expect`. Whatever a file says, every set
- * has to give right answers. */
+ * the end of the scope; `arena` is the size of an arena in bytes, 0 if it is not proved optimal;
+ * `<=` may stand before each. `needs` says that the answer is wrong without that condition. A
+ * `wish` is right but not reached yet: once it is, it has to become `expect`. Whatever a file says,
+ * every set has to give right answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

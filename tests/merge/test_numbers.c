@@ -12,8 +12,8 @@
 #include "merge/merge.h"
 #include "merge/numbers.h"
 
-/* The body of f(n: i64, x: [4]i64), with x = [5, 7, 0, 9] and n = 2 or what is given as values of c,
- * and the bytes of the block in which `a` is. */
+/* The body of f(n: i64, x: [4]i64), with x = [5, 7, 0, 9] and n = 2 or what is given as values of
+ * c, and the bytes of the block in which `a` is. */
 enum { NO_ARRAY = 1 };
 static const struct {
     const char *body;
@@ -124,8 +124,8 @@ static const char picked[] =
     "  let b: [n]i32 = kernel k_b (i < n) { b[i] = a[i] + some[0] + rest[0]; }\n"
     "  in b }\n";
 
-/* `c` elements are counted as the `n` that they are at most; of `d` no bound is known. The choice says
- * so. */
+/* `c` elements are counted as the `n` that they are at most; of `d` no bound is known. The choice
+ * says so. */
 static void bounds_stand_in_for_sizes(void **state)
 {
     (void)state;

@@ -1,9 +1,10 @@
 /* What a page of a trace with ten million events costs: to make, in bytes, and in a browser.
  *
- * The trace is like that of a training run: blocks that stay, blocks of a step, and many short ones, of two
- * hundred sites in a thousand phases. Arguments: events [10000000], the page to keep, with its whole path [none], strategy
- * [caching]. The browser's time is from the script's first line to the first picture, and with it the time
- * from opening the file: what the page says of itself (view.js).
+ * The trace is like that of a training run: blocks that stay, blocks of a step, and many short
+ * ones, of two hundred sites in a thousand phases. Arguments: events [10000000], the page to keep,
+ * with its whole path [none], strategy [caching]. The browser's time is from the script's first
+ * line to the first picture, and with it the time from opening the file: what the page says of
+ * itself (view.js).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -82,7 +82,8 @@ static json_t *hostile_copy(const json_t *root, const struct labels *texts, cons
 }
 
 /* The texts that can be replaced one at a time without the reader refusing the result. Left out are
- * words by which charts find their data: without them there would be no picture to put a text in. */
+ * words by which charts find their data: without them there would be no picture to put a text
+ * in. */
 static struct labels replaceable(const json_t *root, const char *payload)
 {
     static const char *const looked_up[] = {

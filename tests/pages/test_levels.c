@@ -1,5 +1,5 @@
-/* Levels of detail against the exact bytes: sums at each moment, the peak at each level, and each block
- * in one chunk. */
+/* Levels of detail against the exact bytes: sums at each moment, the peak at each level, and each
+ * block in one chunk. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,8 +87,8 @@ static void check_once(const struct shape *shape, const struct view_blocks *bloc
     free(seen);
 }
 
-/* At a moment, the blocks of the chunks that overlap it have the exact bytes; with fewer levels never
- * more. */
+/* At a moment, the blocks of the chunks that overlap it have the exact bytes; with fewer levels
+ * never more. */
 static void check_sums(const struct shape *shape, const struct view_blocks *blocks,
                        const struct view_levels *levels, const uint64_t *exact)
 {
@@ -197,7 +197,8 @@ static void test_levels(void **state)
     }
 }
 
-/* Many pieces of memory can come and go at one moment, in one leaf: it has all that no node above took. */
+/* Many pieces of memory can come and go at one moment, in one leaf: it has all that no node above
+ * took. */
 static void test_crowded_leaf(void **state)
 {
     static const struct shape shapes[] = {{"the only leaf", 1000, 0, 1000, 0, 0},

@@ -1,5 +1,6 @@
-/* A page as its script reads it: every block of the trace is there once, with its own numbers, at a place that
- * the strategy held and no other block had; and names that are written to be carried out stay names. */
+/* A page as its script reads it: every block of the trace is there once, with its own numbers, at a
+ * place that the strategy held and no other block had; and names that are written to be carried out
+ * stay names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -259,7 +260,8 @@ static int by_birth(const void *a, const void *b)
     return (x->block.born > y->block.born) - (x->block.born < y->block.born);
 }
 
-/* No two blocks are at one place at one time, and each lies in memory that is held while it lives. */
+/* No two blocks are at one place at one time, and each lies in memory that is held while it
+ * lives. */
 static void check_places(const struct drawn *all, unsigned count, const struct drawn *held,
                          unsigned held_count)
 {

@@ -98,8 +98,8 @@ int make_kernel_with(struct maker *g, int taken);
 /* Makes a kernel of groups whose items have local and private arrays. */
 void make_groups(struct maker *g);
 
-/* program_maker_array.c. Each function makes a statement, and often the statements that it needs; it
- * makes none if no array in scope fits. */
+/* program_maker_array.c. Each function makes a statement, and often the statements that it needs;
+ * it makes none if no array in scope fits. */
 void make_iota(struct maker *g);
 void make_replicate(struct maker *g);
 void make_listed(struct maker *g);

@@ -7,8 +7,9 @@
  * holds the number of the write that made it; copies, views, updates, branches and loops pass the
  * numbers on. Physical state: every block has bytes, and for each byte the number of the write that
  * put it there. A read goes through the index function to the bytes and compares the numbers. If
- * they differ, another array's data lie where the array should be. Values are those of the bytes, as
- * on a machine, so a stale read shows in the results too. If no numbers differ, every value is right.
+ * they differ, another array's data lie where the array should be. Values are those of the bytes,
+ * as on a machine, so a stale read shows in the results too. If no numbers differ, every value is
+ * right.
  */
 #pragma once
 

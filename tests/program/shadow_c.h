@@ -90,8 +90,8 @@ struct c_node {
     struct c_node *kid[]; /* 3 kids; RANK_MAX for CX_ELEMENT */
 };
 
-/* A kernel's text, ready to run. Frame slots: the indices, the item, the scalars, then the variables
- * of the C text. */
+/* A kernel's text, ready to run. Frame slots: the indices, the item, the scalars, then the
+ * variables of the C text. */
 struct c_kernel {
     struct c_node *body;
     unsigned slots;
@@ -100,8 +100,8 @@ struct c_kernel {
     unsigned array_count;
 };
 
-/* Reads the functions of a program's `code` items into *functions. ERR_UNSUPPORTED with file and line
- * for C beyond the subset. Everything lives in the arena. */
+/* Reads the functions of a program's `code` items into *functions. ERR_UNSUPPORTED with file and
+ * line for C beyond the subset. Everything lives in the arena. */
 int c_read_functions(const struct program *program, struct arena *arena,
                      struct c_function **functions, struct error *error);
 /* Reads the text of a kernel, which may call `functions`, in the same way. */

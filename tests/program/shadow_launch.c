@@ -1,4 +1,5 @@
-/* Kernel launches: runs the threads one after the other, and records which thread used which byte. */
+/* Kernel launches: runs the threads one after the other, and records which thread used which
+ * byte. */
 #include <string.h>
 
 #include "tests/program/shadow_machine.h"
@@ -31,9 +32,9 @@ static void race(struct machine *m, const struct touch *t, int array, const stru
         t->by_arrays ? ", also by way of " : "", t->by_arrays ? m->fun->names[t->array].text : "");
 }
 
-/* The second of two threads finds the race, so the order of the threads does not matter. It is enough
- * to remember one reader: a thread runs once, and an item once in a phase. A thread that read first
- * can write only in a later phase, in which the remembered reader is a later one too. */
+/* The second of two threads finds the race, so the order of the threads does not matter. It is
+ * enough to remember one reader: a thread runs once, and an item once in a phase. A thread that
+ * read first can write only in a later phase, in which the remembered reader is a later one too. */
 static void touch_byte(struct machine *m, struct touch *t, int array, const struct user *user,
                        bool write, int64_t byte)
 {

@@ -6,8 +6,8 @@
 
 enum { NO_BLOCK = -1 };
 
-/* The thread that used a byte during a launch: a group and an item in it. Items of one group may use
- * the same byte if an `each` ended between them. */
+/* The thread that used a byte during a launch: a group and an item in it. Items of one group may
+ * use the same byte if an `each` ended between them. */
 struct user {
     uint32_t group, item, phase;
 };

@@ -27,8 +27,9 @@ void requests_finish(struct requests *program);
 void requests_read(const char *path, struct requests *program);
 /* Writes the program as a trace with one phase "step N" for each mark. */
 void requests_write(const struct requests *program, const char *path);
-/* A training or generating program that is made up: an iteration makes its blocks layer by layer and
- * frees most in reverse. Gradients live until the next one begins. The first makes what stays. */
+/* A training or generating program that is made up: an iteration makes its blocks layer by layer
+ * and frees most in reverse. Gradients live until the next one begins. The first makes what
+ * stays. */
 struct made_up {
     uint64_t seed; /* of the order of shapes */
     unsigned iterations, shapes;

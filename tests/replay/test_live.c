@@ -1,4 +1,5 @@
-/* Replays of small traces on the host device, in real time, and on a fake one whose queues run in any order. */
+/* Replays of small traces on the host device, in real time, and on a fake one whose queues run in
+ * any order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,8 +103,9 @@ static void everything_is_played_under_every_strategy(void **state)
 static void gaps_are_kept_or_left_out(void **state)
 {
     (void)state;
-    /* A gap of 20 ms, and one of 48 ms in another thread, at whose end the first thread has just made a call: it waited
-     * for that thread. The wait of 30 ms is no gap: nothing is to be waited for here. */
+    /* A gap of 20 ms, and one of 48 ms in another thread, at whose end the first thread has just
+     * made a call: it waited for that thread. The wait of 30 ms is no gap: nothing is to be waited
+     * for here. */
     static const char log[] = TIMED "thread 0 \"0\"\nthread 1 \"1\"\nqueue 0 \"0\"\n"
                                     "alloc b1 4096 q0 t0 @1000 call=500\n"
                                     "alloc b2 4096 q0 t1 @2000 call=500\n"
@@ -118,7 +120,8 @@ static void gaps_are_kept_or_left_out(void **state)
     assert_in_range(without.sample.wall_ns, 1, 15000000);
 }
 
-/* While one thread is in a call of 40 ms, another makes a call each 10 ms: they come later here, and their gaps have passed. */
+/* While one thread is in a call of 40 ms, another makes a call each 10 ms: they come later here,
+ * and their gaps have passed. */
 static void calls_within_a_call_of_another_thread_do_not_add_up(void **state)
 {
     (void)state;
@@ -132,7 +135,8 @@ static void calls_within_a_call_of_another_thread_do_not_add_up(void **state)
     assert_in_range(replay_on("host", log, "raw", true, 0).sample.wall_ns, 50000000, 65000000);
 }
 
-/* A launch whose call took 20 ms, for its code was loaded in it, takes as long here; without gaps it does not. */
+/* A launch whose call took 20 ms, for its code was loaded in it, takes as long here; without gaps
+ * it does not. */
 static void a_call_that_gives_work_takes_its_time(void **state)
 {
     (void)state;
@@ -197,7 +201,8 @@ static int give_pinned(void *context, enum driver_memory kind, uint64_t memory, 
     return 0;
 }
 
-/* PyTorch has two pinned blocks, JAX many: strategies of device memory alone play the rest, and raw these. */
+/* PyTorch has two pinned blocks, JAX many: strategies of device memory alone play the rest, and raw
+ * these. */
 static void pinned_memory_beside_a_strategy_of_device_memory_alone(void **state)
 {
     (void)state;
@@ -297,7 +302,8 @@ static void memory_that_was_let_go_waits_for_its_last_commands(void **state)
     }
 }
 
-/* A blocking call and its wait are one; a wait for an event names the command behind which the event was made. */
+/* A blocking call and its wait are one; a wait for an event names the command behind which the
+ * event was made. */
 static void the_schedule_knows_what_is_waited_for(void **state)
 {
     (void)state;

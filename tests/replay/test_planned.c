@@ -76,8 +76,8 @@ static void a_later_run_holds_what_it_needs(void **state)
 
 /* Batches of two shapes in turn, without marks. The other run begins with the other shape, so its
  * first step is none that was recorded, and what stays lies where the plan does not have it. Most
- * requests are guests. How many, and what is held (1.10 to 1.19 of the peak), depends on the offsets
- * that the planner found in its time. */
+ * requests are guests. How many, and what is held (1.10 to 1.19 of the peak), depends on the
+ * offsets that the planner found in its time. */
 static void two_shapes_in_turn_are_one_loop(void **state)
 {
     (void)state;

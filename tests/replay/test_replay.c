@@ -145,7 +145,8 @@ static void private_pools_share_no_memory(void **state)
     assert_int_equal(o.counts.peak_requested_bytes, 4 * MIB);
 }
 
-/* Between its begin and its end a pool gives no memory back, and its end waits for its last block. */
+/* Between its begin and its end a pool gives no memory back, and its end waits for its last
+ * block. */
 static void captured_graphs_keep_their_memory(void **state)
 {
     (void)state;

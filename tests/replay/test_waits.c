@@ -90,7 +90,8 @@ static void by_the_ends_of_commands(void **state)
     waits_free(&w);
 }
 
-/* What such calls take while the device is idle is no wait, and neither is what ends after the call. */
+/* What such calls take while the device is idle is no wait, and neither is what ends after the
+ * call. */
 static void a_call_is_not_blamed_for_its_own_time(void **state)
 {
     (void)state;
@@ -135,8 +136,8 @@ static void several_queues(void **state)
     waits_free(&w);
 }
 
-/* A command without an end may have ended within any call until the host has waited for it, or until a command after it
- * has ended. */
+/* A command without an end may have ended within any call until the host has waited for it, or
+ * until a command after it has ended. */
 static void ends_that_were_lost(void **state)
 {
     (void)state;

@@ -35,7 +35,8 @@ void rig_remove(struct rig *r, unsigned buffer);
 /* Writes the byte into all of a buffer. */
 void rig_put(struct rig *r, unsigned buffer, uint8_t byte);
 
-/* The kernel. Arguments: to, its bytes, from, its bytes, salt, and whether the old contents count. */
+/* The kernel. Arguments: to, its bytes, from, its bytes, salt, and whether the old contents
+ * count. */
 void rig_mix(const union launch_value *a, int64_t begin, int64_t end);
 /* Launches the kernel on a member; returns the code of the launch. */
 int rig_launch(struct rig *r, unsigned member, struct range to, bool keeps, struct range from,

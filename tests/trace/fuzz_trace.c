@@ -2,9 +2,9 @@
  *
  * Each round takes one of the logs, changes some of its bytes, lines or numbers, and imports it. A
  * log that is accepted must give a trace that reads to its end, and whose text gives the same trace
- * again. The trace itself is damaged too: in its bytes, and in the contents and headers of its chunks
- * under right checksums. In raw recordings words become those of other records. Build it with FLAVOUR=sanitize. A log that fails is kept beside the trace, whose
- * folder is printed. */
+ * again. The trace itself is damaged too: in its bytes, and in the contents and headers of its
+ * chunks under right checksums. In raw recordings words become those of other records. Build it
+ * with FLAVOUR=sanitize. A log that fails is kept beside the trace, whose folder is printed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +145,8 @@ static bool is_raw(const struct text *t)
            memcmp(t->data, RAW_MAGIC, strlen(RAW_MAGIC)) == 0;
 }
 
-/* Damages the records of a raw recording's first chunk, and now and then its head and the chunk's. */
+/* Damages the records of a raw recording's first chunk, and now and then its head and the
+ * chunk's. */
 static void mutate_raw(struct text *t, struct random *r)
 {
     const size_t chunk = RAW_HEAD_BYTES, first = chunk + sizeof(struct raw_chunk);
@@ -269,7 +270,8 @@ static void check_text(const char *trace, const struct trace_totals *totals)
         give_up("the text of a trace gives another trace", &error);
 }
 
-/* Who waited in a trace that is read to its end, if it has the times and commands that this takes. */
+/* Who waited in a trace that is read to its end, if it has the times and commands that this
+ * takes. */
 static void check_waits(const char *trace, struct random *r)
 {
     struct trace_reader *reader;

@@ -188,8 +188,8 @@ static void xla_of_a_real_program(void **state)
     assert_int_equal(totals.peak_bytes, 20928592 + 120);
 }
 
-/* Of a recorder: two devices of one name; parts of a block, one of a part; an event of the application's own; a launch of
- * a kernel's copy; a block that is freed before it is done. */
+/* Of a recorder: two devices of one name; parts of a block, one of a part; an event of the
+ * application's own; a launch of a kernel's copy; a block that is freed before it is done. */
 static void raw_of_opencl(void **state)
 {
     (void)state;
@@ -288,8 +288,8 @@ static void import_raw(const char *name, const unsigned char *bytes, size_t leng
     import_report_free(&report);
 }
 
-/* A launch stands in the chunk in progress, and its kernel, which was described at the same tick, in the full one before it,
- * whose copy is further on in the file. */
+/* A launch stands in the chunk in progress, and its kernel, which was described at the same tick,
+ * in the full one before it, whose copy is further on in the file. */
 static void raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk(void **state)
 {
     (void)state;
@@ -319,7 +319,8 @@ static void raw_of_a_kernel_that_is_described_at_the_end_of_a_chunk(void **state
     free(info);
 }
 
-/* A command of kind `kind` and `bytes` bytes; of what the device did it has `ran`, unless that is NULL. */
+/* A command of kind `kind` and `bytes` bytes; of what the device did it has `ran`, unless that is
+ * NULL. */
 static void put_timed(unsigned char *chunk, enum raw_kind kind, uint64_t number, uint64_t bytes,
                       const uint64_t *ran)
 {

@@ -236,8 +236,8 @@ static void a_wrong_snapshot_is_named_with_its_entry(void **state)
         is_refused(cases[i].json, strlen(cases[i].json), cases[i].message);
 }
 
-/* The history begins in the middle: what an expandable segment had before is what it has at the end,
- * less what was mapped, and more what was unmapped. */
+/* The history begins in the middle: what an expandable segment had before is what it has at the
+ * end, less what was mapped, and more what was unmapped. */
 static void an_expandable_segment_begins_with_what_it_had(void **state)
 {
     (void)state;

@@ -608,7 +608,8 @@ static void actions_are_compared_without_times_and_names(void **state)
          "launch q0 uses=b1rw,b2r\norder q1 other=0\nread 2 q1 uses=b2r\nwait q1\n"
          "free b2 q0\nwait q0 behind=1\nend q0\ndone b2 q0\n",
          0, ""},
-        /* another kind of memory; another queue; another access; another number of commands behind */
+        /* another kind of memory; another queue; another access; another number of commands
+         * behind */
         {"alloc b1 1 q0\nalloc b2 2 q0\nlaunch q0 uses=b1rw,b2r\norder q1 other=0\n"
          "read 2 q1 uses=b2r\nwait q1\nfree b2 q0\nwait q0 behind=1\n",
          1, "event 2\n- alloc b2 2 memory=1\n+ alloc b2 2\n"},

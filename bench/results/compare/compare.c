@@ -24,8 +24,9 @@ static const char *only_device(const struct result *result)
     return result->case_count ? result->cases[0].key.device : NULL;
 }
 
-/* Replays without a device are predictions for any: a copy of them, as cases of the only device that the new file
- * has. The base itself if it has no such predictions, or the new file has some itself. */
+/* Replays without a device are predictions for any: a copy of them, as cases of the only device
+ * that the new file has. The base itself if it has no such predictions, or the new file has some
+ * itself. */
 static const struct result *predictions_for(struct comparer *c, const struct result *base,
                                             const struct result *candidate)
 {

@@ -15,8 +15,9 @@ enum verdict {
         VERDICTS
 };
 
-/* The change of one metric of a case, of all cases of a configuration, or of a row of an experiment. `verdict` and `effect` describe the change itself; `is_regression` depends on the gate
- * too. */
+/* The change of one metric of a case, of all cases of a configuration, or of a row of an
+ * experiment. `verdict` and `effect` describe the change itself; `is_regression` depends on the
+ * gate too. */
 struct compare_row {
     size_t file;                  /* index of the candidate */
     size_t cases;                 /* number of cases of the configuration; 0: one case */

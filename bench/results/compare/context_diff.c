@@ -221,8 +221,8 @@ static void compare_devices(const struct differ *d, const struct result *base_re
     json_decref(devices);
 }
 
-/* The id of a machine is a hash in which memory is rounded (results/facts/context.h). Where memory is
- * near the middle between two roundings, a few KiB make another id of the same machine. */
+/* The id of a machine is a hash in which memory is rounded (results/facts/context.h). Where memory
+ * is near the middle between two roundings, a few KiB make another id of the same machine. */
 static bool is_same_machine(const struct record_host *base, const struct record_host *candidate)
 {
     static const double rounding = 1.125;
@@ -381,7 +381,7 @@ static void compare_experiment_options(const struct differ *d, const struct resu
     }
 }
 
-/* ---- for compare.c and compare_rows.c ---------------------------------------------------------- */
+/* ---- for compare.c and compare_rows.c -------------------------------------------------------- */
 
 bool compare_context(struct comparer *c, const struct result *base, const struct result *candidate,
                      const json_t *base_index, json_t *differences)

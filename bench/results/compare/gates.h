@@ -1,7 +1,7 @@
 /* Gates: how much worse a metric may become. Gated metrics decide the verdict of a comparison; all
  * others are printed and decide nothing.
  *
- *   METRIC:LIMIT   METRIC is a name of results/facts/counters.h, a pattern of them ("peak_*_bytes"),
+ *   METRIC:LIMIT  METRIC is a name of results/facts/counters.h, a pattern of them ("peak_*_bytes"),
  *                  or "exact" or "sampled" for all of that kind. LIMIT is a percentage ("2%"), "0"
  *                  for nothing at all, a size for metrics in bytes ("4KiB") or a number for counts
  *                  ("2"). Times have percentages only: they are compared as ratios.

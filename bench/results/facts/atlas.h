@@ -36,8 +36,8 @@ struct atlas_point {
     uint64_t live_count; /* other live allocations of the same method; 0 but in older files */
     unsigned sample_count;
     uint64_t min_ns, p10_ns, p50_ns, p90_ns, p99_ns, max_ns; /* UINT64_MAX without samples */
-    /* Median of the samples, each over the host's pace when it was taken (run/atlas/pace.h): the price at
-     * the pace of a life's own paced_ns. 0: unknown. */
+    /* Median of the samples, each over the host's pace when it was taken (run/atlas/pace.h): the
+     * price at the pace of a life's own paced_ns. 0: unknown. */
     uint64_t paced_ns;
     char skipped[256]; /* why there is no sample, or no more; "" if all were taken */
 };
@@ -120,8 +120,8 @@ uint64_t atlas_step_bytes(const struct atlas *atlas, const char *method, const c
 const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *method,
                                      const char *call);
 
-/* Was the device idle in all of its prices, though its calls can return before it is? Atlases of older
- * files are such: the cost model takes these prices for those of a busy device. */
+/* Was the device idle in all of its prices, though its calls can return before it is? Atlases of
+ * older files are such: the cost model takes these prices for those of a busy device. */
 bool atlas_is_idle(const struct atlas *atlas);
 
 /* The atlas as JSON; the caller owns it. Never NULL. */
@@ -135,7 +135,7 @@ void atlas_free(struct atlas *atlas);
 /* The atlas of this device in an array, a result file's member `atlas`; NULL if there is none. */
 const json_t *atlas_json_find(const json_t *atlases, const char *device);
 
-/* Reads the atlas of a device from an array, a result's member `atlas`. `device` NULL: the only one.
- * ERR_NOT_FOUND: there is no atlas, or none of this device. */
+/* Reads the atlas of a device from an array, a result's member `atlas`. `device` NULL: the only
+ * one. ERR_NOT_FOUND: there is no atlas, or none of this device. */
 int atlas_from_list(const json_t *atlases, const char *device, struct atlas *atlas,
                     struct error *error);

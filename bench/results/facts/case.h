@@ -54,8 +54,9 @@ enum case_check {
     CHECK_NONE,      /* the program has no reference: nothing checked its answer */
     CHECK_REFERENCE, /* compared with the workload's reference in this round */
     CHECK_DIGEST,    /* the same bits as an answer that was compared with the reference */
-    CHECK_BLOCKS, /* a replayed trace has no answer: no block overlapped a live one, and none reached
-                   * another queue too early */
+    /* a replayed trace has no answer: no block overlapped a live one, and none reached
+     * another queue too early */
+    CHECK_BLOCKS,
 };
 /* The words by check, then NULL. */
 extern const char *const case_check_names[];
@@ -114,12 +115,13 @@ json_t *case_key_to_json(const struct case_key *key);
 /* Reads a key. ERR_PARSE names the text that is missing or too long. */
 int case_key_from_json(const json_t *json, struct case_key *key, struct error *error);
 /* Writes 12 hexadecimal digits that stand for the key in files: the upper 48 bits of the FNV-1a 64
- * hash of "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case, "residency\n". */
+ * hash of "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case,
+ * "residency\n". */
 void case_id(const struct case_key *key, char out[13]);
 
 /* A round as one object, as a worker sends it to its parent in a line: its members are those of the
- * struct. Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles
- * for numbers would lose bits of an integer. The caller owns the reference. */
+ * struct. Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with
+ * doubles for numbers would lose bits of an integer. The caller owns the reference. */
 json_t *case_round_to_json(const struct case_round *round);
 /* Reads a round. ERR_PARSE names the field that is missing or of another type; then nothing has to
  * be freed. Otherwise the caller calls case_round_free. */

@@ -132,8 +132,8 @@ struct counter_info {
 const struct counter_info *counter_list(size_t *count);
 /* {"unit", "kind", "better", "help"}, as files have it. */
 extern const struct json_struct counter_info_struct;
-/* The value of an exact counter by its index in counter_list, and by its name; NaN if it is unknown,
- * or `counts` NULL. */
+/* The value of an exact counter by its index in counter_list, and by its name; NaN if it is
+ * unknown, or `counts` NULL. */
 double counter_at(const struct exact_counts *counts, size_t index);
 double counter_value(const struct exact_counts *counts, const char *name);
 /* "ns", "bytes", "count", "ratio". */

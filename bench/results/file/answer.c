@@ -364,7 +364,7 @@ static void order(struct ranking *r)
         r->baseline = &r->ranked[0]->key;
 }
 
-/* ---- what is said ----------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static struct case_key named_members(const struct case_key *key)
 {
@@ -489,7 +489,8 @@ static void set_left_out_cases(struct ranking *r, const struct result *result,
                 r->work[w].workload, r->work[w].dataset, reason_of(r, result, &r->work[w])};
 }
 
-/* The baseline of the ratios, in words: the name of the baseline that all have, or what was named. */
+/* The baseline of the ratios, in words: the name of the baseline that all have, or what was
+ * named. */
 static const char *against(struct ranking *r)
 {
     char words[384];

@@ -3,8 +3,8 @@
  *
  * A configuration is a case's key without workload, dataset and device. Configurations are ranked
  * over the programs that all of them ran with a right answer, so every mean is over the same cases.
- * A configuration is left out if it was skipped everywhere, or never right. While fewer than half of
- * the programs are shared, the configuration that lacks most of them is left out too.
+ * A configuration is left out if it was skipped everywhere, or never right. While fewer than half
+ * of the programs are shared, the configuration that lacks most of them is left out too.
  *
  * Times: one geometric mean of the programs' medians a round; all ratios are paired by round. With
  * their interval over rounds, a configuration is, compared with the fastest,
@@ -16,8 +16,8 @@
  * Memory: the geometric mean of the peak of reserved bytes over the lower bound of the program, the
  * least one of the ranked configurations if merging changes it. It is exact, so equal is equal.
  *
- * Without times, as of replays, configurations are ranked by memory, and the sentence also names those
- * that need fewer driver calls: each that no other beats in both.
+ * Without times, as of replays, configurations are ranked by memory, and the sentence also names
+ * those that need fewer driver calls: each that no other beats in both.
  *
  * It is computed from rounds and counters alone (results/README.md, `answer`).
  */
@@ -35,8 +35,8 @@
  * named, or `raw`. A device without a ranked baseline has its fastest configuration instead. */
 struct answer answer_of(const struct result *result, const char *baseline, struct arena *arena);
 
-/* Fills in the `sentences` of a device's element. The first of them, `omission_count`, are about what
- * the device could not run, and what is not ranked or not in the means. */
+/* Fills in the `sentences` of a device's element. The first of them, `omission_count`, are about
+ * what the device could not run, and what is not ranked or not in the means. */
 void answer_write(struct answer_device *device, struct arena *arena);
 
 /* Prints the sentences of all devices, each between `before` and `after`. */

@@ -504,7 +504,8 @@ int draft_continue(struct result_draft *draft, struct result *loaded, unsigned r
     return 0;
 }
 
-/* Adds the rounds that no file has, which have a number in common if they were made in one round. */
+/* Adds the rounds that no file has, which have a number in common if they were made in one
+ * round. */
 static void add_unsaved(struct result_draft *draft, struct case_round *unsaved, unsigned count)
 {
     unsigned number = result_rounds(&draft->result);

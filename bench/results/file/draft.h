@@ -1,6 +1,6 @@
-/* A result that is being made. It is on disk from the start of a run on, and is read like any other:
- * tables, charts and comparisons see no difference between a loaded file and a run that has just
- * ended. */
+/* A result that is being made. It is on disk from the start of a run on, and is read like any
+ * other: tables, charts and comparisons see no difference between a loaded file and a run that has
+ * just ended. */
 #pragma once
 
 #include <stddef.h>
@@ -38,9 +38,9 @@ int draft_create(struct result_draft *draft, const struct result_command *run, s
  * planned. ERR_USAGE if another build made the result. */
 int draft_continue(struct result_draft *draft, struct result *loaded, unsigned rounds,
                    struct error *error);
-/* Goes on in `loaded`, which it takes: the file of a continued result, with what other sessions have
- * added to it meanwhile. This session's rounds that it lacks get the numbers after those that it
- * has. ERR_USAGE if it is the file of another run; then the draft is as before. */
+/* Goes on in `loaded`, which it takes: the file of a continued result, with what other sessions
+ * have added to it meanwhile. This session's rounds that it lacks get the numbers after those that
+ * it has. ERR_USAGE if it is the file of another run; then the draft is as before. */
 int draft_rejoin(struct result_draft *draft, struct result *loaded, struct error *error);
 /* A copy with every case's status and counters, but without rounds and statistics. The caller calls
  * draft_free before it frees the draft. */
@@ -48,12 +48,12 @@ struct result_draft draft_without_rounds(struct result_draft *draft);
 /* Sets how many rounds of the newest session are done. */
 void draft_set_session(struct result_draft *draft, unsigned rounds);
 /* Sets the atlases that the newest session's cases are predicted by: an array of objects with the
- * `device`, the name of the `file` that has its atlas, and the id (`run`) and `started_at` of the run
- * that measured it. */
+ * `device`, the name of the `file` that has its atlas, and the id (`run`) and `started_at` of the
+ * run that measured it. */
 void draft_set_atlases(struct result_draft *draft, const json_t *sources);
-/* Sets the devices. `devices` are all that were found on the machine: those that are not `used` only
- * count for the machine's id. To be called before the first result_path; a second call replaces what
- * the first has set. */
+/* Sets the devices. `devices` are all that were found on the machine: those that are not `used`
+ * only count for the machine's id. To be called before the first result_path; a second call
+ * replaces what the first has set. */
 void draft_set_devices(struct result_draft *draft, const struct record_device *devices,
                        size_t count);
 /* Adds a round to its case, and the case with its first round. Copies everything. */
@@ -62,8 +62,8 @@ void draft_add_round(struct result_draft *draft, const struct case_round *round)
 void draft_set_atlas(struct result_draft *draft, const struct atlas *atlas);
 /* Sets run.status. */
 void draft_finish(struct result_draft *draft, enum run_status status);
-/* Calls result_summarise and replaces the file at `path` atomically: a reader sees either the old or
- * the new file. Compresses it if the name ends in ".gz". Makes missing folders. ERR_IO,
+/* Calls result_summarise and replaces the file at `path` atomically: a reader sees either the old
+ * or the new file. Compresses it if the name ends in ".gz". Makes missing folders. ERR_IO,
  * ERR_HOST_MEMORY. */
 int draft_write(struct result_draft *draft, const char *path, struct error *error);
 /* The same, with `only_new` and `held` as in gzip_write_file. ERR_EXISTS too. */

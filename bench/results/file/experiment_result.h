@@ -22,8 +22,8 @@ struct experiment_parameter {
 };
 
 /* Adds an experiment without rows to a result, and replaces the one with this name and device. The
- * result keeps a copy of `options`, an object with the options of the run: experiments with the same
- * name and options have the same answers. Valid until the next one is added. */
+ * result keeps a copy of `options`, an object with the options of the run: experiments with the
+ * same name and options have the same answers. Valid until the next one is added. */
 struct result_experiment *experiment_add(struct result *result, const char *name,
                                          const char *device, const json_t *options,
                                          const struct experiment_parameter *parameters,
@@ -36,8 +36,8 @@ const struct result_case *experiment_row(const struct result_experiment *experim
 /* The number of rows of all experiments of a result. */
 size_t experiment_row_count(const struct result *result);
 
-/* Returns the index of the row with this key. Adds it, with the status `skipped`, if it is new: rows
- * stand in the order in which they were first expected. Keeps a reference to the key. */
+/* Returns the index of the row with this key. Adds it, with the status `skipped`, if it is new:
+ * rows stand in the order in which they were first expected. Keeps a reference to the key. */
 size_t experiment_expect_row(struct result *result, struct result_experiment *experiment,
                              json_t *key);
 

@@ -120,8 +120,8 @@ int join_check(struct join_file *files, size_t count, struct error *error)
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-/* A name of a shard's file with another shard's number: shards/007.json -> shards/012.json. As it is, if
- * its last part has no number of its own. */
+/* A name of a shard's file with another shard's number: shards/007.json -> shards/012.json. As it
+ * is, if its last part has no number of its own. */
 static void add_renamed(struct text *out, const char *path, unsigned from, unsigned to)
 {
     const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
@@ -136,8 +136,8 @@ static void add_renamed(struct text *out, const char *path, unsigned from, unsig
     text_add(out, "%s", path);
 }
 
-/* The value of a word such as --out=FILE or -o FILE; NULL if it is another one. *takes_next: the value
- * is the next word. */
+/* The value of a word such as --out=FILE or -o FILE; NULL if it is another one. *takes_next: the
+ * value is the next word. */
 static const char *value_in(const char *word, const char *name, const char *letter,
                             bool *takes_next)
 {
@@ -150,8 +150,8 @@ static const char *value_in(const char *word, const char *name, const char *lett
     return *takes_next ? "" : NULL;
 }
 
-/* The words of the command that made `file`, but for another shard; `number` 0: for the whole list, without
- * its file. Returns how many there are. */
+/* The words of the command that made `file`, but for another shard; `number` 0: for the whole list,
+ * without its file. Returns how many there are. */
 static size_t words_for(const struct join_file *file, unsigned number, struct arena *arena,
                         const char ***words)
 {

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* ---- its members ------------------------------------------------------------------------------ */
+/* ---- its members ----------------------------------------------------------------------------- */
 
 const struct result_stat *measured_stat(const struct result_case *one, const char *metric)
 {
@@ -110,7 +110,7 @@ char *measured_words(char out[MEASURED_WORDS], const struct result_case *one)
     return out;
 }
 
-/* ---- its rounds ------------------------------------------------------------------------------- */
+/* ---- its rounds ------------------------------------------------------------------------------ */
 
 const struct result_numbers *measured_samples(const struct result_round *round, const char *metric)
 {

@@ -28,8 +28,9 @@ double measured_peak(const struct result_case *one, const char *name);
 /* The driver calls among counters: NaN if there are no counts at all, or `counts` is NULL. */
 double measured_driver_calls(const struct exact_counts *counts);
 
-/* The part of the cost model's error that the measurement's own spread does not explain: the distance by which the predicted time lies outside of the interval of the measured one, as a part of the median; 0 within it. NaN
- * without a prediction or an interval. */
+/* The part of the cost model's error that the measurement's own spread does not explain: the
+ * distance by which the predicted time lies outside of the interval of the measured one, as a part
+ * of the median; 0 within it. NaN without a prediction or an interval. */
 double measured_unexplained(const struct result_case *one);
 
 /* The case's ratio over the baseline of its device, which is raw unless the case has `speedup`. */

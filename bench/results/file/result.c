@@ -10,7 +10,7 @@
 #include "results/facts/atlas.h"
 #include "results/file/measured.h"
 
-/* ---- what the types do not say ---------------------------------------------------------------- */
+/* ---- what the types do not say --------------------------------------------------------------- */
 
 static int check_version(const json_t *root, struct error *error)
 {
@@ -185,7 +185,7 @@ static int check(const json_t *root, const struct result *result, struct error *
     return check_atlases(result->atlas, error);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int result_read(json_t *root, struct result *result, struct error *error)
 {
@@ -235,7 +235,7 @@ void result_release(struct result *result)
     *result = (struct result){0};
 }
 
-/* ---- changes ---------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 json_t *result_keep(struct result *result, json_t *value)
 {
@@ -260,7 +260,7 @@ void result_warn(struct result *result, struct result_case *one, const char *cod
                                 arena_copy(&result->arena, detail, strlen(detail))};
 }
 
-/* ---- what is in it ------------------------------------------------------------------------------ */
+/* ---- what is in it --------------------------------------------------------------------------- */
 
 void result_status_counts(const struct result *result, size_t counts[CASE_STATUSES])
 {

@@ -70,7 +70,7 @@ struct result_run {
     struct result_joined *joined;
 };
 
-/* ---- context: what ran it --------------------------------------------------------------------- */
+/* ---- context: what ran it -------------------------------------------------------------------- */
 
 struct result_context {
     struct record_tool tool;
@@ -81,7 +81,7 @@ struct result_context {
     struct clock_cost clock;
 };
 
-/* ---- cases ------------------------------------------------------------------------------------ */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 struct result_warning {
     const char *code, *subject, *detail;
@@ -174,7 +174,7 @@ struct result_case {
     struct result_ratio *speedup; /* over another baseline than raw; NULL: there is none */
 };
 
-/* ---- means and the answer ---------------------------------------------------------------------- */
+/* ---- means and the answer -------------------------------------------------------------------- */
 
 /* The geometric mean of speedup_over_raw of a configuration's cases. */
 struct result_mean {
@@ -226,7 +226,7 @@ struct answer {
     struct answer_device *devices;
 };
 
-/* ---- suite: pairs of cases with published figures ---------------------------------------------- */
+/* ---- suite: pairs of cases with published figures -------------------------------------------- */
 
 struct suite_entry {
     struct case_key key; /* without the member that is compared */
@@ -266,7 +266,7 @@ struct result_suite {
     struct suite_mean *means;
 };
 
-/* ---- experiments (results/file/experiment_result.h) --------------------------------------------- */
+/* ---- experiments (results/file/experiment_result.h) ------------------------------------------ */
 
 struct result_parameter {
     const char *name, *unit, *help; /* unit NULL: its values are words */
@@ -284,7 +284,7 @@ struct result_experiment {
     unsigned row_room; /* for makers */
 };
 
-/* ---- noise (results/compare/noise.h) ---------------------------------------------------------------- */
+/* ---- noise (results/compare/noise.h) --------------------------------------------------------- */
 
 struct noise_metric {
     const char *name;
@@ -301,7 +301,7 @@ struct result_noise {
     struct noise_metric *metrics;
 };
 
-/* ---- the file ------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 struct result {
     const char *version; /* of the schema */

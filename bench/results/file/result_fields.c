@@ -1,4 +1,5 @@
-/* The tables that tie the structs of result.h to their JSON, in the order in which it is written. */
+/* The tables that tie the structs of result.h to their JSON, in the order in which it is
+ * written. */
 #include "base/json_rules.h"
 #include "results/file/result.h"
 
@@ -21,7 +22,7 @@ struct interval {
 };
 STRUCT(interval, struct interval, INTERVAL(struct interval, over));
 
-/* ---- run -------------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------- */
 
 STRUCT(session, struct result_session, JSON_FIELD(STRING, struct result_session, started_at),
        JSON_FIELD(COUNT_SMALL, struct result_session, rounds),
@@ -56,7 +57,7 @@ STRUCT(run, struct result_run, JSON_FIELD(STRING, struct result_run, id),
        JSON_OPTIONAL_NESTED(POINTER, struct result_run, shard, &shard_struct),
        JSON_OPTIONAL_MANY(LIST, struct result_run, joined, joined_count, &joined_struct));
 
-/* ---- context ---------------------------------------------------------------------------------- */
+/* ---- context --------------------------------------------------------------------------------- */
 
 STRUCT(context, struct result_context,
        JSON_NESTED(OBJECT, struct result_context, tool, &record_tool_struct),
@@ -65,7 +66,7 @@ STRUCT(context, struct result_context,
        JSON_FIELD(JSON, struct result_context, env),
        JSON_OPTIONAL_NESTED(OBJECT, struct result_context, clock, &clock_cost_struct));
 
-/* ---- cases and rows --------------------------------------------------------------------------- */
+/* ---- cases and rows -------------------------------------------------------------------------- */
 
 STRUCT(warning, struct result_warning, JSON_FIELD(STRING, struct result_warning, code),
        JSON_FIELD(STRING_OR_NULL, struct result_warning, subject),
@@ -153,7 +154,7 @@ STRUCT(row, struct result_case, JSON_FIELD_AS("key", JSON, struct result_case, v
        JSON_FIELD(STRING_OR_NULL, struct result_case, digest), WARNINGS, STATS,
        JSON_MANY(LIST, struct result_case, rounds, round_count, &result_row_round_struct));
 
-/* ---- means and the answer ----------------------------------------------------------------------- */
+/* ---- means and the answer -------------------------------------------------------------------- */
 
 PUBLIC(result_mean, struct result_mean,
        JSON_FIELD_AS("device", TEXT, struct result_mean, key.device),
@@ -204,7 +205,7 @@ PUBLIC(answer_device, struct answer_device, JSON_FIELD(STRING, struct answer_dev
        JSON_MANY(LIST, struct answer_device, not_ranked, not_ranked_count, &not_ranked_struct),
        JSON_MANY(STRINGS, struct answer_device, sentences, sentence_count, NULL));
 
-/* ---- suite ---------------------------------------------------------------------------------------- */
+/* ---- suite ----------------------------------------------------------------------------------- */
 
 STRUCT(entry, struct suite_entry,
        JSON_OPTIONAL_AS("device", TEXT_OR_NULL, struct suite_entry, key.device),
@@ -251,7 +252,7 @@ PUBLIC(result_suite, struct result_suite,
        JSON_FIELD(STRING, struct result_suite, name),
        JSON_MANY_IF(LIST, struct result_suite, means, mean_count, &suite_mean_struct));
 
-/* ---- experiments, noise -------------------------------------------------------------------------- */
+/* ---- experiments, noise ---------------------------------------------------------------------- */
 
 STRUCT(parameter, struct result_parameter, JSON_FIELD(STRING, struct result_parameter, name),
        JSON_FIELD(STRING_OR_NULL, struct result_parameter, unit),
@@ -278,7 +279,7 @@ PUBLIC(result_noise, struct result_noise, JSON_FIELD(STRING, struct result_noise
        JSON_FIELD(COUNT_SMALL, struct result_noise, rounds),
        JSON_MANY(MAP, struct result_noise, metrics, metric_count, &noise_metric_struct));
 
-/* ---- the file -------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 PUBLIC(result, struct result, JSON_NESTED(OBJECT, struct result, run, &run_struct),
        JSON_NESTED(OBJECT, struct result, context, &context_struct),

@@ -26,8 +26,8 @@ struct result_file {
  * work: it exists (unless `replace`), or it is no plain file. ERR_IO. */
 int result_file_check(const char *path, bool replace, struct error *error);
 
-/* Writes the result to a new file; with `replace` it takes the place of an older one. ERR_IO, also if
- * there is a file or if another run writes it. */
+/* Writes the result to a new file; with `replace` it takes the place of an older one. ERR_IO, also
+ * if there is a file or if another run writes it. */
 int result_file_create(struct result_file *file, struct result_draft *draft, const char *path,
                        bool replace, struct error *error);
 
@@ -37,15 +37,16 @@ int result_file_create_in(struct result_file *file, struct result_draft *draft, 
                           struct error *error);
 
 /* Goes on with the file that an earlier try of a shard has left: locks it, and adds a session to
- * what it has. *result, which has run.shard and its devices, is replaced by the file's; it stays as it is
- * where the file is of another machine, whose rounds are dropped, which stderr says. A round that was interrupted is dropped. *first_round:
- * the next. ERR_USAGE where the file is of another shard, list, build or other options; ERR_IO also
- * while another process writes it. */
+ * what it has. *result, which has run.shard and its devices, is replaced by the file's; it stays as
+ * it is where the file is of another machine, whose rounds are dropped, which stderr says. A round
+ * that was interrupted is dropped. *first_round: the next. ERR_USAGE where the file is of another
+ * shard, list, build or other options; ERR_IO also while another process writes it. */
 int result_file_resume(struct result_file *file, struct result_draft *draft, const char *path,
                        unsigned *first_round, struct error *error);
 
-/* Loads the file, adds a session to it (draft_continue) and writes it, all under its lock. ERR_USAGE
- * if the file is not that of the run `like`; errors of result_load and result_continue. */
+/* Loads the file, adds a session to it (draft_continue) and writes it, all under its lock.
+ * ERR_USAGE if the file is not that of the run `like`; errors of result_load and
+ * result_continue. */
 int result_file_continue(struct result_file *file, struct result_draft *draft, const char *path,
                          const struct result *like, unsigned rounds, struct error *error);
 
@@ -54,8 +55,8 @@ int result_file_continue(struct result_file *file, struct result_draft *draft, c
  * the file of another run has taken its place. */
 int result_file_save(struct result_file *file, struct result_draft *draft, struct error *error);
 
-/* After a failed save: writes the result to a new file of the same name in $TMPDIR (/tmp), or else in
- * the working folder, and goes on there. ERR_IO: there is no room either. */
+/* After a failed save: writes the result to a new file of the same name in $TMPDIR (/tmp), or else
+ * in the working folder, and goes on there. ERR_IO: there is no room either. */
 int result_file_move(struct result_file *file, struct result_draft *draft, struct error *error);
 
 /* Gives up the lock and frees the path. */

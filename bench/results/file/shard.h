@@ -48,8 +48,8 @@ uint64_t shard_list_add(uint64_t list, const char *id);
  * have all planned rounds or failed, fits, and advice. The caller owns the object. */
 json_t *shard_done(const struct result *result);
 
-/* Checks that two results are of one list, split into as many shards, of one build and with the same
- * options. ERR_USAGE says what `theirs` has ("it") that `ours` ("this one") has not. */
+/* Checks that two results are of one list, split into as many shards, of one build and with the
+ * same options. ERR_USAGE says what `theirs` has ("it") that `ours` ("this one") has not. */
 int shard_check_alike(const struct result *theirs, const struct result *ours, struct error *error);
 
 /* Adds a text that is the same for results of the same machine: its id, and the devices that were

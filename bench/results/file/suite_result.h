@@ -6,6 +6,6 @@
 
 /* Adds the suite (its checked file, see run/select/suite.h) to a result. Copies it. */
 void suite_result_set(struct result *result, const char *name, const json_t *suite);
-/* Sets `measured` of each row: an entry for every pair of cases, from the rounds that both have. And
- * the means. */
+/* Sets `measured` of each row: an entry for every pair of cases, from the rounds that both have.
+ * And the means. */
 void suite_result_summarise(struct result *result);

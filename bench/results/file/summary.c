@@ -16,7 +16,7 @@
 #include "results/file/measured.h"
 #include "results/file/suite_result.h"
 
-/* ---- a case or a row --------------------------------------------------------------------------- */
+/* ---- a case or a row ------------------------------------------------------------------------- */
 
 /* Skipped rounds do not change the status of a case, but are reported as a warning. */
 static void tell_skipped(struct result *result, struct result_case *one, size_t skipped,
@@ -122,7 +122,7 @@ void experiment_summarise(struct result *result, struct result_experiment *exper
     }
 }
 
-/* ---- a case ------------------------------------------------------------------------------------ */
+/* ---- a case ---------------------------------------------------------------------------------- */
 
 /* A case and the median wall time of each of its rounds. */
 struct row {

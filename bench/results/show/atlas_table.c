@@ -30,8 +30,8 @@ static const struct atlas_point *largest_of(const struct atlas_curve *curve)
     return largest;
 }
 
-/* If the slope adds less than a tenth even at the largest size of the line, it is noise, and only the
- * constant is printed. */
+/* If the slope adds less than a tenth even at the largest size of the line, it is noise, and only
+ * the constant is printed. */
 static void add_line(const struct atlas_line *line, uint64_t largest_bytes, struct text *out)
 {
     char ns[32];
@@ -151,7 +151,8 @@ static void print_commands(const struct atlas *atlas, struct terminal_page *page
     print_grid(&grid, page);
 }
 
-/* Prints a line for each call that a method does not offer, or that was left out from some size on. */
+/* Prints a line for each call that a method does not offer, or that was left out from some size
+ * on. */
 static void print_skipped(const struct atlas *atlas, struct terminal_page *page)
 {
     struct text_grid grid = text_grid_of("left out|~reason");

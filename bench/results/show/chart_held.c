@@ -1,5 +1,6 @@
-/* Sorted dots (Cleveland 1985): a row a configuration, a panel a workload, the least bytes first, with the
- * lower bound and the optimum as lines. `held` shows the peaks of cases, `capacity` what gamut fit found.
+/* Sorted dots (Cleveland 1985): a row a configuration, a panel a workload, the least bytes first,
+ * with the lower bound and the optimum as lines. `held` shows the peaks of cases, `capacity` what
+ * gamut fit found.
  *
  *   block 0: a line a panel: number, title, lower bound, optimum, rows
  *   then a block a panel, a line a row:

@@ -1,16 +1,17 @@
-/* Time against memory: a point for each configuration, the geometric means over the programs that all of them
- * ran (results/file/answer.h). Times are over those of the fastest, with their interval over rounds; peaks of
- * reserved memory are over the lower bound.
+/* Time against memory: a point for each configuration, the geometric means over the programs that
+ * all of them ran (results/file/answer.h). Times are over those of the fastest, with their interval
+ * over rounds; peaks of reserved memory are over the lower bound.
  *
  * The front are the points that no other is at least as good as in both and better in one. A point
- * is beaten if another holds no more and is faster by more than both intervals allow: a front of means alone
- * could be noise. Every point has its name next to it, or at the end of a line where points are close
- * to each other.
+ * is beaten if another holds no more and is faster by more than both intervals allow: a front of
+ * means alone could be noise. Every point has its name next to it, or at the end of a line where
+ * points are close to each other.
  *
  * Block 0, a line a point, the fastest first:
  *     number name time lo hi memory on_front beaten
- * Block 1: the front, as `time memory`. Block 2, a line a name: the logarithms to base 2 of the point, and of where
- * its name stands, then the name. Axes are logarithmic, and their ranges are variables.
+ * Block 1: the front, as `time memory`. Block 2, a line a name: the logarithms to base 2 of the
+ * point, and of where its name stands, then the name. Axes are logarithmic, and their ranges are
+ * variables.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@
 #include "results/show/gnuplot.h"
 #include "results/file/answer.h"
 
-/* All points have names up to NAMED; of more, only the front. The sizes are those of the picture that
- * plots/pareto.gp draws, in its points. */
+/* All points have names up to NAMED; of more, only the front. The sizes are those of the picture
+ * that plots/pareto.gp draws, in its points. */
 enum { NAMED = 32, WIDTH = 700, HEIGHT = 420, LETTER = 7, LINE = 14 };
 
 struct box {
@@ -134,7 +135,8 @@ static bool is_on_front(const struct pareto *all, size_t j, const struct box *bo
     return overlap(box, &level) || overlap(box, &fall);
 }
 
-/* Is the box within the picture, and free of all points, of the front, and of the names before i? */
+/* Is the box within the picture, and free of all points, of the front, and of the names before
+ * i? */
 static bool is_free(const struct pareto *all, size_t i, const struct box *box)
 {
     if (box->left < 0 || box->right > WIDTH || box->low < 0 || box->high > HEIGHT)
@@ -151,8 +153,8 @@ static bool is_free(const struct pareto *all, size_t i, const struct box *box)
     return true;
 }
 
-/* The nearest free place for a name: rings around the point, first to the right. A name without a place has
- * the first one. */
+/* The nearest free place for a name: rings around the point, first to the right. A name without a
+ * place has the first one. */
 static void place_name(struct pareto *all, size_t i)
 {
     enum { RINGS = 14, DIRECTIONS = 12 };

@@ -1,13 +1,15 @@
-/* The stability of a run: the time of each case in each round over its median of all rounds. Drift bends
- * all cases, a disturbance lifts those of one moment, and a case that is noisy by nature scatters alone.
+/* The stability of a run: the time of each case in each round over its median of all rounds. Drift
+ * bends all cases, a disturbance lifts those of one moment, and a case that is noisy by nature
+ * scatters alone.
  *
- * Thousands of marks would cover each other, so a round is cut into up to PIECES_MOST pieces, in the order of
- * measurement, and the cases that scatter most are shown by themselves, the farthest first.
+ * Thousands of marks would cover each other, so a round is cut into up to PIECES_MOST pieces, in
+ * the order of measurement, and the cases that scatter most are shown by themselves, the farthest
+ * first.
  *
- * Block 0, a line a piece: round, its begin and end as fractions of the round, then median, p10 and p90 of all
- * deviations in it; 0 is the case's own median. Block 1: number and name of the cases that scatter most. Block 2,
- * a line a round of these: number of the case, and its deviation. The file does not record clock rates, so
- * the chart cannot show them.
+ * Block 0, a line a piece: round, its begin and end as fractions of the round, then median, p10 and
+ * p90 of all deviations in it; 0 is the case's own median. Block 1: number and name of the cases
+ * that scatter most. Block 2, a line a round of these: number of the case, and its deviation. The
+ * file does not record clock rates, so the chart cannot show them.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,13 @@
-/* The portions of a run's wall time side by side, a row for each case. The program with the largest gain is first,
- * and in each the slowest case. Cases whose bars would look the same, because time and portions differ by at most
- * SAME, share the row of the slowest of them.
+/* The portions of a run's wall time side by side, a row for each case. The program with the largest
+ * gain is first, and in each the slowest case. Cases whose bars would look the same, because time
+ * and portions differ by at most SAME, share the row of the slowest of them.
  *
  * A portion is a time that the file records. Driver calls are timed on the host's clock, and so are
  * kernels and copies on the host device; on other devices these run in parallel, on the device's
  * clock, and are no portion. A free that waits for kernels includes their time. If the case has a
  * model, that waiting is a portion of its own, and so is the strategy's own time. The remaining
- * time is the rest. Each portion is a median of its own, so their sum can slightly exceed the whole.
+ * time is the rest. Each portion is a median of its own, so their sum can slightly exceed the
+ * whole.
  *
  * Block 0: row, its label, the wall time as text, and its position (-1: the name of a workload).
  * One block a portion, over the slowest case of the workload:
@@ -46,8 +47,8 @@ static const char *const titles[] = {
 /* The most rows that a picture can show. */
 enum { ROWS_MOST = 420 };
 
-/* Two bars are the same if they differ by at most this, in their length over the longer one and in a portion over the slowest case of the
- * workload, and the least portion that is seen in one. */
+/* Two bars are the same if they differ by at most this, in their length over the longer one and in
+ * a portion over the slowest case of the workload, and the least portion that is seen in one. */
 static const double SAME = 0.05, LEAST = 0.004;
 /* The names in a row are no longer than this; the others are counted. */
 enum { NAMES_LENGTH = 36 };

@@ -316,7 +316,8 @@ static json_t *points_of(const struct result *result)
     return values;
 }
 
-/* The commit of a point. A revision with changes is no commit, and is named as `git describe` does. */
+/* The commit of a point. A revision with changes is no commit, and is named as `git describe`
+ * does. */
 static json_t *run_of(const struct result *result, json_t *metrics)
 {
     const struct record_tool *tool = &result->context.tool;

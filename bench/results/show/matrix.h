@@ -76,8 +76,8 @@ int matrix_make(const char *name, const struct chart_subject *of, const struct m
 const struct result_case *matrix_cell(const struct matrix *matrix, size_t row, size_t column);
 /* The number of rows, the row of the mean not counted. */
 size_t matrix_row_count(const struct matrix *matrix);
-/* Puts the numbers from 0 to count - 1 into the order of descending values: equal ones in the order of
- * the result, NaN last. */
+/* Puts the numbers from 0 to count - 1 into the order of descending values: equal ones in the order
+ * of the result, NaN last. */
 void matrix_order(const double *value, size_t count, size_t *order);
 /* Frees what matrix_make made. */
 void matrix_free(struct matrix *matrix);

@@ -290,8 +290,8 @@ static bool place_column(struct text_grid *grid, size_t c, bool grouped)
     return column->hidden;
 }
 
-/* Without times the share of the bound takes their place. A flat table needs the column of times for
- * what failed. */
+/* Without times the share of the bound takes their place. A flat table needs the column of times
+ * for what failed. */
 static void place_time_columns(struct text_grid *grid, bool has_times, bool grouped)
 {
     bool failed = false;

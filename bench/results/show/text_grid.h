@@ -57,7 +57,8 @@ struct text_grid {
     struct text_grid_row *row;
     size_t indent;  /* blanks before the first column */
     bool no_titles; /* only rows are printed */
-    /* The place of dropped columns, for the reader: "--format csv has all". NULL: nothing is said. */
+    /* The place of dropped columns, for the reader: "--format csv has all". NULL: nothing is
+     * said. */
     const char *complete;
     struct arena arena; /* owns cells and titles */
 };
@@ -90,7 +91,8 @@ void text_grid_add_json(struct text_grid *grid, const json_t *value);
 /* Adds a number as a file has it; an empty cell for NaN. */
 void text_grid_add_exact(struct text_grid *grid, double number);
 
-/* The value that all non-empty cells of a column share; NULL if they differ, "" if all are empty. */
+/* The value that all non-empty cells of a column share; NULL if they differ, "" if all are
+ * empty. */
 const char *text_grid_constant(const struct text_grid *grid, size_t column);
 /* Prints "all: merge none, device host" and `end`. Prints nothing if no column has `once`. */
 void text_grid_print_once(const struct text_grid *grid, const char *end, FILE *out);

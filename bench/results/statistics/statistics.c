@@ -70,8 +70,8 @@ double statistics_median(double *values, size_t count)
     return (lower + upper) / 2;
 }
 
-/* The number of values that can be left out at each end: the median is below the (k+1)-th smallest value with
- * the probability that at most k of n fair coins show heads. */
+/* The number of values that can be left out at each end: the median is below the (k+1)-th smallest
+ * value with the probability that at most k of n fair coins show heads. */
 static void median_interval(const double *sorted, struct statistics *s)
 {
     double outside = 0;

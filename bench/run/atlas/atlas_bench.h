@@ -38,8 +38,8 @@ struct bench {
     uint64_t host_bytes;
     uint64_t busy_bytes; /* what the device copies to be busy */
     char *host; /* host_bytes of host memory, for reads and writes; owned by the bench's user */
-    /* The shortest lives of a memory (pace.h) before visits count, 0: none yet; and the pace against
-     * them at the last look, unknown until then. */
+    /* The shortest lives of a memory (pace.h) before visits count, 0: none yet; and the pace
+     * against them at the last look, unknown until then. */
     uint64_t full_pace_ns[PACE_SIZES];
     struct pace pace;
     bool visits_count;

@@ -12,8 +12,8 @@
  * A kernel that only computes slows no call down; one that moves memory does. So a copy stands for
  * the kernels of programs.
  *
- * A write from the host's memory sweeps the caches, and the calls after it are dearer, the first one
- * most. The method "after_write" has this price; its sizes are those of the write:
+ * A write from the host's memory sweeps the caches, and the calls after it are dearer, the first
+ * one most. The method "after_write" has this price; its sizes are those of the write:
  *
  *   launch                      of a kernel that uses memory of before
  *   alloc_K, use_K, free_K      the Kth life of a memory of AFTER_WRITE_BYTES after a write: raw
@@ -65,8 +65,8 @@ static int launch_busy(struct bench *b, const struct method_block *block, uint64
     return bench_sync(b, error);
 }
 
-/* The uses of a block, and the wait that stands in for its free. A copy and a use are queued when it
- * returns. */
+/* The uses of a block, and the wait that stands in for its free. A copy and a use are queued when
+ * it returns. */
 static int use_busy(struct bench *b, const struct method_block *block, uint64_t ns[3],
                     struct error *error)
 {

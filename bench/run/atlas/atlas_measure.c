@@ -175,8 +175,8 @@ static void add_commands(const struct bench *b, const struct open_method *raw,
 /* Interval between reports of the points so far: an interruption loses no more than this. */
 static const uint64_t snapshot_ns = 1000000000;
 
-/* Whether two memories of the cell's size fit into what is free on the device; if not, cell->skipped says so. On a
- * CPU half of the free memory is left to other programs. */
+/* Whether two memories of the cell's size fit into what is free on the device; if not,
+ * cell->skipped says so. On a CPU half of the free memory is left to other programs. */
 static bool cell_fits(const struct bench *b, struct cell *cell)
 {
     char size[32], left_text[32];
@@ -189,8 +189,8 @@ static bool cell_fits(const struct bench *b, struct cell *cell)
     return false;
 }
 
-/* Compares the lives of a look with the shortest, which they may become until visits count: what is measured
- * then is compared with the same lives. */
+/* Compares the lives of a look with the shortest, which they may become until visits count: what is
+ * measured then is compared with the same lives. */
 static void note_pace(struct bench *b, const uint64_t ns[PACE_SIZES])
 {
     b->pace.is_known = b->visits_count;
@@ -202,9 +202,9 @@ static void note_pace(struct bench *b, const uint64_t ns[PACE_SIZES])
     b->pace_looked_ns = clock_ns();
 }
 
-/* Waits until the processor is at full pace: no life takes a quarter longer than the shortest. Slow paces
- * last for longer than the time between two looks. Once its patience is at an end, the bench measures at
- * any pace. Returns 0 or ERR_DEVICE_LOST. */
+/* Waits until the processor is at full pace: no life takes a quarter longer than the shortest. Slow
+ * paces last for longer than the time between two looks. Once its patience is at an end, the bench
+ * measures at any pace. Returns 0 or ERR_DEVICE_LOST. */
 static int await_full_pace(struct bench *b, struct error *error)
 {
     enum { LOOK_EVERY_NS = 2000000, LIVES = 4 };

@@ -1,10 +1,10 @@
 /* The methods of getting memory, and the life of a memory from alloc to free.
  *
  * A cycle is: alloc, first use, second use, free; then turns, as in a program that repeats itself:
- * while a memory of the same size is alive, alloc (realloc) and first use (reuse) of a new one, a use
- * of the older one, its free while that is still queued (free_used), in an ordered method another
- * alloc without a wait (alloc_next), wait (free_sync). A use writes one word to every page and waits,
- * so its time is that of making the pages usable and little else.
+ * while a memory of the same size is alive, alloc (realloc) and first use (reuse) of a new one, a
+ * use of the older one, its free while that is still queued (free_used), in an ordered method
+ * another alloc without a wait (alloc_next), wait (free_sync). A use writes one word to every page
+ * and waits, so its time is that of making the pages usable and little else.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,8 +365,8 @@ static int alloc_next(struct bench *b, const struct open_method *o, uint64_t byt
 }
 
 /* One turn of a program that repeats itself: times an alloc while the memory of the turn before is
- * alive, its first use, and a free of that older memory while a further use of it is queued. The new
- * memory takes its place, also after an error. */
+ * alive, its first use, and a free of that older memory while a further use of it is queued. The
+ * new memory takes its place, also after an error. */
 static int take_turn(struct bench *b, struct cell *cell, struct method_block *older, bool is_timed,
                      struct error *error)
 {
@@ -399,9 +399,9 @@ static int take_turn(struct bench *b, struct cell *cell, struct method_block *ol
 }
 
 /* Several turns, of which the first ones are not timed: the memory that the very first frees was
- * allocated alone, and the calls of a program that repeats itself are warmer than those of a bench that
- * has just measured another size. Turns that take long are few, because each of many sizes is visited
- * often. */
+ * allocated alone, and the calls of a program that repeats itself are warmer than those of a bench
+ * that has just measured another size. Turns that take long are few, because each of many sizes is
+ * visited often. */
 static int later_lives(struct bench *b, struct cell *cell, struct error *error)
 {
     enum { LEAST_TURNS = 2, UNTIMED_TURNS = 4, TURNS = UNTIMED_TURNS + 3, ENOUGH_NS = 2000000 };

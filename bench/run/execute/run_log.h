@@ -1,13 +1,13 @@
 /* The log of a run: the program's requests to the allocator and its commands for the device, as
- * events of a trace (trace/event.h), in memory. The time of an event is that of the program's own work
- * and of its calls before it. The cost model replays it (model.h). It does not depend on the strategy
- * of the recorded run.
+ * events of a trace (trace/event.h), in memory. The time of an event is that of the program's own
+ * work and of its calls before it. The cost model replays it (model.h). It does not depend on the
+ * strategy of the recorded run.
  *
  * Of the members of an event these are set: time_ns and call_ns; for alloc and free the slot, which
  * is the executor's number of the block; for an alloc bytes, alignment and the name, an index of
  * run_log.names; for a launch the name, which is the kernel's number in the program; for a copy, a
- * write and a read, which waits, the bytes; for commands and transfers the uses, and device_ns where
- * the device was asked for it.
+ * write and a read, which waits, the bytes; for commands and transfers the uses, and device_ns
+ * where the device was asked for it.
  *
  * The executor records into memory that was allocated before the run. A log without room counts
  * the events, so that the next log can be opened with enough. A listener is called for every
@@ -61,8 +61,8 @@ void run_log_close(struct run_log *trace);
 /* Drops all recorded events. The commands that follow are not timed, unless `profiled` is set. */
 void run_log_restart(struct run_log *trace);
 
-/* The executor calls run_log_begin_call before a call of the allocator and run_log_begin_command before
- * a command. After it, it calls the matching trace_KIND below. All do nothing if `trace` is
+/* The executor calls run_log_begin_call before a call of the allocator and run_log_begin_command
+ * before a command. After it, it calls the matching trace_KIND below. All do nothing if `trace` is
  * NULL. */
 void run_log_begin_call(struct run_log *trace);
 void run_log_begin_command(struct run_log *trace);

@@ -252,7 +252,7 @@ static bool knows(const struct dry *d, const char *method, const char *call)
     return d->device.atlas && atlas_find(d->device.atlas, method, call) != NULL;
 }
 
-/* ---- costs away from rest --------------------------------------------------------------------- */
+/* ---- costs away from rest -------------------------------------------------------------------- */
 
 /* The time of a call that takes rest_ns, or busy_ns while the device works. It does the same work,
  * and is slower until the device is done. */
@@ -333,7 +333,7 @@ static void host_copied(struct dry *d, uint64_t bytes)
         *c = (struct cold){.bytes = bytes + (called ? 0 : c->bytes)};
 }
 
-/* ---- what a memory costs ---------------------------------------------------------------------- */
+/* ---- what a memory costs --------------------------------------------------------------------- */
 
 /* The cost of an allocation. `again`: a memory of this size was given back in this run; the driver
  * then takes less time, and the atlas has both costs. */
@@ -357,8 +357,8 @@ static double free_cost(struct dry *d, uint64_t bytes)
     return more_than(ns, more_than(use_ns, d->costs.launch_ns + d->costs.sync_ns));
 }
 
-/* The cost of a free that waits: that of free_cost after no wait, and after the atlas's long one as much
- * as the free there took longer than a wait alone. Between them it grows with the wait. */
+/* The cost of a free that waits: that of free_cost after no wait, and after the atlas's long one as
+ * much as the free there took longer than a wait alone. Between them it grows with the wait. */
 static double free_after_wait(const struct dry *d, uint64_t bytes, double ns)
 {
     const double waited_ns = more_than(d->device_ns, d->host_ns);
@@ -491,8 +491,8 @@ static const char *const releasing_method = "stream:threshold=0";
 static const char *const keeping_method = "stream:threshold=max";
 
 /* CUDA's pool is one range of addresses that grows at its end by steps of 32 MiB, and gives back
- * steps that are free at its end. The reserved bytes that the driver reports show it: on an H200 they
- * are those of this rule in 34 of 36 programs, and in 27 if each allocation without room had a
+ * steps that are free at its end. The reserved bytes that the driver reports show it: on an H200
+ * they are those of this rule in 34 of 36 programs, and in 27 if each allocation without room had a
  * step of its own. So do the sizes at which the costs of the atlas begin to rise. */
 static const uint64_t step_bytes = UINT64_C(32) << 20;
 

@@ -4,8 +4,9 @@
  * There are two clocks, the host's and that of the device's queue. A call for memory takes the time
  * that the atlas has for its size. If the atlas says that the call waits, the host's clock first
  * advances to the device's. While the device works a call costs its busy price, and the first calls
- * after the host has copied data are dearer, as in the atlas. A command begins once it has been given
- * and the device is done with the commands before it. Without an atlas the clocks stand still.
+ * after the host has copied data are dearer, as in the atlas. A command begins once it has been
+ * given and the device is done with the commands before it. Without an atlas the clocks stand
+ * still.
  *
  * A driver's pool gives back its spare memory when the host waits; this makes the wait longer, and
  * does not count as `driver_ns`. Where the atlas has a step in the cost of memory, smaller memories

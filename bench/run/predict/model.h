@@ -7,8 +7,8 @@
  * program's own work come from a log that was recorded under another strategy. Everything that
  * strategies differ in comes from the atlas and from the strategy itself. The model ignores that
  * memory in another place may be slower or faster for a kernel (caches, pages), and that other
- * programs and threads ask the same driver. How fast the host is at the moment is measured by lives of memories
- * that have nothing to do with the case (run/atlas/pace.h).
+ * programs and threads ask the same driver. How fast the host is at the moment is measured by lives
+ * of memories that have nothing to do with the case (run/atlas/pace.h).
  */
 #pragma once
 

@@ -372,10 +372,10 @@ static int record_device_times(struct profiling *w)
     return code;
 }
 
-/* ---- commands that take less time than the device says ------------------------------------------ */
+/* ---- commands that take less time than the device says --------------------------------------- */
 
-/* Runs the program as it is. *least_ns receives the shortest time on the host, without the mark that
- * the model does not know of; looks at the pace meanwhile. */
+/* Runs the program as it is. *least_ns receives the shortest time on the host, without the mark
+ * that the model does not know of; looks at the pace meanwhile. */
 static int time_plain_runs(struct profiling *w, uint64_t *least_ns, struct looks *looks)
 {
     uint64_t spent_ns = 0;

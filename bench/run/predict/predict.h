@@ -2,11 +2,12 @@
  *
  * A profile is made in runs of its own, after the samples of the first case that needs it. They run
  * under `pool`, which makes no driver calls after its first run, so that the program's own times
- * contain none. Some runs give the host's times. In others the device times each command. On a GPU, runs in which
- * nothing is timed show how much of these times is the timing (model_fit).
+ * contain none. Some runs give the host's times. In others the device times each command. On a GPU,
+ * runs in which nothing is timed show how much of these times is the timing (model_fit).
  *
- * A prediction is for the pace at which the host was when the case was sampled: the prices of the atlas
- * are multiplied by it, and the host's times of the profile by what it was over that of the profile.
+ * A prediction is for the pace at which the host was when the case was sampled: the prices of the
+ * atlas are multiplied by it, and the host's times of the profile by what it was over that of the
+ * profile.
  */
 #pragma once
 

@@ -179,8 +179,8 @@ void cached_note_answer(struct cached_inputs *inputs, uint64_t digest)
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* The values by which the set merges: the inputs', and if it counts bytes that depend on values that
- * the program reads, those of one run on the device. If that run fails, they stay unknown. */
+/* The values by which the set merges: the inputs', and if it counts bytes that depend on values
+ * that the program reads, those of one run on the device. If that run fails, they stay unknown. */
 static const struct arguments *values_of(struct case_cache *k, const struct entry *entry,
                                          const char *set, struct cached_inputs *inputs)
 {

@@ -49,10 +49,10 @@ struct cached_merge {
     struct error error;
     bool has_run; /* the merged program has run in this process and its answers were correct */
 };
-/* Merges an entry's fun by a set, for a dataset with its inputs and a release policy; once for each of
- * these. If the set
- * chooses by bytes that depend on values that the program reads from arrays, the unmerged program
- * runs once before that, on the cache's device. Never NULL: a failure is in its `status`. */
+/* Merges an entry's fun by a set, for a dataset with its inputs and a release policy; once for each
+ * of these. If the set chooses by bytes that depend on values that the program reads from arrays,
+ * the unmerged program runs once before that, on the cache's device. Never NULL: a failure is in
+ * its `status`. */
 struct cached_merge *case_cache_merge(struct case_cache *cache, const struct entry *entry,
                                       const struct dataset *dataset, const char *set,
                                       enum release_policy policy, struct cached_inputs *inputs);

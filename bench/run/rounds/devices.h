@@ -24,8 +24,8 @@ struct found_device {
  * (a comma list, "" for none) and finds their free memory. If `copy_rate` is set it measures how
  * fast they copy, which takes a second each. The selected devices come first, in the order of the
  * list. ERR_NOT_FOUND if a selector matches none. The caller frees *devices. `missing` (or NULL)
- * receives a line for each API that offers no device. An API whose driver ends the worker is left out
- * as one of these; ERR_DEVICE, with the reason, if a selector needs it. */
+ * receives a line for each API that offers no device. An API whose driver ends the worker is left
+ * out as one of these; ERR_DEVICE, with the reason, if a selector needs it. */
 int devices_find(const char *selectors, bool copy_rate, struct found_device **devices,
                  size_t *count, struct text *missing, struct error *error);
 

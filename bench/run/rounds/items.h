@@ -49,7 +49,8 @@ struct items_hooks {
     void (*working)(void *context, const struct items_state *state, bool begins);
     /* The item has ended. `line` is the worker's "done" line (borrowed), or NULL. If it has no
      * "round", `status` and `reason` say what became of the item; CASE_skipped means that an
-     * earlier item lost the device, or that the item was unwanted. Returns the item's status, by which state->failed counts. */
+     * earlier item lost the device, or that the item was unwanted. Returns the item's status, by
+     * which state->failed counts. */
     enum case_status (*ended)(void *context, const struct items_state *state, const json_t *line,
                               enum case_status status, const char *reason);
     /* (optional) Asked between two workers about each item that is left in the round. Returns the
@@ -69,8 +70,9 @@ struct items_hooks {
 int items_run(const struct items_options *options, const struct items_hooks *hooks,
               bool *interrupted, struct error *error);
 
-/* For the hook `ended` where items are cases. The round of the worker's line, or, without one that can be read, a round of
- * `key` that failed with `status` and `reason`. The caller calls case_round_free. */
+/* For the hook `ended` where items are cases. The round of the worker's line, or, without one that
+ * can be read, a round of `key` that failed with `status` and `reason`. The caller calls
+ * case_round_free. */
 void items_case_round(const struct case_key *key, unsigned round, size_t slot, const json_t *line,
                       enum case_status status, const char *reason, struct case_round *ended);
 

@@ -175,8 +175,8 @@ static int open_allocators(struct session *s, uint64_t capacity_bytes)
     return code;
 }
 
-/* Closes the allocators. Bytes that the sources have not got back by then have leaked. `code` is that
- * of the runs: their failure stays the first reason, and a leak is added to it. */
+/* Closes the allocators. Bytes that the sources have not got back by then have leaked. `code` is
+ * that of the runs: their failure stays the first reason, and a leak is added to it. */
 static int close_allocators(struct session *s, int code)
 {
     uint64_t live = spaces_blocks(&s->spaces)->requested_bytes;

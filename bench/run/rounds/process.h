@@ -82,8 +82,8 @@ int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
                 void (*hear)(void *context, const json_t *line), void *context, bool *interrupted,
                 struct error *error);
 
-/* While SIGINT, SIGTERM and SIGHUP (a closed terminal) are caught they wait on a descriptor, so that
- * they interrupt no work in the middle. A SIGHUP that nohup ignores stays ignored. */
+/* While SIGINT, SIGTERM and SIGHUP (a closed terminal) are caught they wait on a descriptor, so
+ * that they interrupt no work in the middle. A SIGHUP that nohup ignores stays ignored. */
 struct caught_signals {
     int descriptor; /* a signalfd for process_wait, or -1 */
     sigset_t old_mask;

@@ -52,7 +52,7 @@ void progress_text(const struct progress *p, const struct items_state *s,
         text_add(text, "  %zu failed", s->failed);
 }
 
-/* A plain line about a case: "[ 1/10] case 4/56  ETA 03:10  pool stencil/small on host: 2.31 ms". */
+/* A line about a case: "[ 1/10] case 4/56  ETA 03:10  pool stencil/small on host: 2.31 ms". */
 static void tell_case(struct progress *p, const struct items_state *s, const struct case_key *key,
                       const char *what, uint64_t now_ns)
 {

@@ -19,8 +19,9 @@ struct progress {
     struct status_line line; /* the overwritten one, if it redraws */
     bool plain;
     unsigned rounds;
-    /* The estimate of the time left counts the work done since this moment: the begin of the run, and
-     * later of its second round, because the first also computes references and compiles kernels. */
+    /* The estimate of the time left counts the work done since this moment: the begin of the run,
+     * and later of its second round, because the first also computes references and compiles
+     * kernels. */
     uint64_t since_ns;
     size_t done_before;
     /* The last plain line, and the case that runs: how many ended before it, and since when. */

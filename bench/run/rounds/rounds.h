@@ -16,7 +16,8 @@ struct rounds_options {
     unsigned rounds;
     unsigned first_round; /* number of the first round: how many the result already has */
     /* Limit for one case in one round, from its start to its record. A time-out ends all cases of
-     * that workload and dataset on that device, unless one of them has answered: the rest is skipped. */
+     * that workload and dataset on that device, unless one of them has answered: the rest is
+     * skipped. */
     uint64_t timeout_ns;
     struct measure_options measure;
     json_t *atlases; /* atlases of the devices whose cases are predicted, or NULL; borrowed */

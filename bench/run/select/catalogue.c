@@ -54,7 +54,7 @@ int catalogue_add_file(struct catalogue *c, const char *path, struct error *erro
     return code;
 }
 
-/* ---- what a program says of itself ------------------------------------------------------------ */
+/* ---- what a program says of itself ----------------------------------------------------------- */
 
 static const char *next_line(const char *line)
 {

@@ -20,8 +20,8 @@ const char *inputs_lacking(const struct fun *fun, const struct dataset *dataset)
  * the traffic is negative; ERR_HOST_MEMORY. */
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error);
-/* The same, but the scalars in `given` win over the dataset's. Arrays get the sizes that follow from
- * them; ERR_USAGE if the dataset spells out an array of another size. */
+/* The same, but the scalars in `given` win over the dataset's. Arrays get the sizes that follow
+ * from them; ERR_USAGE if the dataset spells out an array of another size. */
 int inputs_make_given(const struct entry *entry, const struct dataset *dataset,
                       const struct arguments *given, uint64_t seed, struct inputs *inputs,
                       struct error *error);
@@ -29,8 +29,8 @@ int inputs_make_given(const struct entry *entry, const struct dataset *dataset,
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error);
 /* Checks that the numbers that the dataset gives and expects fit the types of the fun's parameters
- * and results, and that the traffic is not negative. ERR_USAGE with file, line and column. A dataset
- * that lacks a scalar of the fun is not checked. */
+ * and results, and that the traffic is not negative. ERR_USAGE with file, line and column. A
+ * dataset that lacks a scalar of the fun is not checked. */
 int inputs_check_values(const struct entry *entry, const struct dataset *dataset,
                         struct error *error);
 /* Checks, before any input is made, that the device can run the dataset at all. ERR_UNSUPPORTED if

@@ -22,8 +22,8 @@ struct dry_run {
 int dry_run(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
             struct dry_run *out, struct error *error);
 
-/* The same, and log->listener hears the events. The log is {.listener} before and after; in between it has the
- * names and the part of the run. NULL: as dry_run. */
+/* The same, and log->listener hears the events. The log is {.listener} before and after; in between
+ * it has the names and the part of the run. NULL: as dry_run. */
 int dry_run_told(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
                  struct run_log *log, struct dry_run *out, struct error *error);
 
@@ -32,10 +32,10 @@ struct copy_counts dry_run_copies(const struct dry_run *run);
 
 /* ---- merging ---- */
 
-/* Merges a copy of `fun` by the set `spec` (merge/merge.h) for runs under `policy`. `scalars` are as
- * for dry_run, by which the sets `best` and `extended` choose; NULL: no value is known, and passes
- * that need numbers do nothing. `time_limit_ns` is for the exact planner; 0: its default. The caller
- * frees *merged with merge_free. Returns an error of merge_parse or merge_run. */
+/* Merges a copy of `fun` by the set `spec` (merge/merge.h) for runs under `policy`. `scalars` are
+ * as for dry_run, by which the sets `best` and `extended` choose; NULL: no value is known, and
+ * passes that need numbers do nothing. `time_limit_ns` is for the exact planner; 0: its default.
+ * The caller frees *merged with merge_free. Returns an error of merge_parse or merge_run. */
 int merging_run(const struct fun *fun, const char *spec, const struct arguments *scalars,
                 enum release_policy policy, int64_t time_limit_ns, struct merge **merged,
                 struct error *error);
@@ -64,9 +64,9 @@ struct merge_report {
     uint64_t best_bytes; /* peak under the policy and the set `best`; only if counted */
 };
 
-/* Reports on each of `sets`, specs of merge/merge.h, merged for runs under `policy`. `scalars` are as
- * for dry_run; NULL: decisions only. `sets`, `fun` and `scalars` must outlive the report. ERR_INTERNAL if a merged program does
- * not run. */
+/* Reports on each of `sets`, specs of merge/merge.h, merged for runs under `policy`. `scalars` are
+ * as for dry_run; NULL: decisions only. `sets`, `fun` and `scalars` must outlive the report.
+ * ERR_INTERNAL if a merged program does not run. */
 int merge_report_make(const struct fun *fun, const struct arguments *scalars,
                       const char *const *sets, size_t set_count, enum release_policy policy,
                       int64_t time_limit_ns, struct merge_report *report, struct error *error);

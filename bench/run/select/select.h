@@ -49,8 +49,9 @@ struct selection {
  * The caller calls select_free also after an error. */
 int select_names(const struct select_request *request, struct catalogue *catalogue,
                  struct selection *selection, struct error *error);
-/* Puts the program files that a run with these options (run.options) was given, and nothing else, into the catalogue
- * and the selection. Errors of select_names; the caller calls select_free in any case. */
+/* Puts the program files that a run with these options (run.options) was given, and nothing else,
+ * into the catalogue and the selection. Errors of select_names; the caller calls select_free in any
+ * case. */
 int select_files_of_run(const json_t *options, struct catalogue *catalogue,
                         struct selection *selection, struct error *error);
 /* Makes the cases: devices x workloads x datasets x merge sets x release policies x strategies, and

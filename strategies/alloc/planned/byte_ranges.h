@@ -15,7 +15,8 @@ struct byte_ranges {
     struct piece_index by_end, by_size;
 };
 
-/* Makes an empty set, which must stay where it is. byte_ranges_clear frees what it comes to hold. */
+/* Makes an empty set, which must stay where it is. byte_ranges_clear frees what it comes to
+ * hold. */
 void byte_ranges_open(struct byte_ranges *r);
 void byte_ranges_clear(struct byte_ranges *r);
 
@@ -28,7 +29,8 @@ void byte_ranges_remove(struct byte_ranges *r, uint64_t begin, uint64_t end);
 bool byte_ranges_have(const struct byte_ranges *r, uint64_t begin, uint64_t end);
 /* Whether the set has any of these bytes. */
 bool byte_ranges_touch(const struct byte_ranges *r, uint64_t begin, uint64_t end);
-/* The smallest range of at least so many bytes, and of equal ones the lowest; NULL: there is none. */
+/* The smallest range of at least so many bytes, and of equal ones the lowest; NULL: there is
+ * none. */
 const struct byte_range *byte_ranges_best(const struct byte_ranges *r, uint64_t bytes);
 
 /* The number of broken invariants. */

@@ -146,8 +146,8 @@ static int by_place(const void *left, const void *right)
     return a->end > b->end ? -1 : a->end < b->end;
 }
 
-/* Blocks that the rounds before this one, or the slots before the first round, may leave to it. Slots of
- * several rounds may have one place, because only one of the rounds is the last one. */
+/* Blocks that the rounds before this one, or the slots before the first round, may leave to it.
+ * Slots of several rounds may have one place, because only one of the rounds is the last one. */
 static int begin_carried(struct sweep *s, int round, bool first, struct error *error)
 {
     const struct plan_queue *q = s->q;

@@ -3,9 +3,10 @@
  *
  * Each queue has its own sequence of requests, its own times and its own arena. Time is counted in
  * requests of that queue: request i happens at time i. The slots before the first round are served
- * once. Each round is a kind of iteration, and any round may come after any other: what one leaves to
- * the next has bytes that no round needs before it ends. With two turns, rounds of turn 0 and of turn 1
- * come alternately, so that what lives until after its counterpart of the next round has two places.
+ * once. Each round is a kind of iteration, and any round may come after any other: what one leaves
+ * to the next has bytes that no round needs before it ends. With two turns, rounds of turn 0 and of
+ * turn 1 come alternately, so that what lives until after its counterpart of the next round has two
+ * places.
  *
  * The file is text, a line an item:
  *
@@ -71,14 +72,15 @@ struct plan_sized {
     uint64_t size;
     uint32_t time;
 };
-/* All slots in order of size, then of time, and one of size 0 after them; for the caller to free. */
+/* All slots in order of size, then of time, and one of size 0 after them; for the caller to
+ * free. */
 struct plan_sized *plan_sort_by_size(const struct plan_queue *q);
 /* The slots of a size from a time on: after the last of them comes one of another size. */
 const struct plan_sized *plan_sized_from(const struct plan_sized *slots, uint32_t count,
                                          uint64_t size, uint32_t time);
 
-/* The mark from `begin` to `end` that is nearest to a time. In a queue with rounds `end` counts as a
- * mark. Returns `time` if there is none. */
+/* The mark from `begin` to `end` that is nearest to a time. In a queue with rounds `end` counts as
+ * a mark. Returns `time` if there is none. */
 uint32_t plan_nearest_mark(const struct plan_queue *q, uint32_t begin, uint32_t end, uint32_t time);
 
 struct offset_plan {

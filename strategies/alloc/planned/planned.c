@@ -1,44 +1,49 @@
 /* planned: offsets planned offline from a recording, served in its order.
  *
- *   1. The plan gives each request of the recording a slot: bytes at an offset of one arena, from its
- *      own time until another's. Time is counted in requests. Slots that live at once do not overlap.
- *      First come the slots that are served once, then rounds: one for each kind of iteration.
+ *   1. The plan gives each request of the recording a slot: bytes at an offset of one arena, from
+ *      its own time until another's. Time is counted in requests. Slots that live at once do not
+ *      overlap. First come the slots that are served once, then rounds: one for each kind of
+ *      iteration.
  *   2. The cursor is at the slot of the next request. A request of the slot's size, and of its tag
  *      where both are known, gets the slot, and the cursor moves on. There is no search.
- *   3. At the end of a round, and at a mark, the next request chooses the round: the one that follows
- *      the last one most recently, or another that begins with this request. If later requests
- *      differ, a round that begins with the same ones and goes on with this one takes its place.
+ *   3. At the end of a round, and at a mark, the next request chooses the round: the one that
+ *      follows the last one most recently, or another that begins with this request. If later
+ *      requests differ, a round that begins with the same ones and goes on with this one takes its
+ *      place.
  *   4. A live block in the arena that the plan does not have there at this time is a stray: freed
  *      late, or served out of order. A slot is not handed out if its bytes are those of a stray. If
  *      there are none, all live blocks are live in the plan too, so the slot at the cursor is free.
- *   5. A request of another size or tag looks for the next slot of its size. If that is at most four
- *      slots ahead, and no live or skipped slot needs its bytes before, it is handed out early. If
- *      three requests in a row find slots in a row, up to 64 ahead, the cursor moves there: the slots
- *      between were left out. Farther ahead, or back at the first round, it takes eight.
+ *   5. A request of another size or tag looks for the next slot of its size. If that is at most
+ *      four slots ahead, and no live or skipped slot needs its bytes before, it is handed out
+ *      early. If three requests in a row find slots in a row, up to 64 ahead, the cursor moves
+ *      there: the slots between were left out. Farther ahead, or back at the first round, it takes
+ *      eight.
  *   6. A smaller request that has no slot of its own size gets the slot at the cursor, if at least
  *      half of it is used.
  *   7. All else is a guest, and the cursor stays: what is inserted shifts nothing. A guest gets the
- *      end of the smallest free range of the arena that holds it, of equal ones the lowest. If there
- *      is none, the fallback (`else`) serves it, as it does what the plan has no place for. After four
- *      requests in a row without a slot, all requests are guests until a run of requests (rule 5) or
- *      a mark finds the place in the plan again.
- *   8. The free ranges are known only while there are guests or strays: they are worked out from the
- *      live blocks when one comes, and forgotten after a while without another.
+ *      end of the smallest free range of the arena that holds it, of equal ones the lowest. If
+ *      there is none, the fallback (`else`) serves it, as it does what the plan has no place for.
+ *      After four requests in a row without a slot, all requests are guests until a run of requests
+ *      (rule 5) or a mark finds the place in the plan again.
+ *   8. The free ranges are known only while there are guests or strays: they are worked out from
+ *      the live blocks when one comes, and forgotten after a while without another.
  *   9. When no planned block lives, a request that differs begins the sequence again.
  *  10. The arena is one memory, asked for at the first slot that is served. Without a live block in
- *      it, trim gives it back, and so does a request that is refused. When the fallback was not needed
- *      from one round to the next, it is trimmed; each time, one round later than the last time.
+ *      it, trim gives it back, and so does a request that is refused. When the fallback was not
+ *      needed from one round to the next, it is trimmed; each time, one round later than the last
+ *      time.
  *
  * Why: a program that repeats itself needs no allocator, only the places found once, and a planner
- * that sees all lifetimes comes close to the least memory. A wrong guess of which request it is costs
- * memory and never data. Source: static planners (STAlloc, openvm's VPMM, PyTorch's
+ * that sees all lifetimes comes close to the least memory. A wrong guess of which request it is
+ * costs memory and never data. Source: static planners (STAlloc, openvm's VPMM, PyTorch's
  * CPUProfilingAllocator); rules 3 to 10 are gamut's, and say what those leave open.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
- * because both are on one in-order queue: each queue has an instance of its own, with a sequence and
- * an arena of its own. The source's free makes released memory safe.
+ * because both are on one in-order queue: each queue has an instance of its own, with a sequence
+ * and an arena of its own. The source's free makes released memory safe.
  *
- * Needs: alloc/planned/byte_ranges.c alloc/planned/offset_plan.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text.c base/text_bytes.c base/treap.c
+ * Needs: alloc/planned/byte_ranges.c alloc/planned/offset_plan.c alloc/source.c base/arena.c
+ * base/clock.c base/error.c base/sort.c base/text.c base/text_bytes.c base/treap.c
  */
 #include "alloc/planned/planned.h"
 
@@ -59,8 +64,8 @@ enum {
     LOST = 4, /* requests in a row without a slot that say that the plan does not have what comes */
     TAGS_TRIED = 16,  /* slots of one size that are looked at for one of the same tag */
     LEAD_MOST = 4096, /* requests after which a round is not exchanged for another one */
-    /* Requests without a guest after which the free ranges are forgotten: an eighth of the slots, so
-     * that looking at all slots costs a constant time a request, and at least these. */
+    /* Requests without a guest after which the free ranges are forgotten: an eighth of the slots,
+     * so that looking at all slots costs a constant time a request, and at least these. */
     CALM_LEAST = 64,
     CALM_SHARE = 8,
 };
@@ -596,8 +601,8 @@ static void note_match(struct planned *p, uint32_t i)
     p->matched = i;
 }
 
-/* The next place of a request in the plan: after the one found last, or the next one of its size, or the
- * first in the rounds. */
+/* The next place of a request in the plan: after the one found last, or the next one of its size,
+ * or the first in the rounds. */
 static uint32_t next_match(struct planned *p, uint64_t size, uint32_t tag)
 {
     const uint32_t follows = p->matched + 1;
@@ -613,7 +618,8 @@ static uint32_t next_match(struct planned *p, uint64_t size, uint32_t tag)
                : NO_PLACE;
 }
 
-/* Whether a slot may be near because the cursor is at the end of a round, and the next one begins. */
+/* Whether a slot may be near because the cursor is at the end of a round, and the next one
+ * begins. */
 static bool begins_round(const struct planned *p, uint32_t i)
 {
     for (unsigned r = 0; r < p->queue->round_count && p->at == &p->nothing; r++)
@@ -779,8 +785,8 @@ static inline void hand_out(struct planned *p, struct place *place, uint64_t req
         .memory = p->arena, .offset = place->offset, .size = place->key, .node = place};
 }
 
-/* Hands a slot out if its bytes are free, else serves the request from elsewhere. `passes`: it is the
- * request of the cursor's slot. */
+/* Hands a slot out if its bytes are free, else serves the request from elsewhere. `passes`: it is
+ * the request of the cursor's slot. */
 static int serve_place(struct planned *p, uint32_t i, bool passes,
                        const struct alloc_request *request, struct block *block)
 {
@@ -957,8 +963,8 @@ static unsigned check_block(const struct planned *p, struct byte_ranges *live, u
     return byte_ranges_touch(&p->gaps, begin, end);
 }
 
-/* The gaps have all bytes of the arena without a live block while it is mapped; else the strays have
- * those of marked blocks, here `marked_bytes`. */
+/* The gaps have all bytes of the arena without a live block while it is mapped; else the strays
+ * have those of marked blocks, here `marked_bytes`. */
 static unsigned check_ranges(const struct planned *p, uint64_t live_bytes, uint64_t marked_bytes)
 {
     unsigned broken = byte_ranges_check(&p->gaps) + byte_ranges_check(&p->strays);

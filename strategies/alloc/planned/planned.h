@@ -22,8 +22,8 @@ struct planned_given {
 uint64_t planned_digest(const struct allocator_ops *ops, const struct option_values *options);
 
 /* The strategy for memory apart from the program's common device memory, of which no plan knows
- * anything: another space, or a private pool. *values receives its options. It is `ops` itself, but for
- * `planned` with another strategy. */
+ * anything: another space, or a private pool. *values receives its options. It is `ops` itself, but
+ * for `planned` with another strategy. */
 const struct allocator_ops *planned_apart(const struct allocator_ops *ops,
                                           const struct option_values *options,
                                           struct option_values *values);

@@ -31,8 +31,8 @@ void oracle_open(struct heap_oracle *o, enum device_heap_policy policy,
                  uint32_t slot_count);
 void oracle_close(struct heap_oracle *o);
 
-/* The heap carries out one command, which is then judged: false if anything else happened than must,
- * and `message` says what. */
+/* The heap carries out one command, which is then judged: false if anything else happened than
+ * must, and `message` says what. */
 bool oracle_alloc(struct heap_oracle *o, uint32_t slot, uint32_t count, uint32_t stride);
 bool oracle_free(struct heap_oracle *o, uint32_t slot);
 

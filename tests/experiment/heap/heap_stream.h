@@ -38,8 +38,9 @@ struct heap_stream {
 void heap_stream_open(struct heap_stream *s, const struct heap_profile *profile,
                       uint32_t slot_count, uint64_t seed);
 void heap_stream_close(struct heap_stream *s);
-/* The next command. For a while there are more allocations than frees, then more frees, and so on. A
- * slot is freed once and taken again later. A mistaken command does not change the stream's state. */
+/* The next command. For a while there are more allocations than frees, then more frees, and so on.
+ * A slot is freed once and taken again later. A mistaken command does not change the stream's
+ * state. */
 struct heap_command heap_stream_next(struct heap_stream *s);
 /* The next free of a taken slot; false if no slot is taken. */
 bool heap_stream_drain(struct heap_stream *s, struct heap_command *command);

@@ -1,4 +1,5 @@
-/* A program of CUDA for the driver of fake_cuda.c: app_cuda [threads|fork|kill|leave|phases|idle|kernels]. What it does is counted in
+/* A program of CUDA for the driver of fake_cuda.c: app_cuda
+ * [threads|fork|kill|leave|phases|idle|kernels]. What it does is counted in
  * tests/inside/test_record_cuda.sh. */
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
@@ -135,7 +136,8 @@ static void unused(CUstream stream)
     ASK(cuEventDestroy_v2(event));
 }
 
-/* What a stream captures does not run; another stream's commands do. The block has been there before. */
+/* What a stream captures does not run; another stream's commands do. The block has been there
+ * before. */
 static void captured(CUdeviceptr a, CUstream captures, CUstream other)
 {
     CUmodule module;
@@ -272,7 +274,8 @@ static void kernels(void)
     ASK(cuMemFree_v2(a));
 }
 
-/* More commands than a buffer of CUPTI has room for, all waited for, and an end without the handlers of exit. */
+/* More commands than a buffer of CUPTI has room for, all waited for, and an end without the
+ * handlers of exit. */
 static void leave(unsigned launches)
 {
     CUdeviceptr a;

@@ -1,6 +1,7 @@
-/* An application of OpenCL with everything that a recorder can get wrong: two queues, threads, maps, callbacks from the driver's
- * threads, an image, views of parts, host pointers, retained objects, objects that only the driver still holds, a queue without
- * order. It prints a checksum, which does not depend on how it is run.
+/* An application of OpenCL with everything that a recorder can get wrong: two queues, threads,
+ * maps, callbacks from the driver's threads, an image, views of parts, host pointers, retained
+ * objects, objects that only the driver still holds, a queue without order. It prints a checksum,
+ * which does not depend on how it is run.
  *
  *   app_opencl [kill|fork|threads]   end by SIGKILL; go on in a second process; with eight threads
  */
@@ -166,7 +167,8 @@ static void images(void)
     clReleaseCommandQueue(queue);
 }
 
-/* The driver hands out objects whose handles the application has released: the context of a queue, and the block of a part. */
+/* The driver hands out objects whose handles the application has released: the context of a queue,
+ * and the block of a part. */
 static void handed_out(void)
 {
     const int pattern = 3;
@@ -274,8 +276,9 @@ static cl_uint references(void)
     return count;
 }
 
-/* Threads of the driver hold what a command used for a moment after its queue is finished. What they hold
- * holds the context, which has so many references without them. Served, a pool has more, for as long as it lives. */
+/* Threads of the driver hold what a command used for a moment after its queue is finished. What
+ * they hold holds the context, which has so many references without them. Served, a pool has more,
+ * for as long as it lives. */
 static void wait_for_driver(cl_uint without)
 {
     for (unsigned ms = 0; references() > without && ms < 200; ms++)

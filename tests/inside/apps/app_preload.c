@@ -1,6 +1,7 @@
-/* A CUDA program that knows nothing of gamut, on the driver of fake_cuda.c: app_preload [dlsym] CASE [NUMBER...]. It asks dlsym for
- * cuGetProcAddress_v2 and that for the rest, as the CUDA runtime does; with `dlsym` it asks dlsym for all. Compiled with
- * LINKED it is linked to the driver. The driver ends it where a command finds the bytes of another block. */
+/* A CUDA program that knows nothing of gamut, on the driver of fake_cuda.c: app_preload [dlsym]
+ * CASE [NUMBER...]. It asks dlsym for cuGetProcAddress_v2 and that for the rest, as the CUDA
+ * runtime does; with `dlsym` it asks dlsym for all. Compiled with LINKED it is linked to the
+ * driver. The driver ends it where a command finds the bytes of another block. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -159,7 +160,8 @@ static void case_order(void)
     ASK(cu.cuCtxSynchronize());
 }
 
-/* Blocks of no stream are used on any, while commands that used their memory before are queued on others. */
+/* Blocks of no stream are used on any, while commands that used their memory before are queued on
+ * others. */
 static void case_any(void)
 {
     start(2);

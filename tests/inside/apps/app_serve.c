@@ -1,5 +1,6 @@
-/* A program that gets its memory from libgamut_alloc.so, on the driver of fake_cuda.c: app_serve CASE [NUMBER...]. The driver
- * ends it where a command finds the bytes of another block, or memory that is not held. */
+/* A program that gets its memory from libgamut_alloc.so, on the driver of fake_cuda.c: app_serve
+ * CASE [NUMBER...]. The driver ends it where a command finds the bytes of another block, or memory
+ * that is not held. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -208,7 +209,8 @@ static void case_capture_alone(void)
     ASK(cuCtxSynchronize());
 }
 
-/* Memory is short: what other streams hold is waited for, and then the request is refused with a sentence. */
+/* Memory is short: what other streams hold is waited for, and then the request is refused with a
+ * sentence. */
 static void case_out_of_memory(void)
 {
     start(2);
@@ -385,8 +387,8 @@ static void stress(unsigned threads, unsigned stream_count, unsigned operations,
            (unsigned long long)counter("held_count"));
 }
 
-/* Graphs by chance: some share a pool, some are released, some end with blocks that live, and one has no pool. Between
- * captures the common memory is used, and spare memory is given back. */
+/* Graphs by chance: some share a pool, some are released, some end with blocks that live, and one
+ * has no pool. Between captures the common memory is used, and spare memory is given back. */
 static void capture_some(struct thread *t, struct own *own, struct gamut_pool pool, bool is_named,
                          CUgraph *graph)
 {
@@ -454,7 +456,8 @@ static void free_late(void)
     gamut_free(late_block, MIB, 0, streams[0]);
 }
 
-/* A block that is freed after the counters were written, as by a destructor of a library that was there first. */
+/* A block that is freed after the counters were written, as by a destructor of a library that was
+ * there first. */
 static void case_late(void)
 {
     atexit(free_late);

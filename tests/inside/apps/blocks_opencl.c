@@ -1,6 +1,8 @@
-/* A program of OpenCL with everything that a server can get wrong. Each mode prints what it finds; served and unserved it is the same.
+/* A program of OpenCL with everything that a server can get wrong. Each mode prints what it finds;
+ * served and unserved it is the same.
  *
- *   blocks_opencl two-queues     a block is released under a slow kernel of one queue, and the next is filled on another: wrong bytes
+ *   blocks_opencl two-queues     a block is released under a slow kernel of one queue, and the next
+ *                               is filled on another: wrong bytes
  *   blocks_opencl no-order       the same within a queue without order
  *   blocks_opencl user-event     a queue that waits for the host does not stop another
  *   blocks_opencl facts          what clGetMemObjectInfo says of buffers, parts and images
@@ -13,7 +15,8 @@
  *   blocks_opencl out-of-memory  blocks of 1 MiB until one is refused, and again after a release
  *   blocks_opencl alignment      of the device's memories, in bytes
  *   blocks_opencl churn          ten thousand requests on one queue
- *   blocks_opencl callbacks      a callback of the driver releases a block, while another thread asks for and releases others
+ *   blocks_opencl callbacks      a callback of the driver releases a block, while another thread
+ *                               asks for and releases others
  *   blocks_opencl callbacks-late the same in a context with a queue without order
  *   blocks_opencl beyond         a kernel writes four bytes beyond a block
  *   blocks_opencl threads        eight threads on four queues at random; contents are checked
@@ -69,7 +72,8 @@ static int wrong_ones(cl_command_queue queue, cl_mem block, int value)
 
 /* ---- queues ---- */
 
-/* The kernel of the first block still runs when the second is filled on another queue, or at another place of the same one. */
+/* The kernel of the first block still runs when the second is filled on another queue, or at
+ * another place of the same one. */
 static void released_in_use(cl_command_queue first, cl_command_queue second)
 {
     int wrong = 0;
@@ -498,7 +502,8 @@ static void churn(void)
 
 static cl_command_queue shared_queues[4];
 
-/* Blocks have the number of their round; each is checked on one queue after it was written on another, which an event orders. */
+/* Blocks have the number of their round; each is checked on one queue after it was written on
+ * another, which an event orders. */
 static void *work(void *number)
 {
     uint64_t seed = (uint64_t)(uintptr_t)number;
@@ -547,7 +552,8 @@ static void CL_CALLBACK release_block(cl_event event, cl_int status, void *block
     called++;
 }
 
-/* Drivers call from the thread that carries out commands: what waits for a command there waits for itself. */
+/* Drivers call from the thread that carries out commands: what waits for a command there waits for
+ * itself. */
 static void release_in_callbacks(void)
 {
     enum { BLOCKS = 200 };

@@ -1,12 +1,15 @@
-/* A driver of CUDA and a CUPTI in one library, without a device: calls do their bookkeeping and CUPTI's callbacks. It is for
- * app_cuda.c, and loads what CUDA_INJECTION64_PATH names as the driver does.
+/* A driver of CUDA and a CUPTI in one library, without a device: calls do their bookkeeping and
+ * CUPTI's callbacks. It is for app_cuda.c, and loads what CUDA_INJECTION64_PATH names as the driver
+ * does.
  *
- * The image of a module is a text: the name of its one kernel and the bytes of its arguments, "add 8 8 4"; one with a '*' in
- * front is a kernel of a library, about which only cuKernelGetParamInfo answers. A new module, block or stream gets the
- * handle of the one of its kind that was given back last. Each command ends in its call, after 5,000 ns. The two devices have one name.
+ * The image of a module is a text: the name of its one kernel and the bytes of its arguments, "add
+ * 8 8 4"; one with a '*' in front is a kernel of a library, about which only cuKernelGetParamInfo
+ * answers. A new module, block or stream gets the handle of the one of its kind that was given back
+ * last. Each command ends in its call, after 5,000 ns. The two devices have one name.
  *
- * fake_memory.c has memory, streams and events, fake_names.c what tells functions and blocks apart. FAKE_CUDA_VERSION is the driver's
- * version [that of the headers]. With FAKE_CUDA_ABORTS cuInit ends the process, as a broken driver does. */
+ * fake_memory.c has memory, streams and events, fake_names.c what tells functions and blocks apart.
+ * FAKE_CUDA_VERSION is the driver's version [that of the headers]. With FAKE_CUDA_ABORTS cuInit
+ * ends the process, as a broken driver does. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

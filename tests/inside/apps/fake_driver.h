@@ -1,5 +1,5 @@
-/* What the two files of the fake driver share: fake_cuda.c has CUPTI, modules and launches, fake_memory.c memory, streams and
- * events, fake_names.c what tells functions and blocks apart. */
+/* What the two files of the fake driver share: fake_cuda.c has CUPTI, modules and launches,
+ * fake_memory.c memory, streams and events, fake_names.c what tells functions and blocks apart. */
 #pragma once
 
 #include <cuda.h>

@@ -1,17 +1,20 @@
 /* Memory, streams and events of the fake driver.
  *
- * Without FAKE_CUDA_WORKS commands do nothing and are done at once. With it they are carried out later, by a thread that takes
- * the next command of a random stream, or by a call that waits. What a program must not do then ends it with a sentence:
+ * Without FAKE_CUDA_WORKS commands do nothing and are done at once. With it they are carried out
+ * later, by a thread that takes the next command of a random stream, or by a call that waits. What
+ * a program must not do then ends it with a sentence:
  *
  *   - a command uses memory that is not allocated, or not mapped, when it is carried out;
  *   - fake_check finds other bytes than it expects: another stream got the memory too early;
  *   - memory is given back that was never taken.
  *
- * FAKE_CUDA_BYTES is the memory of a device [1 GiB], FAKE_CUDA_REFUSE=N refuses about every Nth call that takes memory, FAKE_CUDA_SEED
- * is the seed of both kinds of chance, and FAKE_CUDA_TWICE=1 gives the first memory again while it is held.
+ * FAKE_CUDA_BYTES is the memory of a device [1 GiB], FAKE_CUDA_REFUSE=N refuses about every Nth
+ * call that takes memory, FAKE_CUDA_SEED is the seed of both kinds of chance, and FAKE_CUDA_TWICE=1
+ * gives the first memory again while it is held.
  *
- * Captures: commands of a captured stream go to its graph. A wait for the device, cuMemFree, and in a thread that does not relax it
- * cuMemAlloc and cuEventQuery too, end the captures with an error, as in the real driver. */
+ * Captures: commands of a captured stream go to its graph. A wait for the device, cuMemFree, and in
+ * a thread that does not relax it cuMemAlloc and cuEventQuery too, end the captures with an error,
+ * as in the real driver. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

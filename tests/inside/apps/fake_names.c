@@ -1,4 +1,5 @@
-/* Functions of the fake driver by name, as cuGetProcAddress gives them; and what a block lies in, and what makes it others'. */
+/* Functions of the fake driver by name, as cuGetProcAddress gives them; and what a block lies in,
+ * and what makes it others'. */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* What applications of OpenCL begin with: the first device, and a context and a program on it. Each includes CL/cl.h for its version first. */
+/* What applications of OpenCL begin with: the first device, and a context and a program on it. Each
+ * includes CL/cl.h for its version first. */
 #pragma once
 
 #include <stdio.h>

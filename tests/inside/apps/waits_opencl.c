@@ -1,5 +1,6 @@
-/* An application of OpenCL that waits for a kernel of at least 50 ms: in a blocking map, and in clWaitForEvents after a map that
- * does not block. Prints how many nanoseconds the faster of the two kernels took, by the driver's profile. */
+/* An application of OpenCL that waits for a kernel of at least 50 ms: in a blocking map, and in
+ * clWaitForEvents after a map that does not block. Prints how many nanoseconds the faster of the
+ * two kernels took, by the driver's profile. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>

@@ -641,8 +641,8 @@ static size_t make_holes(uint64_t seed, struct pack_buffer *buffers)
     return kept;
 }
 
-/* Without a capacity the plan is as low as with one that happens to be right. Plans of both have the
- * same time; where the machine was busy with something else, longer. */
+/* Without a capacity the plan is as low as with one that happens to be right. Plans of both have
+ * the same time; where the machine was busy with something else, longer. */
 static void check_capacities(const struct pack_buffer *buffers, size_t count, int64_t limit_ns)
 {
     struct pack_result best = solve(buffers, count, 10 * limit_ns, 0);
@@ -692,8 +692,9 @@ static struct pack_buffer *read_buffers(const char *path, size_t *count)
     return buffers;
 }
 
-/* What a right capacity finds is found without one too, mostly in twice the time; where the machine was
- * busy with something else, in eight times. The order of the buffers decides what searches meet first. */
+/* What a right capacity finds is found without one too, mostly in twice the time; where the machine
+ * was busy with something else, in eight times. The order of the buffers decides what searches meet
+ * first. */
 static void check_no_capacity(const char *path, int64_t capacity)
 {
     enum { SHUFFLES = 8, MISSES = 2 };
@@ -871,8 +872,8 @@ static void test_check(void **state)
         assert_int_equal(pack_check(buffers, 3, plans[i].offset, plans[i].height), plans[i].broken);
 }
 
-/* Random plans, a part of them good: pack_judge finds an overlap if and only if pack_check does, and
- * names two buffers that do overlap. */
+/* Random plans, a part of them good: pack_judge finds an overlap if and only if pack_check does,
+ * and names two buffers that do overlap. */
 static void test_judge(void **state)
 {
     (void)state;

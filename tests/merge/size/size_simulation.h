@@ -15,8 +15,8 @@ struct simulation {
     unsigned visits;
 };
 
-/* Parameters get values below `limit`; each loop runs one iteration. The run ends when an
- * assertion fails, a dimension is negative, an expression has no value or a loop has no iteration. */
+/* Parameters get values below `limit`; each loop runs one iteration. The run ends when an assertion
+ * fails, a dimension is negative, an expression has no value or a loop has no iteration. */
 void simulate(struct simulation *sim, unsigned limit);
 
 /* Computes the value of an expression; false if it has none. */

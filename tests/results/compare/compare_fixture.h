@@ -4,8 +4,8 @@
 #include "results/compare/compare.h"
 #include "tests/results/file/result_tree.h"
 
-/* A result of two cases: fft under raw, which is always the same, and canny under pool, to which the
- * spec applies. */
+/* A result of two cases: fft under raw, which is always the same, and canny under pool, to which
+ * the spec applies. */
 struct spec {
     unsigned rounds;         /* 0: 10 */
     uint64_t wall_ns;        /* time of canny; 0: 1 ms */

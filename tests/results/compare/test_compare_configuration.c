@@ -1,4 +1,5 @@
-/* The rows over all cases of a configuration: what single cases don't show, and what must not show. */
+/* The rows over all cases of a configuration: what single cases don't show, and what must not
+ * show. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

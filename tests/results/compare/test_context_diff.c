@@ -1,4 +1,5 @@
-/* What files may differ in: which facts drop cases, which leave times out, which are noted alone. */
+/* What files may differ in: which facts drop cases, which leave times out, which are noted
+ * alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

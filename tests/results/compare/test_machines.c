@@ -15,7 +15,7 @@
 #include "tests/base/golden.h"
 #include "tests/results/compare/compare_fixture.h"
 
-/* ---- made-up machines -------------------------------------------------------------------------- */
+/* ---- made-up machines ------------------------------------------------------------------------ */
 
 /* A case: its time in µs. */
 struct cell {
@@ -104,7 +104,7 @@ static void check_says(const char *text, const char *const *words)
     }
 }
 
-/* ---- who wins where ---------------------------------------------------------------------------- */
+/* ---- who wins where -------------------------------------------------------------------------- */
 
 /* lud has one winner, fft another on each machine, and canny too few rounds. */
 static struct compared three_programs(void)
@@ -192,7 +192,7 @@ static void a_strategy_that_cannot_run_somewhere_is_named(void **state)
     drop(&all);
 }
 
-/* ---- which machines ---------------------------------------------------------------------------- */
+/* ---- which machines -------------------------------------------------------------------------- */
 
 /* Rounds of two runs are not mixed, and a program that one file lacks is left out. */
 static void each_file_is_a_machine(void **state)

@@ -271,7 +271,8 @@ static void a_curve_waits_as_its_worst_probe_and_a_size_as_its_nearest(void **st
 
 /* ---- the file ---- */
 
-/* A device whose calls can return early has probes; the host has none, and no busy prices either. */
+/* A device whose calls can return early has probes; the host has none, and no busy prices
+ * either. */
 static void an_atlas_without_busy_prices_is_idle(void **state)
 {
     (void)state;

@@ -10,8 +10,8 @@ struct result_tree {
 /* The tree of a draft, summarised. Frees the draft. */
 struct result_tree result_tree_of(struct result_draft *draft);
 void result_tree_free(struct result_tree *tree);
-/* The file of a tree, to be gone on with, and the other way round: result_tree_put replaces what is in
- * `root` and frees the draft. */
+/* The file of a tree, to be gone on with, and the other way round: result_tree_put replaces what is
+ * in `root` and frees the draft. */
 struct result_draft result_tree_draft(const json_t *root);
 void result_tree_put(json_t *root, struct result_draft *draft);
 /* Gives cases the ids of their keys. */
@@ -20,8 +20,8 @@ void result_tree_set_ids(json_t *root);
  * tree before is no longer part of it. */
 void result_tree_summarise(json_t *root);
 
-/* What readers get of the tree: it is valid until the program ends, and is not checked. A tree may have
- * just the members that matter to a test. */
+/* What readers get of the tree: it is valid until the program ends, and is not checked. A tree may
+ * have just the members that matter to a test. */
 const struct result *result_tree_read(const json_t *root);
 /* What the reader of files says of it. */
 int result_tree_check(json_t *root, struct error *error);

@@ -20,9 +20,10 @@ enum { ROUNDS = 6 };
 
 struct given {
     const char *workload, *merge, *strategy, *device;
-    uint64_t us[ROUNDS]; /* by round; 0: the round is not ok, but has `status`. On the
-                          * device dry, the first is the count of driver calls, and there are no times */
-    uint64_t reserved;   /* of a lower bound of 100 bytes */
+    /* by round; 0: the round is not ok, but has `status`. On the
+     * device dry, the first is the count of driver calls, and there are no times */
+    uint64_t us[ROUNDS];
+    uint64_t reserved; /* of a lower bound of 100 bytes */
     enum case_status status;
 };
 
@@ -154,8 +155,8 @@ static void rounds_are_paired(void **state)
            "1 case, 6 rounds.\n");
 }
 
-/* pool's wrong answer takes 1 us. `b` counts for none then, and a strategy that is never right is in
- * no ranking. */
+/* pool's wrong answer takes 1 us. `b` counts for none then, and a strategy that is never right is
+ * in no ranking. */
 static void a_wrong_answer_has_no_time(void **state)
 {
     (void)state;
@@ -347,8 +348,8 @@ static void baselines_by_name(void **state)
     }
 }
 
-/* Replays have no times: the order is by memory. Each that no other beats in both memory and calls is
- * named; pool is beaten by vmm, and raw by tagged. */
+/* Replays have no times: the order is by memory. Each that no other beats in both memory and calls
+ * is named; pool is beaten by vmm, and raw by tagged. */
 static void counted_and_not_timed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* What the charts of programs and configurations put first, what their axes show, and what they call
- * noise: rows of dots, the matrix, and time against memory. */
+/* What the charts of programs and configurations put first, what their axes show, and what they
+ * call noise: rows of dots, the matrix, and time against memory. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +17,8 @@
 #include "results/file/result.h"
 #include "tests/results/file/record_fixture.h"
 
-/* A result of cases that are made of words: "program strategy speedup lo hi held_MiB". The baseline of each
- * program is the strategy raw, and the lower bound is 1 MiB. */
+/* A result of cases that are made of words: "program strategy speedup lo hi held_MiB". The baseline
+ * of each program is the strategy raw, and the lower bound is 1 MiB. */
 static json_t *result_of(const char *const lines[])
 {
     json_t *root = json_pack("{s:{s:[{s:s, s:s}]}, s:{s:i}, s:[], s:[]}", "context", "devices",
@@ -198,7 +198,8 @@ static void disturb(json_t *root, size_t index, size_t round, double factor)
              json_pack("{s:[f]}", "wall_ns", factor * median));
 }
 
-/* Marks are summed up in pieces of a round, and the cases that scatter most have rows, the farthest first. */
+/* Marks are summed up in pieces of a round, and the cases that scatter most have rows, the farthest
+ * first. */
 static void stability_names_the_farthest(void **state)
 {
     enum { CASES = 40, ROUNDS = 4 };

@@ -1,4 +1,5 @@
-/* The matrix of cases: which rows and columns it has, what stands in a cell, and what is left out. */
+/* The matrix of cases: which rows and columns it has, what stands in a cell, and what is left
+ * out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -46,8 +46,8 @@ static struct fake {
     bool has_pool, has_waited; /* a pool's first call after a wait takes four times as long */
 } fake;
 
-/* The clock of the process, which the link puts in the place of the system's: time passes by what calls take,
- * and a bit by each reading. What else the machine does changes nothing. */
+/* The clock of the process, which the link puts in the place of the system's: time passes by what
+ * calls take, and a bit by each reading. What else the machine does changes nothing. */
 static uint64_t now_ns = 1;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
@@ -320,8 +320,8 @@ static bool costs(const struct atlas *atlas, const char *method, const char *cal
     return p->p50_ns >= least_ns && p->min_ns < most_ns;
 }
 
-/* A busy device's work is a copy of 300 µs or less. The smallest write leaves the first allocation at rest, a large
- * one does not. */
+/* A busy device's work is a copy of 300 µs or less. The smallest write leaves the first allocation
+ * at rest, a large one does not. */
 static bool busy_calls_are_dearer(const struct atlas *atlas, const void *context)
 {
     (void)context;

@@ -2,9 +2,9 @@
  *
  * A loop that launches one kernel over 8 x 8 elements, of five arrays in two dimensions and five
  * scalars, and allocates nothing. On the device that does nothing it is what the executor needs:
- * the bindings of the arrays, the choice of the variant, and the arguments. On a real one the driver's
- * call is added. Launches are timed until the last was accepted, in runs short enough for a queue;
- * the time until the device is idle stands beside it.
+ * the bindings of the arrays, the choice of the variant, and the arguments. On a real one the
+ * driver's call is added. Launches are timed until the last was accepted, in runs short enough for
+ * a queue; the time until the device is idle stands beside it.
  */
 #include <stdio.h>
 #include <stdlib.h>

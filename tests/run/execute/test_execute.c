@@ -72,7 +72,8 @@ static struct catalogue open_programs(void)
     return c;
 }
 
-/* The device says that it is a GPU, so that launches take the variants of kernels that GPUs have. */
+/* The device says that it is a GPU, so that launches take the variants of kernels that GPUs
+ * have. */
 static struct device_info gpu_info;
 static struct device_ops gpu_ops;
 

@@ -198,8 +198,8 @@ static struct trace_event *add_write(struct run_log *t, uint64_t bytes)
     return event;
 }
 
-/* The program's input is written before the clock starts. Its calls cost as much as those of the atlas,
- * or half: then they become dearer by half as much. */
+/* The program's input is written before the clock starts. Its calls cost as much as those of the
+ * atlas, or half: then they become dearer by half as much. */
 static void calls_after_a_write_are_dearer(void **state)
 {
     (void)state;
@@ -228,8 +228,8 @@ static void calls_after_a_write_are_dearer(void **state)
     }
 }
 
-/* A host that is slowed by half takes half as long again for its own work and for the driver's calls; the
- * device and waiting for it take as long as ever. */
+/* A host that is slowed by half takes half as long again for its own work and for the driver's
+ * calls; the device and waiting for it take as long as ever. */
 static void prices_and_recorded_work_follow_the_hosts_pace(void **state)
 {
     (void)state;
@@ -254,7 +254,8 @@ static void prices_and_recorded_work_follow_the_hosts_pace(void **state)
     model.device.pace = pace_against(&atlas, lives_ns);
     model.host_factor = 1.5;
     struct case_model m = predicted_of(&model, &t, "raw");
-    /* alloc 60, launch 3, 6.5 on the way (15 - 3 - 1 - 4.5) and 98 on the device, free 45, sync 4.5 */
+    /* alloc 60, launch 3, 6.5 on the way (15 - 3 - 1 - 4.5) and 98 on the device, free 45, sync
+     * 4.5 */
     assert_int_equal(m.predicted_ns, 217 * US);
     assert_int_equal(2 * m.driver_ns, (2 * 60 + 209 + 2 * 45) * US);
     assert_int_equal(2 * m.waiting_ns, (13 + 2 * 98) * US);
