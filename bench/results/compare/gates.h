@@ -2,10 +2,10 @@
  * others are printed and decide nothing.
  *
  *   METRIC:LIMIT  METRIC is a name of results/facts/counters.h, a pattern of them ("peak_*_bytes"),
- *                  or "exact" or "sampled" for all of that kind. LIMIT is a percentage ("2%"), "0"
- *                  for nothing at all, a size for metrics in bytes ("4KiB") or a number for counts
- *                  ("2"). Times have percentages only: they are compared as ratios.
- *   none           nothing is gated
+ *                 or "exact" or "sampled" for all of that kind. LIMIT is a percentage ("2%"), "0"
+ *                 for nothing at all, a size for metrics in bytes ("4KiB") or a number for counts
+ *                 ("2"). Times have percentages only: they are compared as ratios.
+ *   none          nothing is gated
  *
  * A later gate replaces an earlier one of the same metric. A metric of which neither more nor less
  * is better has no gate: to name it is an error; a pattern skips it.
