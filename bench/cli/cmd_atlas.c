@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/recording.h"
-#include "results/show/atlas_table.h"
+#include "results/show/table.h"
 #include "results/file/draft.h"
 #include "run/rounds/atlas_run.h"
 

@@ -10,7 +10,7 @@
 #include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "experiment/experiment_rounds.h"
-#include "results/show/experiment_table.h"
+#include "results/show/table.h"
 #include "results/file/draft.h"
 #include "base/tree.h"
 

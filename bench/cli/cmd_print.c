@@ -6,8 +6,6 @@
 #include "cli/flag_groups.h"
 #include "results/facts/atlas.h"
 #include "results/file/draft.h"
-#include "results/show/atlas_table.h"
-#include "results/show/experiment_table.h"
 #include "results/show/table.h"
 
 static const struct flag flags[] = {

@@ -13,7 +13,6 @@
 #include "cli/session.h"
 #include "results/show/table.h"
 #include "replay/cases.h"
-#include "replay/replays.h"
 #include "results/file/measured.h"
 #include "run/select/select.h"
 

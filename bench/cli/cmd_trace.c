@@ -18,7 +18,6 @@
 #include "replay/plan.h"
 #include "replay/waits.h"
 #include "trace/edit.h"
-#include "trace/export.h"
 #include "trace/import.h"
 #include "trace/text.h"
 #include "trace/trace.h"

@@ -9,7 +9,7 @@
 #include "run/rounds/atlas_run.h"
 #include "run/rounds/devices.h"
 #include "run/rounds/process.h"
-#include "replay/replays.h"
+#include "replay/cases.h"
 #include "run/rounds/rounds.h"
 
 static const struct command *const commands[] = {

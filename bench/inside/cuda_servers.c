@@ -1,4 +1,4 @@
-#include "inside/cuda_servers.h"
+#include "inside/server.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

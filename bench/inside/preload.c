@@ -26,7 +26,7 @@
 #include "base/slab.h"
 #include "base/tree.h"
 #include "base/treap.h"
-#include "inside/cuda_servers.h"
+#include "inside/server.h"
 #include "inside/serve_process.h"
 
 /* The queue of the blocks that belong to no stream: a second name of the default stream, which no

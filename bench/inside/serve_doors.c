@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inside/cuda_servers.h"
 #include "inside/gamut_alloc.h"
 #include "inside/serve_process.h"
-#include "inside/serve_record.h"
+#include "inside/server.h"
 
 static const char no_tag[] = "";
 

@@ -15,11 +15,11 @@
 #include "base/tree.h"
 #include "device/device.h"
 #include "results/file/draft.h"
-#include "run/execute/device_record.h"
+#include "run/execute/device_source.h"
 #include "run/execute/spaces.h"
 #include "replay/plan.h"
 #include "replay/cases.h"
-#include "inside/serve_record.h"
+#include "inside/server.h"
 
 /* As in bench/cli/flags.h. */
 enum { EXIT_SETTINGS = 2, EXIT_UNSERVED = 77 };

@@ -1,4 +1,4 @@
-#include "inside/serve_record.h"
+#include "inside/server.h"
 
 #include "base/driver_memory.h"
 #include "inside/recorder.h"

@@ -12,7 +12,6 @@
 #include "replay/owners.h"
 #include "replay/private_pool.h"
 #include "inside/block_table.h"
-#include "inside/serve_record.h"
 
 enum {
     GUARD_BYTES = 512, /* after each block, in the debug mode */

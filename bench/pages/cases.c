@@ -5,10 +5,7 @@
 #include "base/text.h"
 #include "results/file/experiment_result.h"
 #include "results/file/measured.h"
-#include "results/show/experiment_table.h"
-#include "results/show/suite_table.h"
 #include "results/show/table.h"
-#include "results/show/table_grid.h"
 #include "pages/sections.h"
 
 /* OPEN_ROWS: a table of more rows is folded until the reader opens it. */

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "results/show/matrix.h"
-#include "results/show/atlas_table.h"
+#include "results/show/table.h"
 #include "pages/sections.h"
 
 /* CASES_MOST: with more, marks are too small to see and gnuplot is slow. */

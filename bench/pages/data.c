@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
-#include "pages/packed.h"
 
 static json_t *put(struct view_data *data, struct text *bytes)
 {

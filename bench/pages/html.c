@@ -1,4 +1,4 @@
-#include "pages/html.h"
+#include "pages/page.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

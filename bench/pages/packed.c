@@ -1,4 +1,4 @@
-#include "pages/packed.h"
+#include "pages/data.h"
 
 #include <stdlib.h>
 #include <zlib.h>

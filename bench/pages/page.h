@@ -4,10 +4,24 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "pages/report.h"
 #include "results/file/result.h"
 #include "results/show/text_grid.h"
-#include "pages/html.h"
-#include "pages/report.h"
+
+/* HTML in which nothing from a result file can act as markup. */
+
+/* Like printf: the format is markup, and the arguments are text, which html_text escapes. It knows
+ * %s, %d, %zu, %f, %g, %e with flags, width and precision, and %%; any other conversion is a
+ * bug of the caller and ends the process. */
+void html_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints the text of an element, or of an attribute in double quotes. Bytes that are not UTF-8 and
+ * characters that HTML forbids become U+FFFD. */
+void html_text(FILE *out, const char *text);
+
+/* Prints the path of a file of the report, relative to the page, as the value of href or src.
+ * Bytes other than letters, digits and "/-._~" become %XX. */
+void html_path(FILE *out, const char *path);
 
 /* The cases in the tables of a page, of all its files together. With its ratios a case has 450
  * bytes, and a page is to have less than a megabyte. */

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "results/show/matrix.h"
-#include "results/compare/comparison_grid.h"
+#include "results/compare/compare.h"
 #include "results/file/answer.h"
 #include "results/file/measured.h"
 #include "pages/sections.h"

@@ -5,7 +5,6 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "pages/html.h"
 #include "pages/page.h"
 
 extern const char kernel_text_page_style[], kernel_text_view_style[]; /* page.css, view.css */

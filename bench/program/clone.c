@@ -2,7 +2,7 @@
  * expressions, kernels and texts of the original, which passes never change. */
 #include <string.h>
 
-#include "program/names.h"
+#include "program/parser.h"
 
 static void *copy_array(struct arena *arena, const void *from, size_t count, size_t each)
 {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "program/names.h"
 #include "program/parser.h"
 
 struct source_position position_after(struct source_position at, const char *text, size_t offset)

@@ -1,5 +1,5 @@
 /* Names by text: an open-addressing table of numbers into fun->names. */
-#include "program/names.h"
+#include "program/parser.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/names.h"
 #include "program/parser.h"
 
 static void scope_all(struct parser *p, const int *names, unsigned count, bool in_scope)

@@ -89,3 +89,14 @@ struct name parse_type(struct parser *p, unsigned thread_rank); /* `: type` of a
 
 /* parse_kernel.c: parses the text after the word `kernel`, for the names that `stm` binds. */
 struct kernel *parse_kernel(struct parser *p, struct stm *stm);
+
+/* The table of a fun's names. */
+
+/* An empty table. */
+struct name_table *names_new(void);
+/* Frees the table and the names of a fun. */
+void names_free(struct fun *fun);
+/* Gives a copied fun a table and names of its own. */
+void names_clone(struct fun *fun);
+/* Is the text a word of this language, or one with a meaning in a kernel's C? */
+bool name_is_reserved(const char *text);

@@ -1,4 +1,4 @@
-#include "replay/lifetimes.h"
+#include "replay/fit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

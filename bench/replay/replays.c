@@ -1,4 +1,4 @@
-#include "replay/replays.h"
+#include "replay/cases.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "replay/standin.h"
+#include "replay/schedule.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "trace/export.h"
 #include "trace/text.h"
 
 /* Tracks of the one process: phases, the driver, then the threads. */

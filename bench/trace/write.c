@@ -10,7 +10,6 @@
 #include "base/digest.h"
 #include "base/tree.h"
 #include "trace/codec.h"
-#include "trace/format.h"
 #include "trace/trace.h"
 
 /* The names of one kind, each with an index; an open hash table finds them. */

@@ -14,7 +14,7 @@
 #include "tests/base/golden.h"
 #include "results/file/experiment_result.h"
 #include "results/file/measured.h"
-#include "results/show/experiment_table.h"
+#include "results/show/table.h"
 #include "base/tree.h"
 #include "tests/results/file/record_fixture.h"
 

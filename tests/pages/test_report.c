@@ -22,7 +22,6 @@
 #include "results/file/answer.h"
 #include "tests/results/file/record_fixture.h"
 #include "pages/folder.h"
-#include "pages/html.h"
 #include "pages/page.h"
 #include "pages/report.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "replay/lifetimes.h"
+#include "replay/fit.h"
 #include "replay/plan.h"
 #include "tests/replay/served.h"
 #include "trace/import.h"

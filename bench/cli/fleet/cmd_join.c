@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
-#include "results/file/join.h"
 #include "results/file/result_file.h"
+#include "results/file/shard.h"
 
 static const struct flag flags[] = {
     {"out", 'o', FLAG_TEXT,

@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/plan/lifetimes.h"
 #include "cli/plan/plan_output.h"
-#include "cli/plan/plan_values.h"
 #include "base/tree.h"
 #include "run/select/catalogue.h"
 #include "run/select/inputs.h"

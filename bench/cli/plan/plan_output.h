@@ -4,8 +4,33 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli/plan/plan_values.h"
 #include "run/select/merging.h"
+#include "run/select/readings.h"
+
+/* The sizes for which bytes are counted: from words name=value, a dataset, or both. */
+struct plan_values {
+    struct arena arena;
+    struct arguments arguments;
+    struct readings readings;      /* what the program reads from arrays, if bytes depend on it */
+    const struct arguments *known; /* readings.arguments; NULL: neither sizes nor a dataset */
+    const char *dataset;           /* NULL: none was used */
+    bool chosen;                   /* the dataset is a default: the user gave no parameter */
+};
+
+/* The seed of the arrays that are made; the default of `gamut run`. */
+enum { PLAN_SEED = 42 };
+
+/* Collects the scalars of a function. `words` are "name=value" for its scalar parameters and for
+ * scalars that it reads from arrays; the latter may have several values, "name=first,second,…", one
+ * for each read, the last one for all further reads. Words win over `dataset` (NULL: none is
+ * named). If no dataset is named, it is the first that has the values of all parameters in `words`;
+ * without such words "smoke", or the first that fits. Values that the program reads are found as
+ * readings_find does, which may run a built-in program. ERR_USAGE: a name or a value is not
+ * understood, or a size is missing. Errors of readings_find. */
+int plan_values_make(const struct entry *entry, const char *dataset, const char *const *words,
+                     size_t word_count, struct plan_values *values, struct error *error);
+/* Frees what plan_values_make made. */
+void plan_values_free(struct plan_values *values);
 
 /* Prints a table of the sets, then what each set merged and what it refused. */
 void plan_print_table(const struct merge_report *report, FILE *out);

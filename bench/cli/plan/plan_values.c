@@ -1,5 +1,5 @@
 /* Finds the sizes for which gamut plan counts bytes. */
-#include "cli/plan/plan_values.h"
+#include "cli/plan/plan_output.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A comparison as text, Markdown and CSV. Everything is read from the tree. */
-#include "results/compare/comparison_grid.h"
+#include "results/compare/compare.h"
 
 #include <math.h>
 #include <stdlib.h>

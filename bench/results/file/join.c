@@ -1,4 +1,3 @@
-#include "results/file/join.h"
 
 #include <inttypes.h>
 #include <stdio.h>

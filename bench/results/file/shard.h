@@ -1,5 +1,5 @@
 /* A shard: one of N parts of a list of work, which one process does, on any machine. A fleet does a
- * list by doing all of its shards; join.h puts their files together.
+ * list by doing all of its shards; join_machine puts their files together.
  *
  * Every process splits the whole list by itself, so the split follows from the list alone: not from
  * the order of its items, the machine, or a clock. Items of one unit stay together, because their
@@ -56,3 +56,29 @@ int shard_check_alike(const struct result *theirs, const struct result *ours, st
  * used with their drivers. Nothing for results that are the same on every machine: replays without
  * a device, fits and advice. */
 void shard_machine(const struct result *result, struct text *machine);
+
+/* The files of shards as the result of one list. */
+struct join_file {
+    const char *path;
+    struct result result;
+};
+
+/* Checks that the files are shards of one list, of one build and with the same options; that no
+ * machine has an item twice; and that all of them read the same traces, programs and data. Puts
+ * them into the order of their shards. ERR_USAGE names the files. */
+int join_check(struct join_file *files, size_t count, struct error *error);
+
+/* Adds a line for each shard that no file has finished, with the command that would do that.
+ * Returns how many there are. The files have been checked. */
+size_t join_missing(const struct join_file *files, size_t count, struct text *lines);
+
+/* Joins the files of the machine of the first one that has not been taken, and sets taken[i] for
+ * each of them. False after the last machine. Results that are the same on every machine
+ * (shard_machine) are of one. *joined needs result_summarise; the files must outlive it. The caller
+ * calls result_release. */
+bool join_machine(const struct join_file *files, size_t count, bool *taken, struct result *joined);
+
+/* Checks that the results that were joined have all items of the list. ERR_USAGE: a file was
+ * changed. */
+int join_check_items(const struct result *joined, size_t count, const struct result_shard *shard,
+                     struct error *error);

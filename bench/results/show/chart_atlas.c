@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "results/show/gnuplot.h"
-#include "results/show/atlas_table.h"
+#include "results/show/table.h"
 
 /* Was the point measured, and with no other memory alive? */
 static bool is_shown(const struct atlas_point *point)

@@ -1,4 +1,4 @@
-#include "results/show/suite_table.h"
+#include "results/show/table.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 #include "results/show/table.h"
+#include "results/show/text_grid.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,8 +10,6 @@
 #include "results/file/draft.h"
 #include "results/file/measured.h"
 #include "results/show/export.h"
-#include "results/show/suite_table.h"
-#include "results/show/table_grid.h"
 #include "base/tree.h"
 
 /* Prints what was run, on which devices, and what is the same in every row. */

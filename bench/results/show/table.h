@@ -1,10 +1,12 @@
-/* A result as text: a table for people, Markdown, CSV or the JSON of the file itself. */
+/* A result as text: tables for people, Markdown, CSV or the JSON of the file itself. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "results/facts/atlas.h"
 #include "results/file/result.h"
 
 /* The formats, in the order in which --format lists them. A command that prints something else than
@@ -37,3 +39,24 @@ int table_print_history(const struct result *results, size_t count, FILE *out, s
 
 /* Prints a line that says how good the cost model was; nothing if no time was predicted. */
 void table_print_model(const struct result *result, FILE *out);
+
+/* Prints the table of a result's suite, as TABLE_TEXT or TABLE_MARKDOWN. Prints nothing for other
+ * formats, or if the result has no suite. */
+void suite_table_print(const struct result *result, enum table_format format, FILE *out);
+
+/* Prints what each call costs at a few sizes, its fit and what it waits for. Then prints the costs
+ * of commands, and what was left out and why. */
+void atlas_print(const struct atlas *atlas, FILE *out);
+
+/* Adds a curve's fit: "45.1 µs + 812 GiB/s", "3 µs; from 2.00 MiB 45.1 µs + 17 TiB/s", or "45.1 µs"
+ * if the size does not matter. Adds nothing if the curve has no line. */
+void atlas_fit_text(const struct atlas_curve *curve, struct text *out);
+
+/* Prints the experiments of a summarised result, one table for each. A row has its parameters and
+ * the medians of its metrics over the rounds; if it is not ok, it has its status and the reason
+ * instead. CSV has a line for each row and metric. The format must not be
+ * TABLE_JSON, which result_print prints. */
+void experiment_tables_print(const struct result *result, enum table_format format, FILE *out);
+/* Prints one experiment, as TABLE_TEXT or TABLE_MARKDOWN. */
+void experiment_table_print(const struct result_experiment *experiment, enum table_format format,
+                            FILE *out);

@@ -1,4 +1,4 @@
-#include "results/show/table_grid.h"
+#include "results/show/text_grid.h"
 
 #include <ctype.h>
 #include <inttypes.h>

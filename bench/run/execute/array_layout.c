@@ -1,4 +1,4 @@
-#include "run/execute/array_layout.h"
+#include "run/execute/executor.h"
 
 int64_t layout_count(const struct layout *l)
 {

@@ -1,4 +1,4 @@
-#include "run/execute/device_record.h"
+#include "run/execute/device_source.h"
 
 #include <math.h>
 #include <stdio.h>

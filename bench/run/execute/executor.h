@@ -1,10 +1,70 @@
 /* Inside the executor: the state that its files share. */
 #pragma once
 
-#include "run/execute/array_layout.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "program/element.h"
+#include "program/program.h"
 #include "run/execute/execute.h"
-#include "run/execute/liveness.h"
 #include "run/execute/run_log.h"
+
+/* Where names of memories die: after which statement no other mentions the name or an array in
+ * it. */
+struct names_list {
+    unsigned count;
+    int *names;
+};
+
+struct scope;
+
+/* A statement. `released`: the names whose last use it is. `moved` (only for a loop): those of them
+ * that are only its initial values; the executor releases these as soon as the loop's variables
+ * hold them. */
+struct step {
+    struct step *next;
+    const struct stm *stm;
+    struct names_list released, moved;
+    struct scope *then, *otherwise; /* branches of an if; `then` is also the body of a loop */
+    void *state;                    /* for the executor's use */
+};
+
+/* A body. `unused`: names dead on entry. On exit two kinds may still be held: `bound`, names that
+ * the body defines, and `entrusted`, outer names whose last use is inside it (only in a branch). */
+struct scope {
+    const struct body *body;
+    struct step *first;
+    struct names_list unused, bound, entrusted;
+};
+
+/* Analyses the body of an annotated fun. The result is in `arena`. */
+struct scope *liveness_analyse(const struct fun *fun, struct arena *arena);
+
+/* The layout of an array at run time, its index function in numbers:
+ * element [i, j] is at element offset + i * stride[0] + j * stride[1] of a memory. */
+struct layout {
+    unsigned rank;
+    int64_t shape[RANK_MAX];
+    int64_t offset;
+    int64_t stride[RANK_MAX];
+};
+
+/* The number of elements. */
+int64_t layout_count(const struct layout *l);
+/* Do a and b have the same rank and extents? */
+bool layout_same_shape(const struct layout *a, const struct layout *b);
+/* Numbers of the first and last element in the memory; the layout must not be empty. */
+void layout_range(const struct layout *l, int64_t *first, int64_t *last);
+/* Are the elements one after the other in row-major order? */
+bool layout_contiguous(const struct layout *l);
+/* Do a and b, of the same shape, name the same elements in the same order? Compares normalised
+ * layouts: dimensions of one element do not matter, nor how a run of elements is cut up. */
+bool layout_equal(const struct layout *a, const struct layout *b);
+/* Have a and b one shape, and name the same elements, if any, in the same order? */
+bool layout_matches(const struct layout *a, const struct layout *b);
+/* Might a and b, in the same memory and counted in the same elements, share an element? Exact for
+ * all but pathological strides, for which the answer is yes. */
+bool layout_overlap(const struct layout *a, const struct layout *b);
 
 enum { NO_BLOCK = -1 };
 

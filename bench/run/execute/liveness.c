@@ -1,5 +1,5 @@
 /* One backward walk over every body with the set of memory names that are mentioned later. */
-#include "run/execute/liveness.h"
+#include "run/execute/executor.h"
 
 #include <string.h>
 

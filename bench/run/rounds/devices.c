@@ -1,4 +1,4 @@
-#include "run/execute/device_record.h"
+#include "run/execute/device_source.h"
 #include "run/rounds/devices.h"
 
 #include <stdlib.h>

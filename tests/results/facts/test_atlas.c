@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "results/facts/atlas.h"
-#include "results/show/atlas_table.h"
+#include "results/show/table.h"
 #include "base/tree.h"
 #include "tests/results/file/record_fixture.h"
 

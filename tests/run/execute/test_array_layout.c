@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "run/execute/array_layout.h"
+#include "run/execute/executor.h"
 
 enum { SPACE = 4096, MIDDLE = SPACE / 2 };
 

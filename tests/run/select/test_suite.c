@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "tests/base/golden.h"
 #include "results/file/suite_result.h"
-#include "results/show/suite_table.h"
+#include "results/show/table.h"
 #include "base/tree.h"
 #include "tests/results/file/record_fixture.h"
 #include "run/select/suite.h"
