@@ -21,7 +21,7 @@
 #include "results/file/baseline.h"
 #include "results/file/measured.h"
 #include "results/file/draft.h"
-#include "results/file/suite_result.h"
+#include "results/file/result.h"
 #include "results/statistics/ranks.h"
 #include "results/show/table.h"
 #include "run/rounds/devices.h"

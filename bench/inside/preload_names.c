@@ -12,9 +12,7 @@
 #include "inside/preload.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

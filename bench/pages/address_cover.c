@@ -1,4 +1,4 @@
-#include "pages/address_cover.h"
+#include "pages/history.h"
 
 #include <string.h>
 

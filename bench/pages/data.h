@@ -7,7 +7,7 @@
  *    "blocks": [[level, first, last, count, number], ...]  chunks (levels.h)
  *    "strategies": [{"name", "unit", "top", "reserved", "measured" (or null),
  *                    "summary": [number, ...], "blocks": [number, ...],
- *                    "cover": address_cover.h, "held": [[level, first, last, count, number], ...],
+ *                    "cover": history.h, "held": [[level, first, last, count, number], ...],
  *                    ...}, ...]}
  *
  * A number names an element. The columns stand one behind the other:

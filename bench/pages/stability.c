@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/text.h"
 #include "results/file/measured.h"
 #include "pages/sections.h"
 

@@ -8,7 +8,6 @@
 #include "alloc/planned/plans.h"
 #include "replay/plan.h"
 #include "pages/data.h"
-#include "pages/view_page.h"
 
 extern const char kernel_text_view[]; /* view.js */
 

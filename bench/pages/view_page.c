@@ -1,4 +1,4 @@
-#include "pages/view_page.h"
+#include "pages/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "trace/codec.h"
-#include "trace/slots.h"
 #include "trace/trace.h"
 
 struct name_list {

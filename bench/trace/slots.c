@@ -1,4 +1,4 @@
-#include "trace/slots.h"
+#include "trace/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

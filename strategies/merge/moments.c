@@ -1,4 +1,4 @@
-#include "merge/moments.h"
+#include "merge/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Planning: all blocks whose sizes are known become parts of one, the arena.
  *
- * A block's lifetime is the moments at which it holds something that is needed (moments.h), so that
+ * A block's lifetime is the moments at which it holds something that is needed (numbers.h), so that
  * the results of two branches of an if may overlap. It may have several spans; a block that a loop
  * reads from outside is alive to the loop's end. Blocks with disjoint lifetimes may overlap in the
  * arena. The packer (pack.h) finds where each begins: first with each block aligned only for its

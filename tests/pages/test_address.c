@@ -11,8 +11,8 @@
 
 #include "base/random.h"
 #include "base/tree.h"
-#include "pages/address_cover.h"
 #include "pages/address_places.h"
+#include "pages/history.h"
 
 /* ---- places ---- */
 

@@ -6,7 +6,6 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/plan/lifetimes.h"
 #include "cli/plan/plan_output.h"
 #include "base/tree.h"
 #include "run/select/catalogue.h"

@@ -1,5 +1,5 @@
 /* Plans offsets for the buffers of a CSV file, and judges those that it has. */
-#include "cli/plan/lifetimes.h"
+#include "cli/plan/plan_output.h"
 
 #include <stdlib.h>
 #include <string.h>

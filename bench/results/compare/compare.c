@@ -1,6 +1,5 @@
 #include "results/compare/compare.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

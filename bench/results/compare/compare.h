@@ -9,7 +9,7 @@
  *   same             the interval lies within D to both sides
  *   unsure           else; the row says how many rounds would settle it
  *
- * A configuration is how a case is run (results/compare/configuration.h). Each configuration with
+ * A configuration is how a case is run (results/compare/noise.h). Each configuration with
  * three cases or more has a row over all its cases for each gated metric: the shift that they share
  * (results/statistics/shared_shift.h), from the fastest run of each round. It finds changes that
  * single cases hide in the noise of a busy machine. Times are not normalised by a reference

@@ -1,4 +1,4 @@
-#include "results/compare/configuration.h"
+#include "results/compare/noise.h"
 
 #include <math.h>
 #include <stdbool.h>

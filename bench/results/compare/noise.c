@@ -12,7 +12,6 @@
 #include "results/statistics/shared_shift.h"
 #include "results/statistics/statistics.h"
 #include "base/tree.h"
-#include "results/compare/configuration.h"
 
 static const double part_of_cases = 0.95;
 

@@ -7,7 +7,7 @@
  * run makes the rounds of NOISE_BLOCKS runs in a row. The floor of a case is the largest shift
  * (Hodges and Lehmann, results/statistics/ranks.h) between two of these blocks, and the floor of a
  * device is the value that 95 % of its cases stay below. All cases of a configuration together
- * (results/compare/configuration.h) have a floor of their own by the shift that they share
+ * (below) have a floor of their own by the shift that they share
  * (results/statistics/shared_shift.h), which is far lower. A floor holds as long as the machine is
  * as busy as it was during the A/A run.
  *
@@ -16,7 +16,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "results/file/result.h"
 
@@ -46,3 +48,22 @@ const struct noise_metric *noise_metric_of(const struct result_noise *noise, con
  * follow each other without a round of the other run in between. The answer is from `run.sessions`,
  * which a run has if rounds were added to it. */
 bool noise_alternated(const struct result *a, const struct result *b);
+
+/* A configuration is how a case is run: its key without workload and dataset. A change of one
+ * configuration changes many cases at once, so it can be seen even if no single case shows it. */
+struct configuration {
+    struct result_case as; /* id and key alone, with "*" for workload and dataset */
+    unsigned count, room;
+    size_t *member; /* `count` indices into the cases given to configurations_of */
+};
+
+/* The configurations of these cases, in the order in which they appear. A NULL among the cases is
+ * skipped. The arena owns them. */
+struct configuration *configurations_of(struct arena *arena, const struct result_case *const *cases,
+                                        size_t count, size_t *configuration_count);
+
+/* Sets *values to the logarithms of the fastest run of a time in every round that all these cases
+ * have: first all rounds of the first case, then those of the next. 0 ns counts as 1 ns, the
+ * resolution of the clock. Returns the number of rounds. The arena owns *values. */
+size_t configuration_rounds(const struct result_case *const *cases, size_t count,
+                            const char *metric, struct arena *arena, double **values);

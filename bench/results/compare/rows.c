@@ -16,7 +16,6 @@
 
 #include "base/text.h"
 #include "results/compare/comparer.h"
-#include "results/compare/configuration.h"
 #include "results/compare/noise.h"
 #include "results/file/experiment_result.h"
 #include "results/file/measured.h"

@@ -4,7 +4,6 @@
  * median a round, and intervals are over rounds. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "results/file/result.h"

@@ -376,3 +376,11 @@ bool result_has_times(const struct result *result, const char *device);
 extern const struct json_struct result_struct, result_case_struct, result_experiment_struct,
     result_suite_struct, answer_device_struct, answer_ranked_struct, result_row_round_struct,
     result_mean_struct, result_noise_struct;
+
+/* A suite in a result: the ratio of two measured times for each published ratio. */
+
+/* Adds the suite (its checked file, see run/select/suite.h) to a result. Copies it. */
+void suite_result_set(struct result *result, const char *name, const json_t *suite);
+/* Sets `measured` of each row: an entry for every pair of cases, from the rounds that both have.
+ * And the means. */
+void suite_result_summarise(struct result *result);

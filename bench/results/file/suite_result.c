@@ -1,4 +1,4 @@
-#include "results/file/suite_result.h"
+#include "results/file/result.h"
 
 #include <math.h>
 #include <stdlib.h>

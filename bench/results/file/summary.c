@@ -14,7 +14,7 @@
 #include "results/file/draft.h"
 #include "results/file/experiment_result.h"
 #include "results/file/measured.h"
-#include "results/file/suite_result.h"
+#include "results/file/result.h"
 
 /* ---- a case or a row ------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
  * looks; and a line in the list below. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"

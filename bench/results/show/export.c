@@ -1,4 +1,4 @@
-#include "results/show/export.h"
+#include "results/show/table.h"
 
 #include <math.h>
 #include <stdlib.h>

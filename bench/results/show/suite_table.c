@@ -1,6 +1,5 @@
 #include "results/show/table.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "results/facts/case.h"

@@ -9,7 +9,6 @@
 #include "results/file/answer.h"
 #include "results/file/draft.h"
 #include "results/file/measured.h"
-#include "results/show/export.h"
 #include "base/tree.h"
 
 /* Prints what was run, on which devices, and what is the same in every row. */

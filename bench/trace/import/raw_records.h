@@ -1,7 +1,6 @@
 /* The records of a raw recording in the order of their stamps. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"

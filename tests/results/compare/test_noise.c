@@ -12,7 +12,6 @@
 #include "results/compare/noise.h"
 #include "results/file/draft.h"
 #include "base/tree.h"
-#include "results/compare/configuration.h"
 
 enum { BLOCK = 6 };
 

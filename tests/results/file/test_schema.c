@@ -16,7 +16,7 @@
 
 #include "tests/base/golden.h"
 #include "base/tree.h"
-#include "results/file/suite_result.h"
+#include "results/file/result.h"
 #include "tests/results/file/record_fixture.h"
 #include "run/rounds/measure.h"
 #include "run/select/select.h"

@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "tests/base/golden.h"
-#include "results/file/suite_result.h"
+#include "results/file/result.h"
 #include "results/show/table.h"
 #include "base/tree.h"
 #include "tests/results/file/record_fixture.h"
