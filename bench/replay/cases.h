@@ -51,8 +51,8 @@ struct live_case_options {
 
 /* Replays round->key on a device, each time with a fresh allocator, and fills in the round: a
  * sample for each replay but the first. That one checks where blocks lie and has no gaps; drivers
- * load and compile kernels in it. *notes receives a line for each way in which the commands differ
- * from the record. A failure of the case is in round->status. The caller frees the round and the
+ * load and compile kernels in it. *notes receives one line for each kind of difference from the
+ * recording. A failure of the case is in round->status. The caller frees the round and the
  * notes. Returns 0 or ERR_DEVICE_LOST. */
 int replay_case_live(struct device *device, const char *path,
                      const struct live_case_options *options, struct case_round *round,

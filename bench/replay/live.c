@@ -61,7 +61,7 @@ struct live {
     unsigned thread_capacity;
     struct live_queue queues[ALLOCATOR_QUEUES_MAX];
     struct live_thread *threads;
-    /* Of the calls that their thread has followed by another, the last that ended. */
+    /* The call that ended last, among those whose thread has since made another call. */
     struct live_thread earlier;
     uint64_t call_begin_ns; /* of the current call */
     uint64_t call_late_ns;  /* its delay by a call of another thread that was in progress then */

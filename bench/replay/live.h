@@ -3,13 +3,13 @@
  *
  * All threads are played from one, in the order of the trace. A gap is the time from the end of a
  * call to the begin of the next, be it of another thread: threads that hand each other work, as
- * PyTorch's forward and backward do, get faster and slower together. Of threads that are
- * independent that is not so, and a prediction has that error. A call that was made while another
- * thread was in a call comes after that one here, and the delay is not handed on.
+ * PyTorch's forward and backward do, get faster and slower together. Independent threads
+ * would overlap differently; predictions for them are off by that much. A call that was made while
+ * another thread was in a call comes after that call here, and the delay is not handed on.
  *
- * Time spent in a call is no gap: what the host waited for the device comes out again by itself, or
- * not. But a call that gives the device work takes as long as the recorded one at least, since
- * drivers load a kernel's code in the call that launches it first.
+ * Time inside a call is not replayed as a gap. If the host waited for the device there, the replay
+ * waits too, as long as the device takes. But a call that gives the device work takes as long as
+ * the recorded one at least, since drivers load a kernel's code in the call that launches it first.
  *
  * A strategy hands memory out again on the queue that it was asked for on (enum queue_safety). An
  * application also uses it on others, and lets it go while they work. So a block's first use on

@@ -72,8 +72,9 @@ struct replay_outcome {
     struct case_model model; /* asked: only with an atlas */
     struct sample sample;    /* the times on a real device; UNKNOWN_NS without one */
     struct replay_refusal refusal;
-    /* As in struct source_total. Every capacity below least_refused_bytes, from this replay's on,
-     * refuses the same requests, and one of most_served_bytes serves them. 0: unknown. */
+    /* As in struct source_total. The result is the same for every capacity from this one up to (not
+     * including) least_refused_bytes. A capacity of most_served_bytes is enough for the requests
+     * that were served. 0: unknown. */
     uint64_t least_refused_bytes, most_served_bytes;
     uint64_t digest; /* of the trace, if all of it was read */
 };

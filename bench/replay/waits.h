@@ -12,10 +12,10 @@
  *      other waited at most for the time that it took beyond that of such calls. This is a bound,
  *      and is called one.
  *
- * What such calls take while the device is idle is the median of those in the same trace that are
- * of the same kind and of as many bytes, to a power of two. A call whose duration or whose
- * commands' ends are unknown has an unknown wait. So has, in a record with ends, a call within
- * which a command whose end is missing may have ended. Waits of several threads at once are added.
+ * The time of such calls while the device is idle is the median of those in the same trace that are
+ * of the same kind and of as many bytes, to a power of two. A wait is unknown if the
+ * call's duration is unknown, or if the end of any command that could have delayed it is missing.
+ * Waits of several threads at once are added.
  *
  * A first launch is that of a kernel: drivers load or compile its code then. A first use is that of
  * a block: drivers may make its memory then.
