@@ -194,7 +194,7 @@ END
 
 lift() { # STRATEGY
     file=$(find strategies/alloc -name "$1.c")
-    needs=$(sed -n 's/^ \* Needs: //p' "$file")
+    needs=$(sed -n '/^ \* Needs: /,/^ \*\//{s/^ \* \(Needs: \)\{0,1\}//p}' "$file" | tr '\n' ' ')
     [ -n "$needs" ] || { fail "$1.c does not say what it needs"; return; }
     objects=
     for file in "${file#strategies/}" $needs; do
