@@ -347,7 +347,7 @@ ON_ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 TEST_SCRIPTS ?= $(filter-out $(if $(filter release,$(FLAVOUR)),,tests/docs/% tests/scripts/%),$(sort $(shell find tests -name 'test_*.sh')))
 test: ## run all tests: those in C, and TEST_SCRIPTS (all)
 	$(Q)$(MAKE) --no-print-directory $(ON_ALL_CPUS) tests
-	@BUILD=$(BUILD) GAMUT=$(TESTED) scripts/run_tests $(TEST_SCRIPTS) $(TESTS)
+	@BUILD=$(BUILD) GAMUT=$(TESTED) scripts/run_tests $(OWN_TESTS) $(TEST_SCRIPTS) $(ROOM_TESTS)
 
 test-fleet: all ## divide a list into SHARDS (1000) on a Slurm of its own, see setup-fleet
 	@BUILD=$(BUILD) tests/fleet/check_slurm.sh
