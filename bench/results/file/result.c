@@ -20,6 +20,12 @@ static int check_version(const json_t *root, struct error *error)
         return error_set(error, ERR_PARSE,
                          "schema.name: expected \"" RESULT_SCHEMA_NAME
                          "\": this is not a gamut result file");
+    const char *end = version;
+    for (size_t digits; (digits = strspn(end, "0123456789")) && end[digits] == '.';)
+        end += digits + 1;
+    const size_t last = strspn(end, "0123456789");
+    if (end == version || !last || end[last])
+        return error_set(error, ERR_PARSE, "schema.version: \"%.32s\" is not a version", version);
     if (strncmp(version, RESULT_SCHEMA_VERSION, 2) != 0)
         return error_set(
             error, ERR_PARSE,

@@ -273,7 +273,10 @@ static void bad_files_are_refused_with_the_place(void **state)
     } cases[] = {
         {"schema/name", "\"other\"", "not a gamut result"},
         {"schema/version", "\"1.10.0\"", "schema.version: \"1.10.0\" is another format than 2.x"},
-        {"schema/version", "\"one\"", "another format than 2.x"},
+        {"schema/version", "\"one\"", "not a version"},
+        {"schema/version", "\"2.-1.0\"", "not a version"},
+        {"schema/version", "\"2.\"", "not a version"},
+        {"schema/version", "\"2.2x\"", "not a version"},
         {"run/seed", "\"x\"", "run.seed: expected a count below 2^53, found a text"},
         {"run/seed", NULL, "run.seed: expected a count below 2^53, found nothing"},
         {"context/devices", "{}", "context.devices: expected an array, found an object"},
