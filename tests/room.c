@@ -33,6 +33,6 @@ int main(int argc, char **argv)
             cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
             return files[i].run();
         }
-    fprintf(stderr, "%s: call it by the name of a test beside it\n", called);
+    fprintf(stderr, "%s: call it by the name of a test in its folder\n", called);
     return 2;
 }

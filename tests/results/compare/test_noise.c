@@ -48,7 +48,7 @@ static struct result_draft new_result(unsigned rounds)
     return result;
 }
 
-/* A round's time: around `level`, by turns a little more and less. */
+/* A round's time: a little above `level` in one round, a little below it in the next. */
 static void fill(double *ns, unsigned count, double level)
 {
     for (unsigned i = 0; i < count; i++)

@@ -4,7 +4,7 @@
  * scalars, and allocates nothing. On the device that does nothing it is what the executor needs:
  * the bindings of the arrays, the choice of the variant, and the arguments. On a real one the
  * driver's call is added. Launches are timed until the last was accepted, in runs short enough for
- * a queue; the time until the device is idle stands beside it.
+ * a queue; the time until the device is idle is printed too.
  */
 #include <stdio.h>
 #include <stdlib.h>
