@@ -51,16 +51,43 @@ static const struct flag flags[] = {
 
 /* ---- info ---- */
 
-/* Reads the whole trace, so that the totals are those of its events. *untimed: commands that lack
- * the device's time, though the trace knows it. */
-static int read_all(struct trace_reader *reader, uint64_t *untimed, struct error *error)
+/* What `info` finds in the events. */
+struct findings {
+    uint64_t untimed;    /* commands that lack the device's time, though the trace knows it */
+    uint64_t held_bytes; /* by the recorded allocator, after the latest event */
+    /* The last request that was refused; event 0: none was. The state is that of the log. */
+    struct {
+        uint64_t event, bytes, live_bytes, held_bytes;
+        unsigned name;
+    } refused;
+};
+
+static void note_driver_call(struct findings *f, const struct trace_event *e)
+{
+    if (e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map)
+        f->held_bytes += e->bytes;
+    else if (e->kind == TRACE_driver_free || e->kind == TRACE_driver_unmap)
+        f->held_bytes -= e->bytes < f->held_bytes ? e->bytes : f->held_bytes;
+}
+
+/* Reads the whole trace, so that the totals are those of its events. */
+static int read_all(struct trace_reader *reader, struct findings *f, struct error *error)
 {
     const bool knows = trace_reader_info(reader)->knows[TRACE_KNOWS_device_times];
     struct trace_event event;
     int more;
-    *untimed = 0;
-    while ((more = trace_next(reader, &event, error)) > 0)
-        *untimed += knows && trace_lacks_time(&event);
+    *f = (struct findings){0};
+    while ((more = trace_next(reader, &event, error)) > 0) {
+        f->untimed += knows && trace_lacks_time(&event);
+        note_driver_call(f, &event);
+        if (event.kind != TRACE_refused)
+            continue;
+        f->refused.event = trace_reader_totals(reader)->events;
+        f->refused.bytes = event.bytes;
+        f->refused.name = event.name;
+        f->refused.live_bytes = trace_live_bytes(reader);
+        f->refused.held_bytes = f->held_bytes;
+    }
     return more;
 }
 
@@ -130,7 +157,30 @@ static void print_facts(const struct trace_info *info, struct terminal_page *pag
     text_grid_free(&unknown);
 }
 
-static void print_info(const struct trace_reader *reader, uint64_t untimed)
+/* The bytes that were held and not live are known only of a log with its driver calls and its
+ * beginning. Enough of them say that their places did not serve, and not which setting would. */
+static void add_refusal(struct text_grid *grid, const struct trace_reader *reader,
+                        const struct findings *f)
+{
+    const struct trace_info *info = trace_reader_info(reader);
+    const uint64_t live = f->refused.live_bytes, held = f->refused.held_bytes;
+    const char *site = trace_name_of(reader, f->refused.name);
+    char asked[32], lived[32], rest[32], had[32];
+    if (!f->refused.event)
+        return;
+    add_fact(grid, "refused", "%s at event %" PRIu64 "%s%.200s",
+             text_bytes(asked, f->refused.bytes), f->refused.event, *site ? ", by " : "", site);
+    if (!info->knows[TRACE_KNOWS_driver] || info->lost_beginning || held < live) {
+        add_fact(grid, "", "what the allocator held then is unknown");
+        return;
+    }
+    add_fact(grid, "", "%s live; %s of the %s held were not: %s", text_bytes(lived, live),
+             text_bytes(rest, held - live), text_bytes(had, held),
+             held - live < f->refused.bytes ? "less than the request"
+                                            : "enough, in places that did not serve");
+}
+
+static void print_info(const struct trace_reader *reader, const struct findings *f)
 {
     const struct trace_info *info = trace_reader_info(reader);
     const struct trace_totals *t = trace_reader_totals(reader);
@@ -160,9 +210,10 @@ static void print_info(const struct trace_reader *reader, uint64_t untimed)
              t->by_kind[TRACE_held], info->lost_beginning ? "; the log lost its beginning" : "");
     add_fact(&grid, "at the end", "%" PRIu64 " blocks live", t->live_at_end);
     add_fact(&grid, "queues", "%" PRIu64, t->queues);
-    if (untimed)
+    add_refusal(&grid, reader, f);
+    if (f->untimed)
         add_fact(&grid, "untimed", "%" PRIu64 " of %" PRIu64 " commands have no device time",
-                 untimed, command_count(t));
+                 f->untimed, command_count(t));
     if (trace_was_cut(reader, &lost))
         add_fact(&grid, "cut off",
                  "the file has no end: %" PRIu64 " bytes after the last whole "
@@ -180,16 +231,17 @@ static void print_info(const struct trace_reader *reader, uint64_t untimed)
 static int info_of(const struct command_line *line, struct trace_reader *reader,
                    struct error *error)
 {
-    uint64_t lost, untimed;
-    TRY(read_all(reader, &untimed, error));
+    struct findings found;
+    uint64_t lost;
+    TRY(read_all(reader, &found, error));
     if (flag_number(line, "format") != FORMAT_JSON) {
-        print_info(reader, untimed);
+        print_info(reader, &found);
         return 0;
     }
     json_t *json = trace_info_to_json(trace_reader_info(reader));
     json_object_set_new(json, "totals", trace_totals_to_json(trace_reader_totals(reader)));
     json_object_set_new(json, "cut_off", json_boolean(trace_was_cut(reader, &lost)));
-    json_object_set_new(json, "untimed_commands", json_integer((json_int_t)untimed));
+    json_object_set_new(json, "untimed_commands", json_integer((json_int_t)found.untimed));
     json_dumpf(json, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(json);
@@ -207,9 +259,10 @@ static int show(const struct command_line *line, struct trace_reader *reader, st
 /* The reader checks everything; what it accepts is sound, unless the file was cut off. */
 static int check(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
-    uint64_t lost, untimed;
+    struct findings found;
+    uint64_t lost;
     (void)line;
-    TRY(read_all(reader, &untimed, error));
+    TRY(read_all(reader, &found, error));
     const struct trace_totals *t = trace_reader_totals(reader);
     if (trace_was_cut(reader, &lost))
         return error_set(error, ERR_PARSE,
@@ -219,9 +272,9 @@ static int check(const struct command_line *line, struct trace_reader *reader, s
                          trace_reader_path(reader), t->events, lost);
     printf("ok: %" PRIu64 " events, %" PRIu64 " blocks, digest %016" PRIx64 "\n", t->events,
            t->blocks, t->digest);
-    if (untimed)
-        fprintf(stderr, "  %" PRIu64 " of %" PRIu64 " commands have no device time\n", untimed,
-                command_count(t));
+    if (found.untimed)
+        fprintf(stderr, "  %" PRIu64 " of %" PRIu64 " commands have no device time\n",
+                found.untimed, command_count(t));
     traces_say_unseen(trace_reader_info(reader), stderr);
     return 0;
 }
