@@ -13,6 +13,7 @@
 #include "base/gzip_file.h"
 #include "tests/trace/trace_fixture.h"
 #include "trace/import/pytorch.h"
+#include "trace/import/pytorch_sites.h"
 
 #define TRACES GAMUT_ROOT "/tests/traces/pytorch/"
 
@@ -381,6 +382,73 @@ static void settings_are_a_strategy(void **state)
     }
 }
 
+/* ---- sites ---- */
+
+struct frame {
+    const char *file, *name;
+};
+
+#define TORCH "/opt/lib/python3.11/site-packages/torch/"
+#define MODULE                                                                                     \
+    {                                                                                              \
+        TORCH "nn/modules/module.py", "_call_impl"                                                 \
+    }
+
+static const struct {
+    struct frame frames[16];
+    const char *site;
+} sites[] = {
+    /* Frames of Python alone, and base names. */
+    {{{"", "at::detail::empty_cuda(c10::Allocator*)"},
+      {"/home/me/train.py", "main"},
+      {"<frozen runpy>", "run"}},
+     "train.py:7 main"},
+    /* The unwinder, the allocator and what has no name are cut. */
+    {{{"??", "torch::unwind::unwind()"},
+      {"??", "gather_with_cpp()"},
+      {"??", "torch::CapturedTraceback::gather(bool, bool, bool)"},
+      {"??", "c10::cuda::CUDACachingAllocator::Native::(anonymous namespace)::malloc"},
+      {"??", "c10::StorageImpl::StorageImpl(unsigned long, c10::Allocator*)"},
+      {"??", "at::detail::empty_generic(c10::ArrayRef<long>)"},
+      {"??", "??"},
+      {"??", "at::native::add"},
+      {"m.cpp", "mine(c10::Allocator*)"}},
+     "c10::StorageImpl::StorageImpl(unsigned long, c10::Allocator*) < at::native::add < "
+     "m.cpp:7 mine(c10::Allocator*)"},
+    {{{"??", "torch::unwind::unwind()"}, {"??", "??"}}, NULL},
+    /* The last place is for the user's own line. */
+    {{MODULE,
+      MODULE,
+      MODULE,
+      MODULE,
+      MODULE,
+      MODULE,
+      MODULE,
+      MODULE,
+      MODULE,
+      {"/a/mine.py", "f"},
+      {"/a/main.py", "g"}},
+     "module.py:7 _call_impl < module.py:7 _call_impl < module.py:7 _call_impl < "
+     "module.py:7 _call_impl < module.py:7 _call_impl < module.py:7 _call_impl < "
+     "module.py:7 _call_impl < mine.py:7 f"},
+};
+
+static void a_site_has_the_frames_that_say_where(void **state)
+{
+    (void)state;
+    struct pytorch_site site = {0};
+    for (unsigned i = 0; i < sizeof sites / sizeof *sites; i++) {
+        pytorch_site_begin(&site);
+        for (const struct frame *f = sites[i].frames; f->name; f++)
+            pytorch_site_add(&site, f->file, f->name, 7);
+        if (sites[i].site)
+            assert_string_equal(site.text.data, sites[i].site);
+        else
+            assert_int_equal(site.text.length, 0);
+    }
+    text_free(&site.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +463,7 @@ int main(void)
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
         cmocka_unit_test(releases_are_trims_unless_pytorch_had_another_reason),
         cmocka_unit_test(settings_are_a_strategy),
+        cmocka_unit_test(a_site_has_the_frames_that_say_where),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
 }

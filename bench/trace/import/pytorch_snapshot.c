@@ -22,12 +22,10 @@
 
 #include "base/sort.h"
 #include "trace/import/pytorch.h"
+#include "trace/import/pytorch_sites.h"
 #include "trace/import/value.h"
 
-enum {
-    SNAPSHOT_MOST_MIB = 4096,
-    FRAMES_MOST = 8, /* frames of a site */
-};
+enum { SNAPSHOT_MOST_MIB = 4096 };
 
 struct snapshot {
     struct import *log;
@@ -39,7 +37,7 @@ struct snapshot {
             uint64_t id[2];
         } * ids; /* in the order of their numbers, from 1 on */
     } pools;
-    struct text site;
+    struct pytorch_site site;
 };
 
 /* A segment of the device whose history is read. */
@@ -99,43 +97,22 @@ static unsigned pool_of(struct snapshot *s, const struct value *pair)
 
 /* ---- sites ---- */
 
-static bool is_python(const char *file)
-{
-    const size_t length = file ? strlen(file) : 0;
-    return length > 3 && strcmp(file + length - 3, ".py") == 0;
-}
-
-static void add_frame(struct text *site, const struct value *frame)
-{
-    const char *file = value_text_of(value_get(frame, "filename"));
-    const char *name = value_text_of(value_get(frame, "name"));
-    const char *slash = file ? strrchr(file, '/') : NULL;
-    const uint64_t line = count_or_0(frame, "line");
-    text_add(site, "%s", site->length ? " < " : "");
-    if (file && *file && strcmp(file, "??") != 0)
-        text_add(site, "%s:%" PRIu64 " ", slash ? slash + 1 : file, line);
-    text_add(site, "%.200s", name ? name : "?");
-}
-
-/* The call stack as a text, the innermost frame first: "adam.py:182 step < train.py:9 main".
- * Frames of Python alone, if there are any: those of C++ are the same for all. */
 static const char *site_of(struct snapshot *s, const struct value *frames)
 {
     if (!frames || frames->type != VALUE_LIST || frames->list->count == 0)
         return NULL;
     struct value_list *list = frames->list;
     if (list->site)
-        return list->site;
-    bool has_python = false;
-    for (unsigned i = 0; i < list->count && !has_python; i++)
-        has_python = is_python(value_text_of(value_get(&list->items[i], "filename")));
-    s->site.length = 0;
-    for (unsigned i = 0, taken = 0; i < list->count && taken < FRAMES_MOST; i++)
-        if (!has_python || is_python(value_text_of(value_get(&list->items[i], "filename")))) {
-            add_frame(&s->site, &list->items[i]);
-            taken++;
-        }
-    return list->site = arena_copy(&s->arena, s->site.data, s->site.length);
+        return *list->site ? list->site : NULL;
+    pytorch_site_begin(&s->site);
+    for (unsigned i = 0; i < list->count; i++) {
+        const struct value *frame = &list->items[i];
+        pytorch_site_add(&s->site, value_text_of(value_get(frame, "filename")),
+                         value_text_of(value_get(frame, "name")), count_or_0(frame, "line"));
+    }
+    const struct text *text = &s->site.text;
+    list->site = text->length ? arena_copy(&s->arena, text->data, text->length) : "";
+    return *list->site ? list->site : NULL;
 }
 
 /* ---- segments ---- */
@@ -493,7 +470,7 @@ static int import_any(struct import *log, bool is_json, struct error *error)
     text_free(&bytes);
     THEN(code, import_snapshot(&s, error));
     arena_free(&s.arena);
-    text_free(&s.site);
+    text_free(&s.site.text);
     free(s.pools.ids);
     return code;
 }
