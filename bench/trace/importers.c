@@ -17,6 +17,16 @@ enum { IMPORTERS = sizeof importers / sizeof *importers };
 
 TEXT_NAMES(importer_name, IMPORTERS, importers[i]->name)
 
+/* Files of other kinds that users take for logs, by their first bytes. */
+static const struct {
+    const char *start, *what;
+} foreign[] = {
+    {"SQLite format 3", "an SQLite database, as nsys export writes; gamut does not read it. A "
+                        "recording by gamut record or a log of the allocator has the allocations"},
+    {"PK\3\4", "a zip archive, as torch.save writes; gamut does not read it. Write the snapshot as "
+               "a pickle: torch.cuda.memory._dump_snapshot(FILE)"},
+};
+
 /* The importer that is named `format`, or the first that recognises the log. */
 static int choose(const struct import *log, const char *format, const struct importer **importer,
                   struct error *error)
@@ -31,6 +41,9 @@ static int choose(const struct import *log, const char *format, const struct imp
         }
     if (format)
         return text_unknown(error, format, importer_name, NULL, "there is no importer");
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strncmp(start, foreign[i].start, strlen(foreign[i].start)) == 0)
+            return import_error(log, error, "this is %s", foreign[i].what);
     struct text known = {0};
     for (size_t i = 0; i < IMPORTERS; i++)
         text_add(&known, "%s%s", i ? ", " : "", importers[i]->name);

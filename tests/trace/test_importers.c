@@ -67,6 +67,18 @@ static void times_of_rmm_have_three_forms(void **state)
     }
 }
 
+static void rmm_frees_have_two_names(void **state)
+{
+    (void)state;
+    import_good("names", "Thread,Time,Action,Pointer,Size,Stream\n"
+                         "1,1634567890.123456,allocate,0x7f8a40000000,1024,0x7f8a38001020\n"
+                         "1,1634567890.234567,deallocate,0x7f8a40000000,1024,0x7f8a38001020\n"
+                         "1,1634567890.345678,allocate,0x7f8a40000000,2048,0x7f8a38001020\n"
+                         "1,1634567890.456789,free,0x7f8a40000000,2048,0x7f8a38001020\n");
+    assert_int_equal(totals_of("names").peak_bytes, 2048);
+    assert_int_equal(totals_of("names").last_ns, 333333000);
+}
+
 /* A pool on a resource; reallocate with and without an allocate within. */
 static void umpire_old_form(void **state)
 {
@@ -389,7 +401,9 @@ static void wrong_lines_are_named(void **state)
         {RMM "1,1.5,free,zz,1,0\n", "log:2: expected a pointer as 0x10012400000, found 'zz'"},
         {RMM "1,1.5,free,0x1,-1,0\n", "log:2: expected a size in bytes, found '-1'"},
         {RMM "1,1.5,lend,0x1,1,0\n",
-         "log:2: expected the action allocate, free or allocate failure, found 'lend'"},
+         "log:2: expected the action allocate, free, deallocate or allocate failure, found 'lend'"},
+        {"SQLite format 3\0", "log: this is an SQLite database"},
+        {"PK\3\4", "log: this is a zip archive, as torch.save writes"},
         {"id,lower,upper,size\n1,x,3,4\n", "log:2: lower is 'x'; expected a whole number"},
         {"{\"category\":\"operation\",\"name\":\"allocate\"}\n",
          "log:1: allocate: expected a pointer as 0x101b2e60"},
@@ -450,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rmm),
         cmocka_unit_test(times_of_rmm_have_three_forms),
+        cmocka_unit_test(rmm_frees_have_two_names),
         cmocka_unit_test(umpire_old_form),
         cmocka_unit_test(umpire_new_form),
         cmocka_unit_test(minimalloc),

@@ -200,6 +200,22 @@ static void a_damaged_pickle_is_refused(void **state)
                "expected a text for 'action'");
 }
 
+static void what_has_no_history_is_named(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"[{\"total_size\": 2, \"blocks\": []}]", "this is a list of 1 segments, as"},
+        {"{\"segments\": [{\"total_size\": 2}]}", "this is a list of 1 segments, as"},
+        {"{\"segments\": [{}], \"device_traces\": []}", "has 1 segments, but no history"},
+        {"{\"segments\": [], \"device_traces\": [[]]}", "has 0 segments, but no history"},
+        {"{\"segments\": []}", "found a dict without them"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        is_refused(cases[i][0], strlen(cases[i][0]), cases[i][1]);
+    is_refused(PICKLE("\x80\x02]}\x8c\x0atotal_sizeK\x01sa."), "this is a list of 1 segments, as");
+    is_refused(PICKLE("\x80\x02K\x01."), "found a number without them");
+}
+
 static void a_snapshot_cut_anywhere_is_refused(void **state)
 {
     (void)state;
@@ -219,7 +235,7 @@ static void a_wrong_snapshot_is_named_with_its_entry(void **state)
     } cases[] = {
         {"{\"segments\": []}", "expected a snapshot of PyTorch with 'device_traces'"},
         {"{\"segments\": [], \"device_traces\": [[], []]}",
-         "the snapshot has no history: call torch.cuda.memory._record_memory_history()"},
+         "segments, but no history: call torch.cuda.memory._record_memory_history()"},
         {"{\"segments\": [], \"device_traces\": [[], [{}]]}",
          "device_traces[1][0]: expected a text for 'action'"},
         {"{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\"}]]}",
@@ -456,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_real_snapshot_is_its_history),
         cmocka_unit_test(a_pickle_that_would_run_code_is_refused),
         cmocka_unit_test(a_damaged_pickle_is_refused),
+        cmocka_unit_test(what_has_no_history_is_named),
         cmocka_unit_test(a_snapshot_cut_anywhere_is_refused),
         cmocka_unit_test(a_wrong_snapshot_is_named_with_its_entry),
         cmocka_unit_test(an_expandable_segment_begins_with_what_it_had),

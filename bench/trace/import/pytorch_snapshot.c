@@ -423,20 +423,41 @@ static int import_device(struct snapshot *s, unsigned device, const struct value
 
 /* ---- the whole ---- */
 
+/* Says what was found in place of a snapshot with a history. torch.cuda.memory_snapshot() gives the
+ * segments alone, as a list. */
+static int refuse_root(const struct snapshot *s, struct error *error)
+{
+    const struct value *segments = value_get(&s->root, "segments");
+    const struct value_list *list = value_list_of(segments ? segments : &s->root);
+    if (list->count && value_get(&list->items[0], "total_size"))
+        return import_error(s->log, error,
+                            "this is a list of %u segments, as torch.cuda.memory_snapshot() gives: "
+                            "the state at one moment, without the history that a trace needs. Call "
+                            "torch.cuda.memory._record_memory_history() before the program runs, "
+                            "then torch.cuda.memory._dump_snapshot(FILE)",
+                            list->count);
+    static const char *const types[] = {"nothing", "a boolean", "a number", "a real number",
+                                        "a text",  "a list",    "a dict"};
+    return import_error(s->log, error,
+                        "expected a snapshot of PyTorch with 'device_traces', found %s without "
+                        "them; torch.cuda.memory._dump_snapshot(FILE) writes one",
+                        types[s->root.type]);
+}
+
 static int import_snapshot(struct snapshot *s, struct error *error)
 {
     const struct value *traces = value_get(&s->root, "device_traces");
     if (!traces || traces->type != VALUE_LIST)
-        return import_error(s->log, error,
-                            "expected a snapshot of PyTorch with 'device_traces'; "
-                            "torch.cuda.memory._dump_snapshot(FILE) writes one");
+        return refuse_root(s, error);
     unsigned used = 0;
     for (unsigned d = 0; d < traces->list->count; d++)
         used += value_list_of(&traces->list->items[d])->count > 0;
     if (!used)
         return import_error(s->log, error,
-                            "the snapshot has no history: call "
-                            "torch.cuda.memory._record_memory_history() before the program runs");
+                            "the snapshot has %u segments, but no history: call "
+                            "torch.cuda.memory._record_memory_history() before the program runs, "
+                            "and take the snapshot with its traces (include_traces=True)",
+                            value_list_of(value_get(&s->root, "segments"))->count);
     const struct value *settings = value_get(&s->root, "allocator_settings");
     json_t *json = settings && settings->type == VALUE_DICT ? value_to_json(settings) : NULL;
     int code = 0;
@@ -493,8 +514,10 @@ static bool is_pickle(const char *start, size_t length)
 static bool is_snapshot_json(const char *start, size_t length)
 {
     (void)length;
-    return start[strspn(start, " \t\r\n")] == '{' &&
-           (strstr(start, "\"device_traces\"") || strstr(start, "\"segments\""));
+    const char first = start[strspn(start, " \t\r\n")];
+    return (first == '{' &&
+            (strstr(start, "\"device_traces\"") || strstr(start, "\"segments\""))) ||
+           (first == '[' && strstr(start, "\"total_size\"") && strstr(start, "\"blocks\""));
 }
 
 const struct importer importer_pytorch = {

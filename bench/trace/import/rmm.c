@@ -6,7 +6,8 @@
  *     2342727,15:47:03.100000,allocate failure,(nil),99999999999,0
  *
  * The time is that of a wall clock without a date, or in seconds. A free is the call; when the
- * stream had ended its commands is not known.
+ * stream had ended its commands is not known. RMM's sources write the action free; its user guide
+ * (rapidsai/rmm, docs/user_guide/logging.md) shows deallocate and seconds since 1970.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -107,7 +108,7 @@ static int add_row(struct rmm *r, const struct row *row, struct error *error)
     if (strcmp(row->action, "allocate") == 0) {
         e.kind = TRACE_alloc;
         import_alloc(r->stream, row->pointer, &e);
-    } else if (strcmp(row->action, "free") == 0) {
+    } else if (strcmp(row->action, "free") == 0 || strcmp(row->action, "deallocate") == 0) {
         e.kind = TRACE_free;
         import_free(r->stream, row->pointer, &e);
     } else if (strcmp(row->action, "allocate failure") == 0) {
@@ -116,8 +117,8 @@ static int add_row(struct rmm *r, const struct row *row, struct error *error)
         import_event(r->stream, &e);
     } else {
         return import_error(r->log, error,
-                            "expected the action allocate, free or allocate failure, found "
-                            "'%.40s'",
+                            "expected the action allocate, free, deallocate or allocate failure, "
+                            "found '%.40s'",
                             row->action);
     }
     return 0;
