@@ -195,6 +195,10 @@ static void print_info(const struct trace_reader *reader, const struct findings 
     add_fact(&grid, "device", "%s", info->device);
     add_fact(&grid, "capacity", "%s",
              info->capacity_bytes ? text_bytes(capacity, info->capacity_bytes) : "");
+    if (info->limit_most_bytes)
+        add_fact(&grid, "limit", "inferred from refusals: %" PRIu64 " to %" PRIu64 " bytes%s",
+                 info->limit_least_bytes, info->limit_most_bytes,
+                 trace_limit(info) ? "" : "; it changed, so replays have none");
     add_fact(&grid, "alignment", "%s",
              info->alignment_bytes ? text_bytes(alignment, info->alignment_bytes) : "");
     add_fact(&grid, "allocator", "%s", info->allocator);

@@ -1,11 +1,13 @@
 /* Opens and closes the sessions of commands that replay traces. */
 #include "cli/session.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/tree.h"
+#include "trace/trace.h"
 
 static uint64_t number_of(const struct command_line *line, const char *name)
 {
@@ -15,6 +17,26 @@ static uint64_t number_of(const struct command_line *line, const char *name)
 static const char *text_of(const struct command_line *line, const char *name)
 {
     return flag_exists(line, name) ? flag_text(line, name) : NULL;
+}
+
+/* Names the limits that replays without a device have because the traces show them. */
+static int name_limits(const struct session *s, struct error *error)
+{
+    const bool on_device = flag_exists(s->line, "device") && flag_is_typed(s->line, "device");
+    for (size_t i = 0; !s->capacity_bytes && !on_device && flag_exists(s->line, "mem-limit") &&
+                       i < s->traces.count;
+         i++) {
+        struct trace_reader *reader;
+        TRY(trace_open(s->traces.paths[i], &reader, error));
+        const uint64_t limit = trace_limit(trace_reader_info(reader));
+        if (limit)
+            fprintf(stderr,
+                    "gamut: %s: replays under %" PRIu64 " bytes, the limit inferred from its "
+                    "refusals; --mem-limit sets another\n",
+                    s->traces.paths[i], limit);
+        trace_close(reader);
+    }
+    return 0;
 }
 
 int session_open(struct session *s, const struct command_line *line, struct error *error)
@@ -34,6 +56,7 @@ int session_open(struct session *s, const struct command_line *line, struct erro
     if (!s->traces.count)
         return error_set(error, ERR_USAGE, "%s needs TRACE... or --suite; see gamut %s --help",
                          line->command->name, line->command->name);
+    TRY(name_limits(s, error));
     if (atlas) {
         TRY(recorded_atlas(atlas, &s->atlas_read, error));
         s->atlas = &s->atlas_read;

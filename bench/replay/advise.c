@@ -171,7 +171,9 @@ static int look_up(struct search *s, const char *spec, size_t trace,
     pthread_mutex_unlock(&s->lock);
     if (found)
         return 0;
-    TRY(replay(s, spec, trace, s->options->capacity_bytes, stop, measure, error));
+    const uint64_t given = s->options->capacity_bytes;
+    TRY(replay(s, spec, trace, given ? given : s->out->traces[trace].limit_bytes, stop, measure,
+               error));
     note_replay(s, s->descents ? "settings" : "current setting", spec);
     pthread_mutex_lock(&s->lock);
     s->replayed =
@@ -351,6 +353,7 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     const struct trace_info *info = trace_reader_info(reader);
     snprintf(trace->source, sizeof trace->source, "%s", info->source);
     snprintf(trace->current, sizeof trace->current, "%s", info->allocator);
+    trace->limit_bytes = trace_limit(info);
     if (!trace->is_needed) {
         trace_close(reader);
         return 0;
@@ -393,7 +396,7 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
     if (!trace->is_needed)
         return 0;
     TRY(look_up(s, trace->current, index, stop, &trace->now, error));
-    trace->is_refused = !trace->now.ok && s->options->capacity_bytes;
+    trace->is_refused = !trace->now.ok && (s->options->capacity_bytes || trace->limit_bytes);
     if (trace->is_refused)
         TRY(replay(s, trace->current, index, 0, stop, &trace->now, error));
     if (!trace->now.ok && !*stop)

@@ -53,6 +53,8 @@ struct advised_trace {
     char name[64], source[64], current[256];
     bool is_logged; /* the log says what the current setting is */
     uint64_t lower_bound_bytes, request_count;
+    uint64_t
+        limit_bytes; /* inferred from the trace; without --mem-limit replays have it. 0: none */
     uint64_t duration_ns; /* 0: unknown */
     bool knows_calls;     /* the log has all driver calls of the recorded allocator */
     struct measure now; /* with the current setting; without the limit, if that refuses a request */

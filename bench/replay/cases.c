@@ -48,6 +48,8 @@ static int replay_one(const struct replay_cases *all, const struct replay_case *
     struct trace_reader *reader;
     TRY(allocator_parse_planned(all->plans, one->key.strategy, &options.strategy, &values, error));
     TRY(trace_open(one->path, &reader, error));
+    if (!all->capacity_bytes)
+        options.device = replay_device(trace_limit(trace_reader_info(reader)), all->atlas);
     const int code = replay_trace(reader, &options, NULL, outcome, error);
     trace_close(reader);
     return code;

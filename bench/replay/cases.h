@@ -24,7 +24,7 @@ struct replay_cases {
     size_t count;
     const struct replay_case *cases;
     unsigned jobs;             /* replays at once, each in a thread; 0: one for each processor */
-    uint64_t capacity_bytes;   /* of the dry device; 0: no limit */
+    uint64_t capacity_bytes;   /* of the dry device; 0: the limit inferred from the trace */
     const struct atlas *atlas; /* prices, or NULL */
     struct allocator_plans *plans; /* those of the strategies, which were parsed before */
     bool check;

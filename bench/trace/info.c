@@ -57,6 +57,8 @@ static const struct json_rule info_rules[] = {
     {"knows", RULE_ARRAY},
     {"knows[]", RULE_TEXT},
     {"alignment_bytes", RULE_COUNT | RULE_ABSENT},
+    {"limit_least_bytes", RULE_COUNT | RULE_ABSENT},
+    {"limit_most_bytes", RULE_COUNT | RULE_ABSENT},
     {"settings", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
     {"unseen", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
     {0},
@@ -74,6 +76,12 @@ json_t *trace_info_to_json(const struct trace_info *info)
     if (info->alignment_bytes)
         json_object_set_new(json, "alignment_bytes",
                             json_integer((json_int_t)info->alignment_bytes));
+    if (info->limit_most_bytes) {
+        json_object_set_new(json, "limit_least_bytes",
+                            json_integer((json_int_t)info->limit_least_bytes));
+        json_object_set_new(json, "limit_most_bytes",
+                            json_integer((json_int_t)info->limit_most_bytes));
+    }
     if (info->unseen)
         json_object_set(json, "unseen", info->unseen);
     return json;
@@ -98,6 +106,10 @@ int trace_info_from_json(const json_t *json, struct trace_info *info, struct err
     if (info->time_unit_ns == 0)
         return error_set(error, ERR_PARSE, "time_unit_ns: expected at least 1, found 0");
     info->alignment_bytes = (uint64_t)json_integer_value(json_object_get(json, "alignment_bytes"));
+    info->limit_least_bytes =
+        (uint64_t)json_integer_value(json_object_get(json, "limit_least_bytes"));
+    info->limit_most_bytes =
+        (uint64_t)json_integer_value(json_object_get(json, "limit_most_bytes"));
     if (!trace_can_align(info->alignment_bytes))
         return error_set(error, ERR_PARSE,
                          "alignment_bytes: expected a power of two below 2^32, found %llu",

@@ -66,6 +66,10 @@ struct trace_info {
     char allocator[256];     /* the recorded allocator as a gamut strategy: "caching:…" */
     uint64_t time_unit_ns;   /* all times are multiples of it; at least 1 */
     uint64_t capacity_bytes; /* memory of the device; 0: unknown */
+    /* What the recorded allocator could hold, inferred from requests that the driver refused: at
+     * least what it held at its most, at most what the tightest refusal leaves. 0: no refusal was
+     * seen. If the least is above the most, the limit changed while the log was written. */
+    uint64_t limit_least_bytes, limit_most_bytes;
     /* All memories and blocks begin at multiples of this; 0: unknown. */
     uint64_t alignment_bytes;
     bool lost_beginning; /* blocks lived before the log: it was a ring and lost its first
@@ -78,6 +82,11 @@ struct trace_info {
 static inline bool trace_can_align(uint64_t bytes)
 {
     return (bytes & (bytes - 1)) == 0 && bytes <= UINT64_C(1) << 31;
+}
+/* The inferred limit that a replay can run under: the most that no refusal contradicts; 0: none. */
+static inline uint64_t trace_limit(const struct trace_info *info)
+{
+    return info->limit_least_bytes <= info->limit_most_bytes ? info->limit_most_bytes : 0;
 }
 /* Frees what the info owns. */
 void trace_info_free(struct trace_info *info);

@@ -372,6 +372,39 @@ static void releases_are_trims_unless_pytorch_had_another_reason(void **state)
     }
 }
 
+/* Without call stacks one release before a request at the peak may be a trim: it shows no limit. */
+static void refusals_show_what_could_be_held(void **state)
+{
+    (void)state;
+#define RETRY "segment_free,20000000,20971520,0,2\nsegment_alloc,80000000,41943040,0,3\n"
+#define AGAIN "segment_free,80000000,41943040,0,4\nsegment_alloc,20000000,44040192,0,5\n"
+    static const struct {
+        const char *what, *log, *limit;
+    } cases[] = {
+        {"no refusal", "", NULL},
+        {"one retry may be a trim", RETRY, NULL},
+        {"two retries", RETRY AGAIN,
+         "\"limit_least_bytes\":44040192,\"limit_most_bytes\":62914559"},
+        {"an expandable segment may have asked for more",
+         "segment_unmap,20000000,20971520,0,2\nsegment_map,80000000,41943040,0,3\n"
+         "segment_unmap,80000000,41943040,0,4\nsegment_map,20000000,44040192,0,5\n",
+         NULL},
+        {"an oom", "oom,0,31457280,0,2\n",
+         "\"limit_least_bytes\":20971520,\"limit_most_bytes\":62914559"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text log = {0};
+        text_add(&log, HEAD "segment_alloc,20000000,20971520,0,1\n" BLOCK("20000000") "%s",
+                 cases[i].log);
+        import_good("limits", log.data);
+        text_free(&log);
+        char *info = info_of("limits");
+        if (cases[i].limit ? !strstr(info, cases[i].limit) : strstr(info, "limit_") != NULL)
+            fail_msg("%s: %s", cases[i].what, info);
+        free(info);
+    }
+}
+
 /* The strategy of the recorded settings is that of their words, or of their values. */
 static void settings_are_a_strategy(void **state)
 {
@@ -479,6 +512,7 @@ int main(void)
         cmocka_unit_test(pools_are_known_of_segments_that_are_left),
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
         cmocka_unit_test(releases_are_trims_unless_pytorch_had_another_reason),
+        cmocka_unit_test(refusals_show_what_could_be_held),
         cmocka_unit_test(settings_are_a_strategy),
         cmocka_unit_test(a_site_has_the_frames_that_say_where),
     };

@@ -10,6 +10,7 @@
 #include "base/sort.h"
 
 static const uint64_t small_segment_bytes = UINT64_C(2) << 20;
+static const uint64_t large_segment_bytes = UINT64_C(20) << 20;
 
 /* Adds "WORD:VALUE" to the words of a conf. */
 static void add_word(struct text *words, const char *word, const char *value)
@@ -81,7 +82,8 @@ int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *devic
     info.knows[TRACE_KNOWS_frees] = info.knows[TRACE_KNOWS_done] = true;
     info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_addresses] = true;
     info.knows[TRACE_KNOWS_driver] = true;
-    *t = (struct pytorch_trace){.log = log};
+    *t = (struct pytorch_trace){.log = log,
+                                .collects = strstr(info.allocator, "garbage_collection_threshold")};
     TRY(import_stream(log, device, &info, &t->stream, error));
     trace_queue(import_writer(t->stream), "0"); /* phases are on the default stream */
     return 0;
@@ -194,8 +196,8 @@ static void add_segment(struct pytorch_trace *t, const struct trace_event *e)
     t->segments =
         must_grow(t->segments, t->segment_count, &t->segment_capacity, sizeof *t->segments);
     memmove(t->segments + i + 1, t->segments + i, (t->segment_count++ - i) * sizeof *t->segments);
-    t->segments[i] =
-        (struct pytorch_segment){.address = e->address, .bytes = e->bytes, .pool = e->pool};
+    t->segments[i] = (struct pytorch_segment){
+        .address = e->address, .bytes = e->bytes, .pool = e->pool, .name = e->name};
 }
 
 static void drop_segment(struct pytorch_trace *t, uint64_t address)
@@ -249,15 +251,89 @@ static bool is_in_order(struct pytorch_trace *t, const struct trace_event *a,
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->address < b->address;
 }
 
+/* The bytes that an event asked the driver for; 0: it did not ask. A refused event has the size of
+ * the request, so this is the most that is asked for it. */
+static uint64_t asked_of(const struct trace_event *e)
+{
+    if (e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map)
+        return e->bytes;
+    if (e->kind != TRACE_refused || e->bytes > TRACE_TOTAL_MOST)
+        return 0;
+    return (e->bytes + large_segment_bytes - 1) / large_segment_bytes * large_segment_bytes;
+}
+
+/* Do all releases of the run have the call stack of the request after it? */
+static bool is_made_by(const struct pytorch_trace *t, const struct trace_event *next)
+{
+    for (unsigned i = 0; i < t->run_count; i++)
+        if (t->run[i].name != next->name)
+            return false;
+    return next->name != 0;
+}
+
+/* Do the releases have a call stack of their own: one for all, and not that of the request after
+ * them? Without one, PyTorch gives each release the stack that made its segment. */
+static bool has_own_stack(struct pytorch_trace *t, const struct trace_event *next)
+{
+    bool differs = false;
+    for (unsigned i = 0; i < t->run_count; i++) {
+        const struct pytorch_segment *s = segment_of(t, t->run[i].address);
+        if (t->run[i].name == 0 || t->run[i].name != t->run->name)
+            return false;
+        differs |= s && s->name && s->name != t->run->name;
+    }
+    return differs && t->run->name != next->name;
+}
+
+/* Was the run made because the driver refused the request after it? In a capture the allocator does
+ * not retry. A setting's collection by age has the request's call stack too. */
+static bool is_retry(struct pytorch_trace *t, const struct trace_event *next)
+{
+    const uint64_t asked = next && !next->pool ? asked_of(next) : 0;
+    if (!asked || has_own_stack(t, next))
+        return false;
+    return t->held_bytes + asked > t->peak_bytes || (!t->collects && is_made_by(t, next));
+}
+
+/* Notes that the allocator could not hold more than this. What expandable segments had mapped
+ * before the history is not known well enough. */
+static void limit(struct pytorch_trace *t, uint64_t most_bytes)
+{
+    struct trace_info *info = trace_writer_info(import_writer(t->stream));
+    if (t->has_early && strstr(info->allocator, "expandable_segments:True"))
+        return;
+    info->limit_least_bytes = t->peak_bytes;
+    if (!info->limit_most_bytes || most_bytes < info->limit_most_bytes)
+        info->limit_most_bytes = most_bytes;
+}
+
+/* A retry that the call stacks show bounds what could be held. Without them one alone may be a
+ * trim, so two are needed, in a history without trims: see pytorch_end. What an expandable segment
+ * asked for before the release is unknown: it may have been more than it maps afterwards. */
+static void learn_from_retry(struct pytorch_trace *t, const struct trace_event *next)
+{
+    const uint64_t most_bytes = t->held_bytes + asked_of(next) - 1;
+    if (t->collects || next->kind != TRACE_driver_alloc)
+        return;
+    if (is_made_by(t, next)) {
+        limit(t, most_bytes);
+        return;
+    }
+    t->guessed_count++;
+    if (t->guessed_count == 1 || most_bytes < t->guessed_bytes)
+        t->guessed_bytes = most_bytes;
+}
+
 /* Is a run a trim? `next`: the event after it, or NULL. The segments of the run are still there. */
 static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
 {
     const struct trace_event *run = t->run;
-    const bool is_retry = next && !next->pool &&
-                          (next->kind == TRACE_driver_alloc || next->kind == TRACE_driver_map) &&
-                          t->held_bytes + next->bytes > t->peak_bytes;
-    if (is_retry)
+    if (is_retry(t, next)) {
+        learn_from_retry(t, next);
         return false;
+    }
+    if (next && asked_of(next) && has_own_stack(t, next))
+        return true;
     if (run->kind == TRACE_driver_unmap)
         return true;
     for (unsigned i = 1; i < t->run_count; i++)
@@ -284,6 +360,7 @@ static void end_run(struct pytorch_trace *t, const struct trace_event *next)
         const struct trace_event trim = {
             .kind = TRACE_trim, .queue = t->run->queue, .time_ns = t->run->time_ns};
         import_event(t->stream, &trim);
+        t->has_trims = true;
     }
     for (unsigned i = 0; i < t->run_count; i++) {
         import_event(t->stream, &t->run[i]);
@@ -325,9 +402,21 @@ static void add_block_event(struct pytorch_trace *t, struct trace_event *e)
     import_free(t->stream, e->address, e);
 }
 
+/* The driver had `device_free` bytes left (0: unknown). If the request fits into them, a fraction
+ * that the program set refused it. */
+static void add_refusal(struct pytorch_trace *t, const struct trace_event *e, uint64_t device_free)
+{
+    const uint64_t asked = asked_of(e);
+    if (asked && t->held_bytes)
+        limit(t, t->held_bytes + (device_free && device_free < e->bytes ? device_free : asked - 1));
+    import_event(t->stream, e);
+}
+
 void pytorch_end(struct pytorch_trace *t)
 {
     end_run(t, NULL);
+    if (t->guessed_count > 1 && !t->has_trims)
+        limit(t, t->guessed_bytes);
     free(t->segments);
     free(t->run);
     free(t->streams);
@@ -377,7 +466,7 @@ int pytorch_add(struct pytorch_trace *t, const struct pytorch_entry *entry, stru
         add_driver_call(t, &e);
     } else {
         end_run(t, &e);
-        import_event(t->stream, &e);
+        add_refusal(t, &e, entry->device_free);
     }
     return 0;
 }

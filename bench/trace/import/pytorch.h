@@ -8,8 +8,16 @@
  *     release of a few oversize blocks;
  *   - the next entry is a segment_alloc or segment_map outside of private pools, and with what was
  *     held before the run the process would hold more than it ever did: that was a retry after the
- *     driver refused. In a capture the allocator does not retry.
- * So a trim at the very peak may be taken for a retry.
+ *     driver refused. In a capture the allocator does not retry. An oom says the same.
+ * Call stacks decide where they are recorded: releases of a retry have the stack of the request
+ * (malloc hands its context on), those of empty_cache their own, or without one the
+ * stack that made the segment (c10/cuda/CUDACachingAllocator.cpp, release_block). Without stacks a
+ * trim at the very peak may be taken for a retry.
+ *
+ * A refusal says what the allocator could hold: less than it held and asked for together, or what
+ * it held and the driver had left. Retries say so only without a collection by age, and without
+ * expandable segments; without stacks only where there are two of them and no trim.
+ * A history of expandable segments that begins late shows no limit.
  */
 #pragma once
 
@@ -22,14 +30,15 @@ struct pytorch_entry {
     uint64_t address, size, stream;
     uint64_t time_us; /* wall clock, if has_time */
     bool has_time;
-    const char *site; /* the call site, or NULL */
-    unsigned pool;    /* number of the private pool; 0: the common one */
+    const char *site;     /* the call site, or NULL */
+    unsigned pool;        /* number of the private pool; 0: the common one */
+    uint64_t device_free; /* of an oom: bytes that the driver had left; 0: unknown */
 };
 
 /* A segment that lives. */
 struct pytorch_segment {
     uint64_t address, bytes, blocks; /* blocks: the number of live ones */
-    unsigned pool;
+    unsigned pool, name;             /* name: the call site, 0: unknown */
 };
 
 struct pytorch_trace {
@@ -37,11 +46,14 @@ struct pytorch_trace {
     struct import_stream *stream;
     uint64_t first_us; /* time of the first entry that has one */
     bool began;
-    bool has_early;                   /* memory or blocks from before the history */
-    uint64_t looked_bytes;            /* held from the driver after the entries looked at */
-    uint64_t peak_bytes;              /* the most of these */
-    uint64_t held_bytes;              /* after the entries that were added */
-    struct pytorch_segment *segments; /* by address */
+    bool collects;         /* by age, as a setting asks for */
+    bool has_early;        /* memory or blocks from before the history */
+    uint64_t looked_bytes; /* held from the driver after the entries looked at */
+    uint64_t peak_bytes;   /* the most of these */
+    uint64_t held_bytes;   /* after the entries that were added */
+    bool has_trims;
+    uint64_t guessed_count, guessed_bytes; /* retries without a call stack; the limit they show */
+    struct pytorch_segment *segments;      /* by address */
     unsigned segment_count, segment_capacity;
     uint64_t *streams; /* by queue */
     unsigned stream_count, stream_capacity;

@@ -356,6 +356,8 @@ static int add_entry(struct history *h, unsigned i, struct error *error)
     if (!entry.action)
         return member_error(s, list, i, "action", "a text", error);
     const bool is_oom = strcmp(entry.action, "oom") == 0; /* no address, but device_free */
+    if (is_oom)
+        entry.device_free = count_or_0(value, "device_free");
     if (!is_oom && !value_count_of(value_get(value, "addr"), &entry.address))
         return member_error(s, list, i, "addr", "a number", error);
     if (!value_count_of(value_get(value, "size"), &entry.size))
