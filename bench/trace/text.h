@@ -10,6 +10,8 @@
  *     launch q0 @9000 name=2 uses=b1rw,b3r
  *     free b1 q0 @12000
  *
+ * The info may have limit_least_bytes and limit_most_bytes: see struct trace_info.
+ *
  * A line has the kind, the block (b), the bytes, the queue (q), the thread (t), the time in
  * nanoseconds (@) and the optional members, each where the event has it.
  */

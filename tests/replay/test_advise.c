@@ -270,6 +270,32 @@ static void all_values_are_values_of_the_option(void **state)
     }
 }
 
+/* Under less than 64 MiB caching is refused, and gives its free segment back: 20 + 24 MiB. */
+static void replays_are_under_the_inferred_limit(void **state)
+{
+    (void)state;
+#define LIMITED(least, most)                                                                       \
+    "gamut trace 1\n{\"source\":\"by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"           \
+    "\"lost_beginning\":false,\"limit_least_bytes\":" least ",\"limit_most_bytes\":" most          \
+    ",\"knows\":[\"frees\"]}\nqueue 0 \"default\"\n" MOVED
+    static const struct {
+        const char *log;
+        uint64_t given, reserved;
+    } cases[] = {
+        {HEAD_OF("by hand") MOVED, 0, 64 * MIB},
+        {LIMITED("46137344", "67108863"), 0, 44 * MIB},
+        {LIMITED("46137344", "67108863"), 64 * MIB, 64 * MIB}, /* --mem-limit is stronger */
+        {LIMITED("67108864", "67108863"), 0, 64 * MIB},        /* the limit changed */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        import_good("limited", cases[i].log);
+        struct advise advise = advise_within((const char *const[]){"limited.trace"}, 1, "caching",
+                                             "auto", cases[i].given);
+        assert_int_equal(advise.traces[0].now.reserved_bytes, cases[i].reserved);
+        advise_free(&advise);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +304,7 @@ int main(void)
         cmocka_unit_test(what_is_good_is_left),
         cmocka_unit_test(a_driver_call_a_request_is_too_often),
         cmocka_unit_test(what_a_limit_refuses_is_changed),
+        cmocka_unit_test(replays_are_under_the_inferred_limit),
         cmocka_unit_test(several_traces_have_one_advice_more),
         cmocka_unit_test(the_search_is_the_same_every_time),
         cmocka_unit_test(settings_are_written_in_both_words),

@@ -334,6 +334,9 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
     }
     if (next && asked_of(next) && has_own_stack(t, next))
         return true;
+    const bool is_asked = next && !next->pool && asked_of(next);
+    if (is_asked && t->collects && (t->has_early || is_made_by(t, next)))
+        return false; /* a collection by age goes before a request; see pytorch.h */
     if (run->kind == TRACE_driver_unmap)
         return true;
     for (unsigned i = 1; i < t->run_count; i++)

@@ -12,7 +12,8 @@
  * Call stacks decide where they are recorded: releases of a retry have the stack of the request
  * (malloc hands its context on), those of empty_cache their own, or without one the
  * stack that made the segment (c10/cuda/CUDACachingAllocator.cpp, release_block). Without stacks a
- * trim at the very peak may be taken for a retry.
+ * trim at the very peak may be taken for a retry. Where blocks are collected by age, and it is not
+ * known which segments are wholly free, a trim right before a segment_alloc is taken for that.
  *
  * A refusal says what the allocator could hold: less than it held and asked for together, or what
  * it held and the driver had left. Retries say so only without a collection by age, and without
