@@ -649,6 +649,7 @@ const struct command command_trace = {
         "        the kind of log is found by its contents:\n"
         "        pytorch       torch.cuda.memory._dump_snapshot (pytorch-json: as JSON)\n"
         "        pytorch-csv   its history alone: action,addr,size,stream,time_us\n"
+        "        kineto        torch.profiler.profile(profile_memory=True), export_chrome_trace\n"
         "        rmm           rmm.reinitialize(logging=True), logging_resource_adaptor\n"
         "        umpire        UMPIRE_REPLAY=On\n"
         "        minimalloc    id,lower,upper,size\n"

@@ -362,7 +362,9 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     trace->lower_bound_bytes = lifetimes.peak_bytes;
     trace->request_count = lifetimes.request_count;
     trace->duration_ns = trace_reader_totals(reader)->last_ns;
-    trace->knows_calls = info->knows[TRACE_KNOWS_driver] && !info->lost_beginning;
+    /* Without the setting the calls are sums, as of PyTorch's profiler. */
+    trace->knows_calls =
+        info->knows[TRACE_KNOWS_driver] && !info->lost_beginning && *info->allocator;
     lifetimes_free(&lifetimes);
     trace_close(reader);
     return code;

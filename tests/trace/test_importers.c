@@ -111,6 +111,58 @@ static void umpire_new_form(void **state)
                                 "alloc b3 16384 q0 @7000 address=0x7f0000004000 pool=1\n"});
 }
 
+/* Events by thread, not by time; a block from before that the log frees, and the rest of what lived
+ * then; memory that PyTorch reserved; two devices; a gap in the totals. */
+static void kineto(void **state)
+{
+    (void)state;
+    gives("kineto/small.json", "kineto", (const char *const[]){"log-cuda_0", "log-cpu", NULL},
+          (const char *const[]){"queue 0 \"0\"\n"
+                                "thread 0 \"11\"\n"
+                                "held b1 1024 q0 t0 address=0x3000\n"
+                                "held b2 4096 q0 t0\n"
+                                "name 1 \"ProfilerStep#5\"\n"
+                                "begin q0 t0 name=1\n"
+                                "driver_alloc 2097152 q0 t0 @1500\n"
+                                "alloc b3 512 q0 t0 @1500 address=0x1000\n"
+                                "thread 1 \"12\"\n"
+                                "driver_alloc 20971520 q0 t1 @2000\n"
+                                "alloc b4 2048000 q0 t1 @2000 address=0x2000\n"
+                                "free b1 q0 t0 @3000\n"
+                                "refused 99999999744 q0 t0 @3500\n"
+                                "driver_free 20971520 q0 t0 @4000\n"
+                                "free b4 q0 t0 @4000\n"
+                                "alloc b5 512 q0 t0 @4500 address=0x4000\n"
+                                "end q0 t0 @5250 name=1\n",
+                                "name 1 \"ProfilerStep#5\"\n"
+                                "queue 0 \"0\"\n"
+                                "thread 0 \"11\"\n"
+                                "begin q0 t0 name=1\n"
+                                "alloc b1 8 q0 t0 @2500 address=0x5000\n"
+                                "free b1 q0 t0 @2600\n"
+                                "end q0 t0 @5250 name=1\n"});
+    char *info = info_of("log-cuda_0");
+    assert_non_null(strstr(info, "\"lost_beginning\":true"));
+    assert_non_null(strstr(info, "changed without an event\":1"));
+    assert_non_null(strstr(info, "sizes as the allocator rounded them"));
+    free(info);
+}
+
+/* Of PyTorch 2.11 on an H200. The most that its "Total Allocated" says, and what it reserved. */
+static void kineto_of_a_real_program(void **state)
+{
+    (void)state;
+    struct import_report report;
+    struct error error = {0};
+    if (import_log(GAMUT_ROOT "/tests/traces/kineto/mlp.json.gz", NULL, trace_path("mlp.trace"),
+                   true, &report, &error))
+        fail_msg("%s", error.text);
+    import_report_free(&report);
+    assert_int_equal(totals_of("mlp-cuda_0").blocks, 146);
+    assert_int_equal(totals_of("mlp-cuda_0").peak_bytes, 131251712);
+    assert_int_equal(totals_of("mlp-cpu").peak_bytes, 24);
+}
+
 /* Lifetimes are half open: b2 may have the place of b1. */
 static void minimalloc(void **state)
 {
@@ -414,6 +466,18 @@ static void wrong_lines_are_named(void **state)
         {"{\"kind\":\"replay\",\"event\":\"version\"}\n{\"kind\n",
          "log:2: expected an object of JSON"},
         {"{\"kind\":\"replay\",\"event\":\"version\"}\n", "log:1: the log has no events"},
+        {"{\"traceEvents\": [{\"name\": \"a\"}, {}]}",
+         "log: 2 events, and none of them is a [memory] event of PyTorch's profiler: record with "
+         "torch.profiler.profile(profile_memory=True)"},
+        {"{\"traceEvents\": [{\"name\": \"[mem", "the log ends in the middle, after event 0"},
+        {"{\"traceEvents\": [{\"name\": \"[memory]\", \"ts\": 1}]}",
+         "event 1 of traceEvents: expected the numbers 'ts', 'Bytes' and 'Device Type'"},
+        {"{\"traceEvents\": [{\"name\": \"[memory]\", \"ts\": 1, \"args\": {\"Device Type\": 1, "
+         "\"Device Id\": 0, \"Bytes\": 4}}]}",
+         "event 1 of traceEvents: expected the number 'Addr', which PyTorch writes from 1.10 on"},
+        {"{\"traceEvents\": [[{\"name\": \"[memory]\"}], {\"name\": \"[memory]\",}]}",
+         "event 1 of traceEvents: string or '}' expected"},
+        {"{\"traceEvents\": []}}", "after event 0: a '}' too many"},
         {"BufferAssignment:\nallocation x\n",
          "log:2: expected 'allocation N: size BYTES', found 'allocation x'"},
         {"BufferAssignment:\nallocation 0: size 4, constant:\n value: <0 x>\n",
@@ -467,6 +531,8 @@ int main(void)
         cmocka_unit_test(rmm_frees_have_two_names),
         cmocka_unit_test(umpire_old_form),
         cmocka_unit_test(umpire_new_form),
+        cmocka_unit_test(kineto),
+        cmocka_unit_test(kineto_of_a_real_program),
         cmocka_unit_test(minimalloc),
         cmocka_unit_test(columns_of_minimalloc_stand_in_any_order),
         cmocka_unit_test(xla_without_times_lives_throughout),

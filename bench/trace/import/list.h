@@ -10,4 +10,5 @@
     X(rmm)                                                                                         \
     X(umpire)                                                                                      \
     X(minimalloc)                                                                                  \
-    X(xla)
+    X(xla)                                                                                         \
+    X(kineto)
