@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/tree.h"
+#include "replay/cases.h"
 #include "trace/trace.h"
 
 static uint64_t number_of(const struct command_line *line, const char *name)
@@ -27,13 +28,15 @@ static int name_limits(const struct session *s, struct error *error)
                        i < s->traces.count;
          i++) {
         struct trace_reader *reader;
+        char name[64];
+        TRY(replay_trace_name(s->traces.paths[i], name, error));
         TRY(trace_open(s->traces.paths[i], &reader, error));
         const uint64_t limit = trace_limit(trace_reader_info(reader));
         if (limit)
             fprintf(stderr,
                     "gamut: %s: replays under %" PRIu64 " bytes, the limit inferred from its "
                     "refusals; --mem-limit sets another\n",
-                    s->traces.paths[i], limit);
+                    name, limit);
         trace_close(reader);
     }
     return 0;
