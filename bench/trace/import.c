@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/arena.h"
@@ -151,6 +152,38 @@ int import_some(struct import *log, const char **bytes, size_t *length, struct e
     *length = log->end - log->begin;
     log->begin = log->end;
     return *length > 0;
+}
+
+int import_peek(struct import *log, size_t least, const char **bytes, size_t *length,
+                struct error *error)
+{
+    while (!log->at_end && log->end - log->begin < least)
+        TRY(fill(log, error));
+    *bytes = log->buffer + log->begin;
+    *length = log->end - log->begin;
+    return 0;
+}
+
+void import_take(struct import *log, size_t count)
+{
+    log->begin += count;
+}
+
+int import_scratch_error(const struct import *log, struct error *error)
+{
+    return error_set(error, ERR_IO, "a file for the entries of %s, in the folder of %s: %s",
+                     log->path, log->out, strerror(errno));
+}
+
+int import_scratch(const struct import *log, int *file, struct error *error)
+{
+    struct text path = {0};
+    text_add(&path, "%s-XXXXXX", log->out);
+    *file = mkstemp(path.data);
+    if (*file >= 0)
+        unlink(path.data);
+    text_free(&path);
+    return *file < 0 ? import_scratch_error(log, error) : 0;
 }
 
 /* ---- blocks by key ---- */

@@ -37,6 +37,15 @@ int import_rewind(struct import *log, struct error *error);
 int import_some(struct import *log, const char **bytes, size_t *length, struct error *error);
 /* The same for all bytes that are left, at most `most`: for logs that are no lines. */
 int import_rest(struct import *log, size_t most, struct text *bytes, struct error *error);
+/* The next bytes, at least `least` of them unless the log ends before, with a NUL after them. They
+ * are valid until the next call, and import_take moves past them. */
+int import_peek(struct import *log, size_t least, const char **bytes, size_t *length,
+                struct error *error);
+void import_take(struct import *log, size_t count);
+/* A file without a name in the folder of the traces, for what does not fit memory; the caller
+ * closes it. ERR_IO. import_scratch_error is what is said when it cannot be written. */
+int import_scratch(const struct import *log, int *file, struct error *error);
+int import_scratch_error(const struct import *log, struct error *error);
 /* The file of the log, for importers that map it. */
 const char *import_path(const struct import *log);
 /* ERR_PARSE: "FILE:LINE: message". */

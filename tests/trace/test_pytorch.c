@@ -245,7 +245,9 @@ static void a_wrong_snapshot_is_named_with_its_entry(void **state)
         {"{\"segments\": [], \"device_traces\": [[{\"action\": \"lend\", \"addr\": 1, \"size\": "
          "1}]]}",
          "'lend' is no action of an allocator history"},
-        {"{\"segments\": [{\"device\": 0}], \"device_traces\": [[{}]]}",
+        {"{\"segments\": [{\"device\": 0}], \"device_traces\": [[{\"action\": \"alloc\", \"addr\": "
+         "1, "
+         "\"size\": 1}]]}",
          "segments[0]: expected a number for 'address'"},
         {"{\"segments\": [\n1,,", "line 2, column 3: "},
     };

@@ -1,34 +1,87 @@
 /* Pickles, as Python's pickletools.py describes them: a program for a machine with a stack and a
  * memo. This machine makes values; it has no way to find or call a function, and refuses the
- * opcodes that ask for that. */
+ * opcodes that ask for that.
+ *
+ * Python puts every list, dict and text into the memo, and takes few of them out again. So the
+ * opcodes are read twice: the first time only to see which indices of the memo are taken out.
+ *
+ * Values die with the item of the sink that they are part of, unless they are kept: those outside
+ * of items, those in the memo, and all that these hold. A value that comes to be kept is copied.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/import/value.h"
 
+enum {
+    STACK_MOST = 1 << 24,
+    PIECE_MOST_BYTES = 1 << 24,
+    ITEM_ROOM_BYTES = 1 << 18, /* that dead items may fill before they are freed */
+    NESTED_MOST = 64,          /* containers in each other, in a kept one of an item */
+};
+static const uint64_t values_most_bytes = UINT64_C(4) << 30;
+
 struct pickle {
-    struct arena *arena;
-    const unsigned char *start, *at, *end;
-    struct value *stack, *memo;
+    struct import *log;
+    struct arena *kept, items;
+    uint64_t kept_bytes, item_bytes; /* about what values take */
+    const struct pickle_sink *sink;
+    const unsigned char *window, *at, *end; /* of the log */
+    uint64_t taken_bytes;                   /* before the window */
+    struct value *stack;
     unsigned stack_count, stack_capacity, mark_count, mark_capacity;
     unsigned *marks; /* heights of the stack */
-    uint64_t memo_count, memo_capacity;
-    size_t opcode_at;
+    /* The list of lists of the sink on the stack, and the one of them whose items it gets; 0: not
+     * there, for the root is lowest. */
+    unsigned lists_at, list_at, list_marks;
+    struct memo {
+        uint64_t *fetched; /* a bit an index */
+        size_t words;
+        unsigned *before;     /* indices that are fetched before each word */
+        struct value *values; /* of those */
+        uint64_t count;       /* the highest index that was put, and 1 */
+    } memo;
+    uint64_t opcode_at;
     struct error *error;
 };
 
 static int pickle_error(const struct pickle *p, const char *what)
 {
-    return error_set(p->error, ERR_PARSE, "byte %zu: %s", p->opcode_at, what);
+    return import_error(p->log, p->error, "byte %llu: %s", (unsigned long long)p->opcode_at, what);
 }
 
 /* ---- bytes ---- */
 
+static uint64_t place(const struct pickle *p)
+{
+    return p->taken_bytes + (uint64_t)(p->at - p->window);
+}
+
+/* Makes `count` bytes stand in the window; *has: the log has them. */
+static int have(struct pickle *p, uint64_t count, bool *has)
+{
+    *has = (uint64_t)(p->end - p->at) >= count;
+    if (*has)
+        return 0;
+    size_t length;
+    const char *bytes;
+    p->taken_bytes = place(p);
+    import_take(p->log, (size_t)(p->at - p->window));
+    p->window = p->at = p->end = NULL;
+    TRY(import_peek(p->log, count, &bytes, &length, p->error));
+    p->window = p->at = (const unsigned char *)bytes;
+    p->end = p->at + length;
+    *has = length >= count;
+    return 0;
+}
+
 /* The next `count` bytes as a number, the least byte first. */
 static int get_number(struct pickle *p, unsigned count, uint64_t *number)
 {
-    if ((size_t)(p->end - p->at) < count)
+    bool has;
+    TRY(have(p, count, &has));
+    if (!has)
         return pickle_error(p, "the pickle ends in the middle of an opcode: it was cut off");
     *number = 0;
     for (unsigned i = 0; i < count; i++)
@@ -37,21 +90,112 @@ static int get_number(struct pickle *p, unsigned count, uint64_t *number)
     return 0;
 }
 
-/* The next bytes, whose count stands before them in `size` bytes. */
+/* The next bytes, whose count stands before them in `size` bytes. Valid until more are read. */
 static int get_bytes(struct pickle *p, unsigned size, const unsigned char **bytes, uint64_t *count)
 {
+    bool has;
     TRY(get_number(p, size, count));
-    if (*count > (uint64_t)(p->end - p->at))
+    TRY(have(p, *count < PIECE_MOST_BYTES ? *count : PIECE_MOST_BYTES, &has));
+    if (!has)
         return pickle_error(p, "the pickle ends in the middle of a text: it was cut off");
+    if (*count > PIECE_MOST_BYTES)
+        return pickle_error(p, "a text has more than 16 MiB: this is no log");
     *bytes = p->at;
     p->at += *count;
     return 0;
+}
+
+/* ---- values that are kept ---- */
+
+static bool in_item(const struct pickle *p)
+{
+    return p->list_at && p->stack_count > p->list_at;
+}
+
+/* Where a value of about so many bytes is made. */
+static struct arena *room_for(struct pickle *p, uint64_t bytes)
+{
+    *(in_item(p) ? &p->item_bytes : &p->kept_bytes) += bytes + 16;
+    return in_item(p) ? &p->items : p->kept;
+}
+
+/* Moves a value of an item to the values that are kept. It is a tree: what is in the memo is kept
+ * already. */
+static int keep(struct pickle *p, struct value *value, unsigned depth)
+{
+    if (value->is_kept || value->type < VALUE_TEXT)
+        return 0;
+    if (depth > NESTED_MOST)
+        return pickle_error(p, "more than 64 lists in each other: this is no log");
+    value->is_kept = true;
+    if (value->type == VALUE_TEXT) {
+        const size_t length = strlen(value->text);
+        p->kept_bytes += length + 16;
+        value->text = arena_copy(p->kept, value->text, length);
+        return 0;
+    }
+    const struct value_list *old = value->list;
+    value->list = value_new_list(p->kept, value->type).list;
+    p->kept_bytes += sizeof *value->list + old->count * sizeof *value;
+    if (old->count)
+        value->list->items = arena_alloc(p->kept, old->count * sizeof *value);
+    value->list->capacity = old->count;
+    for (unsigned i = 0; i < old->count; i++) {
+        TRY(keep(p, &old->items[i], depth + 1));
+        value_append(p->kept, value->list, old->items[i]);
+    }
+    return 0;
+}
+
+/* Gives the values from `height` on to the sink. They are dead then. */
+static int give_items(struct pickle *p, unsigned height)
+{
+    const unsigned list = p->stack[p->lists_at].list->count + p->list_at - p->lists_at - 1;
+    for (unsigned i = height; i < p->stack_count; i++)
+        TRY(p->sink->take(p->sink->user, list, &p->stack[i], p->error));
+    p->stack_count = height;
+    if (p->item_bytes > ITEM_ROOM_BYTES) {
+        arena_free(&p->items);
+        p->item_bytes = 0;
+    }
+    return 0;
+}
+
+/* A dict is no key, so the dict before it in the list of the sink is complete. */
+static int before_dict(struct pickle *p)
+{
+    const unsigned height = p->list_at + 1;
+    if (p->list_at && p->stack_count == height + 1 && p->mark_count &&
+        p->marks[p->mark_count - 1] == height)
+        return give_items(p, height);
+    return 0;
+}
+
+/* Sees whether the empty list on the top is the sink's. */
+static void after_list(struct pickle *p)
+{
+    const unsigned at = p->stack_count - 1, marks = p->mark_count;
+    if (!p->sink || at < 2 || p->stack[0].type != VALUE_DICT)
+        return;
+    const struct value *key = &p->stack[at - 1];
+    if (at % 2 == 0 && (marks == 0 || (marks == 1 && p->marks[0] == 1)) &&
+        key->type == VALUE_TEXT && strcmp(key->text, p->sink->key) == 0) {
+        p->lists_at = at;
+        p->list_marks = marks;
+    } else if (p->lists_at &&
+               ((marks == p->list_marks && at == p->lists_at + 1) ||
+                (marks == p->list_marks + 1 && p->marks[marks - 1] == p->lists_at + 1))) {
+        p->list_at = at;
+        p->stack[at].list->is_taken = true;
+    }
 }
 
 /* ---- the stack ---- */
 
 static int push(struct pickle *p, struct value value)
 {
+    if (p->stack_count == STACK_MOST)
+        return pickle_error(p, "more than 16 million values wait for their list: this is no log");
     p->stack = must_grow(p->stack, p->stack_count, &p->stack_capacity, sizeof *p->stack);
     p->stack[p->stack_count++] = value;
     return 0;
@@ -62,8 +206,10 @@ static int push_text(struct pickle *p, unsigned size)
     const unsigned char *bytes = NULL;
     uint64_t count;
     TRY(get_bytes(p, size, &bytes, &count));
-    return push(p, (struct value){.type = VALUE_TEXT,
-                                  .text = arena_copy(p->arena, (const char *)bytes, count)});
+    return push(p,
+                (struct value){.type = VALUE_TEXT,
+                               .is_kept = !in_item(p),
+                               .text = arena_copy(room_for(p, count), (const char *)bytes, count)});
 }
 
 static int push_unsigned(struct pickle *p, unsigned size)
@@ -93,7 +239,16 @@ static int push_boolean(struct pickle *p, unsigned boolean)
 
 static int push_empty(struct pickle *p, unsigned type)
 {
-    return push(p, value_new_list(p->arena, (enum value_type)type));
+    if (type == VALUE_DICT)
+        TRY(before_dict(p));
+    const bool is_kept = !in_item(p);
+    struct value value =
+        value_new_list(room_for(p, sizeof(struct value_list)), (enum value_type)type);
+    value.is_kept = is_kept;
+    TRY(push(p, value));
+    if (type == VALUE_LIST)
+        after_list(p);
+    return 0;
 }
 
 /* A long integer in two's complement. What does not fit becomes a real number. */
@@ -146,29 +301,34 @@ static int pop_mark(struct pickle *p, unsigned *height)
 
 /* The list or dict on which the values from `height` on stand. */
 static int container_below(const struct pickle *p, unsigned height, enum value_type type,
-                           struct value_list **list)
+                           struct value **container)
 {
     if (height == 0 || p->stack[height - 1].type != type)
         return pickle_error(p, type == VALUE_LIST
                                    ? "the pickle is damaged: it adds items to what is no list"
                                    : "the pickle is damaged: it adds members to what is no dict");
-    *list = p->stack[height - 1].list;
+    *container = &p->stack[height - 1];
     return 0;
 }
 
 /* Moves the values from `height` on to a container. */
-static int move_items(struct pickle *p, unsigned height, struct value_list *list,
-                      enum value_type type)
+static int move_items(struct pickle *p, unsigned height, const struct value *container)
 {
-    if (type == VALUE_DICT && (p->stack_count - height) % 2)
-        return pickle_error(p, "the pickle is damaged: a dict has a key without a value");
     const unsigned count = p->stack_count - height;
+    if (container->type == VALUE_DICT && count % 2)
+        return pickle_error(p, "the pickle is damaged: a dict has a key without a value");
+    struct value_list *list = container->list;
+    struct arena *arena = container->is_kept ? p->kept : &p->items;
+    *(container->is_kept ? &p->kept_bytes : &p->item_bytes) += count * sizeof *list->items;
     if (list->capacity == 0 && count > 0) { /* no more room than it needs */
-        list->items = arena_alloc(p->arena, count * sizeof *list->items);
+        list->items = arena_alloc(arena, count * sizeof *list->items);
         list->capacity = count;
     }
-    for (unsigned i = height; i < p->stack_count; i++)
-        value_append(p->arena, list, p->stack[i]);
+    for (unsigned i = height; i < p->stack_count; i++) {
+        if (container->is_kept)
+            TRY(keep(p, &p->stack[i], 0));
+        value_append(arena, list, p->stack[i]);
+    }
     p->stack_count = height;
     return 0;
 }
@@ -176,7 +336,7 @@ static int move_items(struct pickle *p, unsigned height, struct value_list *list
 /* Adds to the container below: `count` values, or, if that is 0, those from the mark on. */
 static int add_items(struct pickle *p, unsigned count, enum value_type type)
 {
-    struct value_list *list = NULL;
+    struct value *container = NULL;
     unsigned height = 0;
     if (count) {
         TRY(needs(p, count + 1));
@@ -184,8 +344,11 @@ static int add_items(struct pickle *p, unsigned count, enum value_type type)
     } else {
         TRY(pop_mark(p, &height));
     }
-    TRY(container_below(p, height, type, &list));
-    return move_items(p, height, list, type);
+    TRY(container_below(p, height, type, &container));
+    if (p->list_at && height == p->list_at + 1)
+        return give_items(p, height);
+    const struct value copy = *container;
+    return move_items(p, height, &copy);
 }
 
 static int append(struct pickle *p, unsigned count)
@@ -201,8 +364,10 @@ static int set_items(struct pickle *p, unsigned count)
 /* A new container of the values from `height` on. */
 static int make_container(struct pickle *p, unsigned height, enum value_type type)
 {
-    struct value value = value_new_list(p->arena, type);
-    TRY(move_items(p, height, value.list, type));
+    const bool is_kept = !(p->list_at && height > p->list_at);
+    struct value value = value_new_list(is_kept ? p->kept : &p->items, type);
+    value.is_kept = is_kept;
+    TRY(move_items(p, height, &value));
     return push(p, value);
 }
 
@@ -246,27 +411,36 @@ static int pop_to_mark(struct pickle *p, unsigned unused)
 
 /* ---- the memo ---- */
 
+/* The place of a value that is taken out later; NULL: it is not. */
+static struct value *memo_slot(const struct memo *memo, uint64_t index)
+{
+    const uint64_t word = index / 64, bit = UINT64_C(1) << index % 64;
+    if (word >= memo->words || !(memo->fetched[word] & bit))
+        return NULL;
+    return &memo->values[memo->before[word] +
+                         (unsigned)__builtin_popcountll(memo->fetched[word] & (bit - 1))];
+}
+
 /* Picklers number values one by one, so that no index reaches the pickle's length. */
 static int put(struct pickle *p, uint64_t index)
 {
     TRY(needs(p, 1));
-    if (index >= (uint64_t)(p->end - p->start))
+    if (index >= place(p))
         return pickle_error(p, "the pickle is damaged: an index of its memo is too large");
-    if (index >= p->memo_capacity) {
-        const uint64_t capacity = 2 * index + 64;
-        p->memo = must_realloc(p->memo, capacity * sizeof *p->memo);
-        memset(p->memo + p->memo_capacity, 0, (capacity - p->memo_capacity) * sizeof *p->memo);
-        p->memo_capacity = capacity;
-    }
-    p->memo_count = index >= p->memo_count ? index + 1 : p->memo_count;
-    p->memo[index] = p->stack[p->stack_count - 1];
+    struct memo *memo = &p->memo;
+    memo->count = index >= memo->count ? index + 1 : memo->count;
+    struct value *slot = memo_slot(memo, index), *top = &p->stack[p->stack_count - 1];
+    if (!slot)
+        return 0;
+    TRY(keep(p, top, 0));
+    *slot = *top;
     return 0;
 }
 
 static int put_next(struct pickle *p, unsigned unused)
 {
     (void)unused;
-    return put(p, p->memo_count);
+    return put(p, p->memo.count);
 }
 
 static int put_at(struct pickle *p, unsigned size)
@@ -280,9 +454,14 @@ static int get_from(struct pickle *p, unsigned size)
 {
     uint64_t index;
     TRY(get_number(p, size, &index));
-    if (index >= p->memo_count)
+    const struct value *slot = memo_slot(&p->memo, index);
+    if (!slot || index >= p->memo.count)
         return pickle_error(p, "the pickle is damaged: its memo lacks a value");
-    return push(p, p->memo[index]);
+    if (slot->type == VALUE_LIST && slot->list->is_taken)
+        return pickle_error(p, "two devices have the same history: PyTorch writes no such log");
+    if (slot->type == VALUE_DICT)
+        TRY(before_dict(p));
+    return push(p, *slot);
 }
 
 /* ---- opcodes ---- */
@@ -302,14 +481,14 @@ static int refuse(const struct pickle *p, unsigned char opcode)
 {
     for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
         if (refused[i].opcode == opcode)
-            return error_set(p->error, ERR_PARSE,
-                             "byte %zu: %s is refused: it makes an object by running code, and a "
-                             "log needs none",
-                             p->opcode_at, refused[i].name);
-    return error_set(p->error, ERR_PARSE,
-                     "byte %zu: 0x%02x is no opcode that a log of numbers, texts, lists and dicts "
-                     "needs",
-                     p->opcode_at, opcode);
+            return import_error(p->log, p->error,
+                                "byte %llu: %s is refused: it makes an object by running code, and "
+                                "a log needs none",
+                                (unsigned long long)p->opcode_at, refused[i].name);
+    return import_error(p->log, p->error,
+                        "byte %llu: 0x%02x is no opcode that a log of numbers, texts, lists and "
+                        "dicts needs",
+                        (unsigned long long)p->opcode_at, opcode);
 }
 
 static int skip_number(struct pickle *p, unsigned size)
@@ -363,36 +542,121 @@ static const struct {
     [0x95] = {skip_number, 8}, /* the length of a frame */
 };
 
-static int run(struct pickle *p, struct value *value)
+/* The next opcode; 0 at the end of the log. */
+static int get_opcode(struct pickle *p, unsigned char *opcode)
 {
-    if (p->end - p->at < 2 || p->at[0] != 0x80 || p->at[1] < 2 || p->at[1] > 5)
+    bool has;
+    p->opcode_at = place(p);
+    TRY(have(p, 1, &has));
+    *opcode = has ? *p->at++ : 0;
+    return 0;
+}
+
+static int begin(struct pickle *p)
+{
+    bool has;
+    TRY(have(p, 2, &has));
+    if (!has || p->at[0] != 0x80 || p->at[1] < 2 || p->at[1] > 5)
         return pickle_error(p, "expected a pickle of protocol 2 to 5");
     p->at += 2;
-    while (p->at < p->end) {
-        p->opcode_at = (size_t)(p->at - p->start);
-        const unsigned char opcode = *p->at++;
+    return 0;
+}
+
+/* Marks an index of the memo as one that is taken out. */
+static int mark_fetched(struct pickle *p, unsigned size)
+{
+    uint64_t index;
+    TRY(get_number(p, size, &index));
+    struct memo *memo = &p->memo;
+    if (index >= place(p)) /* none was put there */
+        return 0;
+    if (index / 64 >= memo->words) {
+        const size_t words = 2 * (index / 64) + 64;
+        memo->fetched = must_realloc(memo->fetched, words * sizeof *memo->fetched);
+        memset(memo->fetched + memo->words, 0, (words - memo->words) * sizeof *memo->fetched);
+        memo->words = words;
+    }
+    memo->fetched[index / 64] |= UINT64_C(1) << index % 64;
+    return 0;
+}
+
+/* Reads the opcodes up to the end, or to the first that `run` refuses. */
+static int mark_all_fetched(struct pickle *p)
+{
+    TRY(begin(p));
+    unsigned char opcode;
+    for (;;) {
+        TRY(get_opcode(p, &opcode));
+        int (*const execute)(struct pickle *, unsigned) = opcodes[opcode].run;
+        const unsigned size = opcodes[opcode].argument;
+        const unsigned char *bytes;
+        uint64_t number;
+        if (!execute)
+            return 0;
+        if (execute == get_from)
+            TRY(mark_fetched(p, size));
+        else if (execute == push_text || execute == push_long)
+            TRY(get_bytes(p, size, &bytes, &number));
+        else if (execute == push_unsigned || execute == push_signed || execute == push_real ||
+                 execute == put_at || execute == skip_number)
+            TRY(get_number(p, size, &number));
+    }
+}
+
+static void make_memo(struct memo *memo)
+{
+    unsigned count = 0;
+    memo->before = must_alloc(memo->words * sizeof *memo->before);
+    for (size_t i = 0; i < memo->words; i++) {
+        memo->before[i] = count;
+        count += (unsigned)__builtin_popcountll(memo->fetched[i]);
+    }
+    memo->values = must_alloc(count * sizeof *memo->values);
+}
+
+static int run(struct pickle *p, struct value *value)
+{
+    TRY(begin(p));
+    for (;;) {
+        unsigned char opcode;
+        TRY(get_opcode(p, &opcode));
         if (opcode == '.') {
             TRY(needs(p, 1));
             *value = p->stack[p->stack_count - 1];
             return 0;
         }
+        if (!opcodes[opcode].run && place(p) == p->opcode_at)
+            return pickle_error(p, "the pickle has no end: it was cut off");
         if (!opcodes[opcode].run)
             return refuse(p, opcode);
         TRY(opcodes[opcode].run(p, opcodes[opcode].argument));
+        if (p->stack_count <= p->lists_at)
+            p->lists_at = 0;
+        if (p->stack_count <= p->list_at || !p->lists_at)
+            p->list_at = 0;
+        if (p->kept_bytes > values_most_bytes || p->item_bytes > values_most_bytes)
+            return pickle_error(p, "the log has more than 4096 MiB of values outside of its "
+                                   "history, or in one entry");
     }
-    p->opcode_at = (size_t)(p->at - p->start);
-    return pickle_error(p, "the pickle has no end: it was cut off");
 }
 
-int pickle_read(struct arena *arena, const char *bytes, size_t length, struct value *value,
-                struct error *error)
+int pickle_read(struct import *log, struct arena *arena, const struct pickle_sink *sink,
+                struct value *value, struct error *error)
 {
-    const unsigned char *start = (const unsigned char *)bytes;
-    struct pickle p = {
-        .arena = arena, .start = start, .at = start, .end = start + length, .error = error};
-    int code = run(&p, value);
+    struct pickle p = {.log = log, .kept = arena, .sink = sink, .error = error};
+    int code = mark_all_fetched(&p);
+    if (code == ERR_PARSE)
+        code = 0; /* run() comes to it, or to what is wrong before */
+    THEN(code, import_rewind(log, error));
+    make_memo(&p.memo);
+    p.window = p.at = p.end = NULL;
+    p.taken_bytes = p.opcode_at = 0;
+    THEN(code, run(&p, value));
+    arena_free(&p.items);
     free(p.stack);
-    free(p.memo);
     free(p.marks);
+    free(p.memo.fetched);
+    free(p.memo.before);
+    free(p.memo.values);
     return code;
 }

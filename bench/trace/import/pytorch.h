@@ -29,11 +29,11 @@
 struct pytorch_entry {
     const char *action;
     uint64_t address, size, stream;
-    uint64_t time_us; /* wall clock, if has_time */
-    bool has_time;
-    const char *site;     /* the call site, or NULL */
-    unsigned pool;        /* number of the private pool; 0: the common one */
-    uint64_t device_free; /* of an oom: bytes that the driver had left; 0: unknown */
+    uint64_t time_us;        /* wall clock, if has_time */
+    bool has_time, has_pool; /* has_pool: the log says the entry's pool */
+    unsigned pool;           /* number of the private pool; 0: the common one */
+    const char *site;        /* the call site, or NULL */
+    uint64_t device_free;    /* of an oom: bytes that the driver had left; 0: unknown */
 };
 
 /* A segment that lives. */

@@ -8,7 +8,8 @@
  *      "external_annotations": [{"stage": "START", "name", "device", "time_us"}],
  *      "allocator_settings": {...}}
  *
- * The history is a ring, and recording may begin late. What lived before it is found in two ways:
+ * A history is larger than memory at times, so its entries are read one by one (pytorch_entries.h).
+ * It is a ring, and recording may begin late. What lived before it is found in two ways:
  * the history frees it, or it still lives at the end and stands in a segment.
  *
  * A private pool of a graph is known of segments, and of entries only in newer versions. An entry
@@ -20,23 +21,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/sort.h"
-#include "trace/import/pytorch.h"
+#include "trace/import/pytorch_entries.h"
 #include "trace/import/pytorch_sites.h"
 #include "trace/import/value.h"
 
 enum { SNAPSHOT_MOST_MIB = 4096 };
 
+struct pools {
+    unsigned count, capacity;
+    struct pool_id {
+        uint64_t id[2];
+    } * ids; /* in the order of their numbers, from 1 on */
+};
+
 struct snapshot {
     struct import *log;
+    struct device_history {
+        struct pytorch_entries entries;
+        struct pools pools; /* that its entries name */
+    } * devices;
+    unsigned device_count, device_capacity;
+    const char **texts;                 /* of entries, in an open hash table */
+    uint64_t text_count, text_capacity; /* a power of two */
     struct arena arena;
     struct value root;
-    struct pools {
-        unsigned count, capacity;
-        struct pool_id {
-            uint64_t id[2];
-        } * ids; /* in the order of their numbers, from 1 on */
-    } pools;
+    struct pools pools;
     struct pytorch_site site;
 };
 
@@ -54,8 +65,9 @@ struct segment {
 struct history {
     struct snapshot *snapshot;
     unsigned device;
-    const struct value_list *entries;
-    struct segment *segments; /* by address */
+    struct pytorch_entries *entries;
+    const struct pools *pools; /* that its entries name */
+    struct segment *segments;  /* by address */
     unsigned segment_count, segment_capacity;
     const struct value **phases; /* annotations of the device, in the order of the snapshot */
     unsigned phase_count, phase_capacity, next_phase;
@@ -77,16 +89,10 @@ static uint64_t count_or_0(const struct value *dict, const char *key)
     return value_count_of(value_get(dict, key), &number) ? number : 0;
 }
 
-/* The number of a private pool; 0: the common one. */
-static unsigned pool_of(struct snapshot *s, const struct value *pair)
+static unsigned number_of_pool(struct pools *known, struct pool_id pool)
 {
-    const struct value_list *list = value_list_of(pair);
-    struct pool_id pool = {{0, 0}};
-    for (unsigned i = 0; i < 2 && i < list->count; i++)
-        value_count_of(&list->items[i], &pool.id[i]);
     if (pool.id[0] == 0 && pool.id[1] == 0)
         return 0;
-    struct pools *known = &s->pools;
     for (unsigned i = 0; i < known->count; i++)
         if (memcmp(&known->ids[i], &pool, sizeof pool) == 0)
             return i + 1;
@@ -95,7 +101,48 @@ static unsigned pool_of(struct snapshot *s, const struct value *pair)
     return known->count;
 }
 
+/* The number of a private pool; 0: the common one. */
+static unsigned pool_of(struct pools *pools, const struct value *pair)
+{
+    const struct value_list *list = value_list_of(pair);
+    struct pool_id pool = {{0, 0}};
+    for (unsigned i = 0; i < 2 && i < list->count; i++)
+        value_count_of(&list->items[i], &pool.id[i]);
+    return number_of_pool(pools, pool);
+}
+
 /* ---- sites ---- */
+
+static const char **place_of_text(const char **table, uint64_t capacity, const char *text)
+{
+    uint64_t hash = 0;
+    for (const char *c = text; *c; c++)
+        hash = random_mix(hash + (unsigned char)*c);
+    while (table[hash & (capacity - 1)] && strcmp(table[hash & (capacity - 1)], text) != 0)
+        hash++;
+    return &table[hash & (capacity - 1)];
+}
+
+/* The same text as one that lives as long as the snapshot, and is there once. */
+static const char *one_text(struct snapshot *s, const char *text)
+{
+    if (2 * s->text_count >= s->text_capacity) {
+        const uint64_t capacity = s->text_capacity ? 2 * s->text_capacity : 256;
+        const char **table = must_alloc(capacity * sizeof *table);
+        for (uint64_t i = 0; i < s->text_capacity; i++)
+            if (s->texts[i])
+                *place_of_text(table, capacity, s->texts[i]) = s->texts[i];
+        free(s->texts);
+        s->texts = table;
+        s->text_capacity = capacity;
+    }
+    const char **place = place_of_text(s->texts, s->text_capacity, text);
+    if (!*place) {
+        *place = arena_copy(&s->arena, text, strlen(text));
+        s->text_count++;
+    }
+    return *place;
+}
 
 static const char *site_of(struct snapshot *s, const struct value *frames)
 {
@@ -111,7 +158,7 @@ static const char *site_of(struct snapshot *s, const struct value *frames)
                          value_text_of(value_get(frame, "name")), count_or_0(frame, "line"));
     }
     const struct text *text = &s->site.text;
-    list->site = text->length ? arena_copy(&s->arena, text->data, text->length) : "";
+    list->site = text->length ? one_text(s, text->data) : "";
     return *list->site ? list->site : NULL;
 }
 
@@ -131,7 +178,7 @@ static int read_segments(struct history *h, struct error *error)
             return member_error(h->snapshot, "segments", i, "address", "a number", error);
         segment.bytes = count_or_0(value, "total_size");
         segment.stream = count_or_0(value, "stream");
-        segment.pool = pool_of(h->snapshot, value_get(value, "segment_pool_id"));
+        segment.pool = pool_of(&h->snapshot->pools, value_get(value, "segment_pool_id"));
         const struct value *expandable = value_get(value, "is_expandable");
         segment.is_expandable =
             expandable && expandable->type == VALUE_BOOLEAN && expandable->integer;
@@ -154,10 +201,9 @@ static struct segment *segment_at(const struct history *h, uint64_t address)
     return s && (s->is_expandable || address - s->address < s->bytes) ? s : NULL;
 }
 
-static bool is_action(const struct value *entry, const char *action)
+static bool is_action(const struct pytorch_entry *entry, const char *action)
 {
-    const char *text = value_text_of(value_get(entry, "action"));
-    return text && strcmp(text, action) == 0;
+    return strcmp(entry->action, action) == 0;
 }
 
 /* Goes back from the end of the history to when the driver made each segment, and to what an
@@ -167,15 +213,14 @@ static void find_makers(struct history *h)
     for (unsigned i = 0; i < h->segment_count; i++)
         h->segments[i].early_bytes = h->segments[i].bytes;
     for (unsigned i = h->entries->count; i-- > 0;) {
-        const struct value *entry = &h->entries->items[i];
+        const struct pytorch_entry *entry = pytorch_entry_at(h->entries, i);
         const bool maps = is_action(entry, "segment_map");
         const bool unmaps = is_action(entry, "segment_unmap");
         const bool allocates = is_action(entry, "segment_alloc");
-        struct segment *s =
-            maps || unmaps || allocates ? segment_at(h, count_or_0(entry, "addr")) : NULL;
+        struct segment *s = maps || unmaps || allocates ? segment_at(h, entry->address) : NULL;
         if (!s || s->is_expandable == allocates || (allocates && s->made_at))
             continue;
-        const uint64_t size = count_or_0(entry, "size");
+        const uint64_t size = entry->size;
         if (unmaps)
             s->early_bytes += size;
         else
@@ -200,23 +245,23 @@ static void add_early_taken(struct history *h)
     struct give_or_take *all = NULL;
     unsigned count = 0, capacity = 0;
     for (unsigned i = 0; i < h->entries->count; i++) {
-        const struct value *entry = &h->entries->items[i];
+        const struct pytorch_entry *entry = pytorch_entry_at(h->entries, i);
         const bool takes = is_action(entry, "segment_free");
         if (!takes && !is_action(entry, "segment_alloc"))
             continue;
         all = must_grow(all, count, &capacity, sizeof *all);
-        all[count++] = (struct give_or_take){count_or_0(entry, "addr"), i, takes};
+        all[count++] = (struct give_or_take){entry->address, i, takes};
     }
     if (count)
         qsort(all, count, sizeof *all, by_address_and_time);
     for (unsigned i = 0; i < count; i++) {
-        const struct value *entry = &h->entries->items[all[i].entry];
+        const struct pytorch_entry *entry = pytorch_entry_at(h->entries, all[i].entry);
         if (all[i].takes && (i == 0 || all[i - 1].address != all[i].address))
             pytorch_add_early(&h->trace, &(struct pytorch_entry){
                                              .action = "segment_alloc",
                                              .address = all[i].address,
-                                             .size = count_or_0(entry, "size"),
-                                             .stream = count_or_0(entry, "stream"),
+                                             .size = entry->size,
+                                             .stream = entry->stream,
                                          });
     }
     free(all);
@@ -333,57 +378,82 @@ static void add_phases(struct history *h, uint64_t time_us)
 /* The pool of an entry: its own, or that of its segment. */
 static unsigned pool_of_entry(struct history *h, unsigned i, const struct pytorch_entry *entry)
 {
-    const struct value *value = &h->entries->items[i], *pool = value_get(value, "pool_id");
-    if (!pool)
-        pool = value_get(value, "segment_pool_id");
-    if (pool)
-        return pool_of(h->snapshot, pool);
+    if (entry->has_pool)
+        return entry->pool ? number_of_pool(&h->snapshot->pools, h->pools->ids[entry->pool - 1])
+                           : 0;
     const struct segment *segment = segment_at(h, entry->address);
     if (segment && i + 1 >= segment->made_at)
         return segment->pool;
-    if (strcmp(entry->action, "alloc") == 0 || strncmp(entry->action, "free", 4) == 0)
+    if (is_action(entry, "alloc") || strncmp(entry->action, "free", 4) == 0)
         trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = false;
     return 0;
 }
 
 static int add_entry(struct history *h, unsigned i, struct error *error)
 {
-    struct snapshot *s = h->snapshot;
-    const struct value *value = &h->entries->items[i];
-    struct pytorch_entry entry = {.action = value_text_of(value_get(value, "action"))};
-    char list[32];
-    snprintf(list, sizeof list, "device_traces[%u]", h->device);
-    if (!entry.action)
-        return member_error(s, list, i, "action", "a text", error);
-    const bool is_oom = strcmp(entry.action, "oom") == 0; /* no address, but device_free */
-    if (is_oom)
-        entry.device_free = count_or_0(value, "device_free");
-    if (!is_oom && !value_count_of(value_get(value, "addr"), &entry.address))
-        return member_error(s, list, i, "addr", "a number", error);
-    if (!value_count_of(value_get(value, "size"), &entry.size))
-        return member_error(s, list, i, "size", "a number", error);
-    entry.stream = count_or_0(value, "stream");
-    entry.has_time = value_count_of(value_get(value, "time_us"), &entry.time_us);
-    entry.site = site_of(s, value_get(value, "frames"));
+    struct pytorch_entry entry = *pytorch_entry_at(h->entries, i);
     entry.pool = pool_of_entry(h, i, &entry);
     if (entry.has_time)
         add_phases(h, entry.time_us);
     return pytorch_add(&h->trace, &entry, error);
 }
 
-static void look_at_entry(struct history *h, const struct value *value)
+/* Reads an entry of a device's history. */
+static int take_entry(void *user, unsigned device, const struct value *value, struct error *error)
 {
-    const struct pytorch_entry entry = {.action = value_text_of(value_get(value, "action")),
-                                        .size = count_or_0(value, "size")};
-    if (entry.action)
-        pytorch_look(&h->trace, &entry);
+    struct snapshot *s = user;
+    if (device >= IMPORT_DEVICES_MOST)
+        return import_error(s->log, error, "the snapshot has more than %d devices",
+                            IMPORT_DEVICES_MOST);
+    s->devices = must_reach(s->devices, device, &s->device_capacity, sizeof *s->devices);
+    s->device_count = device >= s->device_count ? device + 1 : s->device_count;
+    struct device_history *d = &s->devices[device];
+    const struct value *action = NULL, *address = NULL, *size = NULL, *stream = NULL, *time = NULL,
+                       *frames = NULL, *pool = NULL, *segment_pool = NULL, *device_free = NULL;
+    const struct {
+        const char *key;
+        const struct value **value;
+    } members[] = {{"action", &action},
+                   {"addr", &address},
+                   {"size", &size},
+                   {"stream", &stream},
+                   {"time_us", &time},
+                   {"frames", &frames},
+                   {"pool_id", &pool},
+                   {"segment_pool_id", &segment_pool},
+                   {"device_free", &device_free}};
+    const struct value_list *list = value->type == VALUE_DICT ? value->list : value_list_of(NULL);
+    for (unsigned i = 0; i + 1 < list->count; i += 2)
+        for (unsigned k = 0; k < sizeof members / sizeof *members; k++)
+            if (list->items[i].type == VALUE_TEXT &&
+                strcmp(list->items[i].text, members[k].key) == 0)
+                *members[k].value = &list->items[i + 1];
+    char name[32];
+    snprintf(name, sizeof name, "device_traces[%u]", device);
+    if (!value_text_of(action))
+        return member_error(s, name, d->entries.count, "action", "a text", error);
+    struct pytorch_entry entry = {.action = one_text(s, action->text)};
+    const bool is_oom = is_action(&entry, "oom"); /* no address, but device_free */
+    if (!value_count_of(address, &entry.address) && !is_oom)
+        return member_error(s, name, d->entries.count, "addr", "a number", error);
+    if (!value_count_of(size, &entry.size))
+        return member_error(s, name, d->entries.count, "size", "a number", error);
+    value_count_of(stream, &entry.stream);
+    if (is_oom)
+        value_count_of(device_free, &entry.device_free);
+    entry.has_time = value_count_of(time, &entry.time_us);
+    entry.site = site_of(s, frames);
+    pool = pool ? pool : segment_pool;
+    entry.has_pool = pool != NULL;
+    entry.pool = pool ? pool_of(&d->pools, pool) : 0;
+    return pytorch_entries_add(&d->entries, &entry, s->log, error);
 }
 
 static int read_history(struct history *h, struct error *error)
 {
     uint64_t first_us = 0;
     if (h->entries->count)
-        value_count_of(value_get(&h->entries->items[0], "time_us"), &first_us);
+        first_us = pytorch_entry_at(h->entries, 0)->time_us;
     TRY(read_segments(h, error));
     find_makers(h);
     find_phases(h);
@@ -392,7 +462,7 @@ static int read_history(struct history *h, struct error *error)
     add_early_segments(h);
     trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = true;
     for (unsigned i = 0; i < h->entries->count; i++)
-        look_at_entry(h, &h->entries->items[i]);
+        pytorch_look(&h->trace, pytorch_entry_at(h->entries, i));
     for (unsigned i = 0; i < h->entries->count; i++)
         TRY(add_entry(h, i, error));
     add_phases(h, UINT64_MAX);
@@ -406,10 +476,12 @@ static int read_history(struct history *h, struct error *error)
     return 0;
 }
 
-static int import_device(struct snapshot *s, unsigned device, const struct value_list *entries,
-                         json_t *settings, struct error *error)
+static int import_device(struct snapshot *s, unsigned device, json_t *settings, struct error *error)
 {
-    struct history h = {.snapshot = s, .device = device, .entries = entries};
+    struct history h = {.snapshot = s,
+                        .device = device,
+                        .entries = &s->devices[device].entries,
+                        .pools = &s->devices[device].pools};
     char name[32];
     snprintf(name, sizeof name, "cuda%u", device);
     int code = pytorch_begin(&h.trace, s->log, name, "PyTorch snapshot", settings, error);
@@ -451,10 +523,13 @@ static int import_snapshot(struct snapshot *s, struct error *error)
     const struct value *traces = value_get(&s->root, "device_traces");
     if (!traces || traces->type != VALUE_LIST)
         return refuse_root(s, error);
-    unsigned used = 0;
-    for (unsigned d = 0; d < traces->list->count; d++)
-        used += value_list_of(&traces->list->items[d])->count > 0;
-    if (!used)
+    /* What stands in the tree: JSON, and lists that the pickle makes in another way. */
+    for (unsigned d = 0; d < traces->list->count; d++) {
+        const struct value_list *entries = value_list_of(&traces->list->items[d]);
+        for (unsigned i = 0; i < entries->count; i++)
+            TRY(take_entry(s, d, &entries->items[i], error));
+    }
+    if (!s->device_count)
         return import_error(s->log, error,
                             "the snapshot has %u segments, but no history: call "
                             "torch.cuda.memory._record_memory_history() before the program runs, "
@@ -463,24 +538,42 @@ static int import_snapshot(struct snapshot *s, struct error *error)
     const struct value *settings = value_get(&s->root, "allocator_settings");
     json_t *json = settings && settings->type == VALUE_DICT ? value_to_json(settings) : NULL;
     int code = 0;
-    for (unsigned d = 0; d < traces->list->count && !code; d++) {
-        const struct value_list *entries = value_list_of(&traces->list->items[d]);
-        if (entries->count)
-            code = import_device(s, d, entries, json, error);
-    }
+    for (unsigned d = 0; d < s->device_count && !code; d++)
+        if (s->devices[d].entries.count)
+            code = import_device(s, d, json, error);
     json_decref(json);
     return code;
 }
 
-static int import_any(struct import *log, bool is_json, struct error *error)
+static void free_snapshot(struct snapshot *s)
+{
+    for (unsigned d = 0; d < s->device_count; d++) {
+        pytorch_entries_free(&s->devices[d].entries);
+        free(s->devices[d].pools.ids);
+    }
+    free(s->devices);
+    free(s->texts);
+    arena_free(&s->arena);
+    text_free(&s->site.text);
+    free(s->pools.ids);
+}
+
+static int import_pickle(struct import *log, struct error *error)
+{
+    struct snapshot s = {.log = log};
+    const struct pickle_sink sink = {"device_traces", take_entry, &s};
+    int code = pickle_read(log, &s.arena, &sink, &s.root, error);
+    THEN(code, import_snapshot(&s, error));
+    free_snapshot(&s);
+    return code;
+}
+
+static int import_json(struct import *log, struct error *error)
 {
     struct snapshot s = {.log = log};
     struct text bytes = {0};
-    struct error why = {0};
     int code = import_rest(log, (size_t)SNAPSHOT_MOST_MIB << 20, &bytes, error);
-    if (!code && !is_json && pickle_read(&s.arena, bytes.data, bytes.length, &s.root, &why))
-        code = import_error(log, error, "%s", why.text);
-    if (!code && is_json) {
+    if (!code) {
         json_error_t where;
         json_t *json = json_loadb(bytes.data, bytes.length, 0, &where);
         if (json)
@@ -492,20 +585,8 @@ static int import_any(struct import *log, bool is_json, struct error *error)
     }
     text_free(&bytes);
     THEN(code, import_snapshot(&s, error));
-    arena_free(&s.arena);
-    text_free(&s.site.text);
-    free(s.pools.ids);
+    free_snapshot(&s);
     return code;
-}
-
-static int import_pickle(struct import *log, struct error *error)
-{
-    return import_any(log, false, error);
-}
-
-static int import_json(struct import *log, struct error *error)
-{
-    return import_any(log, true, error);
 }
 
 static bool is_pickle(const char *start, size_t length)

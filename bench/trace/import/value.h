@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "trace/import.h"
 
 enum value_type {
     VALUE_NONE,
@@ -23,6 +24,7 @@ enum value_type {
 
 struct value {
     enum value_type type;
+    bool is_kept; /* for pickle.c: the value, and all in it, lives as long as the tree */
     union {
         int64_t integer; /* a boolean too */
         double real;
@@ -34,6 +36,7 @@ struct value {
 struct value_list {
     unsigned count, capacity;
     struct value *items;
+    bool is_taken;    /* for pickle.c: its items went to a sink */
     const char *site; /* for pytorch_snapshot.c: the site that these frames name, once it is made */
 };
 
@@ -55,7 +58,16 @@ struct value value_from_json(struct arena *arena, const json_t *json);
 /* The value as JSON for the caller to free; null for what is deeper than 16 lists. */
 json_t *value_to_json(const struct value *value);
 
+/* A history that does not have to fit memory: the items of the lists in the list that the root has
+ * under `key` go to `take` one by one, and die after it. In the tree the lists are empty. */
+struct pickle_sink {
+    const char *key;
+    int (*take)(void *user, unsigned list, const struct value *item, struct error *error);
+    void *user;
+};
+
 /* Reads a pickle of protocol 2 to 5 that has numbers, texts, lists, tuples and dicts alone. What
- * would run code is not read: ERR_PARSE names it, and its place as "byte N". */
-int pickle_read(struct arena *arena, const char *bytes, size_t length, struct value *value,
-                struct error *error);
+ * would run code is not read: ERR_PARSE names it, and its place as "byte N". The log is read
+ * twice. */
+int pickle_read(struct import *log, struct arena *arena, const struct pickle_sink *sink,
+                struct value *value, struct error *error);
