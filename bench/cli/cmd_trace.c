@@ -650,6 +650,7 @@ const struct command command_trace = {
         "        pytorch       torch.cuda.memory._dump_snapshot (pytorch-json: as JSON)\n"
         "        pytorch-csv   its history alone: action,addr,size,stream,time_us\n"
         "        kineto        torch.profiler.profile(profile_memory=True), export_chrome_trace\n"
+        "        nsys          nsys profile --cuda-memory-usage=true; nsys export --type sqlite\n"
         "        rmm           rmm.reinitialize(logging=True), logging_resource_adaptor\n"
         "        umpire        UMPIRE_REPLAY=On\n"
         "        minimalloc    id,lower,upper,size\n"

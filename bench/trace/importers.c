@@ -21,8 +21,6 @@ TEXT_NAMES(importer_name, IMPORTERS, importers[i]->name)
 static const struct {
     const char *start, *what;
 } foreign[] = {
-    {"SQLite format 3", "an SQLite database, as nsys export writes; gamut does not read it. A "
-                        "recording by gamut record or a log of the allocator has the allocations"},
     {"PK\3\4", "a zip archive, as torch.save writes; gamut does not read it. Write the snapshot as "
                "a pickle: torch.cuda.memory._dump_snapshot(FILE)"},
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <dlfcn.h>
 
 #include "tests/trace/trace_fixture.h"
 #include "trace/raw.h"
@@ -161,6 +162,74 @@ static void kineto_of_a_real_program(void **state)
     assert_int_equal(totals_of("mlp-cuda_0").blocks, 146);
     assert_int_equal(totals_of("mlp-cuda_0").peak_bytes, 131251712);
     assert_int_equal(totals_of("mlp-cpu").peak_bytes, 24);
+}
+
+static void skip_without_sqlite(void)
+{
+    void *library = dlopen("libsqlite3.so.0", RTLD_NOW);
+    if (!library) {
+        print_message("there is no libsqlite3.so.0 (Debian: libsqlite3-0)\n");
+        skip();
+    }
+    dlclose(library);
+}
+
+/* Rows out of order; pinned, pageable, managed and static memory; two devices; a free of a block
+ * from before. */
+static void nsys(void **state)
+{
+    (void)state;
+    skip_without_sqlite();
+    gives("nsys/small.sqlite", "nsys", (const char *const[]){"log-cuda_0", "log-cuda_1", NULL},
+          (const char *const[]){"queue 0 \"7\"\n"
+                                "held b1 4096 q0 address=0x30000\n"
+                                "alloc b2 2097152 q0 address=0x10000\n"
+                                "alloc b3 65536 q0 @500 address=0x20000 memory=1\n"
+                                "free b1 q0 @2000\n"
+                                "free b2 q0 @3000\n"
+                                "queue 1 \"14\"\n"
+                                "alloc b4 512 q1 @3000 address=0x10000\n"
+                                "free b3 q0 @4000\n",
+                                "queue 0 \"13\"\n"
+                                "alloc b1 1048576 q0 @1000 address=0x10000 memory=4\n"});
+}
+
+/* The small export with names of its tables and columns replaced by others of the same length. */
+static void databases_that_are_no_such_export(void **state)
+{
+    (void)state;
+    skip_without_sqlite();
+    static const struct {
+        const char *from, *to, *and_from, *and_to, *message;
+    } cases[] = {
+        {"USAGE_EVENTS", "POWER_EVENTS", "", "",
+         "an export of Nsight Systems without memory events: record with nsys profile "
+         "--cuda-memory-usage=true"},
+        {"USAGE_EVENTS", "POWER_EVENTS", "StringIds", "rocpd_str",
+         "a database of rocprofv3 (rocpd); gamut reads the SQLite files of nsys export"},
+        {"USAGE_EVENTS", "POWER_EVENTS", "StringIds", "Something",
+         "a database without CUDA_GPU_MEMORY_USAGE_EVENTS"},
+        {" bytes ", " bites ", "", "", "CUDA_GPU_MEMORY_USAGE_EVENTS has no column bytes"},
+        {"CREATE TABLE", "CREATE TAXES", "", "", "SQLite: malformed database schema"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct import_report report;
+        struct error error = {0};
+        struct text file = {0};
+        assert_int_equal(text_read_file(&file, GAMUT_ROOT "/tests/traces/nsys/small.sqlite", NULL),
+                         0);
+        for (size_t at = 0; at + 12 <= file.length; at++) {
+            if (memcmp(file.data + at, cases[i].from, strlen(cases[i].from)) == 0)
+                memcpy(file.data + at, cases[i].to, strlen(cases[i].to));
+            if (memcmp(file.data + at, cases[i].and_from, strlen(cases[i].and_from)) == 0)
+                memcpy(file.data + at, cases[i].and_to, strlen(cases[i].and_to));
+        }
+        int code = import_bytes("database", file.data, file.length, &report, &error);
+        import_report_free(&report);
+        text_free(&file);
+        if (code != ERR_PARSE || !strstr(error.text, cases[i].message))
+            fail_msg("%s: code %d, %s", cases[i].message, code, error.text);
+    }
 }
 
 /* Lifetimes are half open: b2 may have the place of b1. */
@@ -454,7 +523,6 @@ static void wrong_lines_are_named(void **state)
         {RMM "1,1.5,free,0x1,-1,0\n", "log:2: expected a size in bytes, found '-1'"},
         {RMM "1,1.5,lend,0x1,1,0\n",
          "log:2: expected the action allocate, free, deallocate or allocate failure, found 'lend'"},
-        {"SQLite format 3\0", "log: this is an SQLite database"},
         {"PK\3\4", "log: this is a zip archive, as torch.save writes"},
         {"id,lower,upper,size\n1,x,3,4\n", "log:2: lower is 'x'; expected a whole number"},
         {"{\"category\":\"operation\",\"name\":\"allocate\"}\n",
@@ -533,6 +601,8 @@ int main(void)
         cmocka_unit_test(umpire_new_form),
         cmocka_unit_test(kineto),
         cmocka_unit_test(kineto_of_a_real_program),
+        cmocka_unit_test(nsys),
+        cmocka_unit_test(databases_that_are_no_such_export),
         cmocka_unit_test(minimalloc),
         cmocka_unit_test(columns_of_minimalloc_stand_in_any_order),
         cmocka_unit_test(xla_without_times_lives_throughout),

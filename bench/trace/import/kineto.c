@@ -14,8 +14,8 @@
  * is what was asked for. Streams are not in the log.
  *
  * "Total Allocated" of the first event says what lived before. Of that, what the log never frees is
- * one held block: its parts are not known. A change of "Total Reserved" is a driver call here; there
- * may have been several.
+ * one held block: its parts are not known. A change of "Total Reserved" is one driver call here;
+ * there may have been several.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -11,4 +11,5 @@
     X(umpire)                                                                                      \
     X(minimalloc)                                                                                  \
     X(xla)                                                                                         \
-    X(kineto)
+    X(kineto)                                                                                      \
+    X(nsys)
