@@ -88,6 +88,8 @@ static const char *gain_of(const struct measure *now, const struct measure *then
 
 static void add_certainty(struct text *out, const struct advised_trace *trace)
 {
+    const struct exactness *x = &trace->now.exactness;
+    char bytes[32];
     if (!trace->is_logged)
         text_add(out, "the log does not say which allocator was used; %s is assumed",
                  trace->current);
@@ -97,15 +99,17 @@ static void add_certainty(struct text *out, const struct advised_trace *trace)
     else if (trace->now.calls_are_logged)
         text_add(out, "the replay of the recorded setting makes the same %" PRIu64 " driver calls",
                  trace->now.call_count);
-    else if (trace->now.logged_call_count == trace->now.call_count)
+    else if (x->most_bytes == 0)
         text_add(out,
-                 "the replay of the recorded setting makes as many driver calls as the log has, "
-                 "but not the same: bytes are estimates");
+                 "the replay of the recorded setting holds the log's bytes at each of its %" PRIu64
+                 " driver calls",
+                 x->call_count);
     else
-        text_add(out,
-                 "the replay of the recorded setting makes %" PRIu64
-                 " driver calls where the log has %" PRIu64 ": bytes are estimates",
-                 trace->now.call_count, trace->now.logged_call_count);
+        text_add(
+            out,
+            "the replay of the recorded setting holds the log's bytes at %" PRIu64 " of %" PRIu64
+            " driver calls, and else up to %s (%.2g %%) more or less: bytes are estimates",
+            x->equal_count, x->call_count, text_bytes(bytes, x->most_bytes), 100 * x->most_share);
 }
 
 /* ---- text and Markdown ---- */

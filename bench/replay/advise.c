@@ -56,7 +56,10 @@ struct calls {
 struct heard {
     struct calls logged, played;
     unsigned played_count; /* until the last event; then the strategy ends, and releases all */
-    bool goes_on;          /* the last call may be continued: */
+    uint64_t logged_bytes; /* held from the driver */
+    unsigned unseen_count; /* logged calls since held bytes were compared */
+    struct exactness exactness;
+    bool goes_on; /* the last call may be continued: */
     uint64_t memory, end;
 };
 
@@ -87,13 +90,37 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
     h->end = offset + bytes;
 }
 
+/* At a request, both have made the calls that it took. */
+static void compare_held(struct heard *h, const struct replay_state *state)
+{
+    struct exactness *x = &h->exactness;
+    const uint64_t played = state->reserved_bytes, logged = h->logged_bytes;
+    const uint64_t apart = played > logged ? played - logged : logged - played;
+    const double share = logged ? (double)apart / (double)logged : apart ? 1 : 0;
+    x->call_count += h->unseen_count;
+    x->equal_count += apart ? 0 : h->unseen_count;
+    h->unseen_count = 0;
+    if (apart && !x->first_event)
+        x->first_event = state->event;
+    x->most_bytes = apart > x->most_bytes ? apart : x->most_bytes;
+    x->most_share = share > x->most_share ? share : x->most_share;
+}
+
 static void hear_event(void *context, const struct trace_event *e, const struct block *block,
                        const struct replay_state *state)
 {
     struct heard *h = context;
-    (void)block, (void)state;
-    if (e->kind >= TRACE_driver_alloc && e->kind <= TRACE_driver_unmap)
+    (void)block;
+    if (e->kind >= TRACE_driver_alloc && e->kind <= TRACE_driver_unmap && e->bytes) {
+        const bool gives = e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map;
         add_call(&h->logged, e->kind, e->bytes);
+        h->logged_bytes += gives ? e->bytes : -e->bytes;
+        h->unseen_count++;
+    }
+    if (e->kind == TRACE_start)
+        h->logged.count = h->played.count = h->unseen_count = 0;
+    if (e->kind == TRACE_alloc)
+        compare_held(h, state);
     h->played_count = h->played.count;
     h->goes_on = false;
 }
@@ -143,6 +170,7 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
     *measure = (struct measure){.call_count = heard.played_count,
                                 .logged_call_count = heard.logged.count,
                                 .calls_are_logged = same_calls(&heard),
+                                .exactness = heard.exactness,
                                 .driver_ns = UNKNOWN_NS};
     free(heard.logged.items);
     free(heard.played.items);
@@ -364,7 +392,8 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     trace->duration_ns = trace_reader_totals(reader)->last_ns;
     /* Without the setting the calls are sums, as of PyTorch's profiler. */
     trace->knows_calls =
-        info->knows[TRACE_KNOWS_driver] && !info->lost_beginning && *info->allocator;
+        info->knows[TRACE_KNOWS_driver] && *info->allocator &&
+        (!info->lost_beginning || trace_reader_totals(reader)->by_kind[TRACE_start]);
     lifetimes_free(&lifetimes);
     trace_close(reader);
     return code;

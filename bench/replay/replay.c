@@ -9,6 +9,7 @@
 #include "alloc/planned/planned.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "run/execute/spaces.h"
 #include "run/predict/player.h"
@@ -70,6 +71,10 @@ struct replay {
     const struct block *moved;   /* the block that the current event took or gave back, or NULL */
     uint64_t peak_before;        /* reserved bytes at most, before the current event */
     bool ended;                  /* by a refusal or a fault */
+    bool is_before_start;        /* the events up to `start` are kept, to be adopted together */
+    bool cannot_adopt;
+    struct trace_event *kept;
+    unsigned kept_count, kept_capacity, most_kept_slot;
 };
 
 /* ---- the end of a replay ---- */
@@ -267,6 +272,24 @@ static bool reuses_memory(const struct replay *r)
     return !r->free_at_done && (s->queues != QUEUES_SOURCE || s->opens_pool);
 }
 
+/* The application has the block of its slot from a part. */
+static int own_block(struct replay *r, const struct trace_event *e, unsigned index)
+{
+    struct played *at = slot_of(r, e->slot);
+    at->let_go = false;
+    at->live =
+        (struct live_block){.is_reused = reuses_memory(r), .queue = e->queue, .since = r->event};
+    at->requested = e->bytes;
+    at->name = e->name;
+    at->part = (unsigned char)(index + 1);
+    r->parts[index]->live_count++;
+    r->moved = &at->block;
+    const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
+    return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
+                        r->event, r->options->strategy->name, wrong)
+                 : 0;
+}
+
 static int take_block(struct replay *r, const struct trace_event *e)
 {
     unsigned index = 0;
@@ -290,18 +313,7 @@ static int take_block(struct replay *r, const struct trace_event *e)
     }
     if (code)
         return error_set(r->error, code, "%s", part->source.error.text);
-    at->let_go = false;
-    at->live =
-        (struct live_block){.is_reused = reuses_memory(r), .queue = e->queue, .since = r->event};
-    at->requested = e->bytes;
-    at->name = e->name;
-    at->part = (unsigned char)(index + 1);
-    part->live_count++;
-    r->moved = &at->block;
-    const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
-    return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
-                        r->event, r->options->strategy->name, wrong)
-                 : 0;
+    return own_block(r, e, index);
 }
 
 /* The application has what is spare given back; its private pools keep what they have. */
@@ -326,6 +338,107 @@ static int end_pool(struct replay *r, const struct trace_event *e)
         TRY(end_part(r, part));
     }
     return 0;
+}
+
+/* ---- the state at the start ---- */
+
+/* By part and address; memory before its blocks, and the begin of a range before its parts. */
+static int by_place(const void *left, const void *right)
+{
+    const struct trace_event *a = left, *b = right;
+#define ORDER(x, y)                                                                                \
+    if ((x) != (y))                                                                                \
+    return (x) < (y) ? -1 : 1
+    ORDER(a->pool, b->pool);
+    ORDER(a->memory, b->memory);
+    ORDER(a->address, b->address);
+    ORDER(a->kind == TRACE_held, b->kind == TRACE_held);
+    ORDER(a->bytes, b->bytes);
+#undef ORDER
+    return 0;
+}
+
+/* The strategy gets a memory, and the blocks that follow it. *next: the place after them. */
+static int adopt_memory(struct replay *r, const struct trace_event *kept, unsigned *next)
+{
+    const struct trace_event *e = &kept[*next];
+    struct adopted_memory m = {.address = e->address,
+                               .bytes = e->bytes,
+                               .queue = e->queue,
+                               .is_mapped = e->kind == TRACE_driver_map,
+                               .part_bytes = e->granted};
+    unsigned index, capacity = 0, count = 0;
+    if (e->kind == TRACE_held) /* outside of all memory */
+        return ERR_UNSUPPORTED;
+    TRY(part_of(r, e, &index));
+    bool are_inside = true;
+    for (++*next; *next < r->kept_count && kept[*next].kind == TRACE_held &&
+                  kept[*next].pool == e->pool && kept[*next].memory == e->memory;
+         ++*next) {
+        const struct trace_event *b = &kept[*next];
+        are_inside &= b->address - e->address < e->bytes && b->queue == e->queue && b->bytes;
+        m.blocks = must_grow(m.blocks, count, &capacity, sizeof *m.blocks);
+        m.blocks[count++] =
+            (struct adopted_block){b->address, b->bytes, b->granted, &slot_of(r, b->slot)->block};
+    }
+    m.block_count = count;
+    if (e->kind == TRACE_driver_alloc)
+        dry_expect(r->player.dry, e->bytes, e->address);
+    int code = are_inside ? allocator_adopt(&r->parts[index]->allocator, &m) : ERR_UNSUPPORTED;
+    free(m.blocks);
+    return code;
+}
+
+/* All of the state, or none: then `cannot_adopt` is set. */
+static int adopt_all(struct replay *r)
+{
+    struct trace_event *kept = must_alloc((r->kept_count + 1) * sizeof *kept);
+    int code = 0;
+    if (r->kept_count) {
+        memcpy(kept, r->kept, r->kept_count * sizeof *kept);
+        qsort(kept, r->kept_count, sizeof *kept, by_place);
+        slot_of(r, r->most_kept_slot); /* blocks stay where they are */
+    }
+    for (unsigned i = 0; i < r->kept_count && !code;)
+        code = adopt_memory(r, kept, &i);
+    free(kept);
+    r->cannot_adopt = code == ERR_UNSUPPORTED || code == ERR_OOM;
+    r->ended = r->cannot_adopt;
+    return r->cannot_adopt ? 0 : code;
+}
+
+static void tell(struct replay *r, const struct trace_event *e);
+
+/* Plays what was kept: the blocks are there. */
+static int begin_adopted(struct replay *r)
+{
+    r->is_before_start = false;
+    TRY(adopt_all(r));
+    const uint64_t event = r->event;
+    for (unsigned i = 0; i < r->kept_count && !r->ended; i++) {
+        const struct trace_event *e = &r->kept[i];
+        unsigned index;
+        r->event = i + 1;
+        r->moved = NULL;
+        if (e->kind == TRACE_held) {
+            TRY(part_of(r, e, &index));
+            TRY(own_block(r, e, index));
+        }
+        if (r->listener)
+            tell(r, e);
+    }
+    r->event = event;
+    r->moved = NULL;
+    return 0;
+}
+
+/* Keeps an event from before the start. */
+static void keep(struct replay *r, const struct trace_event *e)
+{
+    r->kept = must_grow(r->kept, r->kept_count, &r->kept_capacity, sizeof *r->kept);
+    r->kept[r->kept_count++] = *e;
+    if (e->kind == TRACE_held && e->slot > r->most_kept_slot)
+        r->most_kept_slot = e->slot;
 }
 
 /* ---- events ---- */
@@ -394,6 +507,8 @@ static int play_event(struct replay *r, const struct trace_event *e)
         return part_of(r, e, &index);
     case TRACE_pool_end:
         return end_pool(r, e);
+    case TRACE_start:
+        return r->is_before_start ? begin_adopted(r) : 0;
     case TRACE_driver_alloc:
         if (!r->live)
             dry_expect(r->player.dry, e->bytes, e->address);
@@ -454,6 +569,11 @@ static int play_all(struct replay *r)
         r->event++;
         r->moved = NULL;
         r->peak_before = r->held.peak_reserved_bytes;
+        if (r->is_before_start && event.kind != TRACE_start) {
+            keep(r, &event);
+            more = 0;
+            continue;
+        }
         more = play(r, &event);
         if (!more && !r->ended && r->listener)
             tell(r, &event);
@@ -568,12 +688,29 @@ bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at
            (free_at == FREE_AT_DONE || !info->knows[TRACE_KNOWS_frees]);
 }
 
-int replay_trace(struct trace_reader *reader, const struct replay_options *options,
-                 const struct replay_listener *listener, struct replay_outcome *outcome,
-                 struct error *error)
+/* Is the strategy the recorded one, with the recorded settings, so that it can start as that one
+ * was? */
+static bool is_recorded(struct trace_reader *reader, const struct replay_options *options)
 {
     const struct trace_info *info = trace_reader_info(reader);
-    *outcome = (struct replay_outcome){.status = CASE_ok};
+    const struct allocator_ops *strategy;
+    struct option_values values;
+    struct trace_totals totals;
+    struct error ignored;
+    return !options->live && options->strategy->adopt && *info->allocator &&
+           trace_read_totals(reader, &totals) && totals.by_kind[TRACE_start] == 1 &&
+           !allocator_parse(info->allocator, &strategy, &values, &ignored) &&
+           strategy == options->strategy &&
+           memcmp(values.value, options->options->value, sizeof values.value) == 0 &&
+           memcmp(values.common, options->options->common, sizeof values.common) == 0;
+}
+
+static int replay_once(struct trace_reader *reader, const struct replay_options *options,
+                       const struct replay_listener *listener, bool *adopts,
+                       struct replay_outcome *outcome, struct error *error)
+{
+    const struct trace_info *info = trace_reader_info(reader);
+    *outcome = (struct replay_outcome){.status = CASE_ok, .adopted = *adopts};
     if (!info->knows[TRACE_KNOWS_done] && !info->knows[TRACE_KNOWS_frees])
         return error_set(error, ERR_UNSUPPORTED, "%s: the trace has no frees",
                          trace_reader_path(reader));
@@ -590,7 +727,8 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                        .alignment =
                            !options->live && info->alignment_bytes ? info->alignment_bytes : 1,
                        .free_at_done = replay_frees_at_done(reader, options->free_at),
-                       .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas};
+                       .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
+                       .is_before_start = *adopts};
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
     struct trace_totals totals;
@@ -610,6 +748,21 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
     owners_close(&r.owners);
     free(r.slots);
     free(r.uses);
+    free(r.kept);
+    *adopts = r.cannot_adopt;
+    return code;
+}
+
+int replay_trace(struct trace_reader *reader, const struct replay_options *options,
+                 const struct replay_listener *listener, struct replay_outcome *outcome,
+                 struct error *error)
+{
+    bool adopts = is_recorded(reader, options);
+    int code = replay_once(reader, options, listener, &adopts, outcome, error);
+    if (!code && adopts) { /* it could not */
+        adopts = false;
+        code = replay_once(reader, options, listener, &adopts, outcome, error);
+    }
     return code;
 }
 

@@ -10,6 +10,10 @@
  * only when they are. The replay checks that no block overlaps a live one, and that memory reaches
  * another queue through the source alone; only traces with several queues need the second check.
  *
+ * A trace that begins in the middle of a program has the blocks and the memory of the start (the
+ * events before `start`). A strategy that is the recorded one, with its settings, adopts them as
+ * they are. Others get requests for the blocks, in the order of the trace.
+ *
  * A replay answers what the application did, not what it would have done: if a request is refused,
  * the replay ends there.
  */
@@ -68,6 +72,7 @@ struct replay_refusal {
 struct replay_outcome {
     enum case_status status;
     char reason[1024]; /* "" if ok */
+    bool adopted;      /* it began with the recorded allocator's state at the start */
     struct exact_counts counts;
     struct case_model model; /* asked: only with an atlas */
     struct sample sample;    /* the times on a real device; UNKNOWN_NS without one */

@@ -35,7 +35,10 @@
     X(driver_unmap) /* the recorded allocator unmapped memory */                                   \
     X(trim)         /* the application has the allocator give back what it can */                  \
     X(pool_begin)   /* a private pool begins, which keeps its memory: captured graphs use it */    \
-    X(pool_end)     /* the private pool gives its memory back */
+    X(pool_end)     /* the private pool gives its memory back */                                   \
+    X(start) /* what stands before it was there when the recording began: blocks, and memory. A    \
+              * driver_map of 0 bytes there is the begin of a range of addresses; `granted`: the   \
+              * bytes that are mapped at a time */
 
 enum trace_kind {
 #define X(name) TRACE_##name,

@@ -251,6 +251,30 @@ int allocator_alloc(struct allocator *allocator, const struct alloc_request *req
     return code;
 }
 
+static void count_adopted(struct allocator_counts *counts, const struct adopted_block *b)
+{
+    grow(&counts->requested_bytes, &counts->peak_requested_bytes, b->requested);
+    grow(&counts->granted_bytes, &counts->peak_granted_bytes, b->block->size);
+}
+
+int allocator_adopt(struct allocator *allocator, const struct adopted_memory *memory)
+{
+    if (!allocator->ops->adopt || allocator->makes_sub_buffers)
+        return ERR_UNSUPPORTED;
+    TRY(make_instance(allocator, memory->queue));
+    TRY(allocator->ops->adopt(*instance(allocator, memory->queue), memory));
+    for (size_t k = 0; k < memory->block_count; k++) {
+        const struct adopted_block *b = &memory->blocks[k];
+        b->block->queue = memory->queue;
+        b->block->sub_buffer = 0;
+        count_adopted(&allocator->counts, b);
+        if (allocator->total)
+            count_adopted(allocator->total, b);
+    }
+    debug_check(allocator);
+    return 0;
+}
+
 int allocator_free(struct allocator *allocator, const struct block *block, const char *tag,
                    uint64_t requested_bytes)
 {

@@ -66,6 +66,20 @@ enum queue_safety {
     QUEUES_UNSAFE, /* not safe across queues; only for harness_only strategies */
 };
 
+/* Memory with live blocks, from which a strategy starts in the middle of a program. */
+struct adopted_memory {
+    uint64_t address, bytes;
+    unsigned queue;
+    bool is_mapped;      /* to a range of addresses; of 0 bytes: where such a range begins */
+    uint64_t part_bytes; /* of a begin: the bytes that are mapped at a time */
+    struct adopted_block {
+        uint64_t address, requested;
+        uint64_t granted;    /* 0: unknown */
+        struct block *block; /* filled in */
+    } * blocks;              /* by address */
+    size_t block_count;
+};
+
 /* The source of a policy, or of a part of it. A field that is not known is NULL, or 0. */
 struct allocator_origin {
     const char *what; /* required: the policy's name, and which part of it */
@@ -97,6 +111,10 @@ struct allocator_ops {
     int (*free)(void *state, const struct block *block, const char *tag);
     /* (optional) The program begins a phase of this name, such as an iteration. */
     void (*mark)(void *state, const char *name);
+    /* (optional) Before the first request: takes a memory from the source, and has its blocks live.
+     * The memories come in the order of their addresses. ERR_UNSUPPORTED: the strategy never has
+     * such a state; the caller ends it. */
+    int (*adopt)(void *state, const struct adopted_memory *memory);
     /* Required. Gives spare memory back to the source. */
     int (*trim)(void *state);
     /* Required. The number of broken invariants: 0 in a sound state. Not timed, may be slow. */
@@ -151,6 +169,9 @@ void allocator_close(struct allocator *allocator);
  * then says why. */
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block);
+/* Starts with a memory, before the first request; several come in the order of their addresses.
+ * Their blocks count as live, and not as requests. ERR_UNSUPPORTED: the strategy cannot. */
+int allocator_adopt(struct allocator *allocator, const struct adopted_memory *memory);
 /* Frees a block; `tag` and `requested_bytes` are those of its request. The block is gone even if
  * the driver reports a failure. */
 int allocator_free(struct allocator *allocator, const struct block *block, const char *tag,

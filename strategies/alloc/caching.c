@@ -477,6 +477,65 @@ static int caching_free(void *state, const struct block *block, const char *tag)
     return 0;
 }
 
+/* The bytes that a live block had when the recording began: `room` bytes follow its begin, up to
+ * the next live block. What is not split off belongs to it. */
+static uint64_t adopted_bytes(const struct caching *c, const struct adopted_block *b, uint64_t room)
+{
+    const uint64_t size = divisions_round(c->divisions, b->requested, c->unit);
+    if (b->granted)
+        return b->granted;
+    return size >= room || !should_split(c, room, size) ? room : size;
+}
+
+static uint64_t room_of(const struct adopted_memory *m, size_t k)
+{
+    const bool is_last = k + 1 == m->block_count;
+    return (is_last ? m->address + m->bytes : m->blocks[k + 1].address) - m->blocks[k].address;
+}
+
+static bool can_adopt(const struct caching *c, const struct adopted_memory *m)
+{
+    bool can = !m->is_mapped && m->bytes % c->unit == 0;
+    for (size_t k = 0; can && k < m->block_count; k++)
+        can = (m->blocks[k].address - m->address) % c->unit == 0 &&
+              adopted_bytes(c, &m->blocks[k], room_of(m, k)) <= room_of(m, k) &&
+              m->blocks[k].requested <= room_of(m, k);
+    return can;
+}
+
+static int caching_adopt(void *state, const struct adopted_memory *m)
+{
+    struct caching *c = state;
+    if (!can_adopt(c, m))
+        return ERR_UNSUPPORTED;
+    const enum pool_kind kind = m->bytes <= c->small_segment_bytes ? POOL_SMALL : POOL_LARGE;
+    uint64_t memory;
+    TRY(source_alloc(c->source, m->bytes, SOURCE_LAZY, &memory));
+    struct cached *b = make_segment(c, &c->pools[m->queue][kind], memory, m->bytes);
+    for (size_t k = 0; k < m->block_count; k++) {
+        const struct adopted_block *adopted = &m->blocks[k];
+        const uint64_t offset = adopted->address - m->address;
+        if (b->offset < offset) { /* free up to the block */
+            split_block(c, b, offset - b->offset);
+            put_in_pool(c, b);
+            b = b->next;
+            take_from_pool(b);
+        }
+        const uint64_t size = adopted_bytes(c, adopted, room_of(m, k));
+        if (size < b->size) {
+            split_block(c, b, size);
+            take_from_pool(b->next);
+        }
+        *adopted->block =
+            (struct block){.memory = memory, .offset = b->offset, .size = b->size, .node = b};
+        if (!b->next)
+            return 0;
+        b = b->next;
+    }
+    put_in_pool(c, b);
+    return 0;
+}
+
 static bool is_in_pool(const struct cached *b)
 {
     return index_from(b->segment->pool, key_of(b)) == b;
@@ -554,6 +613,7 @@ const struct allocator_ops allocator_caching = {
     .init = caching_init,
     .alloc = caching_alloc,
     .free = caching_free,
+    .adopt = caching_adopt,
     .trim = caching_trim,
     .check = caching_check,
     .reserved = caching_reserved,

@@ -69,6 +69,7 @@ struct segment {
     struct segment *next;
     uint64_t place; /* bytes of the older segments of its class */
     uint64_t range, bytes;
+    uint64_t address; /* where it began, if it was adopted */
     struct piece *first;
     uint64_t chunks[]; /* the chunk that is mapped at chunk_bytes * i; 0: none */
 };
@@ -88,6 +89,7 @@ struct vmm {
     uint64_t rounding_bytes;
     bool limits_requests; /* limit=fraction */
     struct size_class small, large;
+    struct segment *adopting; /* the range whose parts are adopted */
     struct slab pieces, index_nodes;
 };
 
@@ -492,6 +494,92 @@ static int vmm_free(void *state, const struct block *block, const char *tag)
     return 0;
 }
 
+/* The bytes that a live block has, which `room` bytes follow. */
+static uint64_t adopted_bytes(const struct vmm *v, const struct adopted_block *b, uint64_t room)
+{
+    const uint64_t size = divisions_round(v->divisions, b->requested, v->unit_bytes);
+    return b->granted ? b->granted : size < room ? size : room;
+}
+
+static uint64_t room_of(const struct adopted_memory *m, size_t k)
+{
+    const bool is_last = k + 1 == m->block_count;
+    return (is_last ? m->address + m->bytes : m->blocks[k + 1].address) - m->blocks[k].address;
+}
+
+/* May a part of a range, or its begin, be adopted? Each class has one range, and its parts are
+ * chunks. */
+static bool can_adopt(const struct vmm *v, const struct adopted_memory *m)
+{
+    const struct segment *s = v->adopting;
+    if (!m->is_mapped || (m->bytes && !s))
+        return false;
+    if (m->bytes == 0)
+        return true;
+    const uint64_t offset = m->address - s->address;
+    bool can = offset % s->class->chunk_bytes == 0 && m->bytes % s->class->chunk_bytes == 0 &&
+               offset + m->bytes <= s->bytes;
+    for (size_t k = 0; can && k < m->block_count; k++)
+        can = (m->blocks[k].address - m->address) % v->unit_bytes == 0 &&
+              m->blocks[k].requested <= room_of(m, k) &&
+              adopted_bytes(v, &m->blocks[k], room_of(m, k)) <= room_of(m, k);
+    return can;
+}
+
+/* Cuts the piece that has [start, start + size) out of its neighbours; it is then in no set. */
+static struct piece *cut_out(struct vmm *v, struct piece *p, uint64_t start, uint64_t size)
+{
+    take(p);
+    if (p->start < start) {
+        cut(v, p, start - p->start);
+        put(p);
+        p = p->next;
+        take(p);
+    }
+    cut(v, p, size);
+    return p;
+}
+
+static int adopt_begin(struct vmm *v, const struct adopted_memory *m)
+{
+    struct size_class *c = m->part_bytes <= v->small.chunk_bytes ? &v->small : &v->large;
+    if (c->segments)
+        return ERR_UNSUPPORTED;
+    TRY(add_segment(v, c, 0));
+    v->adopting = c->segments;
+    v->adopting->address = m->address;
+    return 0;
+}
+
+static int vmm_adopt(void *state, const struct adopted_memory *m)
+{
+    struct vmm *v = state;
+    if (!can_adopt(v, m))
+        return ERR_UNSUPPORTED;
+    if (m->bytes == 0)
+        return adopt_begin(v, m);
+    struct segment *s = v->adopting;
+    const uint64_t start = m->address - s->address;
+    struct piece *p = s->first;
+    while (end_of(p) <= start)
+        p = p->next;
+    if (p->state != UNMAPPED || end_of(p) < start + m->bytes)
+        return ERR_UNSUPPORTED;
+    TRY(map_chunks(v, s, start, start + m->bytes));
+    p = cut_out(v, p, start, m->bytes);
+    p->state = FREE;
+    p = join_and_put(v, p);
+    for (size_t k = 0; k < m->block_count; k++) {
+        const struct adopted_block *b = &m->blocks[k];
+        p = cut_out(v, p, start + (b->address - m->address), adopted_bytes(v, b, room_of(m, k)));
+        p->state = LIVE;
+        *b->block =
+            (struct block){.memory = s->range, .offset = p->start, .size = p->size, .node = p};
+        p = p->next;
+    }
+    return 0;
+}
+
 static unsigned check_piece(const struct segment *s, const struct piece *p,
                             const struct piece *prev, uint64_t end)
 {
@@ -583,6 +671,7 @@ const struct allocator_ops allocator_vmm = {
     .init = vmm_init,
     .alloc = vmm_alloc,
     .free = vmm_free,
+    .adopt = vmm_adopt,
     .trim = vmm_trim,
     .check = vmm_check,
     .reserved = vmm_reserved,

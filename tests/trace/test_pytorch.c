@@ -29,25 +29,26 @@ static void import_file(const char *file, const char *name)
     import_report_free(&report);
 }
 
-static const char device_0[] = "queue 0 \"0\"\n"
-                               "held b1 300 q0 address=0x7f0000001000\n"
-                               "name 2 \"adam.py:182 step < train.py:9 <module>\"\n"
-                               "held b2 400 q0 address=0x7f0000000000 name=2\n"
-                               "driver_alloc 2097152 q0 address=0x7f0000600000\n"
+static const char device_0[] = "name 1 \"adam.py:182 step < train.py:9 <module>\"\n"
+                               "queue 0 \"0\"\n"
+                               "held b1 400 q0 granted=512 address=0x7f0000000000 name=1\n"
+                               "held b2 300 q0 address=0x7f0000001000\n"
                                "driver_alloc 2097152 q0 address=0x7f0000000000\n"
-                               "name 1 \"iteration\"\n"
-                               "begin q0 name=1\n"
-                               "done b1 q0\n"
+                               "driver_alloc 2097152 q0 address=0x7f0000600000\n"
+                               "start q0\n"
+                               "name 2 \"iteration\"\n"
+                               "begin q0 name=2\n"
+                               "done b2 q0\n"
                                "driver_alloc 2097152 q0 @10000 address=0x7f0000200000\n"
-                               "alloc b3 1000 q0 @11000 address=0x7f0000200000 name=2\n"
+                               "alloc b3 1000 q0 @11000 address=0x7f0000200000 name=1\n"
                                "queue 1 \"77\"\n"
                                "driver_alloc 2097152 q1 @20000 address=0x7f0000400000 pool=1\n"
                                "name 3 \"c10::alloc\"\n"
                                "alloc b4 5000 q1 @21000 address=0x7f0000400000 name=3 pool=1\n"
-                               "end q0 @25000 name=1\n"
-                               "begin q0 @26000 name=1\n"
+                               "end q0 @25000 name=2\n"
+                               "begin q0 @26000 name=2\n"
                                "free b3 q0 @30000\n"
-                               "alloc b5 2000 q0 @31000 address=0x7f0000200400 name=2\n"
+                               "alloc b5 2000 q0 @31000 address=0x7f0000200400 name=1\n"
                                "done b3 q0 @40000\n"
                                "refused 1099511627776 q0 @50000\n"
                                "free b4 q1 @60000\n"
@@ -262,13 +263,16 @@ static void an_expandable_segment_begins_with_what_it_had(void **state)
     (void)state;
     import_good(
         "ring",
-        "{\"segments\": [{\"device\": 0, \"address\": 4194304, \"total_size\": 8388608, "
-        "\"stream\": 0, \"is_expandable\": true, \"blocks\": []}], \"device_traces\": [["
+        "{\"segments\": [{\"device\": 0, \"address\": 4194304, \"total_size\": 4194304, "
+        "\"stream\": 0, \"is_expandable\": true, \"blocks\": []}, {\"device\": 0, \"address\": "
+        "10485760, \"total_size\": 2097152, \"stream\": 0, \"is_expandable\": true, \"blocks\": "
+        "[]}], \"device_traces\": [["
         "{\"action\": \"segment_map\", \"addr\": 8388608, \"size\": 4194304, \"stream\": 0},"
         "{\"action\": \"segment_unmap\", \"addr\": 8388608, \"size\": 2097152, "
         "\"stream\": 0}]]}");
     char *text = events_of("ring");
-    const char *early = strstr(text, "driver_map 6291456 q0 address=0x400000\n");
+    const char *early = strstr(text, "driver_map q0 granted=20971520 address=0x400000\n"
+                                     "driver_map 4194304 q0 address=0x400000\nstart q0\n");
     assert_non_null(early);
     assert_true(early < strstr(text, "driver_map 4194304 q0 address=0x800000\n"));
     free(text);

@@ -52,6 +52,7 @@ static const char all_kinds[] =
     "trim q0 t0 @9000\n"
     "pool_begin q0 t0 @9000 pool=3\n"
     "pool_end q0 t0 @9000 pool=3\n"
+    "start q0 t0 @9000\n"
     "end q0 t0 @10000 name=1\n";
 
 static char *with_head(const char *events)
@@ -128,6 +129,7 @@ static void held_blocks_that_are_found_late_stand_in_front(void **state)
                     "held b1 20 q1 address=0x2000\n"
                     "queue 0 \"0\"\n"
                     "held b2 30 q0 address=0x3000\n"
+                    "start q0\n"
                     "alloc b3 10 q0 address=0x1000\n"
                     "free b1 q1 @1000\n"
                     "done b1 q1 @1000\n"
@@ -410,7 +412,7 @@ static void totals_are_those_of_the_events(void **state)
     (void)state;
     import_events("t", all_kinds);
     const struct trace_totals t = totals_of("t");
-    assert_int_equal(t.events, 25);
+    assert_int_equal(t.events, 26);
     assert_int_equal(t.blocks, 4);
     assert_int_equal(t.live_at_end, 3);
     assert_int_equal(t.peak_bytes, 4096 + 100 + 200);

@@ -220,17 +220,29 @@ static void hold(uint64_t *held, enum trace_kind kind, uint64_t bytes)
         *held -= bytes < *held ? bytes : *held;
 }
 
-static void look(struct pytorch_trace *t, enum trace_kind kind, uint64_t bytes)
-{
-    hold(&t->looked_bytes, kind, bytes);
-    t->peak_bytes = t->looked_bytes > t->peak_bytes ? t->looked_bytes : t->peak_bytes;
-}
-
 void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
 {
+    static const enum start_act acts[TRACE_KINDS] = {
+        [TRACE_alloc] = START_ALLOC,
+        [TRACE_free] = START_GIVE,
+        [TRACE_done] = START_END,
+        [TRACE_driver_alloc] = START_SEGMENT,
+        [TRACE_driver_free] = START_RELEASE,
+        [TRACE_driver_map] = START_MAP,
+        [TRACE_driver_unmap] = START_UNMAP,
+    };
     const struct action *action = find_action(entry->action);
-    if (action && is_driver_call(action->kind))
-        look(t, action->kind, entry->size);
+    if (!action || action->kind == TRACE_refused)
+        return;
+    start_look(&t->start, acts[action->kind], entry->address, entry->size, entry->stream,
+               entry->pool);
+    if (!is_driver_call(action->kind))
+        return;
+    /* What is given back before it was given was there at the start: the most is of the rise. */
+    const bool gives = action->kind == TRACE_driver_alloc || action->kind == TRACE_driver_map;
+    t->risen_bytes += gives ? (int64_t)entry->size : -(int64_t)entry->size;
+    t->most_risen_bytes =
+        t->risen_bytes > t->most_risen_bytes ? t->risen_bytes : t->most_risen_bytes;
 }
 
 /* ---- runs of releases ---- */
@@ -420,25 +432,63 @@ void pytorch_end(struct pytorch_trace *t)
     end_run(t, NULL);
     if (t->guessed_count > 1 && !t->has_trims)
         limit(t, t->guessed_bytes);
+    start_free(&t->start);
     free(t->segments);
     free(t->run);
     free(t->streams);
 }
 
-void pytorch_add_early(struct pytorch_trace *t, const struct pytorch_entry *entry)
+/* ---- the start ---- */
+
+static void add_start_memory(struct pytorch_trace *t, const struct start_memory *m)
 {
-    const struct action *action = find_action(entry->action);
-    struct trace_event e = event_of(t, entry, action->kind);
-    trace_writer_info(import_writer(t->stream))->lost_beginning = true;
-    t->has_early = true;
-    if (action->kind == TRACE_alloc) {
-        e.kind = TRACE_held;
-        import_alloc(t->stream, entry->address, &e);
-        return;
-    }
+    static const uint64_t large_part_bytes = UINT64_C(20) << 20;
+    const bool is_begin = m->is_expandable && m->bytes == 0;
+    struct trace_event e = {.kind = m->is_expandable ? TRACE_driver_map : TRACE_driver_alloc,
+                            .queue = queue_of(t, m->stream),
+                            .address = m->address,
+                            .bytes = m->bytes,
+                            .pool = m->pool};
+    if (is_begin)
+        e.granted = m->is_large ? large_part_bytes : small_segment_bytes;
     import_event(t->stream, &e);
-    look(t, e.kind, e.bytes);
     hold(&t->held_bytes, e.kind, e.bytes);
+    if (e.kind == TRACE_driver_alloc)
+        add_segment(t, &e);
+}
+
+static void add_start_block(struct pytorch_trace *t, const struct start_block *b)
+{
+    struct trace_event e = event_of(t,
+                                    &(struct pytorch_entry){.address = b->address,
+                                                            .size = b->requested,
+                                                            .stream = b->stream,
+                                                            .pool = b->pool,
+                                                            .site = b->site},
+                                    TRACE_held);
+    e.granted = b->granted;
+    import_alloc(t->stream, b->address, &e);
+    struct pytorch_segment *s = segment_of(t, b->address);
+    if (s)
+        s->blocks++;
+    t->has_early |= !s;
+}
+
+void pytorch_add_start(struct pytorch_trace *t)
+{
+    start_find(&t->start);
+    t->peak_bytes = (uint64_t)t->most_risen_bytes;
+    if (t->start.is_empty)
+        return;
+    trace_writer_info(import_writer(t->stream))->lost_beginning = true;
+    for (unsigned i = 0; i < t->start.memory_count; i++)
+        if (t->start.memories[i].was)
+            add_start_memory(t, &t->start.memories[i]);
+    for (uint64_t i = 0; i < t->start.block_count; i++)
+        if (t->start.blocks[i].was)
+            add_start_block(t, &t->start.blocks[i]);
+    t->peak_bytes += t->held_bytes;
+    import_event(t->stream, &(struct trace_event){.kind = TRACE_start});
 }
 
 void pytorch_add_phase(struct pytorch_trace *t, const char *name, bool begins, uint64_t time_us)

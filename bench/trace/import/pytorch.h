@@ -23,6 +23,7 @@
 #pragma once
 
 #include "trace/import.h"
+#include "trace/import/pytorch_start.h"
 
 /* An entry of `device_traces`; torch/cuda/memory.py, _snapshot, describes them. Texts are
  * borrowed. */
@@ -47,11 +48,12 @@ struct pytorch_trace {
     struct import_stream *stream;
     uint64_t first_us; /* time of the first entry that has one */
     bool began;
-    bool collects;         /* by age, as a setting asks for */
-    bool has_early;        /* memory or blocks from before the history */
-    uint64_t looked_bytes; /* held from the driver after the entries looked at */
-    uint64_t peak_bytes;   /* the most of these */
-    uint64_t held_bytes;   /* after the entries that were added */
+    struct start start;
+    bool collects;  /* by age, as a setting asks for */
+    bool has_early; /* blocks from before the history, outside of any segment */
+    int64_t risen_bytes, most_risen_bytes; /* held from the driver, more than at the start */
+    uint64_t peak_bytes;                   /* the most bytes held from the driver */
+    uint64_t held_bytes;                   /* after the entries that were added */
     bool has_trims;
     uint64_t guessed_count, guessed_bytes; /* retries without a call stack; the limit they show */
     struct pytorch_segment *segments;      /* by address */
@@ -71,9 +73,9 @@ int pytorch_begin(struct pytorch_trace *trace, struct import *log, const char *d
                   const char *source, json_t *settings, struct error *error);
 /* Begins the trace's time, if no entry has begun it; 0: unknown. */
 void pytorch_begin_time(struct pytorch_trace *trace, uint64_t time_us);
-/* Adds a block that lived before the history began, or memory that the driver had given: an entry
- * with the action alloc, segment_alloc or segment_map. Memory has to come before other entries. */
-void pytorch_add_early(struct pytorch_trace *trace, const struct pytorch_entry *entry);
+/* Adds what was there when the history began. Called after all entries were looked at, and
+ * trace->start knows what is there at the end; before the first entry is added. */
+void pytorch_add_start(struct pytorch_trace *trace);
 /* Adds the begin or the end of a phase. */
 void pytorch_add_phase(struct pytorch_trace *trace, const char *name, bool begins,
                        uint64_t time_us);

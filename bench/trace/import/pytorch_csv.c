@@ -75,6 +75,8 @@ static int import_csv(struct import *log, struct error *error)
     TRY(pytorch_begin(&trace, log, "", "PyTorch allocator history (CSV)", NULL, error));
     int code = read_all(log, &trace, true, error);
     THEN(code, import_rewind(log, error));
+    if (!code)
+        pytorch_add_start(&trace);
     THEN(code, read_all(log, &trace, false, error));
     pytorch_end(&trace);
     return code;

@@ -228,92 +228,39 @@ static void find_makers(struct history *h)
         if (!unmaps)
             s->made_at = i + 1;
     }
+    for (unsigned i = 0; i < h->segment_count; i++)
+        if (h->segments[i].early_bytes)
+            h->segments[i].made_at = 0;
 }
 
-/* An entry in which the driver gives a segment, or takes it back. */
-struct give_or_take {
-    uint64_t address;
-    unsigned entry; /* its number */
-    bool takes;
-};
-
-ORDER_BY_BOTH(by_address_and_time, struct give_or_take, address, entry)
-
-/* Segments that the driver takes back in the history, and gave before it. */
-static void add_early_taken(struct history *h)
+/* Tells the start what is there at the end. */
+static void add_final(struct history *h, const struct segment *s)
 {
-    struct give_or_take *all = NULL;
-    unsigned count = 0, capacity = 0;
-    for (unsigned i = 0; i < h->entries->count; i++) {
-        const struct pytorch_entry *entry = pytorch_entry_at(h->entries, i);
-        const bool takes = is_action(entry, "segment_free");
-        if (!takes && !is_action(entry, "segment_alloc"))
-            continue;
-        all = must_grow(all, count, &capacity, sizeof *all);
-        all[count++] = (struct give_or_take){entry->address, i, takes};
-    }
-    if (count)
-        qsort(all, count, sizeof *all, by_address_and_time);
-    for (unsigned i = 0; i < count; i++) {
-        const struct pytorch_entry *entry = pytorch_entry_at(h->entries, all[i].entry);
-        if (all[i].takes && (i == 0 || all[i - 1].address != all[i].address))
-            pytorch_add_early(&h->trace, &(struct pytorch_entry){
-                                             .action = "segment_alloc",
-                                             .address = all[i].address,
-                                             .size = entry->size,
-                                             .stream = entry->stream,
-                                         });
-    }
-    free(all);
-}
-
-/* Memory that the driver gave before the history began stands at its start. */
-static void add_early_segments(struct history *h)
-{
-    add_early_taken(h);
-    for (unsigned i = 0; i < h->segment_count; i++) {
-        struct segment *s = &h->segments[i];
-        if (!s->early_bytes)
-            continue;
-        s->made_at = 0;
-        pytorch_add_early(&h->trace,
-                          &(struct pytorch_entry){
-                              .action = s->is_expandable ? "segment_map" : "segment_alloc",
-                              .address = s->address,
-                              .size = s->early_bytes,
-                              .stream = s->stream,
-                              .pool = s->pool,
-                          });
-    }
-}
-
-/* Blocks that live at the end, and that no entry made, lived from the start. */
-static void add_early_blocks(struct history *h)
-{
-    for (unsigned i = 0; i < h->segment_count; i++) {
-        const struct segment *s = &h->segments[i];
-        const struct value_list *blocks = value_list_of(value_get(s->value, "blocks"));
-        uint64_t address = s->address;
-        for (unsigned k = 0; k < blocks->count; k++) {
-            const struct value *block = &blocks->items[k];
-            const char *state = value_text_of(value_get(block, "state"));
-            const uint64_t size = count_or_0(block, "size");
-            uint64_t requested = size;
-            value_count_of(value_get(block, "address"), &address);
-            value_count_of(value_get(block, "requested_size"), &requested);
-            if (state && strncmp(state, "active_", 7) == 0 && requested &&
-                !import_find(h->trace.stream, address))
-                pytorch_add_early(&h->trace,
-                                  &(struct pytorch_entry){
-                                      .action = "alloc",
-                                      .address = address,
-                                      .size = requested,
-                                      .stream = s->stream,
-                                      .pool = s->pool,
-                                      .site = site_of(h->snapshot, value_get(block, "frames")),
-                                  });
-            address += size;
-        }
+    const char *type = value_text_of(value_get(s->value, "segment_type"));
+    const struct start_memory memory = {.address = s->address,
+                                        .bytes = s->bytes,
+                                        .stream = s->stream,
+                                        .pool = s->pool,
+                                        .is_expandable = s->is_expandable,
+                                        .is_small = type && strcmp(type, "small") == 0,
+                                        .is_large = type && strcmp(type, "large") == 0};
+    const struct value_list *blocks = value_list_of(value_get(s->value, "blocks"));
+    uint64_t address = s->address;
+    start_final_memory(&h->trace.start, &memory);
+    for (unsigned k = 0; k < blocks->count; k++) {
+        const struct value *value = &blocks->items[k];
+        const char *state = value_text_of(value_get(value, "state"));
+        struct start_block block = {.granted = count_or_0(value, "size"),
+                                    .stream = s->stream,
+                                    .pool = s->pool,
+                                    .site = site_of(h->snapshot, value_get(value, "frames"))};
+        block.requested = block.granted;
+        value_count_of(value_get(value, "address"), &address);
+        value_count_of(value_get(value, "requested_size"), &block.requested);
+        block.address = address;
+        if (state && strncmp(state, "active_", 7) == 0 && block.requested)
+            start_final_block(&h->trace.start, &block);
+        address += block.granted;
     }
 }
 
@@ -375,12 +322,16 @@ static void add_phases(struct history *h, uint64_t time_us)
 
 /* ---- entries ---- */
 
+static unsigned own_pool(struct history *h, const struct pytorch_entry *entry)
+{
+    return entry->pool ? number_of_pool(&h->snapshot->pools, h->pools->ids[entry->pool - 1]) : 0;
+}
+
 /* The pool of an entry: its own, or that of its segment. */
 static unsigned pool_of_entry(struct history *h, unsigned i, const struct pytorch_entry *entry)
 {
     if (entry->has_pool)
-        return entry->pool ? number_of_pool(&h->snapshot->pools, h->pools->ids[entry->pool - 1])
-                           : 0;
+        return own_pool(h, entry);
     const struct segment *segment = segment_at(h, entry->address);
     if (segment && i + 1 >= segment->made_at)
         return segment->pool;
@@ -449,6 +400,13 @@ static int take_entry(void *user, unsigned device, const struct value *value, st
     return pytorch_entries_add(&d->entries, &entry, s->log, error);
 }
 
+static void look_at_entry(struct history *h, unsigned i)
+{
+    struct pytorch_entry entry = *pytorch_entry_at(h->entries, i);
+    entry.pool = entry.has_pool ? own_pool(h, &entry) : 0;
+    pytorch_look(&h->trace, &entry);
+}
+
 static int read_history(struct history *h, struct error *error)
 {
     uint64_t first_us = 0;
@@ -459,20 +417,21 @@ static int read_history(struct history *h, struct error *error)
     find_phases(h);
     drop_early_phases(h, first_us);
     pytorch_begin_time(&h->trace, first_us);
-    add_early_segments(h);
     trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = true;
     for (unsigned i = 0; i < h->entries->count; i++)
-        pytorch_look(&h->trace, pytorch_entry_at(h->entries, i));
+        look_at_entry(h, i);
+    for (unsigned i = 0; i < h->segment_count; i++)
+        add_final(h, &h->segments[i]);
+    pytorch_add_start(&h->trace);
     for (unsigned i = 0; i < h->entries->count; i++)
         TRY(add_entry(h, i, error));
     add_phases(h, UINT64_MAX);
-    add_early_blocks(h);
     /* Newer versions say whether the ring was full. */
     const struct value_list *full =
         value_list_of(value_get(&h->snapshot->root, "trace_alloc_overflowed"));
     if (h->device < full->count && full->items[h->device].type == VALUE_BOOLEAN)
-        trace_writer_info(import_writer(h->trace.stream))->lost_beginning =
-            full->items[h->device].integer;
+        trace_writer_info(import_writer(h->trace.stream))->lost_beginning |=
+            full->items[h->device].integer != 0;
     return 0;
 }
 
