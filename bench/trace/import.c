@@ -144,16 +144,6 @@ int import_rest(struct import *log, size_t most, struct text *bytes, struct erro
     return 0;
 }
 
-int import_some(struct import *log, const char **bytes, size_t *length, struct error *error)
-{
-    if (log->begin == log->end && !log->at_end)
-        TRY(fill(log, error));
-    *bytes = log->buffer + log->begin;
-    *length = log->end - log->begin;
-    log->begin = log->end;
-    return *length > 0;
-}
-
 int import_peek(struct import *log, size_t least, const char **bytes, size_t *length,
                 struct error *error)
 {

@@ -32,9 +32,6 @@ enum { IMPORT_LINE_MOST = 1 << 24 }; /* bytes; a longer line is refused */
 int import_line(struct import *log, char **line, struct error *error);
 /* Goes back to the first line. ERR_IO. */
 int import_rewind(struct import *log, struct error *error);
-/* Reads the next bytes, as many as there are at once: 1, 0 at the end of the log, or a negative
- * code. Valid until the next call. */
-int import_some(struct import *log, const char **bytes, size_t *length, struct error *error);
 /* The same for all bytes that are left, at most `most`: for logs that are no lines. */
 int import_rest(struct import *log, size_t most, struct text *bytes, struct error *error);
 /* The next bytes, at least `least` of them unless the log ends before, with a NUL after them. They

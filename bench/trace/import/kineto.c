@@ -250,14 +250,16 @@ static int read_log(struct kineto *k, struct error *error)
 {
     const char *bytes;
     size_t length;
-    int more;
-    while ((more = import_some(k->log, &bytes, &length, error)) > 0)
+    int code = 0;
+    while (!(code = import_peek(k->log, 1, &bytes, &length, error)) && length) {
         TRY(scan(k, bytes, length, error));
-    if (!more && k->depth)
+        import_take(k->log, length);
+    }
+    if (!code && k->depth)
         return import_error(k->log, error,
                             "the log ends in the middle, after event %" PRIu64 " of traceEvents",
                             k->event_count);
-    return more;
+    return code;
 }
 
 /* ---- the trace ---- */

@@ -36,12 +36,11 @@ static const char magic[] = "SQLite format 3", library_name[] = "libsqlite3.so.0
     X(int, sqlite3_limit, (void *, int, int))                                                      \
     X(int, sqlite3_step, (void *))                                                                 \
     X(int, sqlite3_finalize, (void *))                                                             \
-    X(int, sqlite3_column_count, (void *))                                                         \
     X(const char *, sqlite3_column_name, (void *, int))                                            \
     X(int, sqlite3_column_type, (void *, int))                                                     \
     X(int64_t, sqlite3_column_int64, (void *, int))
 
-enum { SQLITE_OPEN_READONLY = 1, SQLITE_INTEGER = 1, SQLITE_NULL = 5, SQLITE_ROW = 100 };
+enum { SQLITE_OPEN_READONLY = 1, SQLITE_INTEGER = 1, SQLITE_ROW = 100 };
 enum { SQLITE_DONE = 101, SQLITE_LIMIT_LENGTH = 0, STEPS_A_CALL = 10000, VALUE_MOST = 1 << 20 };
 
 struct sqlite_api {
@@ -50,35 +49,18 @@ struct sqlite_api {
 #undef X
 };
 
-/* X(name, whether each export has it) */
-#define COLUMN_LIST(X)                                                                             \
-    X(start, true)                                                                                 \
-    X(globalPid, true)                                                                             \
-    X(deviceId, true)                                                                              \
-    X(address, true)                                                                               \
-    X(bytes, true)                                                                                 \
-    X(memKind, true)                                                                               \
-    X(memoryOperationType, true)                                                                   \
-    X(streamId, false)                                                                             \
-    X(localMemoryPoolAddress, false)
-
-enum column {
-#define X(name, needed) COLUMN_##name,
-    COLUMN_LIST(X)
-#undef X
-        COLUMNS
-};
+/* The columns that are asked for, in this order. Older exports lack the last ones. */
+#define COLUMNS_OF_ALL "start, globalPid, deviceId, address, bytes, memKind, memoryOperationType"
+enum { START, PROCESS, DEVICE, ADDRESS, BYTES, KIND, OPERATION, STREAM, POOL };
 
 struct nsys {
     struct import *log;
     struct sqlite_api api;
     void *database;
     uint64_t calls_left; /* of STEPS_A_CALL steps of SQLite's machine */
-    int place[COLUMNS];  /* of each column; -1: the export has none */
-    int64_t first_ns;
-    uint64_t row_count;
-    bool has_processes; /* several */
-    uint64_t pageable;  /* rows that are left out */
+    uint64_t first_ns;
+    uint64_t row_count, pageable_count; /* pageable memory is left out */
+    bool has_processes, has_streams;    /* several; the export says which */
 };
 
 static bool recognises(const char *start, size_t length)
@@ -149,168 +131,133 @@ static int open_database(struct nsys *n, struct error *error)
     return 0;
 }
 
-/* The first number of the first row; 0: there is no row. */
+/* The first number of the first row. */
 static int ask(const struct nsys *n, const char *sql, int64_t *number, struct error *error)
 {
     void *query = NULL;
-    *number = 0;
     if (n->api.sqlite3_prepare_v2(n->database, sql, -1, &query, NULL))
         return sqlite_error(n, error);
-    const int step = n->api.sqlite3_step(query);
-    if (step == SQLITE_ROW)
-        *number = n->api.sqlite3_column_int64(query, 0);
-    const int code = step == SQLITE_ROW || step == SQLITE_DONE ? 0 : sqlite_error(n, error);
+    const int code = n->api.sqlite3_step(query) == SQLITE_ROW ? 0 : sqlite_error(n, error);
+    *number = code ? 0 : n->api.sqlite3_column_int64(query, 0);
     n->api.sqlite3_finalize(query);
     return code;
 }
 
 /* ---- what the database is ---- */
 
-/* A view or a virtual table of that name would run what a stranger wrote. */
-#define TABLES "SELECT count(*) FROM sqlite_master WHERE rootpage > 0 AND type = 'table' AND name "
+/* Bits for the tables that are there. A view or a virtual table of these names would run what a
+ * stranger wrote: they have no root page. */
+static const char tables[] = "SELECT max(name = 'CUDA_GPU_MEMORY_USAGE_EVENTS')"
+                             " + 2 * max(name IN ('StringIds', 'TARGET_INFO_GPU'))"
+                             " + 4 * max(name LIKE 'rocpd%')"
+                             " FROM sqlite_master WHERE type = 'table' AND rootpage > 0";
 
-static int check_tables(const struct nsys *n, struct error *error)
+static int check_tables(struct nsys *n, struct error *error)
 {
-    int64_t events, export, rocpd, rows = 0;
-    TRY(ask(n, TABLES "= 'CUDA_GPU_MEMORY_USAGE_EVENTS'", &events, error));
-    TRY(ask(n, TABLES "IN ('StringIds', 'TARGET_INFO_GPU', 'META_DATA_EXPORT')", &export, error));
-    TRY(ask(n, TABLES "LIKE 'rocpd%'", &rocpd, error));
-    if (events)
-        TRY(ask(n, "SELECT count(*) FROM CUDA_GPU_MEMORY_USAGE_EVENTS", &rows, error));
-    if (rows)
+    int64_t there, processes = 0;
+    TRY(ask(n, tables, &there, error));
+    if (there & 1)
+        TRY(ask(n, "SELECT count(DISTINCT globalPid) FROM CUDA_GPU_MEMORY_USAGE_EVENTS", &processes,
+                error));
+    n->has_processes = processes > 1;
+    if (processes)
         return 0;
-    if (events || export)
+    if (there & 3)
         return import_error(n->log, error,
                             "an export of Nsight Systems without memory events: record with "
                             "nsys profile --cuda-memory-usage=true, and export again");
     return import_error(n->log, error,
                         "%s; gamut reads the SQLite files of nsys export --type sqlite",
-                        rocpd ? "a database of rocprofv3 (rocpd)"
+                        there ? "a database of rocprofv3 (rocpd)"
                               : "a database without CUDA_GPU_MEMORY_USAGE_EVENTS");
-}
-
-static int find_columns(struct nsys *n, void *query, struct error *error)
-{
-    static const struct {
-        const char *name;
-        bool needed;
-    } columns[] = {
-#define X(name, needed) {#name, needed},
-        COLUMN_LIST(X)
-#undef X
-    };
-    for (int i = 0; i < COLUMNS; i++) {
-        n->place[i] = -1;
-        for (int c = 0; c < n->api.sqlite3_column_count(query); c++)
-            if (strcmp(n->api.sqlite3_column_name(query, c), columns[i].name) == 0)
-                n->place[i] = c;
-        if (columns[i].needed && n->place[i] < 0)
-            return import_error(n->log, error,
-                                "CUDA_GPU_MEMORY_USAGE_EVENTS has no column %s: export again with "
-                                "a newer nsys",
-                                columns[i].name);
-    }
-    return 0;
 }
 
 /* ---- rows ---- */
 
-static int64_t number_in(const struct nsys *n, void *query, enum column column)
+static int check_row(const struct nsys *n, void *row, struct error *error)
 {
-    return n->place[column] < 0 ? 0 : n->api.sqlite3_column_int64(query, n->place[column]);
-}
-
-static int check_row(const struct nsys *n, void *query, struct error *error)
-{
-    for (int i = 0; i <= COLUMN_memoryOperationType; i++)
-        if (n->api.sqlite3_column_type(query, n->place[i]) != SQLITE_INTEGER)
+    for (int i = START; i <= OPERATION; i++)
+        if (n->api.sqlite3_column_type(row, i) != SQLITE_INTEGER)
             return import_error(n->log, error,
                                 "row %" PRIu64 " of CUDA_GPU_MEMORY_USAGE_EVENTS: %s is no number",
-                                n->row_count, n->api.sqlite3_column_name(query, n->place[i]));
-    const int64_t bytes = number_in(n, query, COLUMN_bytes);
-    const int64_t operation = number_in(n, query, COLUMN_memoryOperationType);
+                                n->row_count + 1, n->api.sqlite3_column_name(row, i));
+    const int64_t bytes = n->api.sqlite3_column_int64(row, BYTES);
+    const int64_t operation = n->api.sqlite3_column_int64(row, OPERATION);
     if (bytes < 0 || bytes > (int64_t)TRACE_TOTAL_MOST || operation < 0 || operation > 1)
         return import_error(n->log, error,
                             "row %" PRIu64 " of CUDA_GPU_MEMORY_USAGE_EVENTS: expected bytes from "
                             "0 on and the operation 0 or 1, found %" PRId64 " and %" PRId64,
-                            n->row_count, bytes, operation);
+                            n->row_count + 1, bytes, operation);
     return 0;
 }
 
-static int stream_of(const struct nsys *n, void *query, struct import_stream **stream,
+static int stream_of(const struct nsys *n, void *row, struct import_stream **stream,
                      struct error *error)
 {
     struct trace_info info = {.source = "Nsight Systems", .time_unit_ns = 1};
-    const int64_t device = number_in(n, query, COLUMN_deviceId);
-    const uint64_t process = (uint64_t)number_in(n, query, COLUMN_globalPid) >> 24 & 0xffffff;
+    const int64_t device = n->api.sqlite3_column_int64(row, DEVICE);
+    const uint64_t process = (uint64_t)n->api.sqlite3_column_int64(row, PROCESS) >> 24 & 0xffffff;
+    int length = 0;
     if (n->has_processes)
-        snprintf(info.device, sizeof info.device, "process-%" PRIu64 "-cuda:%" PRId64, process,
-                 device);
-    else
-        snprintf(info.device, sizeof info.device, "cuda:%" PRId64, device);
+        length = snprintf(info.device, sizeof info.device, "process-%" PRIu64 "-", process);
+    snprintf(info.device + length, sizeof info.device - (size_t)length, "cuda:%" PRId64, device);
     snprintf(info.allocator, sizeof info.allocator, "raw"); /* these are calls to the driver */
     info.knows[TRACE_KNOWS_times] = info.knows[TRACE_KNOWS_frees] = true;
     info.knows[TRACE_KNOWS_addresses] = true;
-    info.knows[TRACE_KNOWS_queues] = n->place[COLUMN_streamId] >= 0;
+    info.knows[TRACE_KNOWS_queues] = n->has_streams;
     return import_stream(n->log, info.device, &info, stream, error);
 }
 
-static int add_row(struct nsys *n, void *query, struct error *error)
+static int add_row(struct nsys *n, void *row, struct error *error)
 {
-    static const enum driver_memory memories[] = {
-        [1] = MEMORY_PINNED, [4] = MEMORY_MANAGED, [6] = MEMORY_MANAGED, [7] = MEMORY_DEVICE};
-    const int64_t start = number_in(n, query, COLUMN_start);
-    const uint64_t kind = (uint64_t)number_in(n, query, COLUMN_memKind);
-    const uint64_t address = (uint64_t)number_in(n, query, COLUMN_address);
+    static const enum driver_memory memories[8] = {
+        [1] = MEMORY_PINNED, [4] = MEMORY_MANAGED, [6] = MEMORY_MANAGED};
+    TRY(check_row(n, row, error));
+    const uint64_t start = (uint64_t)n->api.sqlite3_column_int64(row, START);
+    const uint64_t kind = (uint64_t)n->api.sqlite3_column_int64(row, KIND);
     struct import_stream *stream;
     char queue[24];
-    TRY(check_row(n, query, error));
     if (n->row_count++ == 0)
         n->first_ns = start;
-    n->pageable += kind == 0;
-    if (kind == 0) /* no memory of a device */
+    n->pageable_count += kind == 0;
+    if (kind == 0)
         return 0;
-    TRY(stream_of(n, query, &stream, error));
+    TRY(stream_of(n, row, &stream, error));
     struct trace_writer *w = import_writer(stream);
-    if (number_in(n, query, COLUMN_localMemoryPoolAddress)) /* cudaMallocAsync */
+    if (n->api.sqlite3_column_int64(row, POOL)) /* cudaMallocAsync */
         *trace_writer_info(w)->allocator = 0;
-    snprintf(queue, sizeof queue, "%" PRId64, number_in(n, query, COLUMN_streamId));
+    snprintf(queue, sizeof queue, "%" PRId64, n->api.sqlite3_column_int64(row, STREAM));
     struct trace_event e = {.queue = trace_queue(w, queue),
-                            .time_ns = (uint64_t)start - (uint64_t)n->first_ns,
-                            .bytes = (uint64_t)number_in(n, query, COLUMN_bytes),
-                            .address = address};
+                            .time_ns = start - n->first_ns,
+                            .bytes = (uint64_t)n->api.sqlite3_column_int64(row, BYTES),
+                            .address = (uint64_t)n->api.sqlite3_column_int64(row, ADDRESS)};
     if (e.time_ns > TRACE_TOTAL_MOST)
         return import_error(n->log, error, "the times span more than 104 days");
-    if (number_in(n, query, COLUMN_memoryOperationType) == 0) {
-        e.kind = TRACE_alloc;
-        e.memory = kind < sizeof memories / sizeof *memories ? memories[kind] : MEMORY_DEVICE;
-        import_alloc(stream, address, &e);
-    } else {
-        e.kind = TRACE_free;
-        import_free(stream, address, &e);
-    }
+    e.kind = n->api.sqlite3_column_int64(row, OPERATION) ? TRACE_free : TRACE_alloc;
+    if (e.kind == TRACE_alloc)
+        e.memory = kind < 8 ? memories[kind] : MEMORY_DEVICE;
+    (e.kind == TRACE_alloc ? import_alloc : import_free)(stream, e.address, &e);
     return 0;
 }
 
 static int read_rows(struct nsys *n, struct error *error)
 {
+    static const char *const queries[] = {
+#define QUERY(last)                                                                                \
+    "SELECT " COLUMNS_OF_ALL ", " last " FROM CUDA_GPU_MEMORY_USAGE_EVENTS ORDER BY start, rowid"
+        QUERY("streamId, localMemoryPoolAddress"), QUERY("0, localMemoryPoolAddress"),
+        QUERY("0, 0")};
     void *query = NULL;
-    int step = SQLITE_DONE;
-    int64_t processes;
-    TRY(ask(n, "SELECT count(DISTINCT globalPid) FROM CUDA_GPU_MEMORY_USAGE_EVENTS", &processes,
-            error));
-    n->has_processes = processes > 1;
-    if (n->api.sqlite3_prepare_v2(
-            n->database, "SELECT * FROM CUDA_GPU_MEMORY_USAGE_EVENTS ORDER BY start, rowid", -1,
-            &query, NULL))
-        return sqlite_error(n, error);
-    int code = find_columns(n, query, error);
-    while (!code && (step = n->api.sqlite3_step(query)) == SQLITE_ROW)
+    int code = 0, step = SQLITE_DONE, i = 0;
+    while (i < 3 && n->api.sqlite3_prepare_v2(n->database, queries[i], -1, &query, NULL))
+        i++;
+    n->has_streams = i == 0;
+    while (query && !code && (step = n->api.sqlite3_step(query)) == SQLITE_ROW)
         code = add_row(n, query, error);
-    if (!code && step != SQLITE_DONE)
+    if (!code && (!query || step != SQLITE_DONE))
         code = sqlite_error(n, error);
     n->api.sqlite3_finalize(query);
-    if (!code && n->pageable == n->row_count)
+    if (!code && n->pageable_count == n->row_count)
         return import_error(n->log, error, "all memory events are of pageable memory of the host");
     return code;
 }
