@@ -476,7 +476,8 @@ struct result_draft draft_without_rounds(struct result_draft *draft)
 
 static void plan_rounds(struct result *result, unsigned rounds)
 {
-    tree_put(result->run.options, "rounds", tree_count(rounds));
+    if (json_object_get(result->run.options, "rounds")) /* else the command has no such flag */
+        tree_put(result->run.options, "rounds", tree_count(rounds));
     result->run.rounds = rounds;
 }
 
