@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/terminal.h"
@@ -13,8 +14,9 @@
 #include "cli/session.h"
 #include "replay/advise.h"
 #include "replay/cases.h"
-
-enum advise_format { ADVISE_TEXT, ADVISE_MARKDOWN, ADVISE_JSON };
+#include "replay/parallel.h"
+#include "replay/plan.h"
+#include "results/show/table.h"
 
 static const struct flag flags[] = {
     {"for", 0, FLAG_CHOICE, .value = "APPLICATION", .fallback = "auto",
@@ -27,7 +29,9 @@ static const struct flag flags[] = {
     FLAG_ATLAS,
     FLAG_JOBS,
     FLAG_SHARD,
-    FLAG_FORMAT("text", "text|md|json"),
+    {"long", 0, FLAG_SWITCH,
+     .help = "several traces: the whole advice for each and one for all, instead of a table"},
+    FLAG_FORMAT("text", "text|md|csv|json"),
     FLAGS_ALSO_RESULT_FILE,
     FLAGS_END,
 };
@@ -36,13 +40,13 @@ static const struct flag flags[] = {
 
 /* The lines of an advice, each with a label. */
 struct page {
-    enum advise_format format;
+    enum table_format format;
     FILE *out;
 };
 
 static void line(const struct page *page, const char *label, struct text *sentence)
 {
-    if (page->format == ADVISE_MARKDOWN)
+    if (page->format == TABLE_MARKDOWN)
         terminal_print(page->out, "- **%s**: %s\n", label, sentence->data);
     else
         terminal_print(page->out, "  %-9s %s\n", label, sentence->data);
@@ -117,7 +121,7 @@ static void add_certainty(struct text *out, const struct advised_trace *trace)
 static void print_head(const struct page *page, const struct advice *advice, const char *name)
 {
     struct text words = {0};
-    const bool is_markdown = page->format == ADVISE_MARKDOWN;
+    const bool is_markdown = page->format == TABLE_MARKDOWN;
     const bool fails = advice->leave && advice->is_bad;
     const char *quote = is_markdown && !advice->leave ? "`" : "";
     terminal_print(page->out, "%s%s: %s%s%s\n%s", is_markdown ? "### " : "", name, quote,
@@ -145,6 +149,8 @@ static void print_search(const struct page *page, const struct advise *advise,
              trace->request_count);
     if (advice->leave && advice->best.is_known)
         text_add(&compared, ": none holds 1 %% less");
+    else if (!advice->tried_count)
+        text_add(&compared, ": none can hold 1 %% less than the live blocks need");
     line(page, "compared", &compared);
     if (!advice->other.is_known)
         return;
@@ -234,7 +240,7 @@ static void print_all(const struct page *page, const struct advise *advise,
 }
 
 /* *printed: how much advice was printed before, and now. */
-static void print_text(const struct advise *advise, enum advise_format format, size_t *printed)
+static void print_text(const struct advise *advise, enum table_format format, size_t *printed)
 {
     struct terminal_page folded;
     terminal_page_open(&folded, stdout);
@@ -316,19 +322,20 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
     return json;
 }
 
-/* ---- the command ---- */
+/* ---- the whole advice ---- */
+
+struct advice_session {
+    struct session common;
+    struct advise_options options;
+    size_t printed;
+    struct listed_file *files, **order; /* of a table; in which they are done */
+};
 
 static void show_step(void *context, uint64_t replays, const char *doing)
 {
     char count[48];
     status_line_show(context, "%s, %s", text_count(count, (double)replays, "replay"), doing);
 }
-
-struct advice_session {
-    struct session common;
-    struct advise_options options;
-    size_t printed;
-};
 
 /* An item is the advice for a trace, or that for all. */
 static int make_work(struct session *s, struct error *error)
@@ -347,7 +354,7 @@ static int make_work(struct session *s, struct error *error)
 static int find(struct advice_session *a, const bool *wanted, struct error *error)
 {
     struct session *s = &a->common;
-    const enum advise_format format = (enum advise_format)flag_number(s->line, "format");
+    const enum table_format format = (enum table_format)flag_number(s->line, "format");
     json_t *all = s->recording.draft.result.advice;
     struct advise advise = {0};
     a->options.wanted = wanted;
@@ -359,7 +366,7 @@ static int find(struct advice_session *a, const bool *wanted, struct error *erro
         for (size_t i = 0; i < advise.advice_count; i++)
             if (advise.advices[i].is_wanted)
                 tree_append(all, advice_to_json(&advise, &advise.advices[i], s->work.items[i].id));
-        if (format != ADVISE_JSON)
+        if (format != TABLE_JSON)
             print_text(&advise, format, &a->printed);
     }
     advise_free(&advise);
@@ -388,10 +395,218 @@ static int find_own(struct advice_session *a, struct error *error)
     return session_finish(s, code, error);
 }
 
+/* ---- a table ---- */
+
+/* A trace, or a log, which has a line of the table for each of its devices. */
+struct listed_file {
+    const char *path, *name;
+    size_t at; /* in the list */
+    uint64_t bytes;
+    json_t *found; /* the advice for each device; NULL: none yet */
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct listed_file *const *one = a, *const *other = b;
+    const int order = strcmp((*one)->name, (*other)->name);
+    return order ? order : (*one)->at < (*other)->at ? -1 : 1;
+}
+
+/* Large files first, so that the last ones to end are small. */
+static int by_size(const void *a, const void *b)
+{
+    const struct listed_file *const *one = a, *const *other = b;
+    return (*one)->bytes != (*other)->bytes ? ((*one)->bytes > (*other)->bytes ? -1 : 1)
+           : (*one)->at < (*other)->at      ? -1
+                                            : 1;
+}
+
+/* The name is that of the file without folder and endings. Where several files have it, theirs are
+ * paths from the byte `common` on, behind the folder that all are in; where these are the same too,
+ * with a number. */
+static void tell_apart(struct advice_session *a, size_t common, bool have_paths)
+{
+    struct arena *arena = &a->common.traces.arena;
+    const size_t count = a->common.traces.count;
+    qsort(a->order, count, sizeof *a->order, by_name);
+    for (size_t i = 0, end; i < count; i = end) {
+        const char *name = a->order[i]->name;
+        for (end = i + 1; end < count && strcmp(a->order[end]->name, name) == 0;)
+            end++;
+        for (size_t k = i; k < end && end - i > 1; k++)
+            a->order[k]->name = have_paths ? arena_printf(arena, "%s #%zu", name, k - i + 1)
+                                           : a->order[k]->path + common;
+    }
+}
+
+static void name_files(struct advice_session *a)
+{
+    struct traces *t = &a->common.traces;
+    const char *first = t->paths[0];
+    size_t common = strlen(first);
+    for (size_t i = 0; i < t->count; i++) {
+        struct text name = {0};
+        while (common && (first[common - 1] != '/' || strncmp(t->paths[i], first, common) != 0))
+            common--;
+        traces_name_of_log(t->paths[i], &name);
+        a->files[i].name = arena_printf(&t->arena, "%s", name.data);
+        text_free(&name);
+    }
+    tell_apart(a, common, false);
+    tell_apart(a, common, true);
+}
+
+/* An item is a file. The shards are made without reading it: its bytes stand for its events. */
+static void list_files(struct advice_session *a)
+{
+    struct session *s = &a->common;
+    const size_t count = s->traces.count;
+    a->files = must_alloc(count * sizeof *a->files);
+    a->order = must_alloc(count * sizeof *a->order);
+    for (size_t i = 0; i < count; i++) {
+        struct stat status;
+        a->files[i] = (struct listed_file){.path = s->traces.paths[i], .at = i};
+        a->files[i].bytes = stat(a->files[i].path, &status) == 0 ? (uint64_t)status.st_size : 0;
+        a->order[i] = &a->files[i];
+    }
+    name_files(a);
+    qsort(a->order, count, sizeof *a->order, by_size);
+    session_divide(s, count);
+    for (size_t i = 0; i < count; i++) {
+        struct shard_item *item = &s->work.items[i];
+        shard_id(arena_printf(&s->traces.arena, "advice: %s", a->files[i].name), item->id);
+        item->unit = item->id;
+        item->cost = a->files[i].bytes;
+    }
+}
+
+/* A line without advice. The message's path goes: the line has a name. */
+static json_t *reason_to_json(const char *id, const struct listed_file *f, const char *name,
+                              const char *reason)
+{
+    const size_t length = strlen(f->path);
+    if (strncmp(reason, f->path, length) == 0 && strncmp(reason + length, ": ", 2) == 0)
+        reason += length + 2;
+    return tree_pack("{s:s, s:n, s:n, s:[{s:o, s:o}]}", "id", id, "application", "leave", "traces",
+                     "trace", tree_text(name), "reason", tree_text(reason));
+}
+
+/* Adds the line of one trace of a file; `name` is that of the line. */
+static void add_line(struct advice_session *a, struct listed_file *f, const struct traces *traces,
+                     unsigned i, const char *name, const volatile sig_atomic_t *stop)
+{
+    const char *id = a->common.work.items[f->at].id;
+    struct advise_options options = a->options;
+    struct advise advise = {0};
+    struct error why = {0};
+    bool interrupted;
+    options.stop = stop;
+    options.own_only = true;
+    if (advise_traces(&traces->paths[i], 1, &options, &advise, &interrupted, &why)) {
+        traces_name_logs(traces, &why);
+        tree_append(f->found, reason_to_json(id, f, name, why.text));
+    } else if (!interrupted) {
+        json_t *one = advice_to_json(&advise, &advise.advices[0], id);
+        tree_put(json_array_get(json_object_get(one, "traces"), 0), "trace", tree_text(name));
+        tree_append(f->found, one);
+    }
+    advise_free(&advise);
+}
+
+/* The traces of a log are temporary files, and are gone before the next file is begun. */
+static int advise_file(void *context, size_t index, const volatile sig_atomic_t *stop,
+                       struct error *error)
+{
+    static const char made[] = "t"; /* a name of any length is good for the table */
+    struct advice_session *a = context;
+    struct listed_file *f = a->order[index];
+    struct traces traces = {0};
+    struct error why = {0};
+    (void)error;
+    if (!a->common.work.own[f->at])
+        return 0;
+    status_line_show(&a->common.status, "advice %zu/%u, replays of %s", index + 1,
+                     a->common.traces.count, f->name);
+    f->found = tree_array();
+    if (traces_add(&traces, f->path, made, &why))
+        tree_append(f->found, reason_to_json(a->common.work.items[f->at].id, f, f->name, why.text));
+    for (unsigned i = 0; !why.code && i < traces.count && !*stop; i++) {
+        char of_trace[64] = "";
+        struct text name = {0};
+        replay_trace_name(traces.paths[i], of_trace, NULL);
+        text_add(&name, "%s%s", f->name,
+                 traces.made_count && *of_trace ? of_trace + strlen(made) : "");
+        add_line(a, f, &traces, i, name.data, stop);
+        text_free(&name);
+    }
+    traces_free(&traces);
+    return 0;
+}
+
+static void keep_file(void *context, size_t index)
+{
+    struct advice_session *a = context;
+    json_array_extend(a->common.recording.draft.result.advice, a->order[index]->found);
+    recording_save_now_and_then(&a->common.recording);
+}
+
+/* A mistake on the command line is no line of the table. */
+static int check_current(const char *current, struct error *error)
+{
+    struct allocator_plans plans = {.make = plan_of_trace};
+    const struct allocator_ops *ops;
+    struct option_values values;
+    int code = current ? allocator_parse_planned(&plans, current, &ops, &values, error) : 0;
+    allocator_plans_free(&plans);
+    return code;
+}
+
+static int make_table(struct advice_session *a, struct error *error)
+{
+    struct session *s = &a->common;
+    const struct parallel all = {.count = s->traces.count,
+                                 .jobs = s->jobs,
+                                 .context = a,
+                                 .work = advise_file,
+                                 .done = keep_file};
+    TRY(check_current(a->options.current, error));
+    a->options.jobs = 1;
+    a->options.step = NULL;
+    status_line_open(&s->status, stderr);
+    const int code = parallel_run(&all, &s->interrupted, error);
+    status_line_clear(&s->status);
+    advice_sort(s->recording.draft.result.advice);
+    return session_finish(s, code, error);
+}
+
+/* Prints the table, also of what was done until an interrupt, and returns the exit code. */
+static int print_table(struct advice_session *a)
+{
+    const enum table_format format = (enum table_format)flag_number(a->common.line, "format");
+    const struct session *s = &a->common;
+    const json_t *all = s->recording.draft.result.advice;
+    const size_t count = json_array_size(all);
+    size_t failed = 0;
+    for (size_t i = 0; i < count; i++)
+        failed +=
+            *tree_get_text(json_array_get(json_object_get(json_array_get(all, i), "traces"), 0),
+                           "reason") != 0;
+    if (format == TABLE_JSON)
+        session_print_json(&a->common, "advice");
+    else
+        advice_table_print(all, format, stdout);
+    if (s->interrupted)
+        fprintf(stderr, "gamut: interrupted: the table has the %zu lines that were done\n", count);
+    return s->interrupted ? EXIT_INTERRUPTED : failed ? EXIT_CASE_FAILED : EXIT_OK;
+}
+
+/* ---- the command ---- */
+
 static int run(struct advice_session *a, const struct command_line *line, struct error *error)
 {
     static const char *const applications[] = {"auto", "pytorch", "rmm", "pyopencl", "gamut"};
     struct session *s = &a->common;
+    s->list_from = flag_number(line, "format") == TABLE_CSV ? 1 : flag_is_on(line, "long") ? 0 : 2;
     TRY(session_open(s, line, error));
     a->options = (struct advise_options){.application = applications[flag_number(line, "for")],
                                          .current = flag_text(line, "current"),
@@ -401,9 +616,12 @@ static int run(struct advice_session *a, const struct command_line *line, struct
                                          .jobs = s->jobs,
                                          .step = show_step,
                                          .context = &s->status};
-    TRY(make_work(s, error));
+    if (s->is_list)
+        list_files(a);
+    else
+        TRY(make_work(s, error));
     TRY(session_start(s, "advice", error));
-    return find_own(a, error);
+    return s->is_list ? make_table(a, error) : find_own(a, error);
 }
 
 static int advise_command(const struct command_line *line)
@@ -413,10 +631,16 @@ static int advise_command(const struct command_line *line)
     int exit_code = EXIT_OK;
     if (run(&a, line, &error))
         exit_code = session_error(&a.common, &error);
+    else if (a.common.is_list)
+        exit_code = print_table(&a);
     else if (a.common.interrupted)
         exit_code = EXIT_INTERRUPTED;
-    else if (flag_number(line, "format") == ADVISE_JSON)
+    else if (flag_number(line, "format") == TABLE_JSON)
         session_print_json(&a.common, "advice");
+    for (size_t i = 0; a.files && i < a.common.traces.count; i++)
+        json_decref(a.files[i].found);
+    free(a.files);
+    free(a.order);
     session_close(&a.common);
     return exit_code;
 }
@@ -433,7 +657,18 @@ const struct command command_advise = {
              "what holds at least 1 % less, calls the driver at most twice as often as the\n"
              "current setting (and ten times), and in at most every tenth request. With --atlas,\n"
              "the calls may also take a hundredth of the trace's time longer, not more. For\n"
-             "several traces, a setting counts by the trace on which it does worst.\n"
+             "several traces with --long, a setting counts by the trace on which it does worst.\n"
+             "\n"
+             "Of several files the answer is a table, a line for each program: the peak of what\n"
+             "is reserved now and then, with the recorded and the advised setting; what that\n"
+             "saves; and the least capacity with both (fits). The most bytes to save come first,\n"
+             "a file that cannot be read last, with the reason (exit code 3). sure is\n"
+             "  exact      the replay of the recorded setting makes the calls of the log\n"
+             "  estimate   it makes other calls\n"
+             "  unchecked  the log has no calls, or lacks its beginning\n"
+             "  assumed    the log does not say which setting the program had\n"
+             "Programs of one name have their folders in the table. gamut print shows the table\n"
+             "of a file that --out wrote or that join made. --format csv is always a table.\n"
              "\n"
              "Adjacent parts of memory that are mapped for one request are one driver call, as\n"
              "PyTorch counts them.\n" NOTE_ON_TRACES,

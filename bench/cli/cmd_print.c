@@ -27,12 +27,16 @@ static int print_atlases(const json_t *atlases, struct error *error)
     return 0;
 }
 
-/* Atlases and experiments have tables of their own; their files have no cases. */
+/* Atlases, advice and experiments have tables of their own; their files have no cases. */
 static int print_result(const struct result *result, enum table_format format, struct error *error)
 {
     const bool is_for_people = format == TABLE_TEXT || format == TABLE_MARKDOWN;
     if (result->experiment_count && (is_for_people || format == TABLE_CSV)) {
         experiment_tables_print(result, format, stdout);
+        return 0;
+    }
+    if (json_array_size(result->advice) && (is_for_people || format == TABLE_CSV)) {
+        advice_table_print(result->advice, format, stdout);
         return 0;
     }
     if (json_array_size(result->atlas) && is_for_people)

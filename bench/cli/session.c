@@ -53,13 +53,17 @@ int session_open(struct session *s, const struct command_line *line, struct erro
         const char *list = flag_text(line, "strategy");
         TRY(trace_strategies_named(list ? list : "all", &s->strategies, error));
     }
-    TRY(traces_named(line, &s->traces, error));
+    TRY(traces_listed(line, &s->traces, error));
+    s->is_list = s->list_from && s->traces.count >= s->list_from;
+    if (!s->is_list)
+        TRY(traces_read(&s->traces, error));
     if (suite)
         TRY(traces_of_suite(suite, &s->traces, error));
     if (!s->traces.count)
         return error_set(error, ERR_USAGE, "%s needs TRACE... or --suite; see gamut %s --help",
                          line->command->name, line->command->name);
-    TRY(name_limits(s, error));
+    if (!s->is_list)
+        TRY(name_limits(s, error));
     if (atlas) {
         TRY(recorded_atlas(atlas, &s->atlas_read, error));
         s->atlas = &s->atlas_read;

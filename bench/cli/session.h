@@ -16,6 +16,9 @@
 struct session {
     const struct command_line *line;
     struct traces traces;
+    size_t list_from; /* set before session_open: from this number of files on, traces.paths are
+                       * the files as they were named; 0: never. Else logs are imported. */
+    bool is_list;     /* they are */
     struct trace_strategies strategies;
     enum replay_free_at free_at;
     uint64_t capacity_bytes;   /* of --mem-limit; 0: none */

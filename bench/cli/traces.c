@@ -98,14 +98,15 @@ void traces_name_of_log(const char *log, struct text *name)
     text_add_bytes(name, base, strcspn(base + (*base == '.'), ".") + (*base == '.'));
 }
 
-static int add_log(struct traces *traces, const char *log, struct error *error)
+static int add_log(struct traces *traces, const char *log, const char *given, struct error *error)
 {
     struct import_report report;
     struct text name = {0};
     const char *folder;
     TRY(make_folder(traces, &folder, error));
     traces_name_of_log(log, &name);
-    const char *out = arena_printf(&traces->arena, "%s/%s" TRACE_SUFFIX, folder, name.data);
+    const char *out =
+        arena_printf(&traces->arena, "%s/%s" TRACE_SUFFIX, folder, given ? given : name.data);
     const int code = import_log(log, NULL, out, false, &report, error);
     for (unsigned i = 0; i < report.trace_count; i++)
         add_made(traces, arena_printf(&traces->arena, "%s", report.traces[i].path), log);
@@ -114,11 +115,10 @@ static int add_log(struct traces *traces, const char *log, struct error *error)
     return code;
 }
 
-/* Adds a trace, or the traces of a log: one for each of its devices. */
-static int add_file(struct traces *traces, const char *path, struct error *error)
+int traces_add(struct traces *traces, const char *path, const char *name, struct error *error)
 {
     if (!file_is_trace(path))
-        return add_log(traces, path, error);
+        return add_log(traces, path, name, error);
     add(traces, path);
     return 0;
 }
@@ -126,7 +126,7 @@ static int add_file(struct traces *traces, const char *path, struct error *error
 int traces_add_one(struct traces *traces, const char *path, struct error *error)
 {
     const unsigned before = traces->count;
-    TRY(add_file(traces, path, error));
+    TRY(traces_add(traces, path, NULL, error));
     if (traces->count - before == 1)
         return 0;
     return error_set(
@@ -136,7 +136,7 @@ int traces_add_one(struct traces *traces, const char *path, struct error *error)
         path, traces->count - before);
 }
 
-int traces_named(const struct command_line *line, struct traces *traces, struct error *error)
+int traces_listed(const struct command_line *line, struct traces *traces, struct error *error)
 {
     *traces = (struct traces){0};
     for (size_t i = 0; i < line->positional_count; i++) {
@@ -144,8 +144,19 @@ int traces_named(const struct command_line *line, struct traces *traces, struct 
         if (stat(line->positional[i], &status) == 0 && S_ISDIR(status.st_mode))
             TRY(add_folder(traces, line->positional[i], error));
         else
-            TRY(add_file(traces, line->positional[i], error));
+            add(traces, line->positional[i]);
     }
+    return 0;
+}
+
+int traces_read(struct traces *traces, struct error *error)
+{
+    const char **listed = traces->paths;
+    const unsigned count = traces->count;
+    traces->paths = NULL;
+    traces->count = traces->capacity = 0;
+    for (unsigned i = 0; i < count; i++)
+        TRY(traces_add(traces, listed[i], NULL, error));
     return 0;
 }
 

@@ -19,11 +19,17 @@ struct traces {
 /* Adds a trace, or a log of one device. ERR_USAGE: the log has several; ERR_IO, ERR_PARSE: it is
  * neither. The caller calls traces_free in any case. */
 int traces_add_one(struct traces *traces, const char *path, struct error *error);
+/* Adds a trace, or the traces of a log, one for each of its devices, which are then files of the
+ * name `name`; NULL: of the log's own. ERR_IO, ERR_PARSE. */
+int traces_add(struct traces *traces, const char *path, const char *name, struct error *error);
 /* Adds a temporary trace that the caller is to write: *path is its place. ERR_IO. */
 int traces_make(struct traces *traces, const char *name, const char **path, struct error *error);
-/* Makes the list of the positional arguments. A folder stands for all files in it whose names end
- * in ".trace". ERR_USAGE if it has none. The caller calls traces_free in any case. */
-int traces_named(const struct command_line *line, struct traces *traces, struct error *error);
+/* Makes the list of the positional arguments: `paths` are traces and logs. A folder stands for
+ * all files in it whose names end in ".trace". ERR_USAGE if it has none. The caller calls
+ * traces_free in any case. */
+int traces_listed(const struct command_line *line, struct traces *traces, struct error *error);
+/* Puts the traces of each log in its place. ERR_IO, ERR_PARSE. */
+int traces_read(struct traces *traces, struct error *error);
 
 /* Adds the traces of a suite, those in suites/NAME, after the others. ERR_USAGE if there is no such
  * suite. The caller calls traces_free in any case. */

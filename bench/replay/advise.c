@@ -326,15 +326,28 @@ static void add_descents(struct search *s, size_t advice, const struct applicati
             .best = {.setting = setting, .on = measures(&s->out->advices[advice])}};
 }
 
+/* Whether a setting could be better: one that serves every request holds the live blocks. */
+static bool can_gain(const struct search *s, struct advice *advice)
+{
+    bool can = true;
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advised_trace *trace = &s->out->traces[advice->first + i];
+        const double now_bytes = (double)trace->now.reserved_bytes;
+        advice->is_bad = advice->is_bad || trace->is_refused || is_busy(trace, &trace->now);
+        can = can && (double)trace->lower_bound_bytes < better_share * now_bytes;
+    }
+    return can || advice->is_bad;
+}
+
 static void add_all_descents(struct search *s)
 {
     const struct application *any = application_find("gamut", "");
     s->descents = must_alloc(s->out->advice_count * 2 * FAMILIES_MAX * sizeof *s->descents);
     for (size_t i = 0; i < s->out->advice_count; i++) {
-        if (!s->out->advices[i].is_wanted)
+        if (!s->out->advices[i].is_wanted || !can_gain(s, &s->out->advices[i]))
             continue;
         add_descents(s, i, s->out->application, true);
-        if (s->out->application != any)
+        if (s->out->application != any && !s->options->own_only)
             add_descents(s, i, any, false);
     }
 }
@@ -350,10 +363,6 @@ static void choose(struct search *s, size_t index)
         advice->tried_count += d->tried_count;
         if (is_better(&d->best, &advice->best))
             keep(&advice->best, &d->best, advice->count);
-    }
-    for (size_t i = 0; i < advice->count; i++) {
-        const struct advised_trace *trace = &s->out->traces[advice->first + i];
-        advice->is_bad = advice->is_bad || trace->is_refused || is_busy(trace, &trace->now);
     }
     const struct advised_setting now = {.is_known = !advice->is_bad, .cost = 1};
     advice->leave = !advice->best.is_known || (now.is_known && !is_better(&advice->best, &now));
@@ -493,9 +502,16 @@ static int run(struct search *s, size_t count,
 {
     const struct parallel all = {
         .count = count, .jobs = s->options->jobs, .context = s, .work = work};
+    const volatile sig_atomic_t *stop = s->options->stop;
+    int code = 0;
     if (*interrupted)
         return 0;
-    return parallel_run(&all, interrupted, error);
+    if (!stop)
+        return parallel_run(&all, interrupted, error);
+    for (size_t i = 0; i < count && !code && !*stop; i++)
+        code = work(s, i, stop, error);
+    *interrupted = *stop;
+    return code;
 }
 
 /* Lists the advice that is wanted, and the traces that it needs. */

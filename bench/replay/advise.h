@@ -13,10 +13,15 @@
  *      current one calls the driver too often or is refused a request. Otherwise the advice is to
  *      leave everything as it is.
  *
+ * Nothing is searched for where the live blocks alone are 99 % of what the current setting holds:
+ * no setting holds less than they need.
+ *
  * The search has no chance and no clock in it. What the strategies of gamut that the application
  * does not have would hold is searched for in the same way.
  */
 #pragma once
+
+#include <signal.h>
 
 #include "replay/fit.h"
 #include "replay/settings.h"
@@ -32,6 +37,10 @@ struct advise_options {
         /* for each trace, and if there are several, for all together: whether advice is wanted;
          * NULL: all of it is */
         wanted;
+    /* Optional. It becomes true when the search should end early; the search then stays in the
+     * caller's thread, because the caller has several at once. */
+    const volatile sig_atomic_t *stop;
+    bool own_only; /* `other` is not searched for */
     /* Optional. Called when a replay has ended, by several threads at once: how many have so far,
      * and what the search does: "settings: caching:max_split=64MiB". */
     void (*step)(void *context, uint64_t replays, const char *doing);

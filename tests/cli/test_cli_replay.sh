@@ -147,7 +147,7 @@ has "vmm is assumed"
 expect 0 "" advise start.trace --format md
 has '^### start: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`'
 cp start.trace again.trace
-expect 0 "" advise start.trace again.trace --format json
+expect 0 "" advise start.trace again.trace --long --format json
 is_json out
 has '"application": "pytorch"'
 [ "$(grep -c '"leave": false' out)" -eq 3 ] || fail "no advice for both and for each"
@@ -175,8 +175,9 @@ expect 0 "" trace diff gnn.trace "$log"
 expect 0 "" trace waits opencv.txt
 has '^opencv.txt: of 898 ms the host waited'
 expect 2 "^gamut: $log: the trace does not know the commands" trace waits "$log"
-expect 0 "" advise "$traces/pytorch/small.snapshot-4.pickle"
+expect 0 "small-cuda0: replays under" advise "$traces/pytorch/small.snapshot-4.pickle"
 has "^small-cuda1: "
+has "^all 2 traces: "
 expect 2 "the log has 2 devices: gamut trace import makes a trace of each" trace info "$traces/pytorch/small.snapshot-4.pickle"
 [ -z "$(ls temporary)" ] || fail "files are left in TMPDIR: $(ls temporary)"
 unset TMPDIR

@@ -57,6 +57,12 @@ void atlas_fit_text(const struct atlas_curve *curve, struct text *out);
  * instead. CSV has a line for each row and metric. The format must not be
  * TABLE_JSON, which result_print prints. */
 void experiment_tables_print(const struct result *result, enum table_format format, FILE *out);
+/* Prints advice (result.advice) as a table: a line for each program, the most bytes to save first,
+ * and a last one with the sums. What is for all programs together is left out. The format must not
+ * be TABLE_JSON. CSV has bytes, and no line with sums. */
+void advice_table_print(const json_t *advice, enum table_format format, FILE *out);
+/* Puts a list of advice, each for one program, into the order of the table. */
+void advice_sort(json_t *advice);
 /* Prints one experiment, as TABLE_TEXT or TABLE_MARKDOWN. */
 void experiment_table_print(const struct result_experiment *experiment, enum table_format format,
                             FILE *out);

@@ -1,0 +1,101 @@
+#!/bin/sh
+# Advice for several files as a table: its lines and their order, files that cannot be read, formats, shards, an interrupt.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+traces=$here/../traces/pytorch
+mkdir -p one/two other temporary
+cp "$traces/settings/lstm.9.pickle.gz" one/lstm.pickle.gz
+cp "$traces/settings/lstm.0.pickle.gz" other/lstm.pickle.gz
+cp "$traces/settings/graphs.0.pickle.gz" one/two/graphs.pickle.gz
+cp "$traces/small.snapshot-4.pickle" other/small.pickle
+echo no log >other/bad.pickle
+TMPDIR=$dir/temporary
+export TMPDIR
+
+# lines NAME...: the table has these, in this order.
+lines() {
+    tests=$((tests + 1))
+    [ "$(sed -n 's/^\([^ ,]*\)[ ,].*/\1/p' out | grep -v -e '^settings:' -e '^program' -e '^trace$' | tr '\n' ' ')" = "$* " ] ||
+        fail "the lines are not $*"
+}
+
+# ---- a line a program, most bytes to save first; a program of one name is told apart by its folder
+set -- one/lstm.pickle.gz one/two/graphs.pickle.gz other/lstm.pickle.gz
+all="other/lstm.pickle.gz one/lstm.pickle.gz graphs"
+expect 0 "" advise "$@"
+# shellcheck disable=SC2086 # words
+lines $all total
+has "^settings: PYTORCH_CUDA_ALLOC_CONF=\.\.\.$"
+has "^program  *now  *then  *saved  *%  fits now  fits then  sure  *setting$"
+has "^other/lstm.pickle.gz  *748 MiB  *542 MiB  *206 MiB  *27.5  *658 MiB  *522 MiB  exact  *expandable_segments:True,max_split_size_mb:128$"
+has "^graphs  *304 MiB  *304 MiB  *0 B  *0.0  *304 MiB  *304 MiB  exact  *as it is$"
+has "^total of 3  *1.58 GiB  *1.36 GiB  *226 MiB  *14.0  *-  *-  *2 to change$"
+expect 0 "" advise one/two/graphs.pickle.gz one/two/graphs.pickle.gz -f csv
+has '^graphs.pickle.gz #1,318767104,318767104,0,0,318767104,318767104,exact,.*,,$'
+has '^graphs.pickle.gz #2,'
+expect 0 "" advise "$@" -f md
+has "^| other/lstm.pickle.gz | 748 MiB | .* | expandable_segments:True,max_split_size_mb:128 |$"
+has "^| total of 3 | "
+expect 0 "" advise "$@" -f csv
+# shellcheck disable=SC2086
+lines $all
+has '^other/lstm.pickle.gz,.*,"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:128",$'
+cp out all.csv
+expect 0 "" advise one/two/graphs.pickle.gz other/small.pickle # a line for each device
+has "^small-cuda0 "
+has "^small-cuda1 "
+has "^total of 3 "
+expect 0 "" advise one/two/graphs.pickle.gz --format csv # a table of one line
+has '^graphs,318767104,'
+expect 0 "" advise one/lstm.pickle.gz other/lstm.pickle.gz --long
+has "^all 2 traces: "
+
+# ---- what cannot be read is a line with its reason, and the others go on; a wrong flag is no line
+expect 3 "" advise other/bad.pickle one/two/graphs.pickle.gz nosuch.pickle
+lines graphs bad nosuch total
+has "^bad  *this is no log of a kind that gamut knows"
+has "^nosuch .*No such file"
+has "^total of 3  .*0 to change, 2 without an answer$"
+expect 3 "" advise other/bad.pickle nosuch.pickle -f json
+is_json out
+has '"reason": "this is no log'
+expect 2 "did you mean pool?" advise "$@" --current pol
+[ -z "$(ls temporary)" ] || fail "files are left in TMPDIR: $(ls temporary)"
+
+# ---- shards, joined, are the same table; a shard goes on where it was
+set -- "$@" other/bad.pickle other/small.pickle
+for k in 1 2 3; do
+    "$gamut" advise "$@" --shard $k/3 -o s$k.json >out 2>err
+    grep -q "shard $k/3 has [123] of 5 items" err || fail "no shard $k"
+done
+expect 0 "s1.json has [123] of them from an earlier try" advise "$@" --shard 1/3 -o s1.json
+expect 0 "all.json: 3 shards" join s1.json s2.json s3.json -o all.json
+is_valid result all.json
+"$gamut" advise "$@" -o whole.json >whole.txt 2>err
+expect 0 "" print all.json
+cmp -s out whole.txt || fail "the joined table is another one"
+"$gamut" advise "$@" --format csv >whole.csv 2>err
+expect 0 "" print all.json --format csv
+cmp -s out whole.csv || fail "the joined CSV is another one"
+expect 0 "" print whole.json --format csv
+cmp -s out whole.csv || fail "the CSV of the file is another one"
+
+# ---- an interrupt leaves the table of what was done: the pipe, which is opened last, ends after the signal
+mkfifo pipe.pickle
+"$gamut" advise one/two/graphs.pickle.gz one/lstm.pickle.gz pipe.pickle --jobs 1 -o part.json >out 2>err &
+pid=$!
+exec 3>pipe.pickle
+kill -TERM $pid
+exec 3>&-
+while kill -0 $pid 2>/dev/null; do # it may have opened the pipe again
+    : <>pipe.pickle
+    sleep 0.02
+done
+wait $pid
+[ $? -eq 130 ] || fail "no exit code of an interrupt"
+lines lstm graphs total
+grep -q '^gamut: interrupted: the table has the 2 lines that were done$' err || fail "no word of the interrupt"
+expect 0 "" print part.json
+lines lstm graphs total
+[ -z "$(ls temporary)" ] || fail "files are left in TMPDIR: $(ls temporary)"
+summary
