@@ -201,6 +201,132 @@ static void a_damaged_pickle_is_refused(void **state)
                "expected a text for 'action'");
 }
 
+/* ---- histories of any length ---- */
+
+#define TEXT_OP(t, text) text_add(t, "\x8c%c%s", (int)(sizeof(text) - 1), text)
+
+static void number_op(struct text *t, uint64_t number)
+{
+    char bytes[10] = {(char)0x8a, 8};
+    for (int i = 0; i < 8; i++)
+        bytes[2 + i] = (char)(number >> 8 * i);
+    text_add_bytes(t, bytes, sizeof bytes);
+}
+
+enum { KEYS = 5 };
+static const char *const keys[KEYS] = {"action", "addr", "size", "time_us", "frames"};
+
+/* How a pickle is written: items that are added at once (0: one without a mark), members of a dict
+ * all at once, the frames from the memo, and the entry itself from the memo. */
+struct form {
+    unsigned batch;
+    bool members_at_once, shares_frames, shares_entries;
+};
+
+static void entry_op(struct text *t, unsigned i, const struct form *form, bool is_first)
+{
+    static const char *const actions[] = {"alloc", "free_requested", "free_completed"};
+    text_add(t, "}%s", form->members_at_once ? "(" : "");
+    for (unsigned k = 0; k < KEYS; k++) {
+        text_add(t, "h%c", (int)k + 1);
+        if (k == 0)
+            text_add(t, "\x8c%c%s", (int)strlen(actions[i % 3]), actions[i % 3]);
+        else if (k < KEYS - 1)
+            number_op(t, k == 1 ? 4096 + i / 3 % 64 * 512 : k == 2 ? 512 : 1000 + i);
+        else if (form->shares_frames && !is_first)
+            text_add(t, "h%c", KEYS + 1);
+        else { /* [{"filename": ..., "name": ...}] */
+            text_add(t, "]q%c}", KEYS + 1);
+            TEXT_OP(t, "filename");
+            TEXT_OP(t, "a.py");
+            text_add(t, "s");
+            TEXT_OP(t, "name");
+            TEXT_OP(t, "step");
+            text_add(t, "sa");
+        }
+        text_add(t, form->members_at_once ? "" : "s");
+    }
+    text_add(t, form->members_at_once ? "u" : "");
+    if (form->shares_entries) /* out of the memo and back */
+        text_add(t, "q%c0h%c", KEYS + 2, KEYS + 2);
+}
+
+static void history_op(struct text *t, unsigned count, const struct form *form)
+{
+    text_add(t, "]");
+    for (unsigned i = 0; i < count; i++) {
+        if (form->batch && i % form->batch == 0)
+            text_add(t, "(");
+        entry_op(t, i, form, i == 0);
+        if (!form->batch)
+            text_add(t, "a");
+        else if (i % form->batch == form->batch - 1 || i == count - 1)
+            text_add(t, "e");
+    }
+}
+
+static void a_history_is_the_same_in_all_forms(void **state)
+{
+    (void)state;
+    enum { ENTRIES = 120000 }; /* some chunks of a file */
+    static const struct form forms[] = {
+        {1000, true, true, false}, {0, false, true, false},    {ENTRIES, true, false, false},
+        {1, true, true, false},    {1000, false, false, true}, {ENTRIES, true, true, true},
+    };
+    uint64_t digests[2] = {0};
+    for (unsigned f = 0; f < sizeof forms / sizeof *forms; f++) {
+        struct text t = {0};
+        text_add(&t, "\x80\x02");
+        for (unsigned k = 0; k < KEYS; k++)
+            text_add(&t, "\x8c%c%sq%c0", (int)strlen(keys[k]), keys[k], (int)k + 1);
+        text_add(&t, "}(");
+        TEXT_OP(&t, "device_traces");
+        text_add(&t, "](");
+        history_op(&t, ENTRIES, &forms[f]);
+        text_add(&t, "]");
+        history_op(&t, 6, &forms[f]);
+        text_add(&t, "e");
+        TEXT_OP(&t, "segments");
+        text_add(&t, "]u.");
+        struct import_report report;
+        struct error error = {0};
+        if (import_bytes("form", t.data, t.length, &report, &error))
+            fail_msg("form %u: %s", f, error.text);
+        assert_int_equal(report.trace_count, 2);
+        for (unsigned d = 0; d < 2; d++) {
+            assert_int_equal(report.traces[d].totals.events, d ? 6 : ENTRIES);
+            if (f == 0)
+                digests[d] = report.traces[d].totals.digest;
+            assert_int_equal(report.traces[d].totals.digest, digests[d]);
+        }
+        import_report_free(&report);
+        text_free(&t);
+    }
+}
+
+/* What was left out of a history is unknown of the trace. */
+static void skipped_actions_are_unknown(void **state)
+{
+    (void)state;
+#define ENTRY(action, addr) "{\"action\": \"" action "\", \"addr\": " addr ", \"size\": 512}"
+#define HISTORY(entries)    "{\"segments\": [], \"device_traces\": [[" entries "]]}"
+    static const struct {
+        const char *log, *known, *unknown;
+    } cases[] = {
+        {HISTORY(ENTRY("alloc", "1") "," ENTRY("free_requested", "1")), "\"frees\"", "\"done\""},
+        {HISTORY(ENTRY("alloc", "1") "," ENTRY("free_completed", "1")), "\"done\"", "\"frees\""},
+    };
+    for (unsigned i = 0; i < 2; i++) {
+        import_good("skip", cases[i].log);
+        char *info = info_of("skip");
+        if (!strstr(info, cases[i].known) || strstr(info, cases[i].unknown))
+            fail_msg("case %u: %s", i, info);
+        free(info);
+    }
+    const char *no_alloc = HISTORY(ENTRY("segment_alloc", "1") "," ENTRY("free_requested", "1"));
+    is_refused(no_alloc, strlen(no_alloc), "device_traces[0] has segments and frees, but no alloc");
+}
+
 static void what_has_no_history_is_named(void **state)
 {
     (void)state;
@@ -511,6 +637,8 @@ int main(void)
         cmocka_unit_test(a_real_snapshot_is_its_history),
         cmocka_unit_test(a_pickle_that_would_run_code_is_refused),
         cmocka_unit_test(a_damaged_pickle_is_refused),
+        cmocka_unit_test(a_history_is_the_same_in_all_forms),
+        cmocka_unit_test(skipped_actions_are_unknown),
         cmocka_unit_test(what_has_no_history_is_named),
         cmocka_unit_test(a_snapshot_cut_anywhere_is_refused),
         cmocka_unit_test(a_wrong_snapshot_is_named_with_its_entry),

@@ -17,8 +17,12 @@
 enum {
     STACK_MOST = 1 << 24,
     PIECE_MOST_BYTES = 1 << 24,
+#ifdef GAMUT_DEBUG
+    ITEM_ROOM_BYTES = 0, /* so that the sanitizers see what is used after its item */
+#else
     ITEM_ROOM_BYTES = 1 << 18, /* that dead items may fill before they are freed */
-    NESTED_MOST = 64,          /* containers in each other, in a kept one of an item */
+#endif
+    NESTED_MOST = 64, /* containers in each other, in a kept one of an item */
 };
 static const uint64_t values_most_bytes = UINT64_C(4) << 30;
 
@@ -172,22 +176,27 @@ static int before_dict(struct pickle *p)
 }
 
 /* Sees whether the empty list on the top is the sink's. */
-static void after_list(struct pickle *p)
+static int after_list(struct pickle *p)
 {
     const unsigned at = p->stack_count - 1, marks = p->mark_count;
     if (!p->sink || at < 2 || p->stack[0].type != VALUE_DICT)
-        return;
-    const struct value *key = &p->stack[at - 1];
-    if (at % 2 == 0 && (marks == 0 || (marks == 1 && p->marks[0] == 1)) &&
-        key->type == VALUE_TEXT && strcmp(key->text, p->sink->key) == 0) {
+        return 0;
+    const struct value *below = &p->stack[at - 1];
+    if (!p->lists_at && at % 2 == 0 && (marks == 0 || (marks == 1 && p->marks[0] == 1)) &&
+        below->type == VALUE_TEXT && strcmp(below->text, p->sink->key) == 0) {
         p->lists_at = at;
         p->list_marks = marks;
-    } else if (p->lists_at &&
-               ((marks == p->list_marks && at == p->lists_at + 1) ||
-                (marks == p->list_marks + 1 && p->marks[marks - 1] == p->lists_at + 1))) {
-        p->list_at = at;
-        p->stack[at].list->is_taken = true;
+        return 0;
     }
+    const bool is_first = at == p->lists_at + 1;
+    if (!p->lists_at || !(is_first || (below->type == VALUE_LIST && below->list->is_taken)) ||
+        !((is_first && marks == p->list_marks) ||
+          (marks == p->list_marks + 1 && p->marks[marks - 1] == p->lists_at + 1)))
+        return 0;
+    TRY(keep(p, &p->stack[at], 0)); /* the list before it has no items on the stack */
+    p->stack[at].list->is_taken = true;
+    p->list_at = at;
+    return 0;
 }
 
 /* ---- the stack ---- */
@@ -246,9 +255,7 @@ static int push_empty(struct pickle *p, unsigned type)
         value_new_list(room_for(p, sizeof(struct value_list)), (enum value_type)type);
     value.is_kept = is_kept;
     TRY(push(p, value));
-    if (type == VALUE_LIST)
-        after_list(p);
-    return 0;
+    return type == VALUE_LIST ? after_list(p) : 0;
 }
 
 /* A long integer in two's complement. What does not fit becomes a real number. */
@@ -623,7 +630,7 @@ static int run(struct pickle *p, struct value *value)
         if (opcode == '.') {
             TRY(needs(p, 1));
             *value = p->stack[p->stack_count - 1];
-            return 0;
+            return keep(p, value, 0);
         }
         if (!opcodes[opcode].run && place(p) == p->opcode_at)
             return pickle_error(p, "the pickle has no end: it was cut off");

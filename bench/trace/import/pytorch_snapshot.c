@@ -41,6 +41,7 @@ struct snapshot {
     struct device_history {
         struct pytorch_entries entries;
         struct pools pools; /* that its entries name */
+        bool has_alloc, has_segment, has_free_requested, has_free_completed;
     } * devices;
     unsigned device_count, device_capacity;
     const char **texts;                 /* of entries, in an open hash table */
@@ -397,6 +398,10 @@ static int take_entry(void *user, unsigned device, const struct value *value, st
     pool = pool ? pool : segment_pool;
     entry.has_pool = pool != NULL;
     entry.pool = pool ? pool_of(&d->pools, pool) : 0;
+    d->has_alloc |= is_action(&entry, "alloc");
+    d->has_segment |= is_action(&entry, "segment_alloc");
+    d->has_free_requested |= is_action(&entry, "free_requested");
+    d->has_free_completed |= is_action(&entry, "free_completed");
     return pytorch_entries_add(&d->entries, &entry, s->log, error);
 }
 
@@ -407,11 +412,31 @@ static void look_at_entry(struct history *h, unsigned i)
     pytorch_look(&h->trace, &entry);
 }
 
+/* A program can leave actions out (skip_actions of _record_memory_history). The snapshot does not
+ * say which, but one action comes with another. */
+static int find_skipped(struct history *h, struct error *error)
+{
+    const struct device_history *d = &h->snapshot->devices[h->device];
+    bool *knows = trace_writer_info(import_writer(h->trace.stream))->knows;
+    if (d->has_segment && (d->has_free_requested || d->has_free_completed) && !d->has_alloc)
+        return import_error(h->snapshot->log, error,
+                            "device_traces[%u] has segments and frees, but no alloc: the program "
+                            "records without it. Leave skip_actions out of "
+                            "torch.cuda.memory._record_memory_history()",
+                            h->device);
+    if (d->has_free_completed && !d->has_free_requested)
+        knows[TRACE_KNOWS_frees] = false;
+    if (d->has_free_requested && !d->has_free_completed)
+        knows[TRACE_KNOWS_done] = false;
+    return 0;
+}
+
 static int read_history(struct history *h, struct error *error)
 {
     uint64_t first_us = 0;
     if (h->entries->count)
         first_us = pytorch_entry_at(h->entries, 0)->time_us;
+    TRY(find_skipped(h, error));
     TRY(read_segments(h, error));
     find_makers(h);
     find_phases(h);
