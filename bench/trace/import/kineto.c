@@ -25,6 +25,7 @@
 #include "base/arena.h"
 #include "trace/import.h"
 
+enum { DEVICE_CPU = 0, DEVICE_CUDA = 1 }; /* c10/core/DeviceType.h; ROCm says CUDA too */
 enum { ENTRIES_MOST = 1 << 25, DEVICES_MOST = 64 };
 
 /* A memory event, or a bound of an annotation. */
@@ -70,12 +71,6 @@ static bool recognises(const char *start, size_t length)
 
 /* ---- events ---- */
 
-static int event_error(const struct kineto *k, struct error *error, const char *expected)
-{
-    return import_error(k->log, error, "event %" PRIu64 " of traceEvents: expected %s",
-                        k->event_count, expected);
-}
-
 static int add_entry(struct kineto *k, const struct entry *entry, struct error *error)
 {
     if (k->entry_count >= ENTRIES_MOST)
@@ -98,55 +93,45 @@ static unsigned device_of(struct kineto *k, int64_t type, int64_t number)
     return k->device_count++;
 }
 
-static int64_t total_of(const json_t *args, const char *name)
+static int add_memory(struct kineto *k, json_t *event, bool refused, json_error_t *why,
+                      struct error *error)
 {
-    const json_t *value = json_object_get(args, name);
-    const int64_t total = json_integer_value(value);
-    return json_is_integer(value) && total >= 0 && total <= (int64_t)TRACE_TOTAL_MOST ? total : -1;
-}
-
-static int add_memory(struct kineto *k, const json_t *event, bool refused, struct error *error)
-{
-    const json_t *args = json_object_get(event, "args"), *bytes = json_object_get(args, "Bytes");
-    const json_t *address = json_object_get(args, "Addr"), *ts = json_object_get(event, "ts");
-    const json_t *type = json_object_get(args, "Device Type");
-    if (!json_is_number(ts) || !json_is_integer(bytes) || !json_is_integer(type))
-        return event_error(k, error, "the numbers 'ts', 'Bytes' and 'Device Type'");
-    if (!refused && !json_is_integer(address))
-        return event_error(k, error, "the number 'Addr', which PyTorch writes from 1.10 on");
-    const int64_t size = json_integer_value(bytes);
-    if (size > (int64_t)TRACE_TOTAL_MOST || size < -(int64_t)TRACE_TOTAL_MOST)
-        return event_error(k, error, "a size below 2^53 bytes");
-    const json_t *id = json_object_get(args, "Device Id");
-    const struct entry entry = {
-        .time_us = json_number_value(ts),
-        .kind = refused    ? TRACE_refused
-                : size < 0 ? TRACE_free
-                           : TRACE_alloc,
-        .device = device_of(k, json_integer_value(type), json_integer_value(id)),
-        .thread = json_integer_value(json_object_get(event, "tid")),
-        .bytes = (uint64_t)(size < 0 ? -size : size),
-        .address = (uint64_t)json_integer_value(address),
-        .allocated = total_of(args, "Total Allocated"),
-        .reserved = total_of(args, "Total Reserved"),
-    };
+    json_int_t bytes, type, number = 0, address = 0, allocated = -1, reserved = -1;
+    struct entry entry = {.thread = json_integer_value(json_object_get(event, "tid"))};
+    if (json_unpack_ex(event, why, 0, "{s:F, s:{s:I, s:I, s?I, s?I, s?I, s?I}}", "ts",
+                       &entry.time_us, "args", "Bytes", &bytes, "Device Type", &type, "Device Id",
+                       &number, "Addr", &address, "Total Allocated", &allocated, "Total Reserved",
+                       &reserved))
+        return ERR_PARSE;
+    const json_int_t most = TRACE_TOTAL_MOST;
+    if (bytes < -most || bytes > most || allocated > most || reserved > most ||
+        (!refused && !address)) {
+        snprintf(why->text, sizeof why->text,
+                 "expected bytes below 2^53, and an address: PyTorch 1.10 and later write 'Addr'");
+        return ERR_PARSE;
+    }
+    entry.kind = refused ? TRACE_refused : bytes < 0 ? TRACE_free : TRACE_alloc;
+    entry.device = device_of(k, type, number);
+    entry.bytes = (uint64_t)(bytes < 0 ? -bytes : bytes);
+    entry.address = (uint64_t)address;
+    entry.allocated = allocated;
+    entry.reserved = reserved;
     if (k->device_count > DEVICES_MOST)
-        return event_error(k, error, "at most 64 devices");
+        return import_error(k->log, error, "the log has more than %d devices", DEVICES_MOST);
     return add_entry(k, &entry, error);
 }
 
-static int add_annotation(struct kineto *k, const json_t *event, const char *name,
+static int add_annotation(struct kineto *k, json_t *event, const char *name, json_error_t *why,
                           struct error *error)
 {
-    const json_t *ts = json_object_get(event, "ts"), *dur = json_object_get(event, "dur");
-    if (!json_is_number(ts) || !(json_number_value(dur) >= 0))
-        return event_error(k, error, "the numbers 'ts' and 'dur', which is at least 0");
-    struct entry entry = {.time_us = json_number_value(ts),
-                          .kind = TRACE_begin,
+    double duration_us;
+    struct entry entry = {.kind = TRACE_begin,
                           .thread = json_integer_value(json_object_get(event, "tid")),
                           .name = arena_printf(&k->arena, "%.300s", name)};
+    if (json_unpack_ex(event, why, 0, "{s:F, s:F}", "ts", &entry.time_us, "dur", &duration_us))
+        return ERR_PARSE;
     TRY(add_entry(k, &entry, error));
-    entry.time_us += json_number_value(dur);
+    entry.time_us += duration_us > 0 ? duration_us : 0;
     entry.kind = TRACE_end;
     return add_entry(k, &entry, error);
 }
@@ -159,20 +144,20 @@ static int read_event(struct kineto *k, struct error *error)
     if (!strstr(text, "\"[memory]\"") && !strstr(text, "\"[OutOfMemory]\"") &&
         !strstr(text, "\"user_annotation\""))
         return 0;
-    json_error_t why;
+    json_error_t why = {0};
     json_t *event = json_loadb(text, k->event.length, 0, &why);
-    if (!event)
-        return import_error(k->log, error, "event %" PRIu64 " of traceEvents: %s", k->event_count,
-                            why.text);
     const char *name = json_string_value(json_object_get(event, "name"));
     const char *cat = json_string_value(json_object_get(event, "cat"));
     const bool refused = name && strcmp(name, "[OutOfMemory]") == 0;
-    int code = 0;
+    int code = event ? 0 : ERR_PARSE;
     if (refused || (name && strcmp(name, "[memory]") == 0))
-        code = add_memory(k, event, refused, error);
+        code = add_memory(k, event, refused, &why, error);
     else if (name && cat && strcmp(cat, "user_annotation") == 0)
-        code = add_annotation(k, event, name, error);
+        code = add_annotation(k, event, name, &why, error);
     json_decref(event);
+    if (code && *why.text)
+        return import_error(k->log, error, "event %" PRIu64 " of traceEvents: %s", k->event_count,
+                            why.text);
     return code;
 }
 
@@ -190,32 +175,7 @@ static void scan_text(struct kineto *k, char c)
         k->member[k->member_length++] = c;
 }
 
-static int scan_mark(struct kineto *k, char c, struct error *error)
-{
-    if (c == '"') {
-        k->in_text = true;
-        if (k->depth == 1) {
-            memset(k->member, 0, sizeof k->member);
-            k->member_length = 0;
-        }
-    } else if (c == '{' || c == '[') {
-        k->in_events |= c == '[' && k->depth == 1 && strcmp(k->member, "traceEvents") == 0;
-        k->depth++;
-    } else if (c == '}' || c == ']') {
-        if (k->depth == 0)
-            return import_error(k->log, error, "after event %" PRIu64 ": a '%c' too many",
-                                k->event_count, c);
-        k->depth--;
-        k->in_events &= k->depth > 1;
-        if (k->in_events && k->depth == 2 && k->event.length) {
-            TRY(read_event(k, error));
-            k->event.length = 0;
-        }
-    }
-    return 0;
-}
-
-/* Keeps the bytes of the event that a piece of the log has, from `from` on. */
+/* Keeps the bytes of an event that a piece of the log has. */
 static int keep(struct kineto *k, const char *from, const char *to, struct error *error)
 {
     if (k->event.length + (size_t)(to - from) > IMPORT_LINE_MOST)
@@ -225,25 +185,36 @@ static int keep(struct kineto *k, const char *from, const char *to, struct error
     return 0;
 }
 
-static int scan(struct kineto *k, const char *bytes, size_t length, struct error *error)
+/* Reads a piece of the log, which may begin and end anywhere. */
+static int scan(struct kineto *k, const char *bytes, const char *end, struct error *error)
 {
-    const char *from = k->in_events && k->depth > 2 ? bytes : NULL;
-    for (const char *c = bytes; c < bytes + length; c++) {
+    const char *from = bytes; /* where an event begins, or goes on */
+    for (const char *c = bytes; c < end; c++) {
         if (k->in_text) {
             scan_text(k, *c);
-            continue;
+        } else if (*c == '"') {
+            k->in_text = true;
+            if (k->depth == 1)
+                k->member_length = 0;
+        } else if (*c == '{' || *c == '[') {
+            k->member[k->member_length] = 0;
+            k->in_events |= k->depth == 1 && strcmp(k->member, "traceEvents") == 0;
+            if (k->depth++ == 2) {
+                k->event.length = 0;
+                from = c;
+            }
+        } else if (*c == '}' || *c == ']') {
+            if (k->depth == 0)
+                return import_error(k->log, error, "after event %" PRIu64 ": a '%c' too many",
+                                    k->event_count, *c);
+            if (k->depth-- == 3 && k->in_events) {
+                TRY(keep(k, from, c + 1, error));
+                TRY(read_event(k, error));
+            }
+            k->in_events &= k->depth > 1;
         }
-        if (k->in_events && k->depth == 2 && *c == '{') {
-            k->event.length = 0;
-            from = c;
-        }
-        if (k->in_events && k->depth == 3 && *c == '}' && from) {
-            TRY(keep(k, from, c + 1, error));
-            from = NULL;
-        }
-        TRY(scan_mark(k, *c, error));
     }
-    return from ? keep(k, from, bytes + length, error) : 0;
+    return k->in_events && k->depth > 2 ? keep(k, from, end, error) : 0;
 }
 
 static int read_log(struct kineto *k, struct error *error)
@@ -252,7 +223,7 @@ static int read_log(struct kineto *k, struct error *error)
     size_t length;
     int code = 0;
     while (!(code = import_peek(k->log, 1, &bytes, &length, error)) && length) {
-        TRY(scan(k, bytes, length, error));
+        TRY(scan(k, bytes, bytes + length, error));
         import_take(k->log, length);
     }
     if (!code && k->depth)
@@ -274,20 +245,15 @@ static int by_time(const void *left, const void *right)
 
 static int open_device(struct kineto *k, struct device *d, struct error *error)
 {
-    /* c10/core/DeviceType.h */
-    static const char *const types[] = {[0] = "cpu", [1] = "cuda", [6] = "hip", [12] = "xpu"};
     struct trace_info info = {.time_unit_ns = 1};
-    const char *type = NULL;
-    if (d->type >= 0 && d->type < (int64_t)(sizeof types / sizeof *types))
-        type = types[d->type];
-    if (d->type == 0)
+    if (d->type == DEVICE_CPU)
         snprintf(info.device, sizeof info.device, "cpu");
-    else if (type)
-        snprintf(info.device, sizeof info.device, "%s:%" PRId64, type, d->number);
+    else if (d->type == DEVICE_CUDA)
+        snprintf(info.device, sizeof info.device, "cuda:%" PRId64, d->number);
     else
         snprintf(info.device, sizeof info.device, "type-%" PRId64 ":%" PRId64, d->type, d->number);
     snprintf(info.source, sizeof info.source, "PyTorch profiler%s",
-             d->type ? ", sizes as the allocator rounded them" : "");
+             d->type != DEVICE_CPU ? ", sizes as the allocator rounded them" : "");
     info.knows[TRACE_KNOWS_times] = info.knows[TRACE_KNOWS_frees] = true;
     info.knows[TRACE_KNOWS_threads] = info.knows[TRACE_KNOWS_addresses] = true;
     TRY(import_stream(k->log, info.device, &info, &d->stream, error));
@@ -299,7 +265,7 @@ static int open_device(struct kineto *k, struct device *d, struct error *error)
 static void add_reserved(struct device *d, const struct entry *entry, const struct trace_event *e)
 {
     const int64_t was = d->reserved < 0 ? 0 : d->reserved, grown = entry->reserved - was;
-    if (entry->reserved < 0 || d->type == 0)
+    if (entry->reserved < 0 || d->type == DEVICE_CPU)
         return;
     trace_writer_info(import_writer(d->stream))->knows[TRACE_KNOWS_driver] = true;
     if (grown)
