@@ -90,10 +90,23 @@ static const char *gain_of(const struct measure *now, const struct measure *then
                                                               : "fewer driver calls";
 }
 
+static void add_difference(struct text *out, const struct advised_trace *trace)
+{
+    const struct exactness *x = &trace->now.exactness;
+    char most[32], peak[32];
+    text_add(out,
+             "the replay of the recorded setting holds the log's bytes at %" PRIu64 " of %" PRIu64
+             " driver calls, and is up to %s (%.2g %%) off: bytes are estimates. The log held %s "
+             "at most",
+             x->equal_count, x->call_count, text_bytes(most, x->most_bytes), 100 * x->most_share,
+             text_bytes(peak, x->logged_peak_bytes));
+    if (trace->now.doubt)
+        text_add(out, ". A reason: %s", trace->now.doubt);
+}
+
 static void add_certainty(struct text *out, const struct advised_trace *trace)
 {
     const struct exactness *x = &trace->now.exactness;
-    char bytes[32];
     if (!trace->is_logged)
         text_add(out, "the log does not say which allocator was used; %s is assumed",
                  trace->current);
@@ -109,11 +122,7 @@ static void add_certainty(struct text *out, const struct advised_trace *trace)
                  " driver calls",
                  x->call_count);
     else
-        text_add(
-            out,
-            "the replay of the recorded setting holds the log's bytes at %" PRIu64 " of %" PRIu64
-            " driver calls, and else up to %s (%.2g %%) more or less: bytes are estimates",
-            x->equal_count, x->call_count, text_bytes(bytes, x->most_bytes), 100 * x->most_share);
+        add_difference(out, trace);
 }
 
 /* ---- text and Markdown ---- */
@@ -307,6 +316,15 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
                  trace->knows_calls ? tree_count(trace->now.logged_call_count) : json_null());
         tree_put(one, "calls_are_logged",
                  trace->knows_calls ? json_boolean(trace->now.calls_are_logged) : json_null());
+        tree_put(one, "compared_driver_calls",
+                 trace->knows_calls ? tree_count(trace->now.exactness.call_count) : json_null());
+        tree_put(one, "equal_driver_calls",
+                 trace->knows_calls ? tree_count(trace->now.exactness.equal_count) : json_null());
+        tree_put(one, "most_off_bytes",
+                 trace->knows_calls ? tree_count(trace->now.exactness.most_bytes) : json_null());
+        tree_put(one, "logged_peak_bytes",
+                 trace->knows_calls ? tree_count(trace->now.exactness.logged_peak_bytes)
+                                    : json_null());
         tree_put(one, "advised",
                  advice->leave
                      ? json_null()

@@ -56,8 +56,6 @@ struct calls {
 struct heard {
     struct calls logged, played;
     unsigned played_count; /* until the last event; then the strategy ends, and releases all */
-    uint64_t logged_bytes; /* held from the driver */
-    unsigned unseen_count; /* logged calls since held bytes were compared */
     struct exactness exactness;
     bool goes_on; /* the last call may be continued: */
     uint64_t memory, end;
@@ -90,37 +88,16 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
     h->end = offset + bytes;
 }
 
-/* At a request, both have made the calls that it took. */
-static void compare_held(struct heard *h, const struct replay_state *state)
-{
-    struct exactness *x = &h->exactness;
-    const uint64_t played = state->reserved_bytes, logged = h->logged_bytes;
-    const uint64_t apart = played > logged ? played - logged : logged - played;
-    const double share = logged ? (double)apart / (double)logged : apart ? 1 : 0;
-    x->call_count += h->unseen_count;
-    x->equal_count += apart ? 0 : h->unseen_count;
-    h->unseen_count = 0;
-    if (apart && !x->first_event)
-        x->first_event = state->event;
-    x->most_bytes = apart > x->most_bytes ? apart : x->most_bytes;
-    x->most_share = share > x->most_share ? share : x->most_share;
-}
-
 static void hear_event(void *context, const struct trace_event *e, const struct block *block,
                        const struct replay_state *state)
 {
     struct heard *h = context;
     (void)block;
-    if (e->kind >= TRACE_driver_alloc && e->kind <= TRACE_driver_unmap && e->bytes) {
-        const bool gives = e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map;
+    if (e->kind >= TRACE_driver_alloc && e->kind <= TRACE_driver_unmap && e->bytes)
         add_call(&h->logged, e->kind, e->bytes);
-        h->logged_bytes += gives ? e->bytes : -e->bytes;
-        h->unseen_count++;
-    }
     if (e->kind == TRACE_start)
-        h->logged.count = h->played.count = h->unseen_count = 0;
-    if (e->kind == TRACE_alloc)
-        compare_held(h, state);
+        h->logged.count = h->played.count = 0;
+    exactness_follow(&h->exactness, e, state);
     h->played_count = h->played.count;
     h->goes_on = false;
 }
@@ -166,11 +143,14 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
     TRY(allocator_parse_planned(s->plans, spec, &options.strategy, &values, error));
     TRY(trace_open(s->out->traces[trace].path, &reader, error));
     int code = replay_trace(reader, &options, &listener, &outcome, error);
+    const char *doubt =
+        exactness_doubt(trace_reader_info(reader), trace_reader_totals(reader), outcome.adopted);
     trace_close(reader);
     *measure = (struct measure){.call_count = heard.played_count,
                                 .logged_call_count = heard.logged.count,
                                 .calls_are_logged = same_calls(&heard),
                                 .exactness = heard.exactness,
+                                .doubt = doubt,
                                 .driver_ns = UNKNOWN_NS};
     free(heard.logged.items);
     free(heard.played.items);

@@ -23,6 +23,7 @@
 
 #include <signal.h>
 
+#include "replay/exactness.h"
 #include "replay/fit.h"
 #include "replay/settings.h"
 
@@ -47,14 +48,6 @@ struct advise_options {
     void *context;
 };
 
-/* The bytes held from the driver, in a replay and in the log, at each driver call of the log. They
- * are compared when the request that took the call is served. */
-struct exactness {
-    uint64_t call_count, equal_count; /* calls of the log that were compared, and that agree */
-    uint64_t most_bytes, first_event; /* the largest difference, and the first; event 0: none */
-    double most_share;                /* of the log's bytes */
-};
-
 /* The result of a setting on a trace. */
 struct measure {
     bool ok;
@@ -63,6 +56,7 @@ struct measure {
     uint64_t logged_call_count; /* of the recorded allocator, by the log */
     bool calls_are_logged;      /* both are the same, in the same order and with the same bytes */
     struct exactness exactness;
+    const char *doubt;  /* exactness_doubt */
     uint64_t driver_ns; /* time in the driver's calls; UNKNOWN_NS without an atlas */
 };
 

@@ -17,7 +17,7 @@
 #include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/text.h"
-#include "replay/replay.h"
+#include "replay/exactness.h"
 #include "tests/trace/trace_fixture.h"
 
 struct driver_call {
@@ -281,6 +281,69 @@ static void every_call_and_every_place_is_that_of_pytorch(void **state)
     }
 }
 
+struct late {
+    struct exactness exactness;
+    uint64_t start_bytes; /* reserved when the recording began */
+};
+
+static void follow_late(void *context, const struct trace_event *e, const struct block *block,
+                        const struct replay_state *state)
+{
+    struct late *late = context;
+    (void)block;
+    exactness_follow(&late->exactness, e, state);
+    if (e->kind == TRACE_start)
+        late->start_bytes = state->reserved_bytes;
+}
+
+/* Recordings that begin in the middle of a program. The bytes at the start are those of the final
+ * segments less what the log's calls got. The limit is that of set_per_process_memory_fraction. */
+static void a_recording_that_begins_late_is_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        uint64_t limit_bytes;
+        unsigned calls, start_mib;
+    } cases[] = {
+        {"midrun/gnn.expandable.pickle.gz", 0, 1, 1626},
+        {"midrun/streams.by_size.pickle.gz", 0, 3, 314},
+        {"midrun/streams.divisions.pickle.gz", 0, 8, 322},
+        {"midrun/experts.rounding.pickle.gz", 2246895878, 16, 1858},
+        {"midrun/lstm.expandable_split.pickle.gz", 0, 8, 704},
+        {"midrun/embeddings.collect.pickle.gz", 3460534944, 5, 2776},
+        {"midrun/streams.collect.pickle.gz", 230690717, 65, 144},
+        {"midrun/gpt.default.pickle.gz", 1094179988, 4, 1024},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct late late = {0};
+        struct trace_reader *reader;
+        struct option_values values;
+        struct error error = {0};
+        struct replay_outcome outcome = {0};
+        struct replay_options options = {.options = &values,
+                                         .device = replay_device(cases[i].limit_bytes, NULL),
+                                         .free_at = FREE_AT_DONE,
+                                         .check = true};
+        const struct replay_listener listener = {.context = &late, .event = follow_late};
+        if (trace_open(trace_of(cases[i].file), &reader, &error) ||
+            allocator_parse(trace_reader_info(reader)->allocator, &options.strategy, &values,
+                            &error) ||
+            replay_trace(reader, &options, &listener, &outcome, &error))
+            fail_msg("%s: %s", cases[i].file, error.text);
+        trace_close(reader);
+        const struct exactness *x = &late.exactness;
+        if (outcome.status != CASE_ok || !outcome.adopted || x->most_bytes ||
+            late.start_bytes != (uint64_t)cases[i].start_mib << 20)
+            fail_msg("%s: %s; adopted %d, %llu of %llu calls are equal, the first that is not is "
+                     "event %llu, %llu bytes at the start",
+                     cases[i].file, outcome.reason, outcome.adopted,
+                     (unsigned long long)x->equal_count, (unsigned long long)x->call_count,
+                     (unsigned long long)x->first_event, (unsigned long long)late.start_bytes);
+        assert_int_equal(x->call_count, cases[i].calls);
+    }
+}
+
 /* Histories recorded under the default settings, replayed under others. PyTorch reported these
  * peaks when it ran the same programs so. */
 static void other_settings_hold_what_pytorch_held(void **state)
@@ -342,6 +405,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_and_every_place_is_that_of_pytorch),
+        cmocka_unit_test(a_recording_that_begins_late_is_exact),
         cmocka_unit_test(other_settings_hold_what_pytorch_held),
         cmocka_unit_test(trims_are_told_from_collections),
     };

@@ -178,6 +178,33 @@ static void find_granted(struct start *s, uint64_t i)
     }
 }
 
+/* The place after the parts of the expandable segment of which [first] is the lowest part. */
+static unsigned range_end(const struct start *s, unsigned first)
+{
+    unsigned end = first + 1;
+    while (end < s->memory_count && s->memories[end].is_expandable &&
+           s->memories[end].stream == s->memories[first].stream &&
+           s->memories[end].address - end_of(&s->memories[end - 1]) <= segment_distance_bytes)
+        end++;
+    return end;
+}
+
+/* Entries of parts do not say the pool: all of an expandable segment is of one. */
+static void spread_pools(struct start *s)
+{
+    for (unsigned i = 0, end; i < s->memory_count; i = end) {
+        unsigned pool = 0;
+        end = i + 1;
+        if (!s->memories[i].is_expandable)
+            continue;
+        end = range_end(s, i);
+        for (unsigned k = i; k < end; k++)
+            pool = s->memories[k].pool ? s->memories[k].pool : pool;
+        for (unsigned k = i; k < end; k++)
+            s->memories[k].pool = pool;
+    }
+}
+
 /* Parts of an expandable segment that lie side by side are one: a block may be in both. */
 static void join_parts(struct start *s)
 {
@@ -215,37 +242,32 @@ static void place_blocks(struct start *s)
     }
 }
 
-/* Says of each expandable segment where it begins, and which blocks are in it. */
-static void find_expandable(struct start *s)
+/* Says of each expandable segment where it begins, and what it is for. */
+static void find_begins(struct start *s)
 {
-    for (unsigned i = 0, end; i < s->memory_count; i = end) {
+    for (unsigned i = 0; i < s->memory_count; i++) {
         struct start_memory begin = s->memories[i];
-        bool was = false;
-        end = i + 1;
         if (!begin.is_expandable)
             continue;
-        for (end = i; end < s->memory_count; end++) {
-            const struct start_memory *m = &s->memories[end];
-            if (!m->is_expandable || m->stream != begin.stream || m->pool != begin.pool ||
-                (end > i && m->address - end_of(m - 1) > segment_distance_bytes))
-                break;
-            begin.is_small |= m->is_small;
-            begin.is_large |= m->is_large;
-            was |= m->was;
-        }
+        const unsigned end = range_end(s, i);
         begin.bytes = 0;
-        begin.was = was;
+        for (unsigned k = i; k < end; k++) {
+            begin.is_small |= s->memories[k].is_small;
+            begin.is_large |= s->memories[k].is_large;
+            begin.was |= s->memories[k].was;
+        }
         insert(s, i, &begin);
-        end++;
+        i = end;
     }
 }
 
 void start_find(struct start *s)
 {
     sort_blocks(s);
+    spread_pools(s);
     join_parts(s);
     place_blocks(s);
-    find_expandable(s);
+    find_begins(s);
     s->is_empty = true;
     for (uint64_t i = 0; i < s->block_count; i++)
         s->is_empty &= !s->blocks[i].was;
