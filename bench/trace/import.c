@@ -2,10 +2,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -358,16 +360,40 @@ struct trace_writer *import_writer(struct import_stream *s)
 
 /* ---- the whole ---- */
 
+/* Copies a pipe to a file, so that it can be read twice. */
+static int spool(const struct import *log, int *file, struct error *error)
+{
+    char bytes[1 << 16];
+    ssize_t n = 0;
+    int copy;
+    TRY(import_scratch(log, &copy, error));
+    int code = 0;
+    while (!code && (n = read(*file, bytes, sizeof bytes)) > 0)
+        for (ssize_t at = 0, w; at < n && !code; at += w)
+            if ((w = write(copy, bytes + at, (size_t)(n - at))) <= 0)
+                code = import_scratch_error(log, error);
+    if (!code && n < 0)
+        code = error_set(error, ERR_IO, "%s: %s", log->path, strerror(errno));
+    if (!code)
+        lseek(copy, 0, SEEK_SET);
+    close(*file);
+    *file = copy;
+    return code;
+}
+
 int import_open(const char *path, const char *out, struct import **opened, struct error *error)
 {
     *opened = NULL;
-    const gzFile in = gzopen(path, "r");
-    if (!in)
+    int file = open(path, O_RDONLY);
+    struct stat status;
+    if (file < 0 || fstat(file, &status))
         return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
     struct import *log = must_alloc(sizeof *log);
-    *log = (struct import){.path = path, .out = out, .in = in};
+    *log = (struct import){.path = path, .out = out};
     log->last = &log->streams;
-    int code = fill(log, error);
+    int code = S_ISFIFO(status.st_mode) ? spool(log, &file, error) : 0;
+    log->in = must_have(gzdopen(file, "r"));
+    THEN(code, fill(log, error));
     if (code)
         import_close(log);
     else

@@ -8,6 +8,8 @@ traces=$here/../traces
 expect 0 '^wrote gnn.trace: 6420 events, 2120 blocks, at most 1.76 GiB at once$' trace import "$traces/pytorch/gnn.snapshot.pickle.gz" -o gnn.trace
 expect 2 'gnn.trace is there already: --force replaces it' trace import "$traces/pytorch/gnn.snapshot.pickle.gz" -o gnn.trace
 expect 0 '^wrote small-cuda1.trace: 6 events' trace import "$traces/pytorch/small.snapshot-4.pickle" -o small.trace
+gunzip -c "$traces/pytorch/gnn.snapshot.pickle.gz" | "$gamut" trace import /dev/stdin -o piped.trace 2>err || fail "a pipe is not read"
+cmp -s piped.trace gnn.trace || fail "a pipe gives another trace than a file"
 [ -e small-cuda0.trace ] || fail "there is no trace of the first device"
 [ ! -e small.trace ] || fail "there is a trace without a device"
 expect 0 '^  1 free late: moved in front of the next owner of the address' trace import "$traces/rmm/small.csv" -o rmm.trace
