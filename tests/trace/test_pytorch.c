@@ -382,6 +382,56 @@ static void a_wrong_snapshot_is_named_with_its_entry(void **state)
         is_refused(cases[i].json, strlen(cases[i].json), cases[i].message);
 }
 
+static void is_events(const char *name, const char *expected)
+{
+    char *events = events_of(name);
+    assert_string_equal(events, expected);
+    free(events);
+}
+
+#define BLOCK_ENTRY(action, address)                                                               \
+    "{\"action\": \"" action "\", \"addr\": " address ", \"size\": 512, \"stream\": 0}"
+#define ENTRIES(entries) "{\"segments\": [], \"device_traces\": [[" entries "]]}"
+
+static void a_snapshot_that_contradicts_itself_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *message;
+    } cases[] = {
+        {ENTRIES(BLOCK_ENTRY("snapshot", "0") "," BLOCK_ENTRY("alloc", "4096") "," BLOCK_ENTRY(
+             "alloc", "4096")),
+         "entry 2 allocates a block where one lives, by entry 1, at address 0x1000"},
+        {ENTRIES(BLOCK_ENTRY("free_completed", "512") "," BLOCK_ENTRY("free_completed", "512")),
+         "entry 1 frees a block that is free, by entry 0, at address 0x200"},
+        {"{\"segments\": [{\"device\": 0, \"address\": 4096, \"total_size\": 2097152, "
+         "\"blocks\": [{\"address\": 4096, \"size\": 512, \"state\": \"active_allocated\"}]}], "
+         "\"device_traces\": [[" BLOCK_ENTRY("free_completed", "4096") "]]}",
+         "the list of segments has a block that is free, by entry 0, at address 0x1000"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        is_refused(cases[i].json, strlen(cases[i].json), cases[i].message);
+    import_good("again", ENTRIES(BLOCK_ENTRY("free_requested", "512") "," BLOCK_ENTRY(
+                             "free_completed", "512") "," BLOCK_ENTRY("alloc", "512")));
+}
+
+/* What is granted of a block that lived at the start: the next block began where it ended. One that
+ * was given up before the start is still the allocator's. */
+static void blocks_of_the_start_end_where_the_next_one_begins(void **state)
+{
+    (void)state;
+    import_good("start",
+                "{\"segments\": [{\"device\": 0, \"address\": 4096, \"total_size\": 20971520, "
+                "\"stream\": 0, \"blocks\": []}], \"device_traces\": [[" BLOCK_ENTRY(
+                    "alloc", "8192") "," BLOCK_ENTRY("free_completed", "4096") "]]}");
+    is_events("start", "queue 0 \"0\"\n"
+                       "held b1 512 q0 granted=4096 address=0x1000\n"
+                       "driver_alloc 20971520 q0 address=0x1000\n"
+                       "start q0\n"
+                       "alloc b2 512 q0 address=0x2000\n"
+                       "done b1 q0\n");
+}
+
 /* The history begins in the middle: what an expandable segment had before is what it has at the
  * end, less what was mapped, and more what was unmapped. */
 static void an_expandable_segment_begins_with_what_it_had(void **state)
@@ -642,6 +692,8 @@ int main(void)
         cmocka_unit_test(what_has_no_history_is_named),
         cmocka_unit_test(a_snapshot_cut_anywhere_is_refused),
         cmocka_unit_test(a_wrong_snapshot_is_named_with_its_entry),
+        cmocka_unit_test(a_snapshot_that_contradicts_itself_is_refused),
+        cmocka_unit_test(blocks_of_the_start_end_where_the_next_one_begins),
         cmocka_unit_test(an_expandable_segment_begins_with_what_it_had),
         cmocka_unit_test(pools_are_known_of_segments_that_are_left),
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),

@@ -232,8 +232,10 @@ void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
         [TRACE_driver_unmap] = START_UNMAP,
     };
     const struct action *action = find_action(entry->action);
-    if (!action || action->kind == TRACE_refused)
+    if (!action || action->kind == TRACE_refused) {
+        t->start.entry++;
         return;
+    }
     start_look(&t->start, acts[action->kind], entry->address, entry->size, entry->stream,
                entry->pool);
     if (!is_driver_call(action->kind))
@@ -472,6 +474,22 @@ static void add_start_block(struct pytorch_trace *t, const struct start_block *b
     if (s)
         s->blocks++;
     t->has_early |= !s;
+}
+
+int pytorch_check_start(const struct pytorch_trace *t, struct error *error)
+{
+    const struct start_contradiction *c = &t->start.contradiction;
+    char here[48] = "the list of segments", there[48] = "the start";
+    if (!c->what)
+        return 0;
+    if (c->entry)
+        snprintf(here, sizeof here, "entry %" PRIu64, c->entry - 1);
+    if (c->other_entry)
+        snprintf(there, sizeof there, "entry %" PRIu64, c->other_entry - 1);
+    return import_error(t->log, error,
+                        "the snapshot contradicts itself: %s %s, by %s, at address 0x%" PRIx64
+                        ". Entries are missing, as with skip_actions, or in another order",
+                        here, c->what, there, c->address);
 }
 
 void pytorch_add_start(struct pytorch_trace *t)

@@ -76,6 +76,8 @@ void pytorch_begin_time(struct pytorch_trace *trace, uint64_t time_us);
 /* Adds what was there when the history began. Called after all entries were looked at, and
  * trace->start knows what is there at the end; before the first entry is added. */
 void pytorch_add_start(struct pytorch_trace *trace);
+/* Before it, for a snapshot, which one lock has made: ERR_PARSE where it contradicts itself. */
+int pytorch_check_start(const struct pytorch_trace *trace, struct error *error);
 /* Adds the begin or the end of a phase. */
 void pytorch_add_phase(struct pytorch_trace *trace, const char *name, bool begins,
                        uint64_t time_us);

@@ -447,6 +447,7 @@ static int read_history(struct history *h, struct error *error)
         look_at_entry(h, i);
     for (unsigned i = 0; i < h->segment_count; i++)
         add_final(h, &h->segments[i]);
+    TRY(pytorch_check_start(&h->trace, error));
     pytorch_add_start(&h->trace);
     for (unsigned i = 0; i < h->entries->count; i++)
         TRY(add_entry(h, i, error));

@@ -88,6 +88,14 @@ static void add_memory(struct start *s, const struct start_memory *m)
     }
 }
 
+static void contradict(struct start *s, uint64_t entry, const struct start_block *b,
+                       const char *what)
+{
+    if (!s->contradiction.what)
+        s->contradiction = (struct start_contradiction){
+            .what = what, .entry = entry, .other_entry = b->latest, .address = b->address};
+}
+
 void start_look(struct start *s, enum start_act act, uint64_t address, uint64_t bytes,
                 uint64_t stream, unsigned pool)
 {
@@ -106,6 +114,12 @@ void start_look(struct start *s, enum start_act act, uint64_t address, uint64_t 
     }
     bool is_new;
     struct start_block *b = block_at(s, address, &is_new);
+    if (!is_new && act == START_ALLOC && b->lives)
+        contradict(s, s->entry, b, "allocates a block where one lives");
+    if (!is_new && act != START_ALLOC && !b->lives)
+        contradict(s, s->entry, b, "frees a block that is free");
+    b->lives = act != START_END;
+    b->latest = s->entry;
     if (is_new) {
         b->was = act != START_ALLOC;
         b->requested = bytes;
@@ -130,6 +144,8 @@ void start_final_block(struct start *s, const struct start_block *block)
 {
     bool is_new;
     struct start_block *b = block_at(s, block->address, &is_new);
+    if (!is_new && !b->lives)
+        contradict(s, 0, b, "has a block that is free");
     if (is_new) {
         *b = *block;
         b->is_used = b->was = true;

@@ -28,8 +28,9 @@ struct start_memory {
 struct start_block {
     uint64_t address, requested, granted, stream; /* granted 0: unknown */
     uint64_t first, last; /* numbers of its first entry, and of the one that ended it */
+    uint64_t latest;      /* number of the latest entry of its address */
     unsigned pool;
-    bool was, is_used;
+    bool was, is_used, lives;
     const char *site; /* borrowed; or NULL */
 };
 
@@ -41,6 +42,13 @@ struct start {
     unsigned memory_count, memory_capacity;
     uint64_t entry; /* number of the current entry, from 1 on */
     bool is_empty;  /* after start_find: nothing was there */
+    /* The first place where the log contradicts itself. */
+    struct start_contradiction {
+        const char *what;     /* NULL: there is none */
+        uint64_t entry;       /* its number; 0: the segments of the end */
+        uint64_t other_entry; /* that of the one which it contradicts; 0: the start */
+        uint64_t address;
+    } contradiction;
 };
 
 enum start_act {
