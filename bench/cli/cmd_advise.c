@@ -158,8 +158,6 @@ static void print_search(const struct page *page, const struct advise *advise,
              trace->request_count);
     if (advice->leave && advice->best.is_known)
         text_add(&compared, ": none holds 1 %% less");
-    else if (!advice->tried_count)
-        text_add(&compared, ": none can hold 1 %% less than the live blocks need");
     line(page, "compared", &compared);
     if (!advice->other.is_known)
         return;
@@ -329,6 +327,10 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
                  advice->leave
                      ? json_null()
                      : setting_to_json(&advice->best, i, is_one ? &advice->best.fit : NULL));
+        tree_put(one, "for",
+                 advice->leave
+                     ? json_null()
+                     : tree_text(gain_of(&trace->now, &advice->best.on[i], trace->is_refused)));
         tree_put(one, "elsewhere", setting_to_json(&advice->other, i, NULL));
         tree_append(traces, one);
     }
@@ -678,12 +680,12 @@ const struct command command_advise = {
              "several traces with --long, a setting counts by the trace on which it does worst.\n"
              "\n"
              "Of several files the answer is a table, a line for each program: the peak of what\n"
-             "is reserved now and then, with the recorded and the advised setting; what that\n"
-             "saves; and the least capacity with both (fits). The most bytes to save come first,\n"
-             "a file that cannot be read last, with the reason (exit code 3). sure is\n"
-             "  exact      the replay of the recorded setting makes the calls of the log\n"
-             "  estimate   it makes other calls\n"
-             "  unchecked  the log has no calls, or lacks its beginning\n"
+             "is reserved now, by the log, and then, in a replay of the advised setting; what\n"
+             "that saves; and the least capacity with both (fits). The most bytes to save come\n"
+             "first, files that cannot be read last, with the reason (exit code 3). sure is\n"
+             "  exact      a replay of the recorded setting always holds what the log says\n"
+             "  ±2 %       it holds up to 2 % of the peak more or less: bytes are estimates\n"
+             "  unchecked  the log does not say; now is the peak of the replay\n"
              "  assumed    the log does not say which setting the program had\n"
              "Programs of one name have their folders in the table. gamut print shows the table\n"
              "of a file that --out wrote or that join made. --format csv is always a table.\n"

@@ -306,25 +306,12 @@ static void add_descents(struct search *s, size_t advice, const struct applicati
             .best = {.setting = setting, .on = measures(&s->out->advices[advice])}};
 }
 
-/* Whether a setting could be better: one that serves every request holds the live blocks. */
-static bool can_gain(const struct search *s, struct advice *advice)
-{
-    bool can = true;
-    for (size_t i = 0; i < advice->count; i++) {
-        const struct advised_trace *trace = &s->out->traces[advice->first + i];
-        const double now_bytes = (double)trace->now.reserved_bytes;
-        advice->is_bad = advice->is_bad || trace->is_refused || is_busy(trace, &trace->now);
-        can = can && (double)trace->lower_bound_bytes < better_share * now_bytes;
-    }
-    return can || advice->is_bad;
-}
-
 static void add_all_descents(struct search *s)
 {
     const struct application *any = application_find("gamut", "");
     s->descents = must_alloc(s->out->advice_count * 2 * FAMILIES_MAX * sizeof *s->descents);
     for (size_t i = 0; i < s->out->advice_count; i++) {
-        if (!s->out->advices[i].is_wanted || !can_gain(s, &s->out->advices[i]))
+        if (!s->out->advices[i].is_wanted)
             continue;
         add_descents(s, i, s->out->application, true);
         if (s->out->application != any && !s->options->own_only)
@@ -343,6 +330,10 @@ static void choose(struct search *s, size_t index)
         advice->tried_count += d->tried_count;
         if (is_better(&d->best, &advice->best))
             keep(&advice->best, &d->best, advice->count);
+    }
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advised_trace *trace = &s->out->traces[advice->first + i];
+        advice->is_bad = advice->is_bad || trace->is_refused || is_busy(trace, &trace->now);
     }
     const struct advised_setting now = {.is_known = !advice->is_bad, .cost = 1};
     advice->leave = !advice->best.is_known || (now.is_known && !is_better(&advice->best, &now));

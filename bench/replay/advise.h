@@ -13,9 +13,6 @@
  *      current one calls the driver too often or is refused a request. Otherwise the advice is to
  *      leave everything as it is.
  *
- * Nothing is searched for where the live blocks alone are 99 % of what the current setting holds:
- * no setting holds less than they need.
- *
  * The search has no chance and no clock in it. What the strategies of gamut that the application
  * does not have would hold is searched for in the same way.
  */

@@ -31,7 +31,7 @@ has "^other/lstm.pickle.gz  *748 MiB  *542 MiB  *206 MiB  *27.5  *658 MiB  *522 
 has "^graphs  *304 MiB  *304 MiB  *0 B  *0.0  *304 MiB  *304 MiB  exact  *as it is$"
 has "^total of 3  *1.58 GiB  *1.36 GiB  *226 MiB  *14.0  *-  *-  *2 to change$"
 expect 0 "" advise one/two/graphs.pickle.gz one/two/graphs.pickle.gz -f csv
-has '^graphs.pickle.gz #1,318767104,318767104,0,0,318767104,318767104,exact,.*,,$'
+has '^graphs.pickle.gz #1,318767104,318767104,0,0,318767104,318767104,exact,.*,,,$'
 has '^graphs.pickle.gz #2,'
 expect 0 "" advise "$@" -f md
 has "^| other/lstm.pickle.gz | 748 MiB | .* | expandable_segments:True,max_split_size_mb:128 |$"
@@ -39,7 +39,7 @@ has "^| total of 3 | "
 expect 0 "" advise "$@" -f csv
 # shellcheck disable=SC2086
 lines $all
-has '^other/lstm.pickle.gz,.*,"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:128",$'
+has '^other/lstm.pickle.gz,.*,"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:128",less memory,$'
 cp out all.csv
 expect 0 "" advise one/two/graphs.pickle.gz other/small.pickle # a line for each device
 has "^small-cuda0 "
@@ -79,6 +79,13 @@ expect 0 "" print all.json --format csv
 cmp -s out whole.csv || fail "the joined CSV is another one"
 expect 0 "" print whole.json --format csv
 cmp -s out whole.csv || fail "the CSV of the file is another one"
+
+# ---- now is what the log held; the difference of the replay from it is a share of that
+sed 's/"calls_are_logged": *true/"calls_are_logged":false/; s/"most_off_bytes": *0/"most_off_bytes":26214400/; s/"logged_peak_bytes": *[0-9]*/"logged_peak_bytes":629145600/' \
+    whole.json >off.json
+expect 0 "" print off.json
+has "^one/lstm.pickle.gz  *600 MiB  *542 MiB  *58.0 MiB  *9.7 .* ±4.2 %  *expandable_segments:True"
+has "^graphs  *600 MiB  *600 MiB  *0 B .*as it is$"
 
 # ---- an interrupt leaves the table of what was done: the pipe, which is opened last, ends after the signal
 mkfifo pipe.pickle

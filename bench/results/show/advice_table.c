@@ -25,21 +25,22 @@ enum number {
 
 /* A line of the table. Texts are borrowed from the JSON; "" where it has none. */
 struct program {
-    const char *name, *reason, *strategy, *setting, *sure;
+    const char *name, *reason, *strategy, *setting, *purpose, *sure;
     double
         number[NUMBERS]; /* NaN: unknown; saved is negative where the advised setting holds more */
     json_t *advice;
 };
 
 /* The words are explained by the help of gamut advise. */
-static const char *sure_of(const json_t *trace)
+static const char *sure_of(const json_t *trace, struct arena *arena)
 {
-    const json_t *same = json_object_get(trace, "calls_are_logged");
-    return json_object_get(trace, "reason")                             ? ""
-           : !json_is_true(json_object_get(trace, "current_is_logged")) ? "assumed"
-           : json_is_true(same)                                         ? "exact"
-           : json_is_false(same)                                        ? "estimate"
-                                                                        : "unchecked";
+    const double off = 100 * tree_get_number(trace, "most_off_bytes") /
+                       tree_get_number(trace, "logged_peak_bytes");
+    return json_object_get(trace, "reason")                                       ? ""
+           : !json_is_true(json_object_get(trace, "current_is_logged"))           ? "assumed"
+           : json_is_true(json_object_get(trace, "calls_are_logged")) || off == 0 ? "exact"
+           : isnan(off)                                                           ? "unchecked"
+                        : arena_printf(arena, off < 10 ? "±%.2g %%" : "±%.0f %%", off);
 }
 
 static void set_saved(double number[NUMBERS])
@@ -49,22 +50,28 @@ static void set_saved(double number[NUMBERS])
         number[NUMBER_now] > 0 ? 100 * number[NUMBER_saved] / number[NUMBER_now] : 0;
 }
 
-static struct program program_of(json_t *advice)
+static struct program program_of(json_t *advice, struct arena *arena)
 {
     const json_t *trace = json_array_get(json_object_get(advice, "traces"), 0);
     const json_t *now = json_object_get(trace, "current"),
                  *advised = json_object_get(trace, "advised");
-    const json_t *then = json_is_object(advised) ? advised : now;
-    struct program p = {.name = tree_get_text(trace, "trace"),
-                        .reason = tree_get_text(trace, "reason"),
-                        .strategy = tree_get_text(now, "strategy"),
-                        .setting = tree_get_text(advised, "words"),
-                        .sure = sure_of(trace),
-                        .number = {[NUMBER_now] = tree_get_number(now, "reserved_bytes"),
-                                   [NUMBER_then] = tree_get_number(then, "reserved_bytes"),
-                                   [NUMBER_fits_now] = tree_get_number(now, "capacity_bytes"),
-                                   [NUMBER_fits_then] = tree_get_number(then, "capacity_bytes")},
-                        .advice = advice};
+    const bool changes = json_is_object(advised);
+    const double logged = tree_get_number(trace, "logged_peak_bytes"),
+                 now_bytes = logged > 0 ? logged : tree_get_number(now, "reserved_bytes"),
+                 now_fits = tree_get_number(now, "capacity_bytes");
+    struct program p = {
+        .name = tree_get_text(trace, "trace"),
+        .reason = tree_get_text(trace, "reason"),
+        .strategy = tree_get_text(now, "strategy"),
+        .setting = tree_get_text(advised, "words"),
+        .purpose = tree_get_text(trace, "for"),
+        .sure = sure_of(trace, arena),
+        .number = {[NUMBER_now] = now_bytes,
+                   [NUMBER_then] = changes ? tree_get_number(advised, "reserved_bytes") : now_bytes,
+                   [NUMBER_fits_now] = now_fits,
+                   [NUMBER_fits_then] =
+                       changes ? tree_get_number(advised, "capacity_bytes") : now_fits},
+        .advice = advice};
     set_saved(p.number);
     if (*p.reason)
         p.number[NUMBER_percent] = NAN;
@@ -81,14 +88,14 @@ static int by_saved(const void *a, const void *b)
 }
 
 /* The lines of a list, in their order; the caller frees them. */
-static struct program *programs_of(const json_t *advice, size_t *count)
+static struct program *programs_of(const json_t *advice, struct arena *arena, size_t *count)
 {
     struct program *programs = must_alloc((json_array_size(advice) + 1) * sizeof *programs);
     json_t *one;
     *count = 0;
     for (size_t i = 0; (one = json_array_get(advice, i)); i++)
         if (json_array_size(json_object_get(one, "traces")) == 1) /* else for all together */
-            programs[(*count)++] = program_of(one);
+            programs[(*count)++] = program_of(one, arena);
     qsort(programs, *count, sizeof *programs, by_saved);
     return programs;
 }
@@ -96,12 +103,14 @@ static struct program *programs_of(const json_t *advice, size_t *count)
 void advice_sort(json_t *advice)
 {
     size_t count;
-    struct program *programs = programs_of(advice, &count);
+    struct arena arena = {0};
+    struct program *programs = programs_of(advice, &arena, &count);
     for (size_t i = 0; i < count; i++)
         json_incref(programs[i].advice);
     json_array_clear(advice);
     for (size_t i = 0; i < count; i++)
         tree_append(advice, programs[i].advice);
+    arena_free(&arena);
     free(programs);
 }
 
@@ -154,13 +163,16 @@ static void add_program(struct text_grid *grid, const struct program *p, size_t 
     text_grid_add(grid, "%s", p->sure);
     if (is_csv)
         text_grid_add(grid, "%s", p->strategy);
-    text_grid_add(grid, "%s",
-                  *p->setting  ? p->setting + (variable_length(p->setting) ? hidden : 0)
-                  : is_csv     ? ""
-                  : *p->reason ? p->reason
-                               : "as it is");
-    if (is_csv)
+    if (is_csv) {
+        text_grid_add(grid, "%s", p->setting);
+        text_grid_add(grid, "%s", p->purpose);
         text_grid_add(grid, "%s", p->reason);
+    } else if (*p->setting) {
+        text_grid_add(grid, strncmp(p->purpose, "less", 4) == 0 ? "%s" : "%s, for %s",
+                      p->setting + (variable_length(p->setting) ? hidden : 0), p->purpose);
+    } else {
+        text_grid_add(grid, "%s", *p->reason ? p->reason : "as it is");
+    }
     if (*p->reason && format == TABLE_TEXT) {
         row->cells = 1;
         row->remark = p->reason;
@@ -192,12 +204,13 @@ void advice_table_print(const json_t *advice, enum table_format format, FILE *ou
     static const char *const for_people = "program|" NUMBER_LIST(X) "sure|~setting";
 #undef X
 #define X(name, title, csv) csv "|"
-    static const char *const for_programs = "trace|" NUMBER_LIST(X) "sure|strategy|setting|reason";
+    static const char *const for_programs =
+        "trace|" NUMBER_LIST(X) "sure|strategy|setting|for|reason";
 #undef X
     const bool is_csv = format == TABLE_CSV;
     size_t count;
-    struct program *programs = programs_of(advice, &count);
     struct text_grid grid = text_grid_of(is_csv ? for_programs : for_people);
+    struct program *programs = programs_of(advice, &grid.arena, &count);
     const char *variable = is_csv ? "" : variable_of(programs, count, &grid.arena);
     const struct terminal terminal = terminal_of(out);
     struct terminal_page page;
