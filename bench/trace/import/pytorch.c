@@ -338,10 +338,30 @@ static void learn_from_retry(struct pytorch_trace *t, const struct trace_event *
         t->guessed_bytes = most_bytes;
 }
 
+/* Would a segment of the run have served the request after it? Then the allocator did not release
+ * it for that request: it first looks for a free block. With max_split_size some blocks may not
+ * serve. */
+static bool would_have_served(struct pytorch_trace *t, const struct trace_event *next)
+{
+    const struct trace_info *info = trace_writer_info(import_writer(t->stream));
+    if (!next || next->kind != TRACE_driver_alloc || strstr(info->allocator, "max_split_size"))
+        return false;
+    for (unsigned i = 0; i < t->run_count; i++) {
+        const struct trace_event *e = &t->run[i];
+        const struct pytorch_segment *s = segment_of(t, e->address);
+        if (e->kind == TRACE_driver_free && e->queue == next->queue && e->bytes >= next->bytes &&
+            is_small(e) == is_small(next) && (s ? s->pool : e->pool) == next->pool)
+            return true;
+    }
+    return false;
+}
+
 /* Is a run a trim? `next`: the event after it, or NULL. The segments of the run are still there. */
 static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
 {
     const struct trace_event *run = t->run;
+    if (would_have_served(t, next))
+        return true;
     if (is_retry(t, next)) {
         learn_from_retry(t, next);
         return false;
