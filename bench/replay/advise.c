@@ -399,6 +399,28 @@ static int find_application(struct search *s, struct error *error)
     return 0;
 }
 
+/* The log does not say whether a limit was the device's or set_per_process_memory_fraction's, which
+ * expandable segments obey in another way. If the calls are those of the latter, it was that. */
+static int try_fraction(struct search *s, size_t index, const volatile sig_atomic_t *stop,
+                        struct error *error)
+{
+    struct advised_trace *trace = &s->out->traces[index];
+    struct measure other;
+    struct text spec = {0};
+    if (!trace->is_logged || (!s->options->capacity_bytes && !trace->limit_bytes) ||
+        !strstr(trace->current, "expandable_segments:True") || strstr(trace->current, ":limit=") ||
+        (trace->now.ok && !trace->now.exactness.most_bytes))
+        return 0;
+    text_add(&spec, "%s:limit=fraction", trace->current);
+    int code = look_up(s, spec.data, index, stop, &other, error);
+    if (!code && other.ok && !other.exactness.most_bytes && spec.length < sizeof trace->current) {
+        trace->now = other;
+        memcpy(trace->current, spec.data, spec.length + 1);
+    }
+    text_free(&spec);
+    return code;
+}
+
 static int measure_now(void *context, size_t index, const volatile sig_atomic_t *stop,
                        struct error *error)
 {
@@ -407,6 +429,7 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
     if (!trace->is_needed)
         return 0;
     TRY(look_up(s, trace->current, index, stop, &trace->now, error));
+    TRY(try_fraction(s, index, stop, error));
     trace->is_refused = !trace->now.ok && (s->options->capacity_bytes || trace->limit_bytes);
     if (trace->is_refused)
         TRY(replay(s, trace->current, index, 0, stop, &trace->now, error));

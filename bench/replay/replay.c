@@ -688,21 +688,27 @@ bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at
            (free_at == FREE_AT_DONE || !info->knows[TRACE_KNOWS_frees]);
 }
 
+static bool is_spec(const char *spec, const struct replay_options *options)
+{
+    const struct allocator_ops *strategy;
+    struct option_values values;
+    struct error ignored;
+    return !allocator_parse(spec, &strategy, &values, &ignored) && strategy == options->strategy &&
+           memcmp(values.value, options->options->value, sizeof values.value) == 0 &&
+           memcmp(values.common, options->options->common, sizeof values.common) == 0;
+}
+
 /* Is the strategy the recorded one, with the recorded settings, so that it can start as that one
- * was? */
+ * was? What a limit counts makes no difference to the start. */
 static bool is_recorded(struct trace_reader *reader, const struct replay_options *options)
 {
     const struct trace_info *info = trace_reader_info(reader);
-    const struct allocator_ops *strategy;
-    struct option_values values;
     struct trace_totals totals;
-    struct error ignored;
+    char limited[sizeof info->allocator + 32];
+    snprintf(limited, sizeof limited, "%s:limit=fraction", info->allocator);
     return !options->live && options->strategy->adopt && *info->allocator &&
            trace_read_totals(reader, &totals) && totals.by_kind[TRACE_start] == 1 &&
-           !allocator_parse(info->allocator, &strategy, &values, &ignored) &&
-           strategy == options->strategy &&
-           memcmp(values.value, options->options->value, sizeof values.value) == 0 &&
-           memcmp(values.common, options->options->common, sizeof values.common) == 0;
+           (is_spec(info->allocator, options) || is_spec(limited, options));
 }
 
 static int replay_once(struct trace_reader *reader, const struct replay_options *options,
