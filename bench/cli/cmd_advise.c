@@ -246,18 +246,14 @@ static void print_all(const struct page *page, const struct advise *advise,
     line(page, "compared", &compared);
 }
 
-/* *printed: how much advice was printed before, and now. */
-static void print_text(const struct advise *advise, enum table_format format, size_t *printed)
+static void print_text(const struct advise *advise, enum table_format format)
 {
     struct terminal_page folded;
     terminal_page_open(&folded, stdout);
     const struct page page = {format, folded.out};
     for (size_t i = 0; i < advise->advice_count; i++) {
         const struct advice *advice = &advise->advices[i];
-        if (!advice->is_wanted)
-            continue;
-        if ((*printed)++)
-            fputc('\n', page.out);
+        fputs(i ? "\n" : "", page.out);
         (advice->count > 1 ? print_all : print_one)(&page, advise, advice);
     }
     terminal_page_close(&folded);
@@ -347,7 +343,6 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
 struct advice_session {
     struct session common;
     struct advise_options options;
-    size_t printed;
     struct listed_file *files, **order; /* of a table; in which they are done */
 };
 
@@ -357,7 +352,7 @@ static void show_step(void *context, uint64_t replays, const char *doing)
     status_line_show(context, "%s, %s", text_count(count, (double)replays, "replay"), doing);
 }
 
-/* An item is the advice for a trace, or that for all. */
+/* An item is the advice for a trace, or that for all. No shard has them. */
 static int make_work(struct session *s, struct error *error)
 {
     const size_t count = s->traces.count;
@@ -365,53 +360,31 @@ static int make_work(struct session *s, struct error *error)
     for (size_t i = 0; i < count; i++) {
         char name[64];
         TRY(replay_trace_name(s->traces.paths[i], name, error));
-        TRY(session_item(s, i, arena_printf(&s->traces.arena, "advice: %s", name), NULL, i, error));
+        shard_id(arena_printf(&s->traces.arena, "advice: %s", name), s->work.items[i].id);
     }
-    return count > 1 ? session_item(s, count, "advice for all", NULL, EVERY_TRACE, error) : 0;
+    if (count > 1)
+        shard_id("advice for all", s->work.items[count].id);
+    return 0;
 }
 
-/* Finds the wanted advice, prints it, and puts it into the result. */
-static int find(struct advice_session *a, const bool *wanted, struct error *error)
+/* Finds all advice, prints it, and puts it into the result. */
+static int find(struct advice_session *a, struct error *error)
 {
     struct session *s = &a->common;
     const enum table_format format = (enum table_format)flag_number(s->line, "format");
     json_t *all = s->recording.draft.result.advice;
     struct advise advise = {0};
-    a->options.wanted = wanted;
     status_line_open(&s->status, stderr);
     int code = advise_traces(s->traces.paths, s->traces.count, &a->options, &advise,
                              &s->interrupted, error);
     status_line_clear(&s->status);
     if (!code && !s->interrupted) {
         for (size_t i = 0; i < advise.advice_count; i++)
-            if (advise.advices[i].is_wanted)
-                tree_append(all, advice_to_json(&advise, &advise.advices[i], s->work.items[i].id));
+            tree_append(all, advice_to_json(&advise, &advise.advices[i], s->work.items[i].id));
         if (format != TABLE_JSON)
-            print_text(&advise, format, &a->printed);
+            print_text(&advise, format);
     }
     advise_free(&advise);
-    return code;
-}
-
-/* The advice of a shard is found piece by piece: each is in the file when it is known. Together,
- * pieces share replays. */
-static int find_own(struct advice_session *a, struct error *error)
-{
-    struct session *s = &a->common;
-    bool *wanted = must_alloc(s->work.count + 1);
-    int code = 0;
-    if (!flag_text(s->line, "shard"))
-        code = find(a, s->work.own, error);
-    else
-        for (size_t i = 0; i < s->work.count && !code && !s->interrupted; i++) {
-            if (!s->work.own[i])
-                continue;
-            wanted[i] = true;
-            code = find(a, wanted, error);
-            wanted[i] = false;
-            recording_save_now_and_then(&s->recording);
-        }
-    free(wanted);
     return session_finish(s, code, error);
 }
 
@@ -626,7 +599,9 @@ static int run(struct advice_session *a, const struct command_line *line, struct
 {
     static const char *const applications[] = {"auto", "pytorch", "rmm", "pyopencl", "gamut"};
     struct session *s = &a->common;
-    s->list_from = flag_number(line, "format") == TABLE_CSV ? 1 : flag_is_on(line, "long") ? 0 : 2;
+    const bool is_table = flag_number(line, "format") == TABLE_CSV || flag_text(line, "shard");
+    TRY(flags_exclude(line, "long", "shard", error));
+    s->list_from = is_table ? 1 : flag_is_on(line, "long") ? 0 : 2;
     TRY(session_open(s, line, error));
     a->options = (struct advise_options){.application = applications[flag_number(line, "for")],
                                          .current = flag_text(line, "current"),
@@ -641,7 +616,7 @@ static int run(struct advice_session *a, const struct command_line *line, struct
     else
         TRY(make_work(s, error));
     TRY(session_start(s, "advice", error));
-    return s->is_list ? make_table(a, error) : find_own(a, error);
+    return s->is_list ? make_table(a, error) : find(a, error);
 }
 
 static int advise_command(const struct command_line *line)
@@ -688,7 +663,8 @@ const struct command command_advise = {
              "  unchecked  the log does not say; now is the peak of the replay\n"
              "  assumed    the log does not say which setting the program had\n"
              "Programs of one name have their folders in the table. gamut print shows the table\n"
-             "of a file that --out wrote or that join made. --format csv is always a table.\n"
+             "of a file that --out wrote or that join made. --format csv and --shard always make\n"
+             "a table.\n"
              "\n"
              "Adjacent parts of memory that are mapped for one request are one driver call, as\n"
              "PyTorch counts them.\n" NOTE_ON_TRACES,

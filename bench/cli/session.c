@@ -77,27 +77,14 @@ void session_divide(struct session *s, size_t count)
     s->work.count = count;
 }
 
-/* Without --shard no item needs a cost. */
-static int count_events(const struct session *s, size_t trace, uint64_t *events,
-                        struct error *error)
-{
-    const size_t first = trace == EVERY_TRACE ? 0 : trace;
-    const size_t last = trace == EVERY_TRACE ? s->traces.count : trace + 1;
-    for (size_t i = first; text_of(s->line, "shard") && i < last; i++) {
-        uint64_t count;
-        TRY(trace_events(s->traces.paths[i], &count, error));
-        *events += count;
-    }
-    return 0;
-}
-
 int session_item(struct session *s, size_t index, const char *sentence, const char *unit,
                  size_t trace, struct error *error)
 {
     struct shard_item *item = &s->work.items[index];
     shard_id(sentence, item->id);
     item->unit = unit ? unit : item->id;
-    return count_events(s, trace, &item->cost, error);
+    /* Without --shard no item needs a cost. */
+    return text_of(s->line, "shard") ? trace_events(s->traces.paths[trace], &item->cost, error) : 0;
 }
 
 /* The list of the result with this name. */

@@ -37,11 +37,9 @@ int session_open(struct session *session, const struct command_line *line, struc
 /* Makes room for the items that --shard divides. Each is then set by session_item. */
 void session_divide(struct session *session, size_t count);
 /* An item has the id of a sentence, stays with the items of the same unit (NULL: it stays alone;
- * else borrowed), and costs as much as its trace has events, or as all traces together for
- * EVERY_TRACE. */
+ * else borrowed), and costs as much as its trace has events. ERR_IO, ERR_PARSE. */
 int session_item(struct session *session, size_t index, const char *sentence, const char *unit,
                  size_t trace, struct error *error);
-#define EVERY_TRACE SIZE_MAX
 
 /* Makes the result of replays without a device, and begins its file; `list` (NULL: none) is an
  * array that it has. */

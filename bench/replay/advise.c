@@ -311,8 +311,6 @@ static void add_all_descents(struct search *s)
     const struct application *any = application_find("gamut", "");
     s->descents = must_alloc(s->out->advice_count * 2 * FAMILIES_MAX * sizeof *s->descents);
     for (size_t i = 0; i < s->out->advice_count; i++) {
-        if (!s->out->advices[i].is_wanted)
-            continue;
         add_descents(s, i, s->out->application, true);
         if (s->out->application != any && !s->options->own_only)
             add_descents(s, i, any, false);
@@ -362,10 +360,6 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     snprintf(trace->source, sizeof trace->source, "%s", info->source);
     snprintf(trace->current, sizeof trace->current, "%s", info->allocator);
     trace->limit_bytes = trace_limit(info);
-    if (!trace->is_needed) {
-        trace_close(reader);
-        return 0;
-    }
     int code = lifetimes_read(reader, &lifetimes, error);
     trace->lower_bound_bytes = lifetimes.peak_bytes;
     trace->request_count = lifetimes.request_count;
@@ -426,8 +420,6 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
 {
     struct search *s = context;
     struct advised_trace *trace = &s->out->traces[index];
-    if (!trace->is_needed)
-        return 0;
     TRY(look_up(s, trace->current, index, stop, &trace->now, error));
     TRY(try_fraction(s, index, stop, error));
     trace->is_refused = !trace->now.ok && (s->options->capacity_bytes || trace->limit_bytes);
@@ -471,7 +463,7 @@ static int fit_one(void *context, size_t index, const volatile sig_atomic_t *sto
                                   .step = note_step,
                                   .context = &fitting};
     struct trace_reader *reader;
-    if (!advice->is_wanted || (index % 2 && advice->leave))
+    if (index % 2 && advice->leave)
         return 0;
     if (index % 2) {
         setting_spec(&advice->best.setting, &spec);
@@ -508,8 +500,7 @@ static int run(struct search *s, size_t count,
     return code;
 }
 
-/* Lists the advice that is wanted, and the traces that it needs. */
-static void make_advices(struct advise *out, const bool *wanted)
+static void make_advices(struct advise *out)
 {
     out->advice_count = out->trace_count + (out->trace_count > 1);
     out->advices = must_alloc(out->advice_count * sizeof *out->advices);
@@ -518,9 +509,6 @@ static void make_advices(struct advise *out, const bool *wanted)
         const bool is_all = i == out->trace_count;
         advice->first = is_all ? 0 : i;
         advice->count = is_all ? out->trace_count : 1;
-        advice->is_wanted = !wanted || wanted[i];
-        for (size_t t = 0; advice->is_wanted && t < advice->count; t++)
-            out->traces[advice->first + t].is_needed = true;
         advice->best.on = measures(advice);
         advice->other.on = measures(advice);
     }
@@ -533,15 +521,14 @@ static int search_all(struct search *s, bool *interrupted, struct error *error)
     struct option_values values;
     if (s->options->current) /* before several threads do */
         TRY(allocator_parse_planned(s->plans, s->options->current, &current, &values, error));
-    make_advices(out, s->options->wanted);
+    make_advices(out);
     TRY(run(s, out->trace_count, read_trace, interrupted, error));
     TRY(find_application(s, error));
     TRY(run(s, out->trace_count, measure_now, interrupted, error));
     add_all_descents(s);
     TRY(run(s, s->descent_count, descend, interrupted, error));
     for (size_t i = 0; i < out->advice_count; i++)
-        if (out->advices[i].is_wanted)
-            choose(s, i);
+        choose(s, i);
     return run(s, 2 * out->trace_count, fit_one, interrupted, error);
 }
 

@@ -31,10 +31,6 @@ struct advise_options {
     uint64_t capacity_bytes;   /* of the device; 0: no limit */
     const struct atlas *atlas; /* prices, or NULL */
     unsigned jobs;             /* replays at once; 0: one for each processor */
-    const bool *
-        /* for each trace, and if there are several, for all together: whether advice is wanted;
-         * NULL: all of it is */
-        wanted;
     /* Optional. It becomes true when the search should end early; the search then stays in the
      * caller's thread, because the caller has several at once. */
     const volatile sig_atomic_t *stop;
@@ -68,7 +64,6 @@ struct advised_trace {
     bool knows_calls;     /* the log has all driver calls of the recorded allocator */
     struct measure now; /* with the current setting; without the limit, if that refuses a request */
     bool is_refused;    /* it does */
-    bool is_needed;     /* for advice that is wanted; else only the texts are known */
 };
 
 /* A setting, and what it does on the traces that an advice is for. */
@@ -82,7 +77,6 @@ struct advised_setting {
 
 /* For one trace, or for all. */
 struct advice {
-    bool is_wanted;      /* else nothing of the rest is known */
     size_t first, count; /* traces */
     bool leave;          /* nothing is better than the current setting */
     bool is_bad; /* the current setting calls the driver too often, or is refused a request */

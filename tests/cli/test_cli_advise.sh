@@ -60,6 +60,7 @@ expect 3 "" advise other/bad.pickle nosuch.pickle -f json
 is_json out
 has '"reason": "this is no log'
 expect 2 "did you mean pool?" advise "$@" --current pol
+expect 2 "exclude each other" advise "$@" --long --shard 1/2 -o s.json
 [ -z "$(ls temporary)" ] || fail "files are left in TMPDIR: $(ls temporary)"
 
 # ---- shards, joined, are the same table; a shard goes on where it was
