@@ -315,6 +315,7 @@ static void a_recording_that_begins_late_is_exact(void **state)
         {"midrun/embeddings.collect.pickle.gz", 3460534944, 5, 2776, NULL},
         {"midrun/streams.collect.pickle.gz", 230690717, 65, 144, NULL},
         {"midrun/gpt.default.pickle.gz", 1094179988, 4, 1024, NULL},
+        {"midrun/graphs.expandable_split.pickle.gz", 0, 20, 886, NULL},
         {"midrun/evaluate.expandable_split.pickle.gz", 2029563872, 42, 986,
          "caching:conf={expandable_segments:True,max_split_size_mb:128}:limit=fraction"},
     };

@@ -388,17 +388,28 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
     return released == whole;
 }
 
+/* A trim of the common pool, and of each private one that the run releases from: its graphs are
+ * gone. */
+static void add_trims(struct pytorch_trace *t)
+{
+    struct trace_event trim = {
+        .kind = TRACE_trim, .queue = t->run->queue, .time_ns = t->run->time_ns};
+    import_event(t->stream, &trim);
+    t->has_trims = true;
+    for (unsigned i = 0; i < t->run_count; i++) {
+        trim.pool = t->run[i].pool;
+        if (trim.pool && (i == 0 || t->run[i - 1].pool != trim.pool))
+            import_event(t->stream, &trim);
+    }
+}
+
 /* Adds the run that was held back, and the trim before it. */
 static void end_run(struct pytorch_trace *t, const struct trace_event *next)
 {
     if (t->run_count == 0)
         return;
-    if (is_trim(t, next)) {
-        const struct trace_event trim = {
-            .kind = TRACE_trim, .queue = t->run->queue, .time_ns = t->run->time_ns};
-        import_event(t->stream, &trim);
-        t->has_trims = true;
-    }
+    if (is_trim(t, next))
+        add_trims(t);
     for (unsigned i = 0; i < t->run_count; i++) {
         import_event(t->stream, &t->run[i]);
         hold(&t->held_bytes, t->run[i].kind, t->run[i].bytes);
