@@ -17,12 +17,15 @@ enum { IMPORTERS = sizeof importers / sizeof *importers };
 
 TEXT_NAMES(importer_name, IMPORTERS, importers[i]->name)
 
-/* Files of other kinds that users take for logs, by their first bytes. */
+/* Files of other kinds that users take for logs, by a part of their first bytes. */
 static const struct {
-    const char *start, *what;
+    const char *part, *what;
 } foreign[] = {
     {"PK\3\4", "a zip archive, as torch.save writes; gamut does not read it. Write the snapshot as "
                "a pickle: torch.cuda.memory._dump_snapshot(FILE)"},
+    {"\"bufferImageGranularity\"",
+     "a state of VulkanMemoryAllocator (vmaBuildStatsString): what is "
+     "held at one moment, without the history that a trace needs"},
 };
 
 /* The importer that is named `format`, or the first that recognises the log. */
@@ -40,7 +43,7 @@ static int choose(const struct import *log, const char *format, const struct imp
     if (format)
         return text_unknown(error, format, importer_name, NULL, "there is no importer");
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (strncmp(start, foreign[i].start, strlen(foreign[i].start)) == 0)
+        if (strstr(start, foreign[i].part))
             return import_error(log, error, "this is %s", foreign[i].what);
     struct text known = {0};
     for (size_t i = 0; i < IMPORTERS; i++)

@@ -9,7 +9,8 @@
  * A memory resource (HOST, DEVICE, PINNED, UM) is a device with a trace of its own. Every allocator
  * on it is a private pool, since Umpire's pools do not share memory; an allocator on an allocator,
  * such as a lock around a pool, asks the one below. The old form logs a call where it begins and
- * again, with its result, where it ends: the second counts.
+ * again, with its result, where it ends: the second counts. Lines that begin with # are comments,
+ * as in the logs of Umpire's tutorial.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +49,8 @@ struct call {
 static bool recognises(const char *start, size_t length)
 {
     (void)length;
+    while (*start == '#')
+        start += strcspn(start, "\n") + (strchr(start, '\n') != NULL);
     const size_t line = strcspn(start, "\n");
     char first[512];
     snprintf(first, sizeof first, "%.*s", (int)(line < 511 ? line : 511), start);
@@ -283,7 +286,7 @@ static int import_umpire(struct import *log, struct error *error)
     char *line;
     int more, code = 0;
     while (!code && (more = import_line(log, &line, error)) != 0)
-        code = more < 0 ? more : *line ? read_line(&u, line, error) : 0;
+        code = more < 0 ? more : *line && *line != '#' ? read_line(&u, line, error) : 0;
     free(u.allocators);
     return code;
 }
