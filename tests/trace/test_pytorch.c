@@ -363,12 +363,41 @@ static void what_has_no_history_is_named(void **state)
 static void a_snapshot_cut_anywhere_is_refused(void **state)
 {
     (void)state;
-    struct text whole = {0};
-    struct error error = {0};
-    assert_int_equal(gzip_read_file(&whole, TRACES "small.snapshot-4.pickle", 1 << 20, &error), 0);
-    for (size_t length = 3; length < whole.length; length++)
-        is_refused(whole.data, length, "cut off");
-    text_free(&whole);
+    static const char *const files[] = {TRACES "small.snapshot-2.pickle",
+                                        TRACES "small.snapshot-4.pickle",
+                                        TRACES "small.snapshot-5.pickle"};
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+        struct text whole = {0};
+        struct error error = {0};
+        assert_int_equal(gzip_read_file(&whole, files[i], 1 << 20, &error), 0);
+        for (size_t length = 3; length < whole.length; length++)
+            is_refused(whole.data, length, "cut off");
+        text_free(&whole);
+    }
+}
+
+/* The machine that gives entries away one by one is not led to what it gave away. */
+static void a_history_that_is_used_again_is_refused(void **state)
+{
+    (void)state;
+#define TRACES_KEY                                                                                 \
+    "}\x8c\x0d"                                                                                    \
+    "device_traces"
+    is_refused(PICKLE("\x80\x02" TRACES_KEY "]]q\x01"
+                      "ah\x01"
+                      "as."),
+               "two devices have the same history");
+    /* The pickle ends inside of an entry, which is then the root. */
+    is_refused(PICKLE("\x80\x02" TRACES_KEY "]](}\x8c\x01xK\x01s."), "found a dict without them");
+    struct text deep = {0};
+    text_add(&deep, "\x80\x02" TRACES_KEY "]](}\x8c\x01x");
+    for (unsigned i = 0; i < 70; i++)
+        text_add(&deep, "]");
+    for (unsigned i = 1; i < 70; i++)
+        text_add(&deep, "a");
+    text_add(&deep, "q\x01h\x01.");
+    is_refused(deep.data, deep.length, "more than 64 lists in each other");
+    text_free(&deep);
 }
 
 static void a_wrong_snapshot_is_named_with_its_entry(void **state)
@@ -708,6 +737,7 @@ int main(void)
         cmocka_unit_test(skipped_actions_are_unknown),
         cmocka_unit_test(what_has_no_history_is_named),
         cmocka_unit_test(a_snapshot_cut_anywhere_is_refused),
+        cmocka_unit_test(a_history_that_is_used_again_is_refused),
         cmocka_unit_test(a_wrong_snapshot_is_named_with_its_entry),
         cmocka_unit_test(a_snapshot_that_contradicts_itself_is_refused),
         cmocka_unit_test(blocks_of_the_start_end_where_the_next_one_begins),
