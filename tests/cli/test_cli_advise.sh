@@ -59,6 +59,8 @@ has "^total of 3  .*0 to change, 2 without an answer$"
 expect 3 "" advise other/bad.pickle nosuch.pickle -f json
 is_json out
 has '"reason": "this is no log'
+expect 0 "" advise "$@" -f json # in the order of the table
+[ "$(sed -n 's/^ *"trace": "\(.*\)",$/\1/p' out | tr '\n' ' ')" = "$all " ] || fail "another order in JSON"
 expect 2 "did you mean pool?" advise "$@" --current pol
 expect 2 "exclude each other" advise "$@" --long --shard 1/2 -o s.json
 [ -z "$(ls temporary)" ] || fail "files are left in TMPDIR: $(ls temporary)"

@@ -58,6 +58,7 @@ fits 80 atlas --quick --no-save
 fits 80 experiment overflow:frames=3 --rounds 1 --no-save
 fits 60 list strategies
 fits 120 plan stencil -m none
+fits 80 advise "$here/../traces/pytorch/h100/lstm.trace" "$here/../traces/pytorch/h100/unet.trace"
 
 # ---- how far: on stderr, in one line that is overwritten and erased in the end
 trace=$here/../traces/pytorch/h100/lstm.trace
