@@ -348,15 +348,16 @@ static void what_has_no_history_is_named(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"[{\"total_size\": 2, \"blocks\": []}]", "this is a list of 1 segments, as"},
-        {"{\"segments\": [{\"total_size\": 2}]}", "this is a list of 1 segments, as"},
-        {"{\"segments\": [{}], \"device_traces\": []}", "has 1 segments, but no history"},
-        {"{\"segments\": [], \"device_traces\": [[]]}", "has 0 segments, but no history"},
+        {"[{\"total_size\": 2, \"blocks\": []}]", "this is a list of segments (1), as"},
+        {"{\"segments\": [{\"total_size\": 2}]}", "this is a list of segments (1), as"},
+        {"{\"segments\": [{}], \"device_traces\": []}", "has segments (1), but no history"},
+        {"{\"segments\": [], \"device_traces\": [[]]}", "has segments (0), but no history"},
         {"{\"segments\": []}", "found a dict without them"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         is_refused(cases[i][0], strlen(cases[i][0]), cases[i][1]);
-    is_refused(PICKLE("\x80\x02]}\x8c\x0atotal_sizeK\x01sa."), "this is a list of 1 segments, as");
+    is_refused(PICKLE("\x80\x02]}\x8c\x0atotal_sizeK\x01sa."),
+               "this is a list of segments (1), as");
     is_refused(PICKLE("\x80\x02K\x01."), "found a number without them");
 }
 
@@ -408,7 +409,7 @@ static void a_wrong_snapshot_is_named_with_its_entry(void **state)
     } cases[] = {
         {"{\"segments\": []}", "expected a snapshot of PyTorch with 'device_traces'"},
         {"{\"segments\": [], \"device_traces\": [[], []]}",
-         "segments, but no history: call torch.cuda.memory._record_memory_history()"},
+         "but no history: call torch.cuda.memory._record_memory_history()"},
         {"{\"segments\": [], \"device_traces\": [[], [{}]]}",
          "device_traces[1][0]: expected a text for 'action'"},
         {"{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\"}]]}",

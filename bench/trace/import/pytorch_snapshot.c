@@ -489,12 +489,13 @@ static int refuse_root(const struct snapshot *s, struct error *error)
     const struct value *segments = value_get(&s->root, "segments");
     const struct value_list *list = value_list_of(segments ? segments : &s->root);
     if (list->count && value_get(&list->items[0], "total_size"))
-        return import_error(s->log, error,
-                            "this is a list of %u segments, as torch.cuda.memory_snapshot() gives: "
-                            "the state at one moment, without the history that a trace needs. Call "
-                            "torch.cuda.memory._record_memory_history() before the program runs, "
-                            "then torch.cuda.memory._dump_snapshot(FILE)",
-                            list->count);
+        return import_error(
+            s->log, error,
+            "this is a list of segments (%u), as torch.cuda.memory_snapshot() gives: "
+            "the state at one moment, without the history that a trace needs. Call "
+            "torch.cuda.memory._record_memory_history() before the program runs, "
+            "then torch.cuda.memory._dump_snapshot(FILE)",
+            list->count);
     static const char *const types[] = {"nothing", "a boolean", "a number", "a real number",
                                         "a text",  "a list",    "a dict"};
     return import_error(s->log, error,
@@ -516,7 +517,7 @@ static int import_snapshot(struct snapshot *s, struct error *error)
     }
     if (!s->device_count)
         return import_error(s->log, error,
-                            "the snapshot has %u segments, but no history: call "
+                            "the snapshot has segments (%u), but no history: call "
                             "torch.cuda.memory._record_memory_history() before the program runs, "
                             "and take the snapshot with its traces (include_traces=True)",
                             value_list_of(value_get(&s->root, "segments"))->count);
