@@ -170,7 +170,9 @@ static void add_refusal(struct text_grid *grid, const struct trace_reader *reade
         return;
     add_fact(grid, "refused", "%s at event %" PRIu64 "%s%.200s",
              text_bytes(asked, f->refused.bytes), f->refused.event, *site ? ", by " : "", site);
-    if (!info->knows[TRACE_KNOWS_driver] || info->lost_beginning || held < live) {
+    const bool lacks_start =
+        info->lost_beginning && !trace_reader_totals(reader)->by_kind[TRACE_start];
+    if (!info->knows[TRACE_KNOWS_driver] || lacks_start || held < live) {
         add_fact(grid, "", "what the allocator held then is unknown");
         return;
     }
@@ -211,7 +213,10 @@ static void print_info(const struct trace_reader *reader, const struct findings 
     add_fact(&grid, "peak", "%s (%" PRIu64 " bytes) requested at once",
              text_bytes(peak, t->peak_bytes), t->peak_bytes);
     add_fact(&grid, "from before", "%" PRIu64 " blocks lived when the trace began%s",
-             t->by_kind[TRACE_held], info->lost_beginning ? "; the log lost its beginning" : "");
+             t->by_kind[TRACE_held],
+             t->by_kind[TRACE_start] ? "; replays of the recorded allocator begin with its memory"
+             : info->lost_beginning  ? "; the log lost its beginning"
+                                     : "");
     add_fact(&grid, "at the end", "%" PRIu64 " blocks live", t->live_at_end);
     add_fact(&grid, "queues", "%" PRIu64, t->queues);
     add_refusal(&grid, reader, f);

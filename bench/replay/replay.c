@@ -368,8 +368,8 @@ static int adopt_memory(struct replay *r, const struct trace_event *kept, unsign
                                .is_mapped = e->kind == TRACE_driver_map,
                                .part_bytes = e->granted};
     unsigned index, capacity = 0, count = 0;
-    if (e->kind == TRACE_held) /* outside of all memory */
-        return ERR_UNSUPPORTED;
+    if (e->kind != TRACE_driver_alloc && e->kind != TRACE_driver_map)
+        return ERR_UNSUPPORTED; /* a block outside of all memory */
     TRY(part_of(r, e, &index));
     bool are_inside = true;
     for (++*next; *next < r->kept_count && kept[*next].kind == TRACE_held &&

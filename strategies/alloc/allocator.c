@@ -259,7 +259,8 @@ static void count_adopted(struct allocator_counts *counts, const struct adopted_
 
 int allocator_adopt(struct allocator *allocator, const struct adopted_memory *memory)
 {
-    if (!allocator->ops->adopt || allocator->makes_sub_buffers)
+    if (!allocator->ops->adopt || allocator->makes_sub_buffers ||
+        memory->bytes > ALLOCATOR_MOST_BYTES || memory->queue >= ALLOCATOR_QUEUES_MAX)
         return ERR_UNSUPPORTED;
     TRY(make_instance(allocator, memory->queue));
     TRY(allocator->ops->adopt(*instance(allocator, memory->queue), memory));

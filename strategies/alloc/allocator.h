@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-enum { ALLOCATOR_API_VERSION = 4, ALLOCATOR_QUEUES_MAX = 32 };
+enum { ALLOCATOR_API_VERSION = 5, ALLOCATOR_QUEUES_MAX = 32 };
 
 /* Memory handed out: `size` bytes at `offset` of a memory of the source. */
 struct block {
@@ -66,17 +66,20 @@ enum queue_safety {
     QUEUES_UNSAFE, /* not safe across queues; only for harness_only strategies */
 };
 
-/* Memory with live blocks, from which a strategy starts in the middle of a program. */
+/* A block that lives when a strategy starts in the middle of a program. */
+struct adopted_block {
+    uint64_t address, requested;
+    uint64_t granted;    /* 0: unknown */
+    struct block *block; /* filled in */
+};
+
+/* Memory of the driver then, and its blocks in the order of their addresses. */
 struct adopted_memory {
     uint64_t address, bytes;
     unsigned queue;
     bool is_mapped;      /* to a range of addresses; of 0 bytes: where such a range begins */
     uint64_t part_bytes; /* of a begin: the bytes that are mapped at a time */
-    struct adopted_block {
-        uint64_t address, requested;
-        uint64_t granted;    /* 0: unknown */
-        struct block *block; /* filled in */
-    } * blocks;              /* by address */
+    struct adopted_block *blocks;
     size_t block_count;
 };
 

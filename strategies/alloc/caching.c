@@ -495,11 +495,14 @@ static uint64_t room_of(const struct adopted_memory *m, size_t k)
 
 static bool can_adopt(const struct caching *c, const struct adopted_memory *m)
 {
-    bool can = !m->is_mapped && m->bytes % c->unit == 0;
-    for (size_t k = 0; can && k < m->block_count; k++)
-        can = (m->blocks[k].address - m->address) % c->unit == 0 &&
-              adopted_bytes(c, &m->blocks[k], room_of(m, k)) <= room_of(m, k) &&
-              m->blocks[k].requested <= room_of(m, k);
+    bool can = !m->is_mapped && m->bytes && m->bytes % c->unit == 0;
+    for (size_t k = 0; can && k < m->block_count; k++) {
+        const struct adopted_block *b = &m->blocks[k];
+        const uint64_t room = room_of(m, k);
+        can = b->requested && b->requested <= room && (b->address - m->address) % c->unit == 0 &&
+              b->granted % c->unit == 0 && (!b->granted || b->granted >= b->requested) &&
+              adopted_bytes(c, b, room) <= room;
+    }
     return can;
 }
 

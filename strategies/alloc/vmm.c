@@ -519,10 +519,13 @@ static bool can_adopt(const struct vmm *v, const struct adopted_memory *m)
     const uint64_t offset = m->address - s->address;
     bool can = offset % s->class->chunk_bytes == 0 && m->bytes % s->class->chunk_bytes == 0 &&
                offset + m->bytes <= s->bytes;
-    for (size_t k = 0; can && k < m->block_count; k++)
-        can = (m->blocks[k].address - m->address) % v->unit_bytes == 0 &&
-              m->blocks[k].requested <= room_of(m, k) &&
-              adopted_bytes(v, &m->blocks[k], room_of(m, k)) <= room_of(m, k);
+    for (size_t k = 0; can && k < m->block_count; k++) {
+        const struct adopted_block *b = &m->blocks[k];
+        const uint64_t room = room_of(m, k);
+        can = b->requested && b->requested <= room &&
+              (b->address - m->address) % v->unit_bytes == 0 && b->granted % v->unit_bytes == 0 &&
+              (!b->granted || b->granted >= b->requested) && adopted_bytes(v, b, room) <= room;
+    }
     return can;
 }
 
