@@ -57,8 +57,7 @@ struct segment {
     uint64_t address, bytes, stream;
     unsigned pool;
     bool is_expandable;
-    uint64_t made_at;     /* number of the last entry in which the driver made it; 0: none */
-    uint64_t early_bytes; /* bytes that it had before the history began */
+    uint64_t made_at; /* number of the last entry in which the driver made it; 0: none */
     const struct value *value;
 };
 
@@ -207,31 +206,17 @@ static bool is_action(const struct pytorch_entry *entry, const char *action)
     return strcmp(entry->action, action) == 0;
 }
 
-/* Goes back from the end of the history to when the driver made each segment, and to what an
- * expandable one had before its parts were mapped and unmapped. */
+/* Goes back from the end of the history to when the driver made each segment. The addresses of an
+ * expandable one are of one pool for good. */
 static void find_makers(struct history *h)
 {
-    for (unsigned i = 0; i < h->segment_count; i++)
-        h->segments[i].early_bytes = h->segments[i].bytes;
     for (unsigned i = h->entries->count; i-- > 0;) {
         const struct pytorch_entry *entry = pytorch_entry_at(h->entries, i);
-        const bool maps = is_action(entry, "segment_map");
-        const bool unmaps = is_action(entry, "segment_unmap");
-        const bool allocates = is_action(entry, "segment_alloc");
-        struct segment *s = maps || unmaps || allocates ? segment_at(h, entry->address) : NULL;
-        if (!s || s->is_expandable == allocates || (allocates && s->made_at))
-            continue;
-        const uint64_t size = entry->size;
-        if (unmaps)
-            s->early_bytes += size;
-        else
-            s->early_bytes -= size < s->early_bytes && maps ? size : s->early_bytes;
-        if (!unmaps)
+        struct segment *s =
+            is_action(entry, "segment_alloc") ? segment_at(h, entry->address) : NULL;
+        if (s && !s->is_expandable && !s->made_at)
             s->made_at = i + 1;
     }
-    for (unsigned i = 0; i < h->segment_count; i++)
-        if (h->segments[i].early_bytes)
-            h->segments[i].made_at = 0;
 }
 
 /* Tells the start what is there at the end. */
