@@ -62,14 +62,6 @@ struct findings {
     } refused;
 };
 
-static void note_driver_call(struct findings *f, const struct trace_event *e)
-{
-    if (e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map)
-        f->held_bytes += e->bytes;
-    else if (e->kind == TRACE_driver_free || e->kind == TRACE_driver_unmap)
-        f->held_bytes -= e->bytes < f->held_bytes ? e->bytes : f->held_bytes;
-}
-
 /* Reads the whole trace, so that the totals are those of its events. */
 static int read_all(struct trace_reader *reader, struct findings *f, struct error *error)
 {
@@ -79,7 +71,7 @@ static int read_all(struct trace_reader *reader, struct findings *f, struct erro
     *f = (struct findings){0};
     while ((more = trace_next(reader, &event, error)) > 0) {
         f->untimed += knows && trace_lacks_time(&event);
-        note_driver_call(f, &event);
+        trace_hold(&f->held_bytes, &event);
         if (event.kind != TRACE_refused)
             continue;
         f->refused.event = trace_reader_totals(reader)->events;

@@ -93,7 +93,7 @@ static void hear_event(void *context, const struct trace_event *e, const struct 
 {
     struct heard *h = context;
     (void)block;
-    if (e->kind >= TRACE_driver_alloc && e->kind <= TRACE_driver_unmap && e->bytes)
+    if (trace_is_driver_call(e->kind) && e->bytes)
         add_call(&h->logged, e->kind, e->bytes);
     if (e->kind == TRACE_start)
         h->logged.count = h->played.count = 0;

@@ -20,13 +20,10 @@ static void compare(struct exactness *x, const struct replay_state *state)
 void exactness_follow(struct exactness *x, const struct trace_event *e,
                       const struct replay_state *state)
 {
-    if (e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map)
-        x->logged_bytes += e->bytes;
-    else if (e->kind == TRACE_driver_free || e->kind == TRACE_driver_unmap)
-        x->logged_bytes -= e->bytes < x->logged_bytes ? e->bytes : x->logged_bytes;
+    trace_hold(&x->logged_bytes, e);
     if (x->logged_bytes > x->logged_peak_bytes)
         x->logged_peak_bytes = x->logged_bytes;
-    x->open_count += e->kind >= TRACE_driver_alloc && e->kind <= TRACE_driver_unmap;
+    x->open_count += trace_is_driver_call(e->kind);
     if (e->kind == TRACE_start)
         x->open_count = 0;
     if (e->kind == TRACE_alloc)

@@ -89,6 +89,22 @@ static inline int trace_is_command(enum trace_kind kind)
     return kind == TRACE_launch || kind == TRACE_copy || kind == TRACE_fill;
 }
 
+/* A call that the recorded allocator made to the driver. */
+static inline int trace_is_driver_call(enum trace_kind kind)
+{
+    return kind >= TRACE_driver_alloc && kind <= TRACE_driver_unmap;
+}
+
+/* Follows the bytes that the recorded allocator holds from the driver; other events change nothing.
+ * What it gives back without having got it in the trace does not count. */
+static inline void trace_hold(uint64_t *held_bytes, const struct trace_event *e)
+{
+    if (e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map)
+        *held_bytes += e->bytes;
+    else if (trace_is_driver_call(e->kind))
+        *held_bytes -= e->bytes < *held_bytes ? e->bytes : *held_bytes;
+}
+
 /* Has the device anything to do for an event? A copy of 0 bytes is none. */
 static inline int trace_has_work(const struct trace_event *e)
 {

@@ -137,11 +137,7 @@ static void name_threads(struct export *x, unsigned thread)
 
 static void follow_driver(struct export *x, const struct trace_event *e, uint64_t time_ns)
 {
-    const bool gives = e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map;
-    if (gives)
-        x->held_bytes += e->bytes;
-    else
-        x->held_bytes -= e->bytes < x->held_bytes ? e->bytes : x->held_bytes;
+    trace_hold(&x->held_bytes, e);
     set_counter(x, &x->held, time_ns, x->held_bytes);
 }
 

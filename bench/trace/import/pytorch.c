@@ -207,19 +207,6 @@ static void drop_segment(struct pytorch_trace *t, uint64_t address)
         memmove(s, s + 1, (size_t)(t->segments + --t->segment_count - s) * sizeof *s);
 }
 
-static bool is_driver_call(enum trace_kind kind)
-{
-    return kind >= TRACE_driver_alloc && kind <= TRACE_driver_unmap;
-}
-
-static void hold(uint64_t *held, enum trace_kind kind, uint64_t bytes)
-{
-    if (kind == TRACE_driver_alloc || kind == TRACE_driver_map)
-        *held += bytes;
-    else
-        *held -= bytes < *held ? bytes : *held;
-}
-
 void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
 {
     static const enum start_act acts[TRACE_KINDS] = {
@@ -238,7 +225,7 @@ void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
     }
     start_look(&t->start, acts[action->kind], entry->address, entry->size, entry->stream,
                entry->pool);
-    if (!is_driver_call(action->kind))
+    if (!trace_is_driver_call(action->kind))
         return;
     /* What is given back before it was given was there at the start: the most is of the rise. */
     const bool gives = action->kind == TRACE_driver_alloc || action->kind == TRACE_driver_map;
@@ -412,7 +399,7 @@ static void end_run(struct pytorch_trace *t, const struct trace_event *next)
         add_trims(t);
     for (unsigned i = 0; i < t->run_count; i++) {
         import_event(t->stream, &t->run[i]);
-        hold(&t->held_bytes, t->run[i].kind, t->run[i].bytes);
+        trace_hold(&t->held_bytes, &t->run[i]);
         if (t->run[i].kind == TRACE_driver_free)
             drop_segment(t, t->run[i].address);
     }
@@ -429,7 +416,7 @@ static void add_driver_call(struct pytorch_trace *t, const struct trace_event *e
         return;
     }
     end_run(t, e);
-    hold(&t->held_bytes, e->kind, e->bytes);
+    trace_hold(&t->held_bytes, e);
     if (e->kind == TRACE_driver_alloc)
         add_segment(t, e);
     import_event(t->stream, e);
@@ -475,7 +462,6 @@ void pytorch_end(struct pytorch_trace *t)
 
 static void add_start_memory(struct pytorch_trace *t, const struct start_memory *m)
 {
-    static const uint64_t large_part_bytes = UINT64_C(20) << 20;
     const bool is_begin = m->is_expandable && m->bytes == 0;
     struct trace_event e = {.kind = m->is_expandable ? TRACE_driver_map : TRACE_driver_alloc,
                             .queue = queue_of(t, m->stream),
@@ -483,9 +469,9 @@ static void add_start_memory(struct pytorch_trace *t, const struct start_memory 
                             .bytes = m->bytes,
                             .pool = m->pool};
     if (is_begin)
-        e.granted = m->is_large ? large_part_bytes : small_segment_bytes;
+        e.granted = m->is_large ? large_segment_bytes : small_segment_bytes;
     import_event(t->stream, &e);
-    hold(&t->held_bytes, e.kind, e.bytes);
+    trace_hold(&t->held_bytes, &e);
     if (e.kind == TRACE_driver_alloc)
         add_segment(t, &e);
 }
@@ -564,7 +550,7 @@ int pytorch_add(struct pytorch_trace *t, const struct pytorch_entry *entry, stru
     struct trace_event e = event_of(t, entry, action->kind);
     if (action->kind == TRACE_alloc || action->kind == TRACE_free || action->kind == TRACE_done) {
         add_block_event(t, &e);
-    } else if (is_driver_call(action->kind)) {
+    } else if (trace_is_driver_call(action->kind)) {
         add_driver_call(t, &e);
     } else {
         end_run(t, &e);
