@@ -42,6 +42,7 @@
  */
 #include <stdlib.h>
 
+#include "alloc/adopted.h"
 #include "alloc/allocator.h"
 #include "alloc/divisions.h"
 #include "alloc/piece_index.h"
@@ -477,32 +478,22 @@ static int caching_free(void *state, const struct block *block, const char *tag)
     return 0;
 }
 
-/* The bytes that a live block had when the recording began: `room` bytes follow its begin, up to
- * the next live block. What is not split off belongs to it. */
-static uint64_t adopted_bytes(const struct caching *c, const struct adopted_block *b, uint64_t room)
+/* The bytes that a live block had when the recording began. What is not split off belongs to it. */
+static uint64_t adopted_bytes(const struct caching *c, const struct adopted_memory *m, size_t k)
 {
+    const struct adopted_block *b = &m->blocks[k];
     const uint64_t size = divisions_round(c->divisions, b->requested, c->unit);
+    const uint64_t room = adopted_room(m, k);
     if (b->granted)
         return b->granted;
     return size >= room || !should_split(c, room, size) ? room : size;
 }
 
-static uint64_t room_of(const struct adopted_memory *m, size_t k)
-{
-    const bool is_last = k + 1 == m->block_count;
-    return (is_last ? m->address + m->bytes : m->blocks[k + 1].address) - m->blocks[k].address;
-}
-
 static bool can_adopt(const struct caching *c, const struct adopted_memory *m)
 {
     bool can = !m->is_mapped && m->bytes && m->bytes % c->unit == 0;
-    for (size_t k = 0; can && k < m->block_count; k++) {
-        const struct adopted_block *b = &m->blocks[k];
-        const uint64_t room = room_of(m, k);
-        can = b->requested && b->requested <= room && (b->address - m->address) % c->unit == 0 &&
-              b->granted % c->unit == 0 && (!b->granted || b->granted >= b->requested) &&
-              adopted_bytes(c, b, room) <= room;
-    }
+    for (size_t k = 0; can && k < m->block_count; k++)
+        can = adopted_fits(m, k, adopted_bytes(c, m, k), c->unit);
     return can;
 }
 
@@ -524,7 +515,7 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
             b = b->next;
             take_from_pool(b);
         }
-        const uint64_t size = adopted_bytes(c, adopted, room_of(m, k));
+        const uint64_t size = adopted_bytes(c, m, k);
         if (size < b->size) {
             split_block(c, b, size);
             take_from_pool(b->next);

@@ -44,6 +44,7 @@
  */
 #include <stdlib.h>
 
+#include "alloc/adopted.h"
 #include "alloc/allocator.h"
 #include "alloc/divisions.h"
 #include "alloc/piece_index.h"
@@ -182,6 +183,20 @@ static void cut(struct vmm *v, struct piece *p, uint64_t size)
     put(rest);
 }
 
+/* Cuts [start, start + size) out of a piece. It is then in no set. */
+static struct piece *cut_out(struct vmm *v, struct piece *p, uint64_t start, uint64_t size)
+{
+    take(p);
+    if (p->start < start) {
+        cut(v, p, start - p->start);
+        put(p);
+        p = p->next;
+        take(p);
+    }
+    cut(v, p, size);
+    return p;
+}
+
 /* The next piece, which is in no set, becomes a part of this one. */
 static void swallow_next(struct vmm *v, struct piece *p)
 {
@@ -285,14 +300,7 @@ static int release_free_chunks(struct vmm *v, struct size_class *c)
         if (!whole_chunks(p, &start, &end))
             continue;
         ALSO(first_failure, unmap_chunks(v, p->segment, start, end));
-        take(p);
-        if (p->start < start) {
-            cut(v, p, start - p->start);
-            put(p);
-            p = p->next;
-            take(p);
-        }
-        cut(v, p, end - start);
+        p = cut_out(v, p, start, end - start);
         p->state = UNMAPPED;
         join_and_put(v, p);
     }
@@ -494,17 +502,12 @@ static int vmm_free(void *state, const struct block *block, const char *tag)
     return 0;
 }
 
-/* The bytes that a live block has, which `room` bytes follow. */
-static uint64_t adopted_bytes(const struct vmm *v, const struct adopted_block *b, uint64_t room)
+static uint64_t adopted_bytes(const struct vmm *v, const struct adopted_memory *m, size_t k)
 {
+    const struct adopted_block *b = &m->blocks[k];
     const uint64_t size = divisions_round(v->divisions, b->requested, v->unit_bytes);
+    const uint64_t room = adopted_room(m, k);
     return b->granted ? b->granted : size < room ? size : room;
-}
-
-static uint64_t room_of(const struct adopted_memory *m, size_t k)
-{
-    const bool is_last = k + 1 == m->block_count;
-    return (is_last ? m->address + m->bytes : m->blocks[k + 1].address) - m->blocks[k].address;
 }
 
 /* May a part of a range, or its begin, be adopted? Each class has one range, and its parts are
@@ -519,28 +522,9 @@ static bool can_adopt(const struct vmm *v, const struct adopted_memory *m)
     const uint64_t offset = m->address - s->address;
     bool can = offset % s->class->chunk_bytes == 0 && m->bytes % s->class->chunk_bytes == 0 &&
                offset + m->bytes <= s->bytes;
-    for (size_t k = 0; can && k < m->block_count; k++) {
-        const struct adopted_block *b = &m->blocks[k];
-        const uint64_t room = room_of(m, k);
-        can = b->requested && b->requested <= room &&
-              (b->address - m->address) % v->unit_bytes == 0 && b->granted % v->unit_bytes == 0 &&
-              (!b->granted || b->granted >= b->requested) && adopted_bytes(v, b, room) <= room;
-    }
+    for (size_t k = 0; can && k < m->block_count; k++)
+        can = adopted_fits(m, k, adopted_bytes(v, m, k), v->unit_bytes);
     return can;
-}
-
-/* Cuts the piece that has [start, start + size) out of its neighbours; it is then in no set. */
-static struct piece *cut_out(struct vmm *v, struct piece *p, uint64_t start, uint64_t size)
-{
-    take(p);
-    if (p->start < start) {
-        cut(v, p, start - p->start);
-        put(p);
-        p = p->next;
-        take(p);
-    }
-    cut(v, p, size);
-    return p;
 }
 
 static int adopt_begin(struct vmm *v, const struct adopted_memory *m)
@@ -574,7 +558,7 @@ static int vmm_adopt(void *state, const struct adopted_memory *m)
     p = join_and_put(v, p);
     for (size_t k = 0; k < m->block_count; k++) {
         const struct adopted_block *b = &m->blocks[k];
-        p = cut_out(v, p, start + (b->address - m->address), adopted_bytes(v, b, room_of(m, k)));
+        p = cut_out(v, p, start + (b->address - m->address), adopted_bytes(v, m, k));
         p->state = LIVE;
         *b->block =
             (struct block){.memory = s->range, .offset = p->start, .size = p->size, .node = p};
