@@ -14,6 +14,7 @@
  * twice: for batches whose commands are arguments of the launch (`few`), and for batches whose
  * commands are copied to the device first.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,7 +224,7 @@ static int time_tries(struct ops_run *r, const struct batch *b, double *op_ns, d
 }
 
 /* Fits op = command + launch / batch by least squares of relative errors, with a launch term for
- * each kind of batch. */
+ * each kind of batch. A launch that would take less than nothing is lost in noise: unknown. */
 static void ops_fit(const double op_ns[BATCHES], double *command_ns, double launch_ns[2])
 {
     double xx[2] = {0, 0}, x[2] = {0, 0}, xy[2] = {0, 0}, y = 0, n = 0;
@@ -241,8 +242,10 @@ static void ops_fit(const double op_ns[BATCHES], double *command_ns, double laun
         y -= x[kind] * xy[kind] / xx[kind];
     }
     *command_ns = y / n;
-    for (unsigned kind = 0; kind < 2; kind++)
-        launch_ns[kind] = (xy[kind] - *command_ns * x[kind]) / xx[kind];
+    for (unsigned kind = 0; kind < 2; kind++) {
+        const double fitted_ns = (xy[kind] - *command_ns * x[kind]) / xx[kind];
+        launch_ns[kind] = fitted_ns >= 0 ? fitted_ns : NAN;
+    }
 }
 
 static int time_all(struct ops_run *r, struct experiment_record *record, struct error *error)
