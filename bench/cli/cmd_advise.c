@@ -207,6 +207,10 @@ static void print_one(const struct page *page, const struct advise *advise,
     print_search(page, advise, advice);
     add_certainty(&sure, trace);
     line(page, "sure", &sure);
+    for (const char *note = trace->notes; *note; note += strcspn(note, "\n"), note += *note != 0) {
+        text_add(&sure, "%.*s", (int)strcspn(note, "\n"), note);
+        line(page, "but", &sure);
+    }
     if (advice->leave)
         return;
     const struct fit *fit = &advice->current_fit, *advised = &advice->best.fit;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -125,6 +126,23 @@ static int list_strategies(json_t *root, struct error *error)
         put_options(item, "options", ops[i]->options);
     }
     put_options(root, "options_of_every_strategy", allocator_options);
+    return 0;
+}
+
+/* The words of PYTORCH_CUDA_ALLOC_CONF. */
+static int list_conf(json_t *root, struct error *error)
+{
+    (void)error;
+    json_t *list = add_list(root, "conf");
+    const struct pytorch_word *word;
+    for (size_t i = 0; (word = pytorch_word(i)); i++) {
+        json_t *item = add_item(list, word->name, word->effect);
+        char since[16] = "before 2.9";
+        if (word->since)
+            snprintf(since, sizeof since, "2.%u", word->since);
+        tree_put(item, "since", tree_text(since));
+        tree_put(item, "checked", tree_text(word->is_verified ? "by runs" : "by source"));
+    }
     return 0;
 }
 
@@ -272,7 +290,7 @@ static int list_charts(json_t *root, struct error *error)
 
 /* ---- the lists as text ---- */
 
-/* The columns of a list are a name, two words that only metrics and charts use, and prose. */
+/* The columns of a list are a name, two words that metrics, charts and conf use, and prose. */
 static void add_row(struct text_grid *list, const char *name, const char *first, const char *second,
                     const char *prose)
 {
@@ -359,8 +377,9 @@ static void print_item(struct text_grid *list, const char *indent, const json_t 
     const char *origin = tree_get_text(item, "origin"), *scope = tree_get_text(item, "one_per");
     text_grid_add_row(list);
     text_grid_add(list, "%s%s", indent, tree_get_text(item, "name"));
-    text_grid_add(list, "%s%s", *scope ? "one per " : tree_get_text(item, "kind"), scope);
-    text_grid_add(list, "%s", tree_get_text(item, "better"));
+    text_grid_add(list, "%s%s%s", *scope ? "one per " : tree_get_text(item, "kind"), scope,
+                  tree_get_text(item, "since"));
+    text_grid_add(list, "%s%s", tree_get_text(item, "better"), tree_get_text(item, "checked"));
     text_grid_add(list, "%s", tree_get_text(item, "summary"));
     if (*origin) {
         struct text from = {0};
@@ -432,11 +451,12 @@ static const struct topic {
     const char *name;
     int (*fill)(json_t *root, struct error *error); /* adds the lists of the topic */
 } topics[] = {
-    {"workloads", list_workloads},     {"datasets", list_datasets},
-    {"strategies", list_strategies},   {"merges", list_merges},
-    {"residencies", list_residencies}, {"suites", list_suites},
-    {"experiments", list_experiments}, {"devices", list_devices},
-    {"metrics", list_metrics},         {"charts", list_charts},
+    {"workloads", list_workloads},   {"datasets", list_datasets},
+    {"strategies", list_strategies}, {"conf", list_conf},
+    {"merges", list_merges},         {"residencies", list_residencies},
+    {"suites", list_suites},         {"experiments", list_experiments},
+    {"devices", list_devices},       {"metrics", list_metrics},
+    {"charts", list_charts},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -498,12 +518,15 @@ const struct command command_list = {
     .summary =
         "list the names that exist: workloads, strategies, devices, metrics, charts and more",
     .arguments =
-        "[workloads | datasets | strategies | merges | residencies | suites | experiments | "
+        "[workloads | datasets | strategies | conf | merges | residencies | suites | experiments | "
         "devices | metrics | charts]",
     .most_positionals = 1,
     .flags = flags,
     .notes = "A device that cannot be used is listed with the reason. Options follow a\n"
              "name, as in tagged:policy=v4; the values shown are the defaults. A metric is\n"
-             "sampled (a time) or exact (a count), and lower, higher or neither is better.\n",
+             "sampled (a time) or exact (a count), and lower, higher or neither is better.\n"
+             "A word of conf, PyTorch's variable, has the first version of PyTorch that has it\n"
+             "and whether its replays were held against runs of PyTorch or\n"
+             "its source alone was read.\n",
     .run = list_command,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc/pytorch_conf.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
@@ -365,6 +366,20 @@ static int plan(const struct command_line *line, struct trace_reader *reader, st
     return code;
 }
 
+/* What there is to say about the words of the recorded setting. */
+static void say_notes(const char *path)
+{
+    struct trace_reader *reader;
+    struct text spec = {0}, notes = {0};
+    if (trace_open(path, &reader, NULL))
+        return;
+    pytorch_recorded(trace_reader_info(reader)->allocator, &spec, &notes);
+    fprintf(stderr, "%s", notes.data ? notes.data : "");
+    text_free(&spec);
+    text_free(&notes);
+    trace_close(reader);
+}
+
 static void say_imported(const struct import_report *report)
 {
     for (unsigned i = 0; i < report->trace_count; i++) {
@@ -377,6 +392,7 @@ static void say_imported(const struct import_report *report)
         if (made->dropped_frees)
             fprintf(stderr, "  %s left out: the log does not have the block\n",
                     text_count(count, (double)made->dropped_frees, "free"));
+        say_notes(made->path);
     }
 }
 

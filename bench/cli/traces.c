@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "results/facts/case.h"
@@ -262,8 +263,11 @@ static int recorded_strategy(const char *path, struct arena *arena, const char *
     struct trace_reader *reader;
     const struct allocator_ops *ops;
     struct option_values values;
+    struct text spec = {0}, notes = {0};
     TRY(trace_open(path, &reader, error));
-    const char *own = trace_reader_info(reader)->allocator;
+    pytorch_recorded(trace_reader_info(reader)->allocator, &spec, &notes);
+    fprintf(stderr, "%s", notes.data ? notes.data : "");
+    const char *own = spec.data ? spec.data : "";
     const size_t most = sizeof((struct case_key *)NULL)->strategy;
     int code = 0;
     if (!*own || strlen(own) >= most)
@@ -273,6 +277,8 @@ static int recorded_strategy(const char *path, struct arena *arena, const char *
     else
         code = allocator_parse(own, &ops, &values, error);
     *strategy = arena_printf(arena, "%s", own);
+    text_free(&spec);
+    text_free(&notes);
     trace_close(reader);
     return code;
 }

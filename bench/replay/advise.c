@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc/planned/plans.h"
+#include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
 #include "replay/plan.h"
@@ -358,7 +359,12 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     TRY(trace_open(trace->path, &reader, error));
     const struct trace_info *info = trace_reader_info(reader);
     snprintf(trace->source, sizeof trace->source, "%s", info->source);
-    snprintf(trace->current, sizeof trace->current, "%s", info->allocator);
+    struct text current = {0}, notes = {0};
+    pytorch_recorded(info->allocator, &current, &notes);
+    snprintf(trace->current, sizeof trace->current, "%s", current.data ? current.data : "");
+    snprintf(trace->notes, sizeof trace->notes, "%s", notes.data ? notes.data : "");
+    text_free(&current);
+    text_free(&notes);
     trace->limit_bytes = trace_limit(info);
     int code = lifetimes_read(reader, &lifetimes, error);
     trace->lower_bound_bytes = lifetimes.peak_bytes;

@@ -56,7 +56,8 @@ struct measure {
 struct advised_trace {
     const char *path;
     char name[64], source[64], current[256];
-    bool is_logged; /* the log says what the current setting is */
+    char notes[1024]; /* of pytorch_recorded: a line for each word that it says something about */
+    bool is_logged;   /* the log says what the current setting is */
     uint64_t lower_bound_bytes, request_count;
     uint64_t
         limit_bytes; /* inferred from the trace; without --mem-limit replays have it. 0: none */

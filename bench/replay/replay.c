@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc/planned/planned.h"
+#include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/sort.h"
@@ -704,11 +705,17 @@ static bool is_recorded(struct trace_reader *reader, const struct replay_options
 {
     const struct trace_info *info = trace_reader_info(reader);
     struct trace_totals totals;
-    char limited[sizeof info->allocator + 32];
-    snprintf(limited, sizeof limited, "%s:limit=fraction", info->allocator);
-    return !options->live && options->strategy->adopt && *info->allocator &&
-           trace_read_totals(reader, &totals) && totals.by_kind[TRACE_start] == 1 &&
-           (is_spec(info->allocator, options) || is_spec(limited, options));
+    if (options->live || !options->strategy->adopt || !*info->allocator ||
+        !trace_read_totals(reader, &totals) || totals.by_kind[TRACE_start] != 1)
+        return false;
+    struct text spec = {0}, notes = {0};
+    pytorch_recorded(info->allocator, &spec, &notes);
+    bool is = is_spec(spec.data, options);
+    text_add(&spec, ":limit=fraction");
+    is = is || is_spec(spec.data, options);
+    text_free(&spec);
+    text_free(&notes);
+    return is;
 }
 
 static int replay_once(struct trace_reader *reader, const struct replay_options *options,

@@ -3,9 +3,9 @@
  *   1. Sizes are multiples of 512 bytes. With divisions=d > 1, sizes above 512 d are rounded up to
  *      one of d steps between two powers of two. d may differ by size (divisions.h).
  *   2. A segment is one memory of the source, cut into blocks. Requests of up to 1 MiB use segments
- *      of 2 MiB and the small pool; below 10 MiB, segments of 20 MiB and the large pool; others a
- *      segment of their own size rounded up to 2 MiB, and the large pool. Each queue has its own
- *      pools.
+ *      of 2 MiB and the small pool; below 10 MiB, segments of 20 MiB (large_segment) and the large
+ *      pool; others a segment of their own size rounded up to 2 MiB, and the large pool. Each queue
+ *      has its own pools.
  *   3. alloc takes the smallest free block of the queue's pool that is large enough; of equals, the
  *      one at the lowest address. A source without addresses counts its memories: the one of the
  *      oldest segment, lowest offset first. If there is none, the source is asked for a new
@@ -14,8 +14,8 @@
  *      (large pool). Else it is handed out whole.
  *   5. free joins the block with free neighbours of its segment. Nothing is released otherwise.
  *   6. max_split=m: blocks of m bytes and more are oversize. They are not split. Requests below m
- *      do not get one; other requests do not get one that exceeds them by `rounding`, 20 MiB, or
- *      more.
+ *      do not get one; other requests do not get one that exceeds them by `rounding`, as much as a
+ *      large segment, or more.
  *   7. gc=f: before the source is asked, and if more than f of its capacity is held, wholly free
  *      segments of the large pools are released: those that were free for at least as many
  *      searches as the average one, and again, until less is held or none is left.
@@ -32,7 +32,8 @@
  * Departures: a block is used on one queue, so no events are recorded; the source is asked again
  * only where something was released; where the source aligns to more than 512 bytes, that is the
  * unit; queues are collected from in the order of their numbers, not of their addresses.
- * small_segment and large_segment are 2 and 20 MiB, and the limits of 1 and 10 MiB half of them.
+ * The limit of 1 MiB is half of small_segment, and that of 10 MiB half of a large_segment which
+ * PyTorch refuses because it is no larger.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: a segment stays with the queue that it was asked for on.
@@ -86,6 +87,7 @@ struct caching {
 
 enum {
     OPTION_CONF,
+    OPTION_VERSION,
     OPTION_DIVISIONS,
     OPTION_MAX_SPLIT,
     OPTION_ROUNDING,
@@ -104,6 +106,7 @@ static bool parse_share(const char *text, uint64_t *parts)
 
 static const struct option_spec caching_options[] = {
     [OPTION_CONF] = PYTORCH_CONF_OPTION,
+    [OPTION_VERSION] = PYTORCH_VERSION_OPTION,
     [OPTION_DIVISIONS] = DIVISIONS_OPTION,
     [OPTION_MAX_SPLIT] = {"max_split", OPTION_BYTES, "0", NULL, 0, 0,
                           "blocks of this size and above are not split; 0: all may be"},
@@ -119,8 +122,9 @@ static const struct option_spec caching_options[] = {
                            "0: none are"},
     [OPTION_SMALL_SEGMENT] = {"small_segment", OPTION_BYTES, "2MiB", NULL, 4096, UINT64_C(1) << 40,
                               "bytes of a segment for requests of up to half of it"},
-    [OPTION_LARGE_SEGMENT] = {"large_segment", OPTION_BYTES, "20MiB", NULL, 4096, UINT64_C(1) << 40,
-                              "bytes of a segment for other requests below half of it"},
+    [OPTION_LARGE_SEGMENT] =
+        {"large_segment", OPTION_BYTES, "20MiB", NULL, 4096, UINT64_C(1) << 40,
+         "bytes of a segment for other requests below 10MiB, or below half of it"},
     {0},
 };
 
@@ -182,12 +186,8 @@ static enum pool_kind pool_of(const struct caching *c, uint64_t size)
 
 static uint64_t segment_bytes(const struct caching *c, uint64_t size)
 {
-    if (pool_of(c, size) == POOL_SMALL)
-        return round_up(c->small_segment_bytes, c->unit);
-    if (size < c->large_segment_bytes / 2)
-        return round_up(c->large_segment_bytes, c->unit);
-    uint64_t step = c->small_segment_bytes;
-    return round_up((size + step - 1) / step * step, c->unit);
+    return round_up(pytorch_segment_bytes(size, c->small_segment_bytes, c->large_segment_bytes),
+                    c->unit);
 }
 
 static bool is_oversize(const struct caching *c, uint64_t size)

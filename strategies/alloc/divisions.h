@@ -59,6 +59,7 @@ static inline bool divisions_parse(const char *text, uint64_t *divisions)
             return false;
         unsigned at = 63 - (unsigned)__builtin_clzll(interval);
         at = at < DIVISION_INTERVALS ? at : DIVISION_INTERVALS - 1;
+        next += is_rest && next == 0; /* PyTorch has the first interval named in any case */
         divisions_set(divisions, is_rest || next == 0 ? next : at,
                       is_rest ? (unsigned)DIVISION_INTERVALS : at + 1, number);
         next = is_rest ? next : at + 1;

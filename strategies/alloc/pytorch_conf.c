@@ -1,18 +1,25 @@
-/* Origin of the words and their bounds: pytorch/pytorch, c10/core/AllocatorConfig.cpp (065861f),
- * c10/core/AllocatorConfig.h (007b9bc) and c10/cuda/CUDAAllocatorConfig.h. */
+/* Origin of the words and their bounds: pytorch/pytorch, c10/core/AllocatorConfig.cpp (0ac7166),
+ * c10/core/AllocatorConfig.h (b42fb11), c10/cuda/CUDAAllocatorConfig.h and
+ * c10/cuda/CUDACachingAllocator.cpp. The versions are of the first wheel whose libraries have the
+ * word; the parsers of the wheels 2.9.1, 2.10.0, 2.11.0 and 2.15.0 take and refuse the same values.
+ */
 #include "alloc/pytorch_conf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_SPLIT_MIB = 20 };
+#include "alloc/divisions.h"
+
+enum { LARGE_MIB = 20, LEAST_LARGE_MIB = 11 };
 
 struct translation {
     const char *strategy; /* NULL: `conf` does not say */
     bool is_async;        /* the driver's pool: other words have no effect */
+    unsigned version;
+    uint64_t large_mib; /* read before the other words, as PyTorch does */
     struct text options;
-    char threshold[32]; /* "": none */
+    char threshold[32], reserve[32]; /* "": none */
     bool has_fraction;
     struct error *error;
 };
@@ -33,20 +40,33 @@ static int set_mebibytes(struct translation *t, const char *word, const char *va
 {
     const char *option = strcmp(word, "max_split_size_mb") == 0 ? "max_split" : "rounding";
     uint64_t mib;
-    if (!text_to_u64(value, &mib) || mib < LEAST_SPLIT_MIB || mib >> 40)
-        return word_error(t, word, value, "MiB, at least 20");
+    if (!text_to_u64(value, &mib) || mib < t->large_mib || mib >> 40)
+        return error_set(t->error, ERR_USAGE,
+                         "conf: %s is '%s', expected MiB, at least %llu as large_segment_size_mb",
+                         word, value, (unsigned long long)t->large_mib);
     text_add(&t->options, ":%s=%lluMiB", option, (unsigned long long)mib);
+    return 0;
+}
+
+static int set_large_segment(struct translation *t, const char *word, const char *value)
+{
+    uint64_t mib;
+    if (!text_to_u64(value, &mib) || mib < LEAST_LARGE_MIB || mib >> 20)
+        return word_error(t, word, value, "MiB, more than 10");
+    t->large_mib = mib;
     return 0;
 }
 
 static int set_divisions(struct translation *t, const char *word, const char *value)
 {
     const size_t length = strlen(value);
-    (void)word;
-    if (*value == '[' && value[length - 1] == ']')
-        text_add(&t->options, ":divisions={%.*s}", (int)length - 2, value + 1);
-    else
-        text_add(&t->options, ":divisions=%s", value);
+    const bool is_list = *value == '[' && value[length - 1] == ']';
+    char list[256];
+    uint64_t ignored;
+    snprintf(list, sizeof list, "%.*s", (int)(length - 2 * is_list), value + is_list);
+    if (!divisions_parse(list, &ignored))
+        return word_error(t, word, value, "a power of two, or a list such as [256:1,512:2,>:8]");
+    text_add(&t->options, ":divisions={%s}", list);
     return 0;
 }
 
@@ -68,6 +88,15 @@ static int set_expandable(struct translation *t, const char *word, const char *v
     return 0;
 }
 
+/* PyTorch warns of another value, and works without it. */
+static int set_reserve(struct translation *t, const char *word, const char *value)
+{
+    (void)word;
+    if (pytorch_reserve_parse(value, &(uint64_t){0}))
+        snprintf(t->reserve, sizeof t->reserve, "%.31s", value);
+    return 0;
+}
+
 static int set_backend(struct translation *t, const char *word, const char *value)
 {
     t->is_async = strcmp(value, "cudaMallocAsync") == 0;
@@ -76,8 +105,7 @@ static int set_backend(struct translation *t, const char *word, const char *valu
     return 0;
 }
 
-/* Has no effect on device memory. */
-static int ignore(struct translation *t, const char *word, const char *value)
+static int set_nothing(struct translation *t, const char *word, const char *value)
 {
     (void)t, (void)word, (void)value;
     return 0;
@@ -96,30 +124,61 @@ static int set_fraction(struct translation *t, const char *word, const char *val
                      word, value);
 }
 
-static int set_large_segment(struct translation *t, const char *word, const char *value)
-{
-    if (strcmp(value, "20") == 0)
-        return 0;
-    return error_set(t->error, ERR_USAGE,
-                     "conf: %s is %s; gamut knows how PyTorch works with 20 alone", word, value);
-}
+#define OF_PINNED  "nothing: it is about pinned memory of the host"
+#define OF_THREADS "nothing: it is about threads that wait for each other"
 
-static const struct word {
-    const char *name;
+/* In the order of a reader's interest. */
+static const struct conf_word {
+    struct pytorch_word word;
     int (*set)(struct translation *t, const char *word, const char *value);
 } words[] = {
-    {"expandable_segments", set_expandable},         {"max_split_size_mb", set_mebibytes},
-    {"max_non_split_rounding_mb", set_mebibytes},    {"roundup_power2_divisions", set_divisions},
-    {"garbage_collection_threshold", set_threshold}, {"backend", set_backend},
-    {"per_process_memory_fraction", set_fraction},   {"large_segment_size_mb", set_large_segment},
-    {"release_lock_on_cudamalloc", ignore},          {"release_lock_on_hipmalloc", ignore},
-    {"pinned_use_cuda_host_register", ignore},       {"pinned_use_hip_host_register", ignore},
-    {"pinned_num_register_threads", ignore},         {"pinned_use_background_threads", ignore},
-    {"pinned_reserve_segment_size_mb", ignore},      {"graph_capture_record_stream_reuse", ignore},
+    {{"expandable_segments", 0, true, "the strategy: vmm if True, else caching"}, set_expandable},
+    {{"max_split_size_mb", 0, true, "max_split of caching and vmm"}, set_mebibytes},
+    {{"max_non_split_rounding_mb", 0, true, "rounding of caching and vmm"}, set_mebibytes},
+    {{"roundup_power2_divisions", 0, true, "divisions of caching and vmm"}, set_divisions},
+    {{"garbage_collection_threshold", 0, true, "gc of caching; nothing in vmm"}, set_threshold},
+    {{"large_segment_size_mb", 11, true, "large_segment of caching, large_chunk of vmm"},
+     set_large_segment},
+    {{"per_process_memory_fraction", 10, false, "limit of vmm; --mem-limit says the bytes"},
+     set_fraction},
+    {{"expandable_segments_reserve", 15, false, "reserve of vmm"}, set_reserve},
+    {{"expandable_segments_reserve_by_class", 15, false,
+      "nothing: no file says which class a stream has"},
+     set_nothing},
+    {{"throw_on_cudamalloc_oom", 12, false,
+      "nothing: it is about what exceeds the device's whole memory"},
+     set_nothing},
+    {{"graph_capture_record_stream_reuse", 9, false,
+      "nothing: blocks of a capture are free when the recording has it"},
+     set_nothing},
+    {{"backend", 0, false, "the strategy: stream if cudaMallocAsync"}, set_backend},
+    {{"release_lock_on_cudamalloc", 0, false, OF_THREADS}, set_nothing},
+    {{"release_lock_on_hipmalloc", 0, false, OF_THREADS}, set_nothing},
+    {{"pinned_use_cuda_host_register", 0, false, OF_PINNED}, set_nothing},
+    {{"pinned_use_hip_host_register", 0, false, OF_PINNED}, set_nothing},
+    {{"pinned_num_register_threads", 0, false, OF_PINNED}, set_nothing},
+    {{"pinned_use_background_threads", 0, false, OF_PINNED}, set_nothing},
+    {{"pinned_reserve_segment_size_mb", 10, false, OF_PINNED}, set_nothing},
+    {{"pinned_free_catch_all", 12, false, OF_PINNED}, set_nothing},
+    {{"pinned_max_round_threshold_mb", 13, false, OF_PINNED}, set_nothing},
+    {{"pinned_max_cached_size_mb", 13, false, OF_PINNED}, set_nothing},
 };
 enum { WORDS = sizeof words / sizeof *words };
 
-TEXT_NAMES(word_at, WORDS, words[i].name)
+TEXT_NAMES(word_at, WORDS, words[i].word.name)
+
+const struct pytorch_word *pytorch_word(size_t i)
+{
+    return i < WORDS ? &words[i].word : NULL;
+}
+
+static const struct conf_word *find_word(const char *name)
+{
+    for (size_t i = 0; i < WORDS; i++)
+        if (strcmp(words[i].word.name, name) == 0)
+            return &words[i];
+    return NULL;
+}
 
 /* `pair` is "word:value". */
 static int set_word(struct translation *t, char *pair)
@@ -129,44 +188,62 @@ static int set_word(struct translation *t, char *pair)
         return error_set(t->error, ERR_USAGE, "conf: '%s' is no setting, expected word:value",
                          pair);
     *value++ = 0;
-    for (size_t i = 0; i < WORDS; i++)
-        if (strcmp(words[i].name, pair) == 0)
-            return words[i].set(t, pair, value);
-    return text_unknown(t->error, pair, word_at, NULL, "PYTORCH_CUDA_ALLOC_CONF has no word");
+    const struct conf_word *w = find_word(pair);
+    if (!w)
+        return text_unknown(t->error, pair, word_at, NULL, "PYTORCH_CUDA_ALLOC_CONF has no word");
+    if (t->version && w->word.since > t->version)
+        return error_set(t->error, ERR_USAGE,
+                         "conf: %s is new in PyTorch 2.%u, and version is 2.%u", pair,
+                         w->word.since, t->version);
+    return w->set(t, pair, value);
 }
 
-/* The bytes before the next comma that is in no list. */
-static size_t pair_length(const char *text)
+/* The pairs of a conf without its spaces, in turn: *at is on the next one. False after the last. */
+typedef char conf_text[256];
+
+static bool next_pair(const char **at, conf_text pair)
 {
     size_t i = 0;
-    for (bool in_list = false; text[i] && (in_list || text[i] != ','); i++)
-        in_list = text[i] == '[' || (in_list && text[i] != ']');
-    return i;
+    for (bool in_list = false; (*at)[i] && (in_list || (*at)[i] != ','); i++)
+        in_list = (*at)[i] == '[' || (in_list && (*at)[i] != ']');
+    snprintf(pair, sizeof(conf_text), "%.*s", (int)i, *at);
+    const bool is_one = **at;
+    *at += i + ((*at)[i] == ',');
+    return is_one;
 }
 
-static int translate(struct translation *t, const char *conf)
+/* Leaves spaces out, and reads the words that bound the values of others. */
+static int begin(struct translation *t, const char *conf, conf_text plain)
 {
-    char plain[256], pair[sizeof plain];
     size_t count = 0;
-    for (; *conf && count < sizeof plain - 1; conf++)
+    conf_text pair;
+    for (; *conf && count < sizeof(conf_text) - 1; conf++)
         if (*conf != ' ')
             plain[count++] = *conf;
     plain[count] = 0;
     if (*conf)
         return error_set(t->error, ERR_USAGE, "conf: expected at most %zu characters",
-                         sizeof plain - 1);
-    for (const char *at = plain; *at;) {
-        const size_t length = pair_length(at);
-        snprintf(pair, sizeof pair, "%.*s", (int)length, at);
-        TRY(set_word(t, pair));
-        at += length + (at[length] == ',');
-    }
+                         sizeof(conf_text) - 1);
+    t->large_mib = LARGE_MIB;
+    for (const char *at = plain; next_pair(&at, pair);)
+        if (strncmp(pair, "large_segment_size_mb:", strlen("large_segment_size_mb:")) == 0)
+            TRY(set_word(t, pair));
     return 0;
 }
 
-int pytorch_conf(const char *conf, const char **strategy, struct text *options, struct error *error)
+static int translate(struct translation *t, const char *conf)
 {
-    struct translation t = {.error = error};
+    conf_text plain, pair;
+    TRY(begin(t, conf, plain));
+    for (const char *at = plain; next_pair(&at, pair);)
+        TRY(set_word(t, pair));
+    return 0;
+}
+
+int pytorch_conf(const char *conf, unsigned version, const char **strategy, struct text *options,
+                 struct error *error)
+{
+    struct translation t = {.version = version, .error = error};
     int code = translate(&t, conf);
     if (!code && t.is_async) {
         *strategy = "stream";
@@ -178,9 +255,68 @@ int pytorch_conf(const char *conf, const char **strategy, struct text *options, 
         const bool expands = strcmp(*strategy, "vmm") == 0;
         if (*t.threshold && !expands)
             text_add(options, ":gc=%s", t.threshold);
+        if (t.large_mib != LARGE_MIB)
+            text_add(options, ":large_%s=%lluMiB", expands ? "chunk" : "segment",
+                     (unsigned long long)t.large_mib);
         if (t.has_fraction && expands)
             text_add(options, ":limit=fraction");
+        if (*t.reserve && expands)
+            text_add(options, ":reserve=%s", t.reserve);
     }
     text_free(&t.options);
     return code;
+}
+
+/* Adds those words that can be played to `known`. */
+static void take_recorded(const char *conf, struct text *known, struct text *notes)
+{
+    struct error error = {0};
+    struct translation t = {.error = &error};
+    conf_text plain, pair, name;
+    if (begin(&t, conf, plain))
+        text_add(notes, "%s; replays are without what follows\n", error.text);
+    for (const char *at = plain; next_pair(&at, pair);) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(pair, ":"), pair);
+        const struct conf_word *w = find_word(name);
+        const char *separator = known->length ? "," : "";
+        if (!w)
+            text_add(notes,
+                     "gamut does not know '%s' of PYTORCH_CUDA_ALLOC_CONF: replays are without it, "
+                     "and hold something else if it changes device memory\n",
+                     name);
+        else if (w->set == set_nothing)
+            text_add(notes, "%s changes %s\n", name, w->word.effect);
+        conf_text copy;
+        memcpy(copy, pair, sizeof copy);
+        if (w && set_word(&t, copy) == 0)
+            text_add(known, "%s%s", separator, pair);
+        else if (w && w->set == set_fraction) { /* a limit is of requests all the same */
+            text_add(notes, "%s\n", error.text);
+            text_add(known, "%s%s:1", separator, name);
+        } else if (w) {
+            text_add(notes, "%s; replays are without it\n", error.text);
+        }
+    }
+    text_free(&t.options);
+}
+
+void pytorch_recorded(const char *recorded, struct text *spec, struct text *notes)
+{
+    static const char begin[] = "caching:conf={";
+    struct text conf = {0}, known = {0};
+    const size_t name = strlen("caching:"), from = strlen(begin);
+    size_t end = 0;
+    if (strncmp(recorded, begin, from) == 0)
+        end = name + text_span(recorded + name, ":");
+    if (end <= from) {
+        text_add(spec, "%s", recorded);
+        return;
+    }
+    text_add(&conf, "%.*s", (int)(end - from), recorded + from);
+    conf.data[end - from - (recorded[end - 1] == '}')] = 0;
+    take_recorded(conf.data, &known, notes);
+    text_add(spec, "caching%s%s%s%s", known.length ? ":conf={" : "", known.length ? known.data : "",
+             known.length ? "}" : "", recorded + end);
+    text_free(&conf);
+    text_free(&known);
 }

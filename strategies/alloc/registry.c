@@ -42,18 +42,38 @@ static int find_strategy(const char *name, const struct allocator_ops **ops, str
     return allocator_check_ops(*ops, error);
 }
 
+/* The begin of an option of a strategy that has `conf`; NULL: it is not there. */
+static const char *find_option(const struct allocator_ops *ops, const char *text,
+                               const char *option)
+{
+    if (!ops->options || strcmp(ops->options->name, "conf") != 0)
+        return NULL;
+    for (; *text; text += text_span(text, ":"), text += *text == ':')
+        if (strncmp(text, option, strlen(option)) == 0)
+            return text;
+    return NULL;
+}
+
+/* Adds the words of "conf={…}", and returns what comes after it. */
+static const char *add_words(struct text *words, const char *conf)
+{
+    const char *begin = conf + strlen("conf="), *rest = conf + text_span(conf, ":");
+    const bool has_braces = *begin == '{' && rest[-1] == '}';
+    text_add(words, "%.*s", (int)(rest - begin) - 2 * has_braces, begin + has_braces);
+    return rest;
+}
+
 /* Parses options of which the first "conf={…}" is PyTorch's. What it says stands in its place, so
  * that options after it hold. */
 static int parse_conf(const char *text, const char *conf, const struct allocator_ops **ops,
                       struct option_values *options, struct error *error)
 {
-    const char *words = conf + strlen("conf="), *rest = conf + text_span(conf, ":");
-    const bool has_braces = *words == '{' && rest[-1] == '}';
-    const char *name = (*ops)->name;
+    const char *name = (*ops)->name, *version = find_option(*ops, text, "version=");
     struct text inner = {0}, all = {0};
-    text_add(&inner, "%.*s", (int)(rest - words) - 2 * has_braces, words + has_braces);
+    const char *rest = add_words(&inner, conf);
     text_add(&all, "%.*s", (int)(conf > text ? conf - text - 1 : 0), text);
-    int code = pytorch_conf(inner.data, &name, &all, error);
+    int code = pytorch_conf(inner.data, version ? pytorch_version(version + strlen("version=")) : 0,
+                            &name, &all, error);
     text_add(&all, "%s", rest);
     THEN(code, find_strategy(name, ops, error));
     THEN(code, options_parse_common((*ops)->options, allocator_options, name,
@@ -61,17 +81,6 @@ static int parse_conf(const char *text, const char *conf, const struct allocator
     text_free(&inner);
     text_free(&all);
     return code;
-}
-
-/* The begin of the option `conf` of a strategy that has it; NULL: there is none. */
-static const char *find_conf(const struct allocator_ops *ops, const char *text)
-{
-    if (!ops->options || strcmp(ops->options->name, "conf") != 0)
-        return NULL;
-    for (; *text; text += text_span(text, ":"), text += *text == ':')
-        if (strncmp(text, "conf=", strlen("conf=")) == 0)
-            return text;
-    return NULL;
 }
 
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
@@ -85,7 +94,8 @@ int allocator_parse(const char *spec, const struct allocator_ops **ops,
     name[length] = 0;
 
     TRY(find_strategy(name, ops, error));
-    const char *text = spec + length + (spec[length] == ':'), *conf = find_conf(*ops, text);
+    const char *text = spec + length + (spec[length] == ':');
+    const char *conf = find_option(*ops, text, "conf=");
     return conf ? parse_conf(text, conf, ops, options, error)
                 : options_parse_common((*ops)->options, allocator_options, name, text, options,
                                        error);

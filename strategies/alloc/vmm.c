@@ -3,9 +3,10 @@
  *   1. Sizes are rounded up to 512 bytes (or the source's alignment, if that is more), and to
  *      `divisions` between two powers of two (divisions.h). Up to
  *      `small` bytes (1 MiB) a request belongs to the small class, else to the large one. A class
- *      has a segment: a range of addresses 9/8 as large as the device's memory, into which
- *      chunks of `small_chunk` (2 MiB) or `large_chunk` (20 MiB) are mapped. Classes share
- *      nothing but the device. A class that runs out of addresses gets another segment.
+ *      has a segment: a range of addresses 9/8 as large as the device's memory, or as `reserve`
+ *      says, into which chunks of `small_chunk` (2 MiB) or `large_chunk` (20 MiB) are mapped.
+ *      Classes share nothing but the device. A class that runs out of addresses gets another
+ *      segment.
  *   2. A segment is cut into pieces: live, free (mapped), unmapped. Neighbours that are both
  *      free or both unmapped are one.
  *   3. alloc takes the smallest free piece that is large enough, of equals the lowest. A piece with
@@ -85,6 +86,7 @@ struct size_class {
 struct vmm {
     struct source *source;
     uint64_t unit_bytes, memory_bytes, divisions;
+    uint64_t range_bytes; /* of a segment */
     uint64_t small_most_bytes;
     uint64_t max_split_bytes; /* UINT64_MAX: no limit */
     uint64_t rounding_bytes;
@@ -96,17 +98,20 @@ struct vmm {
 
 enum {
     OPTION_CONF,
+    OPTION_VERSION,
     OPTION_DIVISIONS,
     OPTION_MAX_SPLIT,
     OPTION_ROUNDING,
     OPTION_SMALL,
     OPTION_SMALL_CHUNK,
     OPTION_LARGE_CHUNK,
-    OPTION_LIMIT
+    OPTION_LIMIT,
+    OPTION_RESERVE
 };
 enum { LIMIT_MAPPED, LIMIT_FRACTION }; /* in the order of the choices */
 static const struct option_spec vmm_options[] = {
     [OPTION_CONF] = PYTORCH_CONF_OPTION,
+    [OPTION_VERSION] = PYTORCH_VERSION_OPTION,
     [OPTION_DIVISIONS] = DIVISIONS_OPTION,
     [OPTION_MAX_SPLIT] = {"max_split", OPTION_BYTES, "0", NULL, 0, 0,
                           "smaller requests get no piece of this size and above; 0: all may"},
@@ -124,6 +129,14 @@ static const struct option_spec vmm_options[] = {
         {"limit", OPTION_CHOICE, "mapped", "mapped|fraction", 0, 0,
          "what a memory limit counts: mapped chunks, as a device of that size, or requests, as "
          "set_per_process_memory_fraction, under which less than one chunk may exceed it"},
+    [OPTION_RESERVE] = {.name = "reserve",
+                        .type = OPTION_OWN,
+                        .fallback = "0",
+                        .expected = "a share of the device's memory such as 0.5, or 40G",
+                        .parse = pytorch_reserve_parse,
+                        .help = "addresses of a segment: a share of the device's memory or "
+                                "gibibytes, such as 40G; 0: 1.125, "
+                                "which is the most"},
     {0},
 };
 
@@ -397,11 +410,12 @@ static int map_run(struct vmm *v, struct piece *first, uint64_t size)
  * device cannot hold. */
 static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
 {
-    uint64_t bytes = round_up(v->memory_bytes / 8 * 9, c->chunk_bytes), range;
+    uint64_t bytes = round_up(v->range_bytes, c->chunk_bytes), range;
     if (size > bytes)
         return error_set(&v->source->error, ERR_OOM,
-                         "asked for %llu bytes of a device that has %llu", (unsigned long long)size,
-                         (unsigned long long)v->memory_bytes);
+                         "asked for %llu bytes of a device that has %llu, and a segment %llu",
+                         (unsigned long long)size, (unsigned long long)v->memory_bytes,
+                         (unsigned long long)bytes);
     TRY(source_vm_reserve(v->source, bytes, &range));
     struct segment *s = must_alloc(sizeof *s + bytes / c->chunk_bytes * sizeof *s->chunks);
     *s = (struct segment){.class = c,
@@ -416,20 +430,12 @@ static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
     return 0;
 }
 
-/* The bytes that `caching` would ask the driver for. */
-static uint64_t segment_bytes(const struct vmm *v, const struct size_class *c, uint64_t size)
-{
-    const uint64_t small = v->small.chunk_bytes, large = v->large.chunk_bytes;
-    if (c == &v->small || size < large / 2)
-        return c->chunk_bytes;
-    return round_up(size, small < large ? small : large);
-}
-
 /* Finds, or makes, a free piece of at least `size` bytes. */
 static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct piece **piece)
 {
     if (v->limits_requests)
-        TRY(source_check_capacity(v->source, segment_bytes(v, c, size)));
+        TRY(source_check_capacity(
+            v->source, pytorch_segment_bytes(size, v->small.chunk_bytes, v->large.chunk_bytes)));
     struct piece *first = lowest_run(c, size);
     if (!first) {
         TRY(add_segment(v, c, size));
@@ -442,6 +448,17 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
 }
 
 /* ---- the strategy ---- */
+
+/* The addresses of a segment: what `reserve` says, and no more than 9/8 of the memory. */
+static uint64_t range_bytes(uint64_t reserve, uint64_t memory_bytes)
+{
+    const uint64_t most = memory_bytes / 8 * 9;
+    const double share = (double)reserve / PYTORCH_RESERVE_PARTS;
+    const uint64_t bytes = reserve & PYTORCH_RESERVE_IS_BYTES ? reserve & ~PYTORCH_RESERVE_IS_BYTES
+                           : share < 1.125 ? (uint64_t)(share * (double)memory_bytes)
+                                           : most;
+    return bytes && bytes < most ? bytes : most;
+}
 
 static int vmm_init(struct source *source, const struct option_values *options, void **state)
 {
@@ -459,6 +476,7 @@ static int vmm_init(struct source *source, const struct option_values *options, 
         v->small.sets[set].nodes = v->large.sets[set].nodes = &v->index_nodes;
     v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;
     v->memory_bytes = info.memory_bytes;
+    v->range_bytes = range_bytes(options->value[OPTION_RESERVE], info.memory_bytes);
     v->small_most_bytes = options->value[OPTION_SMALL];
     v->limits_requests = options->value[OPTION_LIMIT] == LIMIT_FRACTION;
     uint64_t granularity = round_up(info.granularity_bytes, v->unit_bytes);

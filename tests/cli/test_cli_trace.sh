@@ -20,6 +20,24 @@ expect 2 'evil.pickle: byte 2: GLOBAL is refused' trace import evil.pickle -o x.
 [ ! -e x.trace ] || fail "a refused log leaves a trace"
 [ -z "$(find . -name 'x.trace*')" ] || fail "a refused log leaves a part of a trace"
 
+# A word of PyTorch's variable that gamut does not know is a note at each step, and the end of none.
+entry='"addr": 1048576, "stream": 0, "frames": []'
+cat >word.json <<END
+{"segments": [], "device_traces": [[{"action": "segment_alloc", "size": 12582912, $entry}, {"action": "alloc", "size": 2000000, $entry},
+ {"action": "free_completed", "size": 2000000, $entry}]],
+ "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "frobnicate:[1:2,3:4],large_segment_size_mb:12,pinned_num_register_threads:8"}}
+END
+unknown="gamut does not know 'frobnicate' of PYTORCH_CUDA_ALLOC_CONF: replays are without it"
+expect 0 "$unknown" trace import word.json -o word.trace
+grep -q '^pinned_num_register_threads changes nothing' err || fail "import: no note of a pinned word"
+expect 0 "$unknown" replay word.trace -s recorded --no-save
+has 'caching:conf={large_segment_size_mb:12,pinned_num_register_threads:8} .* 12.0 MiB'
+expect 0 '' advise word.trace
+has "  but  *$unknown"
+has "the replay of the recorded setting makes the same 1 driver call"
+expect 2 "has no word 'frobnicate'; there are: expandable_segments, " replay word.trace -s 'caching:conf={frobnicate:1}' --no-save
+expect 2 "large_segment_size_mb is new in PyTorch 2.11, and version is 2.10" replay word.trace -s 'caching:version=2.10:conf={large_segment_size_mb:32}' --no-save
+
 # ---- info, check, cut, diff, show
 expect 0 '' trace info gnn.trace
 has '^allocator *caching'

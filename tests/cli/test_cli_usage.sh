@@ -81,13 +81,13 @@ expect 2 "half.json exists" run -w right.mem --out half.json
 expect 2 "half.json/x.json" run --smoke -w right.mem --out half.json/x.json
 
 # ---- what there is
-for topic in workloads datasets strategies merges suites devices metrics; do
+for topic in workloads datasets strategies conf merges suites devices metrics; do
     expect 0 "" list "$topic"
     [ -s out ] || fail "list $topic: nothing on stdout"
 done
 expect 0 "" list workloads
 has "^stencil  .*Hotspot: heat in a chip"
-for topic in workloads datasets strategies merges residencies suites experiments devices metrics charts; do
+for topic in workloads datasets strategies conf merges residencies suites experiments devices metrics charts; do
     expect 0 "" list "$topic" --format json
     is_json out
     has '^"schema": "gamut.list/1"'

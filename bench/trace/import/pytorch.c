@@ -10,7 +10,6 @@
 #include "base/sort.h"
 
 static const uint64_t small_segment_bytes = UINT64_C(2) << 20;
-static const uint64_t large_segment_bytes = UINT64_C(20) << 20;
 
 /* Adds "WORD:VALUE" to the words of a conf. */
 static void add_word(struct text *words, const char *word, const char *value)
@@ -61,7 +60,7 @@ void pytorch_strategy(const json_t *settings, char *strategy, size_t size)
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:,.[]> ";
     const char *conf = json_string_value(json_object_get(settings, "PYTORCH_CUDA_ALLOC_CONF"));
     struct text words = {0};
-    if (conf && !conf[strspn(conf, allowed)])
+    if (conf && !conf[strspn(conf, allowed)] && strlen(conf) + strlen("caching:conf={}") < size)
         text_add(&words, "%s", conf);
     if (words.length == 0)
         add_settings(&words, settings);
@@ -70,6 +69,15 @@ void pytorch_strategy(const json_t *settings, char *strategy, size_t size)
     else
         snprintf(strategy, size, "caching");
     text_free(&words);
+}
+
+/* The bytes of a segment for requests of 1 to 10 MiB. */
+static uint64_t large_segment_bytes(const char *strategy)
+{
+    static const char word[] = "large_segment_size_mb:";
+    const char *at = strstr(strategy, word);
+    const unsigned long mib = at ? strtoul(at + strlen(word), NULL, 10) : 0;
+    return (uint64_t)(mib > 10 && mib < 1 << 20 ? mib : 20) << 20;
 }
 
 int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *device,
@@ -83,6 +91,7 @@ int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *devic
     info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_addresses] = true;
     info.knows[TRACE_KNOWS_driver] = true;
     *t = (struct pytorch_trace){.log = log,
+                                .large_segment_bytes = large_segment_bytes(info.allocator),
                                 .collects = strstr(info.allocator, "garbage_collection_threshold")};
     TRY(import_stream(log, device, &info, &t->stream, error));
     trace_queue(import_writer(t->stream), "0"); /* phases are on the default stream */
@@ -254,13 +263,14 @@ static bool is_in_order(struct pytorch_trace *t, const struct trace_event *a,
 
 /* The bytes that an event asked the driver for; 0: it did not ask. A refused event has the size of
  * the request, so this is the most that is asked for it. */
-static uint64_t asked_of(const struct trace_event *e)
+static uint64_t asked_of(const struct pytorch_trace *t, const struct trace_event *e)
 {
     if (e->kind == TRACE_driver_alloc || e->kind == TRACE_driver_map)
         return e->bytes;
     if (e->kind != TRACE_refused || e->bytes > TRACE_TOTAL_MOST)
         return 0;
-    return (e->bytes + large_segment_bytes - 1) / large_segment_bytes * large_segment_bytes;
+    const uint64_t large = t->large_segment_bytes;
+    return (e->bytes + large - 1) / large * large;
 }
 
 /* Do all releases of the run have the call stack of the request after it? */
@@ -290,7 +300,7 @@ static bool has_own_stack(struct pytorch_trace *t, const struct trace_event *nex
  * not retry. A setting's collection by age has the request's call stack too. */
 static bool is_retry(struct pytorch_trace *t, const struct trace_event *next)
 {
-    const uint64_t asked = next && !next->pool ? asked_of(next) : 0;
+    const uint64_t asked = next && !next->pool ? asked_of(t, next) : 0;
     if (!asked || has_own_stack(t, next))
         return false;
     return t->held_bytes + asked > t->peak_bytes || (!t->collects && is_made_by(t, next));
@@ -313,7 +323,7 @@ static void limit(struct pytorch_trace *t, uint64_t most_bytes)
  * asked for before the release is unknown: it may have been more than it maps afterwards. */
 static void learn_from_retry(struct pytorch_trace *t, const struct trace_event *next)
 {
-    const uint64_t most_bytes = t->held_bytes + asked_of(next) - 1;
+    const uint64_t most_bytes = t->held_bytes + asked_of(t, next) - 1;
     if (t->collects || next->kind != TRACE_driver_alloc)
         return;
     if (is_made_by(t, next)) {
@@ -353,9 +363,9 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
         learn_from_retry(t, next);
         return false;
     }
-    if (next && asked_of(next) && has_own_stack(t, next))
+    if (next && asked_of(t, next) && has_own_stack(t, next))
         return true;
-    const bool is_asked = next && !next->pool && asked_of(next);
+    const bool is_asked = next && !next->pool && asked_of(t, next);
     if (is_asked && t->collects && (t->has_early || is_made_by(t, next)))
         return false; /* a collection by age goes before a request; see pytorch.h */
     if (run->kind == TRACE_driver_unmap)
@@ -441,7 +451,7 @@ static void add_block_event(struct pytorch_trace *t, struct trace_event *e)
  * that the program set refused it. */
 static void add_refusal(struct pytorch_trace *t, const struct trace_event *e, uint64_t device_free)
 {
-    const uint64_t asked = asked_of(e);
+    const uint64_t asked = asked_of(t, e);
     if (asked && t->held_bytes)
         limit(t, t->held_bytes + (device_free && device_free < e->bytes ? device_free : asked - 1));
     import_event(t->stream, e);
@@ -469,7 +479,7 @@ static void add_start_memory(struct pytorch_trace *t, const struct start_memory 
                             .bytes = m->bytes,
                             .pool = m->pool};
     if (is_begin)
-        e.granted = m->is_large ? large_segment_bytes : small_segment_bytes;
+        e.granted = m->is_large ? t->large_segment_bytes : small_segment_bytes;
     import_event(t->stream, &e);
     trace_hold(&t->held_bytes, &e);
     if (e.kind == TRACE_driver_alloc)

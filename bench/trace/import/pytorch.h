@@ -50,6 +50,7 @@ struct pytorch_trace {
     uint64_t first_us; /* time of the first entry that has one */
     bool began;
     struct start start;
+    uint64_t large_segment_bytes;
     bool collects;  /* by age, as a setting asks for */
     bool has_early; /* blocks from before the history, outside of any segment */
     int64_t risen_bytes, most_risen_bytes; /* held from the driver, more than at the start */
