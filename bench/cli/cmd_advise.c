@@ -20,7 +20,7 @@
 
 static const struct flag flags[] = {
     {"for", 0, FLAG_CHOICE, .value = "APPLICATION", .fallback = "auto",
-     .choices = "auto|pytorch|rmm|pyopencl|gamut",
+     .choices = "auto|pytorch|pytorch-2.11|rmm|pyopencl|gamut",
      .help = "whose settings are tried, in whose words; auto: as the trace says"},
     {"current", 0, FLAG_TEXT, .value = "STRATEGY",
      .help = "the allocator that the application has now [as the trace says]"},
@@ -601,7 +601,8 @@ static int print_table(struct advice_session *a)
 
 static int run(struct advice_session *a, const struct command_line *line, struct error *error)
 {
-    static const char *const applications[] = {"auto", "pytorch", "rmm", "pyopencl", "gamut"};
+    static const char *const applications[] = {"auto", "pytorch",  "pytorch-2.11",
+                                               "rmm",  "pyopencl", "gamut"};
     struct session *s = &a->common;
     const bool is_table = flag_number(line, "format") == TABLE_CSV || flag_text(line, "shard");
     TRY(flags_exclude(line, "long", "shard", error));
@@ -657,6 +658,7 @@ const struct command command_advise = {
              "current setting (and ten times), and in at most every tenth request. With --atlas,\n"
              "the calls may also take a hundredth of the trace's time longer, not more. For\n"
              "several traces with --long, a setting counts by the trace on which it does worst.\n"
+             "--for pytorch-2.11 also tries the sizes of segments, which PyTorch has since 2.11.\n"
              "\n"
              "Of several files the answer is a table, a line for each program: the peak of what\n"
              "is reserved now, by the log, and then, in a replay of the advised setting; what\n"

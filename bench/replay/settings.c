@@ -6,8 +6,9 @@
 
 /* ---- PyTorch: PYTORCH_CUDA_ALLOC_CONF ---- */
 
-#define PYTORCH_SPLITS "0|32MiB|64MiB|128MiB|256MiB|512MiB"
-#define PYTORCH_CONF   "PYTORCH_CUDA_ALLOC_CONF"
+#define PYTORCH_SPLITS   "0|32MiB|64MiB|128MiB|256MiB|512MiB"
+#define PYTORCH_SEGMENTS "20MiB|12MiB|16MiB|32MiB"
+#define PYTORCH_CONF     "PYTORCH_CUDA_ALLOC_CONF"
 
 /* Its cudaMallocAsync backend is left out: the dry device holds up to twice what the driver's pool
  * holds there. Collection by age is too, because it needs a limit. */
@@ -16,7 +17,10 @@ static const struct family pytorch_families[] = {
     {"vmm", PYTORCH_CONF "=expandable_segments:True", "", NULL, NULL},
     {0},
 };
+/* The first two are of PyTorch 2.11 and newer, where max_split is no less than they are. */
 static const struct knob pytorch_knobs[] = {
+    {"caching", "large_segment", PYTORCH_SEGMENTS, ",large_segment_size_mb:"},
+    {"vmm", "large_chunk", PYTORCH_SEGMENTS, ",large_segment_size_mb:"},
     {"caching", "max_split", PYTORCH_SPLITS, ",max_split_size_mb:"},
     {"caching", "divisions", "1|2|4|8", ",roundup_power2_divisions:"},
     {"vmm", "max_split", PYTORCH_SPLITS, ",max_split_size_mb:"},
@@ -66,7 +70,8 @@ static const struct knob gamut_knobs[] = {
 };
 
 static const struct application applications[] = {
-    {"pytorch", "PyTorch", "caching", pytorch_families, pytorch_knobs},
+    {"pytorch", "PyTorch", "caching", pytorch_families, pytorch_knobs + 2},
+    {"pytorch-2.11", "PyTorch", "caching", pytorch_families, pytorch_knobs},
     {"rmm", "RMM", "raw", rmm_families, no_knobs},
     {"pyopencl", "PyOpenCL", "raw", pyopencl_families, pyopencl_knobs},
     {"gamut", NULL, "raw", NULL, gamut_knobs},

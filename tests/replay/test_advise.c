@@ -211,6 +211,16 @@ static const struct {
      "caching:max_split=32MiB:divisions=8",
      "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32,roundup_power2_divisions:8"},
     {"pytorch", 1, {0, 0}, "vmm", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+    {"pytorch-2.11",
+     0,
+     {3, 1},
+     "caching:large_segment=32MiB:max_split=32MiB",
+     "PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:32,max_split_size_mb:32"},
+    {"pytorch-2.11",
+     1,
+     {1, 0},
+     "vmm:large_chunk=12MiB",
+     "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,large_segment_size_mb:12"},
     {"rmm", 0, {0, 0}, "raw", "rmm.mr.CudaMemoryResource()"},
     {"rmm",
      1,
@@ -247,7 +257,7 @@ static void settings_are_written_in_both_words(void **state)
 /* All values that are tried are values of the option. */
 static void all_values_are_values_of_the_option(void **state)
 {
-    static const char *const names[] = {"pytorch", "rmm", "pyopencl", "gamut"};
+    static const char *const names[] = {"pytorch", "pytorch-2.11", "rmm", "pyopencl", "gamut"};
     (void)state;
     for (size_t a = 0; a < sizeof names / sizeof *names; a++) {
         struct allocator_setting setting;
