@@ -3,7 +3,7 @@
  * PyTorch has a number of divisions for each of 16 intervals: the first has all sizes below 2 MiB,
  * the i-th those from 2^i MiB on, the last those from 32 GiB on. Here they are 16 nibbles, each the
  * logarithm of a number; 0: sizes of that interval are multiples of the unit.
- * Origin: pytorch/pytorch, c10/core/AllocatorConfig.cpp (065861f) and
+ * Origin: pytorch/pytorch, c10/core/AllocatorConfig.cpp (0ac7166) and
  * c10/cuda/CUDACachingAllocator.cpp (001074d), round_size.
  */
 #pragma once

@@ -17,7 +17,8 @@ struct translation {
     const char *strategy; /* NULL: `conf` does not say */
     bool is_async;        /* the driver's pool: other words have no effect */
     unsigned version;
-    uint64_t large_mib; /* read before the other words, as PyTorch does */
+    uint64_t large_mib; /* read before the other words, as PyTorch does: */
+    bool has_large_mib;
     struct text options;
     char threshold[32], reserve[32]; /* "": none */
     bool has_fraction;
@@ -53,7 +54,7 @@ static int set_large_segment(struct translation *t, const char *word, const char
     uint64_t mib;
     if (!text_to_u64(value, &mib) || mib < LEAST_LARGE_MIB || mib >> 20)
         return word_error(t, word, value, "MiB, more than 10");
-    t->large_mib = mib;
+    t->large_mib = t->has_large_mib ? t->large_mib : mib;
     return 0;
 }
 
@@ -225,10 +226,12 @@ static int begin(struct translation *t, const char *conf, conf_text plain)
         return error_set(t->error, ERR_USAGE, "conf: expected at most %zu characters",
                          sizeof(conf_text) - 1);
     t->large_mib = LARGE_MIB;
+    int code = 0;
     for (const char *at = plain; next_pair(&at, pair);)
         if (strncmp(pair, "large_segment_size_mb:", strlen("large_segment_size_mb:")) == 0)
-            TRY(set_word(t, pair));
-    return 0;
+            ALSO(code, set_word(t, pair));
+    t->has_large_mib = true;
+    return code;
 }
 
 static int translate(struct translation *t, const char *conf)
@@ -273,8 +276,7 @@ static void take_recorded(const char *conf, struct text *known, struct text *not
     struct error error = {0};
     struct translation t = {.error = &error};
     conf_text plain, pair, name;
-    if (begin(&t, conf, plain))
-        text_add(notes, "%s; replays are without what follows\n", error.text);
+    begin(&t, conf, plain); /* a value that it refuses is refused below */
     for (const char *at = plain; next_pair(&at, pair);) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(pair, ":"), pair);
         const struct conf_word *w = find_word(name);

@@ -70,7 +70,7 @@ static inline bool pytorch_reserve_parse(const char *text, uint64_t *value)
      .year = 2024},                                                                                \
     {                                                                                              \
         .what = "the words of conf, and their bounds", .repository = "pytorch/pytorch",            \
-        .file = "c10/core/AllocatorConfig.cpp", .commit = "065861fba759"                           \
+        .file = "c10/core/AllocatorConfig.cpp", .commit = "0ac716637f32"                           \
     }
 
 /* A word, and what gamut does with it. */

@@ -126,6 +126,10 @@ static void recordings_are_never_refused(void **state)
          "max_split_size_mb is '3', expected MiB, at least 20 as large_segment_size_mb; replays"},
         {"caching:conf={large_segment_size_mb:3,backend:native}", "caching:conf={backend:native}",
          "large_segment_size_mb is '3', expected MiB, more than 10; replays are without it"},
+        {"caching:conf={large_segment_size_mb:64,max_split_size_mb:32,large_segment_size_mb:x,"
+         "large_segment_size_mb:32}",
+         "caching:conf={large_segment_size_mb:64,max_split_size_mb:32,large_segment_size_mb:32}",
+         "large_segment_size_mb is 'x', expected MiB, more than 10; replays are without it"},
         {"caching:conf={nothing}", "caching", "does not know 'nothing'"},
         {"caching:conf={backend}", "caching", "'backend' is no setting, expected word:value"},
         {"caching:conf={roundup_power2_divisions:[3}", "caching", "roundup_power2_divisions is"},
