@@ -634,6 +634,45 @@ static void refusals_show_what_could_be_held(void **state)
     }
 }
 
+/* Half of what may be held is less than was held when a segment was collected, and no less than was
+ * held when a wholly free one was left. */
+static void collections_show_what_could_be_held(void **state)
+{
+    (void)state;
+#define CALL(action, address, bytes)                                                               \
+    "{\"action\": \"" action "\", \"addr\": " address ", \"size\": " bytes ", \"stream\": 0},"
+    static const struct {
+        const char *what, *collected, *limit;
+    } cases[] = {
+        {"nothing is collected", "", NULL},
+        {"one of two free segments",
+         CALL("segment_free", "20000000", "20971520") CALL("segment_alloc", "20000000", "2097152"),
+         "\"limit_least_bytes\":146800640,\"limit_most_bytes\":188743679"},
+        {"all that is free goes, which may be a trim",
+         CALL("segment_free", "20000000", "20971520") CALL("segment_free", "60000000", "31457280")
+             CALL("segment_free", "100000000", "41943040")
+                 CALL("segment_alloc", "20000000", "2097152"),
+         NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text json = {0};
+        text_add(&json,
+                 "{\"segments\": [], \"allocator_settings\": {\"PYTORCH_CUDA_ALLOC_CONF\": "
+                 "\"garbage_collection_threshold:0.5\"}, \"device_traces\": "
+                 "[[" CALL("segment_alloc", "20000000", "20971520") CALL("segment_alloc",
+                                                                         "60000000", "31457280")
+                     CALL("segment_alloc", "100000000", "41943040") "%s" CALL("snapshot", "0", "0")
+                         BLOCK_ENTRY("alloc", "20000000") "]]}",
+                 cases[i].collected);
+        import_good("collected", json.data);
+        text_free(&json);
+        char *info = info_of("collected");
+        if (cases[i].limit ? !strstr(info, cases[i].limit) : strstr(info, "limit_") != NULL)
+            fail_msg("%s: %s", cases[i].what, info);
+        free(info);
+    }
+}
+
 /* The strategy of the recorded settings is that of their words, or of their values. */
 static void settings_are_a_strategy(void **state)
 {
@@ -747,6 +786,7 @@ int main(void)
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
         cmocka_unit_test(releases_are_trims_unless_pytorch_had_another_reason),
         cmocka_unit_test(refusals_show_what_could_be_held),
+        cmocka_unit_test(collections_show_what_could_be_held),
         cmocka_unit_test(settings_are_a_strategy),
         cmocka_unit_test(a_site_has_the_frames_that_say_where),
     };

@@ -71,12 +71,17 @@ void pytorch_strategy(const json_t *settings, char *strategy, size_t size)
     text_free(&words);
 }
 
+/* The number after a word of a conf; 0: it is not there. */
+static double number_of(const char *strategy, const char *word)
+{
+    const char *at = strstr(strategy, word);
+    return at ? strtod(at + strlen(word), NULL) : 0;
+}
+
 /* The bytes of a segment for requests of 1 to 10 MiB. */
 static uint64_t large_segment_bytes(const char *strategy)
 {
-    static const char word[] = "large_segment_size_mb:";
-    const char *at = strstr(strategy, word);
-    const unsigned long mib = at ? strtoul(at + strlen(word), NULL, 10) : 0;
+    const double mib = number_of(strategy, "large_segment_size_mb:");
     return (uint64_t)(mib > 10 && mib < 1 << 20 ? mib : 20) << 20;
 }
 
@@ -92,7 +97,11 @@ int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *devic
     info.knows[TRACE_KNOWS_driver] = true;
     *t = (struct pytorch_trace){.log = log,
                                 .large_segment_bytes = large_segment_bytes(info.allocator),
-                                .collects = strstr(info.allocator, "garbage_collection_threshold")};
+                                .collect_share =
+                                    number_of(info.allocator, "garbage_collection_threshold:"),
+                                .collect_most_bytes = UINT64_MAX};
+    if (!(t->collect_share > 0 && t->collect_share < 1))
+        t->collect_share = 0;
     TRY(import_stream(log, device, &info, &t->stream, error));
     trace_queue(import_writer(t->stream), "0"); /* phases are on the default stream */
     return 0;
@@ -303,7 +312,7 @@ static bool is_retry(struct pytorch_trace *t, const struct trace_event *next)
     const uint64_t asked = next && !next->pool ? asked_of(t, next) : 0;
     if (!asked || has_own_stack(t, next))
         return false;
-    return t->held_bytes + asked > t->peak_bytes || (!t->collects && is_made_by(t, next));
+    return t->held_bytes + asked > t->peak_bytes || (t->collect_share == 0 && is_made_by(t, next));
 }
 
 /* Notes that the allocator could not hold more than this. What expandable segments had mapped
@@ -324,7 +333,7 @@ static void limit(struct pytorch_trace *t, uint64_t most_bytes)
 static void learn_from_retry(struct pytorch_trace *t, const struct trace_event *next)
 {
     const uint64_t most_bytes = t->held_bytes + asked_of(t, next) - 1;
-    if (t->collects || next->kind != TRACE_driver_alloc)
+    if (t->collect_share > 0 || next->kind != TRACE_driver_alloc)
         return;
     if (is_made_by(t, next)) {
         limit(t, most_bytes);
@@ -353,12 +362,57 @@ static bool would_have_served(struct pytorch_trace *t, const struct trace_event 
     return false;
 }
 
+static bool is_whole(const struct pytorch_segment *s, bool large_only)
+{
+    return s && s->blocks == 0 && s->pool == 0 && !(large_only && s->bytes == small_segment_bytes);
+}
+
+/* The wholly free segments of the common pool that the run leaves. */
+static unsigned left_whole(struct pytorch_trace *t, bool large_only)
+{
+    unsigned whole = 0;
+    for (unsigned i = 0; i < t->segment_count; i++)
+        whole += is_whole(&t->segments[i], large_only);
+    for (unsigned i = 0; i < t->run_count; i++)
+        whole -= is_whole(segment_of(t, t->run[i].address), large_only);
+    return whole;
+}
+
+/* Is the run a collection by age? It goes before a segment_alloc, takes large segments alone, and
+ * leaves some that are wholly free, which a retry does not; of oversize ones a retry may. */
+static bool is_collection(struct pytorch_trace *t, const struct trace_event *next)
+{
+    if (t->collect_share == 0 || t->has_early || !next || next->kind != TRACE_driver_alloc)
+        return false;
+    for (unsigned i = 0; i < t->run_count; i++)
+        if (is_small(&t->run[i]) || t->run[i].kind != TRACE_driver_free || t->run[i].pool)
+            return false;
+    return left_whole(t, false) > 0;
+}
+
+/* What a segment_alloc shows of the bytes above which free segments are collected: less than was
+ * held where some were; at least what was held where wholly free large ones were left. */
+static void learn_from_collection(struct pytorch_trace *t, const struct trace_event *next)
+{
+    uint64_t left_bytes = t->held_bytes;
+    if (t->collect_share == 0 || t->has_early || next->kind != TRACE_driver_alloc)
+        return;
+    for (unsigned i = 0; i < t->run_count; i++)
+        left_bytes -= t->run[i].bytes;
+    if (t->run_count && is_collection(t, next) && t->held_bytes - 1 < t->collect_most_bytes)
+        t->collect_most_bytes = t->held_bytes - 1;
+    if (left_whole(t, true) && left_bytes > t->collect_least_bytes)
+        t->collect_least_bytes = left_bytes;
+}
+
 /* Is a run a trim? `next`: the event after it, or NULL. The segments of the run are still there. */
 static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
 {
     const struct trace_event *run = t->run;
     if (would_have_served(t, next))
         return true;
+    if (is_collection(t, next))
+        return false;
     if (is_retry(t, next)) {
         learn_from_retry(t, next);
         return false;
@@ -366,7 +420,7 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
     if (next && asked_of(t, next) && has_own_stack(t, next))
         return true;
     const bool is_asked = next && !next->pool && asked_of(t, next);
-    if (is_asked && t->collects && (t->has_early || is_made_by(t, next)))
+    if (is_asked && t->collect_share > 0 && (t->has_early || is_made_by(t, next)))
         return false; /* a collection by age goes before a request; see pytorch.h */
     if (run->kind == TRACE_driver_unmap)
         return true;
@@ -375,14 +429,7 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
             return false;
     if (t->has_early) /* it is not known which segments are wholly free */
         return true;
-    unsigned whole = 0, released = 0;
-    for (unsigned i = 0; i < t->segment_count; i++)
-        whole += t->segments[i].blocks == 0 && t->segments[i].pool == 0;
-    for (unsigned i = 0; i < t->run_count; i++) {
-        const struct pytorch_segment *s = segment_of(t, run[i].address);
-        released += s && s->blocks == 0 && s->pool == 0;
-    }
-    return released == whole;
+    return left_whole(t, false) == 0;
 }
 
 /* A trim of the common pool, and of each private one that the run releases from: its graphs are
@@ -425,6 +472,7 @@ static void add_driver_call(struct pytorch_trace *t, const struct trace_event *e
         t->run[t->run_count++] = *e;
         return;
     }
+    learn_from_collection(t, e);
     end_run(t, e);
     trace_hold(&t->held_bytes, e);
     if (e->kind == TRACE_driver_alloc)
@@ -457,11 +505,25 @@ static void add_refusal(struct pytorch_trace *t, const struct trace_event *e, ui
     import_event(t->stream, e);
 }
 
+/* Free segments are collected above a share of what may be held. */
+static void limit_by_collections(struct pytorch_trace *t)
+{
+    struct trace_info *info = trace_writer_info(import_writer(t->stream));
+    const double most = ((double)t->collect_most_bytes + 1) / t->collect_share,
+                 least = (double)t->collect_least_bytes / t->collect_share;
+    if (t->collect_most_bytes == UINT64_MAX || !(most < (double)TRACE_TOTAL_MOST))
+        return;
+    limit(t, (uint64_t)most - 1);
+    if ((uint64_t)least > info->limit_least_bytes)
+        info->limit_least_bytes = (uint64_t)least;
+}
+
 void pytorch_end(struct pytorch_trace *t)
 {
     end_run(t, NULL);
     if (t->guessed_count > 1 && !t->has_trims)
         limit(t, t->guessed_bytes);
+    limit_by_collections(t);
     start_free(&t->start);
     free(t->segments);
     free(t->run);

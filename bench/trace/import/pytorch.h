@@ -16,7 +16,10 @@
  * trim at the very peak may be taken for a retry. Where blocks are collected by age, and it is not
  * known which segments are wholly free, a trim right before a segment_alloc is taken for that.
  *
- * A refusal says what the allocator could hold: less than it held and asked for together, or what
+ * A collection by age says what the allocator could hold: before a segment_alloc it goes through
+ * the wholly free large segments if more than a share of the limit is held, and the oldest goes
+ * (garbage_collect_cached_blocks). So more was held before each, and no more where some were left.
+ * A refusal says it too: less than it held and asked for together, or what
  * it held and the driver had left. Retries say so only without a collection by age, and without
  * expandable segments; without stacks only where there are two of them and no trim.
  * A history of expandable segments that begins late shows no limit.
@@ -51,7 +54,10 @@ struct pytorch_trace {
     bool began;
     struct start start;
     uint64_t large_segment_bytes;
-    bool collects;  /* by age, as a setting asks for */
+    /* Free segments are collected by age above this share of the limit, 0: never. The log shows
+     * that this is from collect_least_bytes to collect_most_bytes; UINT64_MAX: none was. */
+    double collect_share;
+    uint64_t collect_least_bytes, collect_most_bytes;
     bool has_early; /* blocks from before the history, outside of any segment */
     int64_t risen_bytes, most_risen_bytes; /* held from the driver, more than at the start */
     uint64_t peak_bytes;                   /* the most bytes held from the driver */
