@@ -411,6 +411,10 @@ static const struct policy_case vmm_cases[] = {
     {"reserve: fewer addresses, and no larger request",
      "vmm:small=0:large_chunk=512KiB:reserve=0.75", "a=A:1048576@0#1 b=B:524288@0#4 c=C:1048577!",
      "r1048576 +524288 m0 +524288 m524288 a0+1048576 r1048576 +524288 m0 a0+524288"},
+    {"... in gibibytes", "vmm:small=0:large_chunk=512KiB:reserve=0.0007G", "a=A:524288@0",
+     "r1048576 +524288 m0 a0+524288"},
+    {"... but no more than without it", "vmm:small=0:large_chunk=512KiB:reserve=40G",
+     "a=A:524288@0", "r1572864 +524288 m0 a0+524288"},
     {"a request beyond a segment is beyond the device", "vmm:small=0:large_chunk=2MiB",
      "a=A:2097152@0 b=B:2097153!", "r2097152 +2097152 m0 a0+2097152"},
 };

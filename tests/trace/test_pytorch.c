@@ -673,10 +673,40 @@ static void collections_show_what_could_be_held(void **state)
     }
 }
 
+/* A refused request asked for at most so many segments. */
+static void large_segments_bound_what_was_refused(void **state)
+{
+    (void)state;
+#define SIZED(action, bytes)                                                                       \
+    "{\"action\":\"" action "\",\"addr\":4096,\"size\":" bytes ",\"stream\":0}"
+    static const char head[] =
+        "{\"segments\":[],\"device_traces\":[[" SIZED("segment_alloc", "20971520") "," SIZED(
+            "alloc",
+            "2000000") "," SIZED("free_completed",
+                                 "2000000") "," SIZED("oom",
+                                                      "31457280") "]],\"allocator_settings\":{"
+                                                                  "\"PYTORCH_CUDA_ALLOC_CONF\":\"";
+    static const char *const cases[][2] = {{"max_split_size_mb:64", "62914559"},
+                                           {"large_segment_size_mb:32", "54525951"},
+                                           {"large_segment_size_mb:0", "62914559"},
+                                           {"large_segment_size_mb:99999999999", "62914559"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text log = {0};
+        text_add(&log, "%s%s\"}}", head, cases[i][0]);
+        import_good("sized", log.data);
+        text_free(&log);
+        char *info = info_of("sized"), *most = strstr(info, "\"limit_most_bytes\":");
+        if (!most || strncmp(most + strlen("\"limit_most_bytes\":"), cases[i][1], 8) != 0)
+            fail_msg("%s: %s", cases[i][0], info);
+        free(info);
+    }
+}
+
 /* The strategy of the recorded settings is that of their words, or of their values. */
 static void settings_are_a_strategy(void **state)
 {
     (void)state;
+#define LONG "pinned_num_register_threads:1,pinned_use_background_threads:False,"
     static const struct {
         const char *settings, *strategy;
     } cases[] = {
@@ -684,6 +714,8 @@ static void settings_are_a_strategy(void **state)
         {"{\"PYTORCH_CUDA_ALLOC_CONF\":\"expandable_segments:True\"}",
          "caching:conf={expandable_segments:True}"},
         {"{\"PYTORCH_CUDA_ALLOC_CONF\":\"a}:b{\",\"expandable_segments\":true}",
+         "caching:conf={expandable_segments:True}"},
+        {"{\"PYTORCH_CUDA_ALLOC_CONF\":\"" LONG LONG LONG LONG "\",\"expandable_segments\":true}",
          "caching:conf={expandable_segments:True}"},
         {"{\"max_split_size\":67108864,\"garbage_collection_threshold\":0.5,"
          "\"roundup_power2_divisions\":{\"1\":4,\"2\":2}}",
@@ -787,6 +819,7 @@ int main(void)
         cmocka_unit_test(releases_are_trims_unless_pytorch_had_another_reason),
         cmocka_unit_test(refusals_show_what_could_be_held),
         cmocka_unit_test(collections_show_what_could_be_held),
+        cmocka_unit_test(large_segments_bound_what_was_refused),
         cmocka_unit_test(settings_are_a_strategy),
         cmocka_unit_test(a_site_has_the_frames_that_say_where),
     };
