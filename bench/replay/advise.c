@@ -379,13 +379,24 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     return code;
 }
 
+/* The application that is asked for. Recorded settings with a size of segments are of a PyTorch that
+ * has such settings. */
+static const char *asked_for(const struct search *s)
+{
+    bool has_sizes = s->out->trace_count > 0;
+    for (size_t i = 0; i < s->out->trace_count; i++)
+        has_sizes &= strstr(s->out->traces[i].current, "large_segment_size_mb:") != NULL;
+    return has_sizes && !strcmp(s->options->application, "auto") ? "pytorch-2.11"
+                                                                 : s->options->application;
+}
+
 static int find_application(struct search *s, struct error *error)
 {
     struct advise *out = s->out;
+    const char *name = asked_for(s);
     for (size_t i = 0; i < out->trace_count; i++) {
         struct advised_trace *trace = &out->traces[i];
-        const struct application *application =
-            application_find(s->options->application, trace->source);
+        const struct application *application = application_find(name, trace->source);
         if (out->application && application != out->application)
             return error_set(
                 error, ERR_USAGE, "%s is of %s and %s of %s: name one of both with --for",
