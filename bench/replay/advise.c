@@ -379,8 +379,8 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     return code;
 }
 
-/* The application that is asked for. Recorded settings with a size of segments are of a PyTorch that
- * has such settings. */
+/* The application that is asked for. Recorded settings with a size of segments are of a PyTorch
+ * that has such settings. */
 static const char *asked_for(const struct search *s)
 {
     bool has_sizes = s->out->trace_count > 0;

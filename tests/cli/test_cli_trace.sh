@@ -37,7 +37,7 @@ has "  but  *$unknown"
 has "the replay of the recorded setting makes the same 1 driver call"
 has "compared .* and 46 settings of PyTorch"
 expect 0 "" advise word.trace --for pytorch
-has "compared .* and 26 settings of PyTorch"
+has "compared .* and 18 settings of PyTorch"
 expect 2 "has no word 'frobnicate'; there are: expandable_segments, " replay word.trace -s 'caching:conf={frobnicate:1}' --no-save
 expect 2 "large_segment_size_mb is new in PyTorch 2.11, and version is 2.10" replay word.trace -s 'caching:version=2.10:conf={large_segment_size_mb:32}' --no-save
 
