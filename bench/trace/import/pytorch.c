@@ -6,10 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "alloc/divisions.h"
+#include "alloc/pytorch_conf.h"
 #include "base/arena.h"
 #include "base/sort.h"
 
-static const uint64_t small_segment_bytes = UINT64_C(2) << 20;
+static const uint64_t small_segment_bytes = UINT64_C(2) << 20, round_bytes = 512;
 
 /* Adds "WORD:VALUE" to the words of a conf. */
 static void add_word(struct text *words, const char *word, const char *value)
@@ -85,6 +87,22 @@ static uint64_t large_segment_bytes(const char *strategy)
     return (uint64_t)(mib > 10 && mib < 1 << 20 ? mib : 20) << 20;
 }
 
+/* The number of divisions by size; 0: sizes are multiples of 512 bytes. */
+static uint64_t divisions_of(const char *strategy)
+{
+    static const char word[] = "roundup_power2_divisions:";
+    const char *at = strstr(strategy, word);
+    char list[sizeof((struct trace_info *)0)->allocator];
+    uint64_t divisions;
+    if (!at)
+        return 0;
+    at += strlen(word);
+    const bool is_list = *at == '[';
+    snprintf(list, sizeof list, "%.*s", (int)strcspn(at + is_list, is_list ? "]" : ",}"),
+             at + is_list);
+    return divisions_parse(list, &divisions) ? divisions : 0;
+}
+
 int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *device,
                   const char *source, json_t *settings, struct error *error)
 {
@@ -96,6 +114,8 @@ int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *devic
     info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_addresses] = true;
     info.knows[TRACE_KNOWS_driver] = true;
     *t = (struct pytorch_trace){.log = log,
+                                .is_expandable = strstr(info.allocator, "expandable_segments:True"),
+                                .divisions = divisions_of(info.allocator),
                                 .large_segment_bytes = large_segment_bytes(info.allocator),
                                 .collect_share =
                                     number_of(info.allocator, "garbage_collection_threshold:"),
@@ -315,33 +335,31 @@ static bool is_retry(struct pytorch_trace *t, const struct trace_event *next)
     return t->held_bytes + asked > t->peak_bytes || (t->collect_share == 0 && is_made_by(t, next));
 }
 
-/* Notes that the allocator could not hold more than this. What expandable segments had mapped
- * before the history is not known well enough. */
+/* Notes that the allocator could not hold more than this. */
 static void limit(struct pytorch_trace *t, uint64_t most_bytes)
 {
     struct trace_info *info = trace_writer_info(import_writer(t->stream));
-    if (t->has_early && strstr(info->allocator, "expandable_segments:True"))
-        return;
-    info->limit_least_bytes = t->peak_bytes;
+    if (t->has_early && t->is_expandable)
+        return; /* it is not known what was mapped */
+    info->limit_least_bytes = t->is_expandable ? t->granted_bytes : t->peak_bytes;
     if (!info->limit_most_bytes || most_bytes < info->limit_most_bytes)
         info->limit_most_bytes = most_bytes;
 }
 
-/* A retry that the call stacks show bounds what could be held. Without them one alone may be a
- * trim, so two are needed, in a history without trims: see pytorch_end. What an expandable segment
- * asked for before the release is unknown: it may have been more than it maps afterwards. */
-static void learn_from_retry(struct pytorch_trace *t, const struct trace_event *next)
+/* The block of a request for which an expandable segment was mapped. PyTorch compares its limit with
+ * what is held and a segment for the request together, no matter how much is mapped. */
+static void end_request(struct pytorch_trace *t, uint64_t bytes)
 {
-    const uint64_t most_bytes = t->held_bytes + asked_of(t, next) - 1;
-    if (t->collect_share > 0 || next->kind != TRACE_driver_alloc)
+    const struct pytorch_request r = t->request;
+    t->request = (struct pytorch_request){0};
+    if (!r.is_open || bytes > TRACE_TOTAL_MOST)
         return;
-    if (is_made_by(t, next)) {
-        limit(t, most_bytes);
-        return;
-    }
-    t->guessed_count++;
-    if (t->guessed_count == 1 || most_bytes < t->guessed_bytes)
-        t->guessed_bytes = most_bytes;
+    const uint64_t asked = pytorch_segment_bytes(divisions_round(t->divisions, bytes, round_bytes),
+                                                 small_segment_bytes, t->large_segment_bytes);
+    if (r.held_bytes + asked > t->granted_bytes)
+        t->granted_bytes = r.held_bytes + asked;
+    if (r.refused_bytes)
+        limit(t, r.refused_bytes + asked - 1);
 }
 
 /* Would a segment of the run have served the request after it? Then the allocator did not release
@@ -405,6 +423,17 @@ static void learn_from_collection(struct pytorch_trace *t, const struct trace_ev
         t->collect_least_bytes = left_bytes;
 }
 
+/* Notes what a retry shows. A collection by age may have gone before it. */
+static void note_retry(struct pytorch_trace *t, const struct trace_event *next)
+{
+    if (t->collect_share > 0 || next->kind == TRACE_refused)
+        return;
+    if (next->kind == TRACE_driver_alloc)
+        limit(t, t->held_bytes + asked_of(t, next) - 1);
+    else
+        t->request = (struct pytorch_request){.refused_bytes = t->held_bytes};
+}
+
 /* Is a run a trim? `next`: the event after it, or NULL. The segments of the run are still there. */
 static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
 {
@@ -414,7 +443,7 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
     if (is_collection(t, next))
         return false;
     if (is_retry(t, next)) {
-        learn_from_retry(t, next);
+        note_retry(t, next);
         return false;
     }
     if (next && asked_of(t, next) && has_own_stack(t, next))
@@ -439,7 +468,6 @@ static void add_trims(struct pytorch_trace *t)
     struct trace_event trim = {
         .kind = TRACE_trim, .queue = t->run->queue, .time_ns = t->run->time_ns};
     import_event(t->stream, &trim);
-    t->has_trims = true;
     for (unsigned i = 0; i < t->run_count; i++) {
         trim.pool = t->run[i].pool;
         if (trim.pool && (i == 0 || t->run[i - 1].pool != trim.pool))
@@ -474,6 +502,10 @@ static void add_driver_call(struct pytorch_trace *t, const struct trace_event *e
     }
     learn_from_collection(t, e);
     end_run(t, e);
+    if (e->kind == TRACE_driver_map && !t->request.is_open) {
+        t->request.is_open = true;
+        t->request.held_bytes = t->held_bytes;
+    }
     trace_hold(&t->held_bytes, e);
     if (e->kind == TRACE_driver_alloc)
         add_segment(t, e);
@@ -485,6 +517,7 @@ static void add_block_event(struct pytorch_trace *t, struct trace_event *e)
     struct pytorch_segment *s = segment_of(t, e->address);
     end_run(t, e);
     if (e->kind == TRACE_alloc) {
+        end_request(t, e->bytes);
         import_alloc(t->stream, e->address, e);
         if (s)
             s->blocks++;
@@ -521,8 +554,6 @@ static void limit_by_collections(struct pytorch_trace *t)
 void pytorch_end(struct pytorch_trace *t)
 {
     end_run(t, NULL);
-    if (t->guessed_count > 1 && !t->has_trims)
-        limit(t, t->guessed_bytes);
     limit_by_collections(t);
     start_free(&t->start);
     free(t->segments);
@@ -562,7 +593,7 @@ static void add_start_block(struct pytorch_trace *t, const struct start_block *b
     struct pytorch_segment *s = segment_of(t, b->address);
     if (s)
         s->blocks++;
-    t->has_early |= !s;
+    t->has_early |= !b->is_within;
 }
 
 int pytorch_check_start(const struct pytorch_trace *t, struct error *error)

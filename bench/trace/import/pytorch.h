@@ -19,10 +19,10 @@
  * A collection by age says what the allocator could hold: before a segment_alloc it goes through
  * the wholly free large segments if more than a share of the limit is held, and the oldest goes
  * (garbage_collect_cached_blocks). So more was held before each, and no more where some were left.
- * A refusal says it too: less than it held and asked for together, or what
- * it held and the driver had left. Retries say so only without a collection by age, and without
- * expandable segments; without stacks only where there are two of them and no trim.
- * A history of expandable segments that begins late shows no limit.
+ * A refusal says it too: less than it held and asked for together, or what it held and the driver
+ * had left. So does a retry, unless a collection by age may have gone before it. An expandable
+ * segment maps more than is asked for, or less, and PyTorch's own limit is one of what is asked
+ * for: a segment as it would be without expandable ones.
  */
 #pragma once
 
@@ -53,7 +53,8 @@ struct pytorch_trace {
     uint64_t first_us; /* time of the first entry that has one */
     bool began;
     struct start start;
-    uint64_t large_segment_bytes;
+    bool is_expandable;
+    uint64_t large_segment_bytes, divisions; /* divisions: see alloc/divisions.h */
     /* Free segments are collected by age above this share of the limit, 0: never. The log shows
      * that this is from collect_least_bytes to collect_most_bytes; UINT64_MAX: none was. */
     double collect_share;
@@ -62,9 +63,15 @@ struct pytorch_trace {
     int64_t risen_bytes, most_risen_bytes; /* held from the driver, more than at the start */
     uint64_t peak_bytes;                   /* the most bytes held from the driver */
     uint64_t held_bytes;                   /* after the entries that were added */
-    bool has_trims;
-    uint64_t guessed_count, guessed_bytes; /* retries without a call stack; the limit they show */
-    struct pytorch_segment *segments;      /* by address */
+    /* What is held and a segment for a request together were at most, where that was granted. */
+    uint64_t granted_bytes;
+    /* A request for which an expandable segment is mapped. */
+    struct pytorch_request {
+        bool is_open;
+        uint64_t held_bytes;    /* when it was mapped */
+        uint64_t refused_bytes; /* when the driver refused it; 0: it did not */
+    } request;
+    struct pytorch_segment *segments; /* by address */
     unsigned segment_count, segment_capacity;
     uint64_t *streams; /* by queue */
     unsigned stream_count, stream_capacity;

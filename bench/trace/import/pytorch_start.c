@@ -251,6 +251,7 @@ static void place_blocks(struct start *s)
         m->is_large |= m->is_expandable && b->requested > small_most_bytes;
         if (!b->was || !m->was)
             continue;
+        b->is_within = true;
         b->stream = m->stream;
         b->pool = m->pool;
         if (!b->granted)
