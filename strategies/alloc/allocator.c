@@ -105,7 +105,7 @@ static int make_instance(struct allocator *allocator, unsigned queue)
     return *state ? 0 : allocator->ops->init(source, &allocator->options, state);
 }
 
-/* Trims the instances of the other queues and asks again. Their memory passes through the source,
+/* Trims the instances, those of the other queues at least, and asks again. Their memory passes through the source,
  * which waits or defers: only then may this queue have it. */
 static int ask_again(struct allocator *allocator, const struct alloc_request *request,
                      struct block *block)
@@ -113,7 +113,8 @@ static int ask_again(struct allocator *allocator, const struct alloc_request *re
     void *own = *instance(allocator, request->queue);
     uint64_t reserved_bytes = allocator->source->counts.reserved_bytes;
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
-        if (!allocator->states[q] || allocator->states[q] == own)
+        if (!allocator->states[q] ||
+            (allocator->states[q] == own && !allocator->ops->trims_together))
             continue;
         TRY(allocator->ops->trim(allocator->states[q]));
     }

@@ -99,6 +99,9 @@ struct allocator_ops {
     const struct option_spec *options;      /* NULL-terminated table, or NULL */
     enum queue_safety queues; /* the default, QUEUES_APART, is safe for any strategy */
     bool harness_only;        /* (optional) measures the harness; runs only when it is named */
+    /* (optional) alloc does not give back spare memory when the source refuses. Instead all
+     * instances are trimmed, those of other queues too, and alloc is asked once more. */
+    bool trims_together;
     bool opens_pool; /* (optional) all memory of its source comes from a pool that it opens */
     /* (optional) It needs a plan of its caller's (planned/plans.h); runs only when it is named. */
     bool serves_plan;
@@ -107,7 +110,7 @@ struct allocator_ops {
      * of the same strategy share. On failure the reason is in source->error. */
     int (*init)(struct source *source, const struct option_values *options, void **state);
     /* Required. 0 or a negative code. When the source returns ERR_OOM, the strategy gives back its
-     * spare memory and asks again before it fails. Live blocks stay as they are. */
+     * spare memory and asks again before it fails, unless it trims_together. Live blocks stay as they are. */
     int (*alloc)(void *state, const struct alloc_request *request, struct block *block);
     /* Required. Takes back a block that alloc filled in; `tag` is that of the request. 0, or the
      * driver's failure; the block is gone either way. */

@@ -27,7 +27,8 @@
  *      chunks that it then maps may be fewer bytes, or more, and no chunk is refused: less than one
  *      chunk beyond the capacity is held.
  *   8. If the driver is out of memory, the chunks that the attempt had mapped go back. Then rule 6
- *      is applied, and if it released anything, the request is tried once more.
+ *      is applied to the pieces of all queues, and if it released anything, the request is tried
+ *      once more.
  *
  * Why: memory that lies scattered in free chunks can be mapped anew in one piece, so a program
  * whose sizes change does not die of fragmentation; and a growing request grows in place. The price
@@ -55,6 +56,8 @@
 #include "base/slab.h"
 
 enum { ROUNDING_BYTES = 512 };
+/* With limit=fraction the source's capacity is a share of a device that has at least so much. */
+static const uint64_t fraction_of_bytes = UINT64_C(80) << 30;
 
 enum piece_state { FREE, UNMAPPED, LIVE, PIECE_STATES };
 enum { SET_COUNT = LIVE }; /* live pieces are in no set */
@@ -475,10 +478,12 @@ static int vmm_init(struct source *source, const struct option_values *options, 
     for (unsigned set = 0; set < SET_COUNT; set++)
         v->small.sets[set].nodes = v->large.sets[set].nodes = &v->index_nodes;
     v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;
-    v->memory_bytes = info.memory_bytes;
-    v->range_bytes = range_bytes(options->value[OPTION_RESERVE], info.memory_bytes);
-    v->small_most_bytes = options->value[OPTION_SMALL];
     v->limits_requests = options->value[OPTION_LIMIT] == LIMIT_FRACTION;
+    v->memory_bytes = info.memory_bytes;
+    if (v->limits_requests && v->memory_bytes < fraction_of_bytes)
+        v->memory_bytes = fraction_of_bytes;
+    v->range_bytes = range_bytes(options->value[OPTION_RESERVE], v->memory_bytes);
+    v->small_most_bytes = options->value[OPTION_SMALL];
     uint64_t granularity = round_up(info.granularity_bytes, v->unit_bytes);
     v->small.chunk_bytes = round_up(options->value[OPTION_SMALL_CHUNK], granularity);
     v->large.chunk_bytes = round_up(options->value[OPTION_LARGE_CHUNK], granularity);
@@ -494,15 +499,8 @@ static int vmm_alloc(void *state, const struct alloc_request *request, struct bl
     uint64_t size = divisions_round(v->divisions, request->size, v->unit_bytes);
     struct size_class *c = size <= v->small_most_bytes ? &v->small : &v->large;
     struct piece *p = best_fit(v, c, size);
-    if (!p) {
-        int code = expand(v, c, size, &p);
-        if (code == ERR_OOM && (can_release(&v->small) || can_release(&v->large))) {
-            code = vmm_trim(v);
-            THEN(code, expand(v, c, size, &p));
-        }
-        if (code)
-            return code;
-    }
+    if (!p)
+        TRY(expand(v, c, size, &p));
     take(p);
     cut(v, p, size);
     p->state = LIVE;
@@ -673,6 +671,7 @@ const struct allocator_ops allocator_vmm = {
     .origins = vmm_origins,
     .options = vmm_options,
     .queues = QUEUES_APART,
+    .trims_together = true,
     .init = vmm_init,
     .alloc = vmm_alloc,
     .free = vmm_free,

@@ -87,6 +87,13 @@ static uint64_t large_segment_bytes(const char *strategy)
     return (uint64_t)(mib > 10 && mib < 1 << 20 ? mib : 20) << 20;
 }
 
+/* Blocks of this size and above are not split; UINT64_MAX: all may be. */
+static uint64_t max_split_bytes(const char *strategy)
+{
+    const double mib = number_of(strategy, "max_split_size_mb:");
+    return mib > 0 && mib < 1 << 30 ? (uint64_t)mib << 20 : UINT64_MAX;
+}
+
 /* The number of divisions by size; 0: sizes are multiples of 512 bytes. */
 static uint64_t divisions_of(const char *strategy)
 {
@@ -116,10 +123,12 @@ int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *devic
     *t = (struct pytorch_trace){.log = log,
                                 .is_expandable = strstr(info.allocator, "expandable_segments:True"),
                                 .divisions = divisions_of(info.allocator),
+                                .max_split_bytes = max_split_bytes(info.allocator),
                                 .large_segment_bytes = large_segment_bytes(info.allocator),
                                 .collect_share =
                                     number_of(info.allocator, "garbage_collection_threshold:"),
-                                .collect_most_bytes = UINT64_MAX};
+                                .collect_most_bytes = UINT64_MAX,
+                                .least_run_bytes = INT64_MAX};
     if (!(t->collect_share > 0 && t->collect_share < 1))
         t->collect_share = 0;
     TRY(import_stream(log, device, &info, &t->stream, error));
@@ -245,6 +254,12 @@ static void drop_segment(struct pytorch_trace *t, uint64_t address)
         memmove(s, s + 1, (size_t)(t->segments + --t->segment_count - s) * sizeof *s);
 }
 
+/* Less than a chunk of an expandable segment may be held beyond PyTorch's limit. */
+static uint64_t beyond(const struct pytorch_trace *t, enum trace_kind kind)
+{
+    return kind == TRACE_driver_map ? t->large_segment_bytes - 1 : 0;
+}
+
 void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
 {
     static const enum start_act acts[TRACE_KINDS] = {
@@ -263,10 +278,18 @@ void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
     }
     start_look(&t->start, acts[action->kind], entry->address, entry->size, entry->stream,
                entry->pool);
-    if (!trace_is_driver_call(action->kind))
+    if (!trace_is_driver_call(action->kind)) {
+        t->look_in_run = false;
         return;
+    }
     /* What is given back before it was given was there at the start: the most is of the rise. */
     const bool gives = action->kind == TRACE_driver_alloc || action->kind == TRACE_driver_map;
+    const int64_t run_bytes = t->run_risen_bytes + (int64_t)(entry->size + beyond(t, action->kind));
+    if (gives && t->look_in_run && run_bytes < t->least_run_bytes)
+        t->least_run_bytes = run_bytes;
+    if (!gives && !t->look_in_run)
+        t->run_risen_bytes = t->risen_bytes;
+    t->look_in_run = !gives;
     t->risen_bytes += gives ? (int64_t)entry->size : -(int64_t)entry->size;
     t->most_risen_bytes =
         t->risen_bytes > t->most_risen_bytes ? t->risen_bytes : t->most_risen_bytes;
@@ -326,13 +349,17 @@ static bool has_own_stack(struct pytorch_trace *t, const struct trace_event *nex
 }
 
 /* Was the run made because the driver refused the request after it? In a capture the allocator does
- * not retry. A setting's collection by age has the request's call stack too. */
+ * not retry. A setting's collection by age has the request's call stack too. Where the program trims
+ * right before requests that were surely not refused, it may have done so before any. */
 static bool is_retry(struct pytorch_trace *t, const struct trace_event *next)
 {
     const uint64_t asked = next && !next->pool ? asked_of(t, next) : 0;
     if (!asked || has_own_stack(t, next))
         return false;
-    return t->held_bytes + asked > t->peak_bytes || (t->collect_share == 0 && is_made_by(t, next));
+    if (t->collect_share == 0 && is_made_by(t, next))
+        return true;
+    return t->held_bytes + asked + beyond(t, next->kind) > t->peak_bytes &&
+           (t->collect_share > 0 || !t->trims_before_requests);
 }
 
 /* Notes that the allocator could not hold more than this. */
@@ -362,18 +389,19 @@ static void end_request(struct pytorch_trace *t, uint64_t bytes)
         limit(t, r.refused_bytes + asked - 1);
 }
 
-/* Would a segment of the run have served the request after it? Then the allocator did not release
- * it for that request: it first looks for a free block. With max_split_size some blocks may not
- * serve. */
+/* Would memory of the run have served the request after it? Then the allocator did not release it
+ * for that request: it first looks for a free block. max_split_size keeps larger blocks for larger
+ * requests. */
 static bool would_have_served(struct pytorch_trace *t, const struct trace_event *next)
 {
-    const struct trace_info *info = trace_writer_info(import_writer(t->stream));
-    if (!next || next->kind != TRACE_driver_alloc || strstr(info->allocator, "max_split_size"))
+    const bool maps = t->run->kind == TRACE_driver_unmap;
+    if (!next || next->kind != (maps ? TRACE_driver_map : TRACE_driver_alloc) ||
+        (maps && is_small(next)) || next->bytes >= t->max_split_bytes)
         return false;
     for (unsigned i = 0; i < t->run_count; i++) {
         const struct trace_event *e = &t->run[i];
         const struct pytorch_segment *s = segment_of(t, e->address);
-        if (e->kind == TRACE_driver_free && e->queue == next->queue && e->bytes >= next->bytes &&
+        if (e->queue == next->queue && e->bytes >= next->bytes && e->bytes < t->max_split_bytes &&
             is_small(e) == is_small(next) && (s ? s->pool : e->pool) == next->pool)
             return true;
     }
@@ -444,7 +472,7 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
         return false;
     if (is_retry(t, next)) {
         note_retry(t, next);
-        return false;
+        return t->has_waited;
     }
     if (next && asked_of(t, next) && has_own_stack(t, next))
         return true;
@@ -516,6 +544,8 @@ static void add_block_event(struct pytorch_trace *t, struct trace_event *e)
 {
     struct pytorch_segment *s = segment_of(t, e->address);
     end_run(t, e);
+    t->has_waited = e->kind == TRACE_done && e->address != t->given_address;
+    t->given_address = e->kind == TRACE_free ? e->address : 0;
     if (e->kind == TRACE_alloc) {
         end_request(t, e->bytes);
         import_alloc(t->stream, e->address, e);
@@ -616,6 +646,7 @@ void pytorch_add_start(struct pytorch_trace *t)
 {
     start_find(&t->start);
     t->peak_bytes = (uint64_t)t->most_risen_bytes;
+    t->trims_before_requests = t->least_run_bytes <= t->most_risen_bytes;
     if (t->start.is_empty)
         return;
     trace_writer_info(import_writer(t->stream))->lost_beginning = true;

@@ -54,15 +54,22 @@ struct pytorch_trace {
     bool began;
     struct start start;
     bool is_expandable;
-    uint64_t large_segment_bytes, divisions; /* divisions: see alloc/divisions.h */
+    uint64_t large_segment_bytes, max_split_bytes;
+    uint64_t divisions; /* see alloc/divisions.h */
     /* Free segments are collected by age above this share of the limit, 0: never. The log shows
      * that this is from collect_least_bytes to collect_most_bytes; UINT64_MAX: none was. */
     double collect_share;
     uint64_t collect_least_bytes, collect_most_bytes;
     bool has_early; /* blocks from before the history, outside of any segment */
     int64_t risen_bytes, most_risen_bytes; /* held from the driver, more than at the start */
-    uint64_t peak_bytes;                   /* the most bytes held from the driver */
-    uint64_t held_bytes;                   /* after the entries that were added */
+    /* The same before the current run of releases; the least that was held before one and asked for
+     * after it, together. */
+    int64_t run_risen_bytes, least_run_bytes;
+    bool look_in_run, trims_before_requests;
+    uint64_t peak_bytes;    /* the most bytes held from the driver */
+    uint64_t held_bytes;    /* after the entries that were added */
+    uint64_t given_address; /* of the block that was given up last, by the latest entry */
+    bool has_waited;        /* the latest entry frees a block that was given up before */
     /* What is held and a segment for a request together were at most, where that was granted. */
     uint64_t granted_bytes;
     /* A request for which an expandable segment is mapped. */
