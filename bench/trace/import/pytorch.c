@@ -425,7 +425,8 @@ static unsigned left_whole(struct pytorch_trace *t, bool large_only)
 }
 
 /* Is the run a collection by age? It goes before a segment_alloc, takes large segments alone, and
- * leaves some that are wholly free, which a retry does not; of oversize ones a retry may. */
+ * leaves some that are wholly free, which a retry does not; of oversize ones a retry may. Or the
+ * call stacks say that the request made it, and nothing can have refused that. */
 static bool is_collection(struct pytorch_trace *t, const struct trace_event *next)
 {
     if (t->collect_share == 0 || t->has_early || !next || next->kind != TRACE_driver_alloc)
@@ -433,7 +434,8 @@ static bool is_collection(struct pytorch_trace *t, const struct trace_event *nex
     for (unsigned i = 0; i < t->run_count; i++)
         if (is_small(&t->run[i]) || t->run[i].kind != TRACE_driver_free || t->run[i].pool)
             return false;
-    return left_whole(t, false) > 0;
+    return left_whole(t, false) > 0 ||
+           (is_made_by(t, next) && t->held_bytes + next->bytes <= t->peak_bytes);
 }
 
 /* What a segment_alloc shows of the bytes above which free segments are collected: less than was
