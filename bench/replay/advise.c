@@ -166,6 +166,18 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
     return 0;
 }
 
+static void remember(struct search *s, const char *spec, size_t trace,
+                     const struct measure *measure)
+{
+    pthread_mutex_lock(&s->lock);
+    s->replayed =
+        must_grow(s->replayed, s->replayed_count, &s->replayed_capacity, sizeof *s->replayed);
+    char *copy = must_alloc(strlen(spec) + 1);
+    memcpy(copy, spec, strlen(spec));
+    s->replayed[s->replayed_count++] = (struct replayed){copy, trace, *measure};
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* The same, once for each setting and trace. */
 static int look_up(struct search *s, const char *spec, size_t trace,
                    const volatile sig_atomic_t *stop, struct measure *measure, struct error *error)
@@ -183,14 +195,8 @@ static int look_up(struct search *s, const char *spec, size_t trace,
     const uint64_t given = s->options->capacity_bytes;
     TRY(replay(s, spec, trace, given ? given : s->out->traces[trace].limit_bytes, stop, measure,
                error));
-    note_replay(s, s->descents ? "settings" : "current setting", spec);
-    pthread_mutex_lock(&s->lock);
-    s->replayed =
-        must_grow(s->replayed, s->replayed_count, &s->replayed_capacity, sizeof *s->replayed);
-    char *copy = must_alloc(strlen(spec) + 1);
-    memcpy(copy, spec, strlen(spec));
-    s->replayed[s->replayed_count++] = (struct replayed){copy, trace, *measure};
-    pthread_mutex_unlock(&s->lock);
+    note_replay(s, "settings", spec);
+    remember(s, spec, trace, measure);
     return 0;
 }
 
@@ -366,6 +372,7 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     text_free(&current);
     text_free(&notes);
     trace->limit_bytes = trace_limit(info);
+    trace->least_limit_bytes = info->limit_least_bytes;
     int code = lifetimes_read(reader, &lifetimes, error);
     trace->lower_bound_bytes = lifetimes.peak_bytes;
     trace->request_count = lifetimes.request_count;
@@ -410,25 +417,57 @@ static int find_application(struct search *s, struct error *error)
     return 0;
 }
 
-/* The log does not say whether a limit was the device's or set_per_process_memory_fraction's, which
- * expandable segments obey in another way. If the calls are those of the latter, it was that. */
-static int try_fraction(struct search *s, size_t index, const volatile sig_atomic_t *stop,
-                        struct error *error)
+static bool is_exact(const struct measure *m)
+{
+    return m->ok && !m->exactness.most_bytes;
+}
+
+/* Replays the current setting under a limit, and keeps the measure if it is more like the log. */
+static int try_limit(struct search *s, size_t index, uint64_t limit_bytes, const char *spec,
+                     const volatile sig_atomic_t *stop, struct error *error)
 {
     struct advised_trace *trace = &s->out->traces[index];
-    struct measure other;
-    struct text spec = {0};
-    if (!trace->is_logged || (!s->options->capacity_bytes && !trace->limit_bytes) ||
-        !strstr(trace->current, "expandable_segments:True") || strstr(trace->current, ":limit=") ||
-        (trace->now.ok && !trace->now.exactness.most_bytes))
+    struct measure *now = &trace->now, other;
+    TRY(replay(s, spec, index, limit_bytes, stop, &other, error));
+    note_replay(s, "current setting", spec);
+    if (now->is_known && !(other.ok > now->ok ||
+                           (other.ok && other.exactness.equal_count > now->exactness.equal_count)))
         return 0;
-    text_add(&spec, "%s:limit=fraction", trace->current);
-    int code = look_up(s, spec.data, index, stop, &other, error);
-    if (!code && other.ok && !other.exactness.most_bytes && spec.length < sizeof trace->current) {
-        trace->now = other;
-        memcpy(trace->current, spec.data, spec.length + 1);
+    *now = other;
+    now->is_known = true;
+    snprintf(trace->current, sizeof trace->current, "%s", spec);
+    if (!s->options->capacity_bytes)
+        trace->limit_bytes = limit_bytes;
+    return 0;
+}
+
+/* The log shows what could be held between two bounds, and not whether a limit was the device's or
+ * set_per_process_memory_fraction's, which expandable segments obey in another way. What agrees
+ * with the log is taken, first of all the most. */
+static int try_limits(struct search *s, size_t index, const volatile sig_atomic_t *stop,
+                      struct error *error)
+{
+    struct advised_trace *trace = &s->out->traces[index];
+    const uint64_t given = s->options->capacity_bytes, most = trace->limit_bytes,
+                   least = trace->least_limit_bytes;
+    const uint64_t limits[] = {given ? given : most, least, least + (most - least) / 2};
+    const bool is_open = trace->is_logged && most && !given && least < most;
+    struct text plain = {0}, fraction = {0};
+    text_add(&plain, "%s", trace->current);
+    if (trace->is_logged && limits[0] && strstr(plain.data, "expandable_segments:True") &&
+        !strstr(plain.data, ":limit="))
+        text_add(&fraction, "%s:limit=fraction", plain.data);
+    int code = 0;
+    for (unsigned i = 0; !code && i < (is_open ? 3 : 1) && !is_exact(&trace->now); i++) {
+        code = try_limit(s, index, limits[i], plain.data, stop, error);
+        if (!code && fraction.length && fraction.length < sizeof trace->current &&
+            !is_exact(&trace->now))
+            code = try_limit(s, index, limits[i], fraction.data, stop, error);
     }
-    text_free(&spec);
+    if (!code)
+        remember(s, trace->current, index, &trace->now);
+    text_free(&plain);
+    text_free(&fraction);
     return code;
 }
 
@@ -437,8 +476,7 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
 {
     struct search *s = context;
     struct advised_trace *trace = &s->out->traces[index];
-    TRY(look_up(s, trace->current, index, stop, &trace->now, error));
-    TRY(try_fraction(s, index, stop, error));
+    TRY(try_limits(s, index, stop, error));
     trace->is_refused = !trace->now.ok && (s->options->capacity_bytes || trace->limit_bytes);
     if (trace->is_refused)
         TRY(replay(s, trace->current, index, 0, stop, &trace->now, error));

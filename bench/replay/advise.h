@@ -43,7 +43,7 @@ struct advise_options {
 
 /* The result of a setting on a trace. */
 struct measure {
-    bool ok;
+    bool is_known, ok;       /* is_known: a replay has been made */
     uint64_t reserved_bytes; /* the peak */
     uint64_t call_count; /* of the driver; adjacent parts that are mapped at once are one call */
     uint64_t logged_call_count; /* of the recorded allocator, by the log */
@@ -59,8 +59,8 @@ struct advised_trace {
     char notes[1024]; /* of pytorch_recorded: a line for each word that it says something about */
     bool is_logged;   /* the log says what the current setting is */
     uint64_t lower_bound_bytes, request_count;
-    uint64_t
-        limit_bytes; /* inferred from the trace; without --mem-limit replays have it. 0: none */
+    /* Inferred from the trace: replays have a limit between these without --mem-limit. 0: none. */
+    uint64_t limit_bytes, least_limit_bytes;
     uint64_t duration_ns; /* 0: unknown */
     bool knows_calls;     /* the log has all driver calls of the recorded allocator */
     struct measure now; /* with the current setting; without the limit, if that refuses a request */

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "run/execute/spaces.h"
 #include "run/predict/player.h"
+#include "replay/ages.h"
 #include "replay/owners.h"
 #include "replay/private_pool.h"
 
@@ -74,6 +75,7 @@ struct replay {
     bool ended;                  /* by a refusal or a fault */
     bool is_before_start;        /* the events up to `start` are kept, to be adopted together */
     bool cannot_adopt;
+    const struct ages *ages; /* of the memory at the start */
     struct trace_event *kept;
     unsigned kept_count, kept_capacity, most_kept_slot;
 };
@@ -367,6 +369,7 @@ static int adopt_memory(struct replay *r, const struct trace_event *kept, unsign
                                .bytes = e->bytes,
                                .queue = e->queue,
                                .is_mapped = e->kind == TRACE_driver_map,
+                               .age = ages_of(r->ages, e->address),
                                .part_bytes = e->granted};
     unsigned index, capacity = 0, count = 0;
     if (e->kind != TRACE_driver_alloc && e->kind != TRACE_driver_map)
@@ -719,8 +722,8 @@ static bool is_recorded(struct trace_reader *reader, const struct replay_options
 }
 
 static int replay_once(struct trace_reader *reader, const struct replay_options *options,
-                       const struct replay_listener *listener, bool *adopts,
-                       struct replay_outcome *outcome, struct error *error)
+                       const struct replay_listener *listener, const struct ages *ages,
+                       bool *adopts, struct replay_outcome *outcome, struct error *error)
 {
     const struct trace_info *info = trace_reader_info(reader);
     *outcome = (struct replay_outcome){.status = CASE_ok, .adopted = *adopts};
@@ -741,7 +744,8 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
                            !options->live && info->alignment_bytes ? info->alignment_bytes : 1,
                        .free_at_done = replay_frees_at_done(reader, options->free_at),
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
-                       .is_before_start = *adopts};
+                       .is_before_start = *adopts,
+                       .ages = ages};
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
     struct trace_totals totals;
@@ -770,12 +774,17 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                  const struct replay_listener *listener, struct replay_outcome *outcome,
                  struct error *error)
 {
+    struct ages ages = {0};
     bool adopts = is_recorded(reader, options);
-    int code = replay_once(reader, options, listener, &adopts, outcome, error);
+    int code = 0;
+    if (adopts && strstr(trace_reader_info(reader)->allocator, "garbage_collection_threshold"))
+        code = ages_find(reader, &ages, error);
+    THEN(code, replay_once(reader, options, listener, &ages, &adopts, outcome, error));
     if (!code && adopts) { /* it could not */
         adopts = false;
-        code = replay_once(reader, options, listener, &adopts, outcome, error);
+        code = replay_once(reader, options, listener, &ages, &adopts, outcome, error);
     }
+    ages_free(&ages);
     return code;
 }
 

@@ -78,6 +78,7 @@ struct adopted_memory {
     uint64_t address, bytes;
     unsigned queue;
     bool is_mapped;      /* to a range of addresses; of 0 bytes: where such a range begins */
+    uint64_t age;        /* searches for which it had been free; 0: unknown, or blocks live in it */
     uint64_t part_bytes; /* of a begin: the bytes that are mapped at a time */
     struct adopted_block *blocks;
     size_t block_count;

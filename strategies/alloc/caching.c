@@ -527,6 +527,7 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
         b = b->next;
     }
     put_in_pool(c, b);
+    b->free_since -= m->age; /* before the first search */
     return 0;
 }
 

@@ -55,9 +55,8 @@
 #include "base/arena.h"
 #include "base/slab.h"
 
-enum { ROUNDING_BYTES = 512 };
-/* With limit=fraction the source's capacity is a share of a device that has at least so much. */
-static const uint64_t fraction_of_bytes = UINT64_C(80) << 30;
+/* With limit=fraction the capacity is a share of the device's memory: of which one is not known. */
+enum { ROUNDING_BYTES = 512, FRACTION_OF = 16 };
 
 enum piece_state { FREE, UNMAPPED, LIVE, PIECE_STATES };
 enum { SET_COUNT = LIVE }; /* live pieces are in no set */
@@ -480,8 +479,8 @@ static int vmm_init(struct source *source, const struct option_values *options, 
     v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;
     v->limits_requests = options->value[OPTION_LIMIT] == LIMIT_FRACTION;
     v->memory_bytes = info.memory_bytes;
-    if (v->limits_requests && v->memory_bytes < fraction_of_bytes)
-        v->memory_bytes = fraction_of_bytes;
+    if (v->limits_requests && v->memory_bytes < UINT64_MAX / 8 / FRACTION_OF)
+        v->memory_bytes *= FRACTION_OF;
     v->range_bytes = range_bytes(options->value[OPTION_RESERVE], v->memory_bytes);
     v->small_most_bytes = options->value[OPTION_SMALL];
     uint64_t granularity = round_up(info.granularity_bytes, v->unit_bytes);

@@ -31,7 +31,7 @@ struct start_block {
     uint64_t latest;      /* number of the latest entry of its address */
     unsigned pool;
     bool was, is_used, lives;
-    bool is_within; /* after start_find: memory of the start */
+    bool is_within;   /* after start_find: memory of the start */
     const char *site; /* borrowed; or NULL */
 };
 

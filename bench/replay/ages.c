@@ -1,0 +1,277 @@
+#include "replay/ages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/sort.h"
+#include "replay/replay.h"
+
+/* Requests of more than this, and segments of more than that, are in the large pool. */
+static const uint64_t small_most_bytes = UINT64_C(1) << 20, small_segment_bytes = UINT64_C(2) << 20;
+
+enum { NONE = UINT32_MAX, COLLECTIONS_MOST = 1000 }; /* later ones say nothing of the start */
+
+struct segment {
+    uint64_t address, bytes, live;
+    uint64_t free_since; /* searches when it became wholly free */
+    unsigned pool;
+    unsigned start; /* its place in `starts`, if it has been free since the start; else NONE */
+};
+
+/* A memory that was wholly free at the start: until how many collections had been. */
+struct start {
+    uint64_t address, age;
+    unsigned free_until, released_by; /* released_by: the collection; NONE: none */
+};
+
+/* A collection: wholly free large segments whose age is known. */
+struct collection {
+    uint64_t searches, count, age_sum, left_most; /* left_most: age of the oldest that was left */
+};
+
+struct finding {
+    struct segment *segments; /* by address */
+    unsigned segment_count, segment_capacity;
+    struct start *starts;
+    unsigned start_count, start_capacity;
+    struct collection collections[COLLECTIONS_MOST];
+    unsigned collection_count;
+    uint64_t *address_of; /* by slot */
+    unsigned slot_capacity;
+    uint64_t searches;
+    bool began, is_trimmed, ends_at_done;
+    struct trace_event *run;
+    unsigned run_count, run_capacity;
+};
+
+/* ---- segments ---- */
+
+static struct segment *segment_of(struct finding *f, uint64_t address)
+{
+    unsigned i;
+    FIND_PLACE(i, f->segment_count, f->segments[i].address + f->segments[i].bytes <= address);
+    return i < f->segment_count && f->segments[i].address <= address ? &f->segments[i] : NULL;
+}
+
+static void add_segment(struct finding *f, const struct trace_event *e)
+{
+    unsigned i;
+    FIND_PLACE(i, f->segment_count, f->segments[i].address < e->address);
+    f->segments =
+        must_grow(f->segments, f->segment_count, &f->segment_capacity, sizeof *f->segments);
+    memmove(f->segments + i + 1, f->segments + i, (f->segment_count++ - i) * sizeof *f->segments);
+    f->segments[i] = (struct segment){.address = e->address,
+                                      .bytes = e->bytes,
+                                      .pool = e->pool,
+                                      .free_since = f->searches,
+                                      .start = NONE};
+}
+
+static void drop_segment(struct finding *f, uint64_t address)
+{
+    struct segment *s = segment_of(f, address);
+    if (s)
+        memmove(s, s + 1, (size_t)(f->segments + --f->segment_count - s) * sizeof *s);
+}
+
+static bool can_be_collected(const struct segment *s)
+{
+    return s->live == 0 && s->pool == 0 && s->bytes > small_segment_bytes;
+}
+
+/* ---- what was collected ---- */
+
+/* The start is over: notes what is wholly free. Blocks may stand before their memory. */
+static void begin(struct finding *f)
+{
+    f->began = true;
+    for (unsigned slot = 0; slot < f->slot_capacity; slot++) {
+        struct segment *s = segment_of(f, f->address_of[slot]);
+        if (s)
+            s->live++;
+    }
+    for (unsigned i = 0; i < f->segment_count; i++) {
+        struct segment *s = &f->segments[i];
+        if (!can_be_collected(s))
+            continue;
+        f->starts = must_grow(f->starts, f->start_count, &f->start_capacity, sizeof *f->starts);
+        f->starts[f->start_count] =
+            (struct start){.address = s->address, .free_until = NONE, .released_by = NONE};
+        s->start = f->start_count++;
+    }
+}
+
+static bool is_in_run(const struct finding *f, const struct segment *s)
+{
+    for (unsigned i = 0; i < f->run_count; i++)
+        if (f->run[i].address == s->address)
+            return true;
+    return false;
+}
+
+/* Is the run of releases before a driver_alloc a collection, and not all that could go? */
+static bool is_collection(struct finding *f)
+{
+    for (unsigned i = 0; i < f->run_count; i++) {
+        const struct segment *s = segment_of(f, f->run[i].address);
+        if (!s || !can_be_collected(s))
+            return false;
+    }
+    return f->run_count && !f->is_trimmed && f->collection_count < COLLECTIONS_MOST;
+}
+
+static void note_collection(struct finding *f, bool is_large)
+{
+    struct collection *c = &f->collections[f->collection_count];
+    *c = (struct collection){.searches = f->searches + is_large};
+    for (unsigned i = 0; i < f->segment_count; i++) {
+        const struct segment *s = &f->segments[i];
+        const uint64_t age = c->searches - s->free_since;
+        const bool is_released = is_in_run(f, s);
+        if (!can_be_collected(s))
+            continue;
+        if (s->start != NONE) {
+            if (is_released)
+                f->starts[s->start].released_by = f->collection_count;
+            continue;
+        }
+        c->count++;
+        c->age_sum += age;
+        if (!is_released && age > c->left_most)
+            c->left_most = age;
+    }
+    f->collection_count++;
+}
+
+static void end_run(struct finding *f, const struct trace_event *next)
+{
+    if (next->kind == TRACE_driver_alloc && is_collection(f))
+        note_collection(f, next->bytes > small_segment_bytes);
+    for (unsigned i = 0; i < f->run_count; i++)
+        drop_segment(f, f->run[i].address);
+    f->run_count = 0;
+    f->is_trimmed = next->kind == TRACE_trim;
+}
+
+/* ---- events ---- */
+
+static void use(struct finding *f, const struct trace_event *e)
+{
+    f->address_of = must_reach(f->address_of, e->slot, &f->slot_capacity, sizeof *f->address_of);
+    f->address_of[e->slot] = e->address;
+    if (!f->began)
+        return;
+    struct segment *s = segment_of(f, e->address);
+    f->searches += e->bytes > small_most_bytes && e->pool == 0;
+    if (!s)
+        return;
+    s->live++;
+    if (s->start != NONE)
+        f->starts[s->start].free_until = f->collection_count;
+    s->start = NONE;
+}
+
+static void end_use(struct finding *f, unsigned slot)
+{
+    struct segment *s = slot < f->slot_capacity ? segment_of(f, f->address_of[slot]) : NULL;
+    if (s && s->live && --s->live == 0)
+        s->free_since = f->searches;
+}
+
+static void take(struct finding *f, const struct trace_event *e)
+{
+    if (e->kind == TRACE_driver_free) {
+        f->run = must_grow(f->run, f->run_count, &f->run_capacity, sizeof *f->run);
+        f->run[f->run_count++] = *e;
+        return;
+    }
+    end_run(f, e);
+    if (e->kind == TRACE_start)
+        begin(f);
+    else if (e->kind == TRACE_driver_alloc)
+        add_segment(f, e);
+    else if (e->kind == TRACE_held || e->kind == TRACE_alloc)
+        use(f, e);
+    else if (e->kind == TRACE_done || (e->kind == TRACE_free && !f->ends_at_done))
+        end_use(f, e->slot);
+}
+
+/* ---- the least ages ---- */
+
+/* The least age at the start of what collection `at` released of `released` memories, so that all
+ * are at least as old as the average, and all that it left are younger. Ages of what later ones
+ * released are known. */
+static uint64_t least_age(const struct finding *f, unsigned at)
+{
+    const struct collection *c = &f->collections[at];
+    double sum = (double)c->age_sum, left_most = (double)c->left_most;
+    double count = (double)c->count, released = 0;
+    for (unsigned i = 0; i < f->start_count; i++) {
+        const struct start *s = &f->starts[i];
+        if (s->free_until <= at || s->released_by < at)
+            continue;
+        count++;
+        if (s->released_by == at) {
+            released++;
+            continue;
+        }
+        const double age = (double)(c->searches + s->age);
+        sum += age;
+        left_most = age > left_most ? age : left_most;
+    }
+    const double now = (double)c->searches;
+    const double above_left = (left_most * count - sum) / released - now + 1;
+    const double above_average = count > released ? sum / (count - released) - now + 1 : 0;
+    const double age = above_left > above_average ? above_left : above_average;
+    return age > 0 ? (uint64_t)age : 0;
+}
+
+static void find_ages(struct finding *f)
+{
+    for (unsigned at = f->collection_count; at-- > 0;) {
+        bool any = false;
+        for (unsigned i = 0; i < f->start_count; i++)
+            any |= f->starts[i].released_by == at;
+        const uint64_t age = any ? least_age(f, at) : 0;
+        for (unsigned i = 0; i < f->start_count; i++)
+            if (f->starts[i].released_by == at)
+                f->starts[i].age = age;
+    }
+}
+
+int ages_find(struct trace_reader *reader, struct ages *ages, struct error *error)
+{
+    struct finding *f = must_alloc(sizeof *f);
+    struct trace_event event;
+    f->ends_at_done = replay_frees_at_done(reader, FREE_AT_DONE);
+    int more = trace_rewind(reader, error);
+    while (!more && (more = trace_next(reader, &event, error)) > 0) {
+        take(f, &event);
+        more = 0;
+    }
+    find_ages(f);
+    *ages = (struct ages){.count = f->start_count};
+    ages->memories = must_alloc((f->start_count + 1) * sizeof *ages->memories);
+    for (unsigned i = 0; i < f->start_count; i++)
+        ages->memories[i] = (struct ages_memory){f->starts[i].address, f->starts[i].age};
+    free(f->segments);
+    free(f->starts);
+    free(f->address_of);
+    free(f->run);
+    free(f);
+    return more;
+}
+
+uint64_t ages_of(const struct ages *ages, uint64_t address)
+{
+    unsigned i;
+    FIND_PLACE(i, ages->count, ages->memories[i].address < address);
+    return i < ages->count && ages->memories[i].address == address ? ages->memories[i].age : 0;
+}
+
+void ages_free(struct ages *ages)
+{
+    free(ages->memories);
+    *ages = (struct ages){0};
+}
