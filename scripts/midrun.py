@@ -1,14 +1,17 @@
 """Records PyTorch programs that run already: from a random event on, under settings of its allocator.
 
     scripts/midrun.py FOLDER [--jobs 5] [--seed 1] [--only PROGRAM,...]
+    scripts/midrun.py --check GAMUT FOLDER...     how exact gamut's replay of each recording is, as CSV; needs no PyTorch
 
 Each recording is PROGRAM.SETTING.pickle.gz, with what PyTorch's own counters say in PROGRAM.SETTING.json.
-Every program first runs under the default setting, to count its ticks (the places where a recording may begin)
+The setting "drawn" is a combination that the seed draws. Every program first runs under the default setting, to count its ticks (the places where a recording may begin)
 and its peaks. Some recordings have calls of empty_cache, some a limit of memory that refuses requests.
 """
 import argparse
 import concurrent.futures
+import csv
 import ctypes
+import glob
 import gzip
 import json
 import os
@@ -395,22 +398,59 @@ RECORDS = [{"context": None}] * 4 + [{"context": "all", "stacks": "python"}, {"c
                                      {"context": "alloc", "stacks": "python"}, {"context": None, "max_entries": 1500}]
 
 
+def drawn(dice):
+    """Two to four words of PYTORCH_CUDA_ALLOC_CONF that PyTorch takes together."""
+    words = ["expandable_segments:True", dice.choice(["max_split_size_mb:64", "max_split_size_mb:200"]),
+             dice.choice(["roundup_power2_divisions:4", "roundup_power2_divisions:[256:2,1024:4,>:8]"]),
+             dice.choice(["garbage_collection_threshold:0.5", "garbage_collection_threshold:0.8"]),
+             dice.choice(["large_segment_size_mb:12", "large_segment_size_mb:64"])]
+    return ",".join(sorted(dice.sample(words, dice.randint(2, 4)), key=words.index))
+
+
 def plans_of(program, probe, dice, folder, seed):
     """A recording under each setting, at the same tick."""
     start = dice.randint(probe["ticks"] // 6, probe["ticks"] * 2 // 3)
     spare = probe["reserved_peak"] - probe["allocated_peak"]
-    for setting, conf in SETTINGS.items():
+    for setting, conf in {**SETTINGS, "drawn": drawn(random.Random(f"{seed} {program}"))}.items():
         plan = {"program": program, "conf": conf, "seed": seed, "start": start, "jitter": dice.random() < 0.4,
                 "empty_cache": 0.15 if dice.random() < 0.35 else 0, "record": dice.choice(RECORDS),
                 "path": f"{folder}/{program}.{setting}"}
         kind = dice.random()
-        if "collect" in setting:
+        if "garbage_collection" in conf:
             plan["limit"] = probe["allocated_peak"] + int(spare * dice.uniform(0.2, 1)) + (64 << 20)
         elif kind < 0.25:
             plan["limit"] = probe["allocated_peak"] + int(spare * dice.uniform(0.1, 0.6))
         elif kind < 0.32:
             plan["limit"] = int(probe["allocated_peak"] * dice.uniform(0.8, 0.97))
         yield plan
+
+
+def record(plan):
+    """A limit may end the program before the recording begins: then it begins earlier."""
+    truth = launch(plan)
+    if truth and "reserved_at_start" not in truth:
+        truth = launch(dict(plan, start=max(1, truth["ticks"] // 3)))
+    return truth
+
+
+def check(gamut, folders):
+    """A line for each recording: PyTorch's peak, how many of the driver's calls the replay agrees with, and the largest difference."""
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["seed", "program", "setting", "conf", "device", "torch", "peak_bytes", "calls", "equal_calls", "most_off_bytes", "reason"])
+    for path in sorted(path for folder in folders for path in glob.glob(f"{folder}/*.json")):
+        with open(path) as file:
+            truth = json.load(file)
+        if "reserved_at_start" not in truth:
+            continue
+        said = subprocess.run([gamut, "advise", path[:-4] + "pickle.gz", "--format", "json"], text=True, capture_output=True)
+        trace, reason = {}, said.stderr.strip().splitlines()[-1:]
+        if said.returncode == 0:
+            trace, reason = json.loads(said.stdout)["advice"][0]["traces"][0], []
+            if trace["logged_peak_bytes"] > truth["reserved_peak"]:
+                reason = [f"the log holds {trace['logged_peak_bytes']} bytes at its peak"]
+        out.writerow([truth["seed"], truth["program"], os.path.basename(path).split(".")[1], truth["conf"], truth["device"], truth["torch"],
+                      truth["reserved_peak"], *(trace.get(key) for key in ("compared_driver_calls", "equal_driver_calls", "most_off_bytes")),
+                      *(reason or [""])])
 
 
 def main():
@@ -427,12 +467,12 @@ def main():
         probes = list(pool.map(launch, [{"program": p, "conf": "", "seed": a.seed, "start": 0, "jitter": False, "empty_cache": 0,
                                          "path": f"{a.folder}/{p}.probe"} for p in programs]))
         plans = [plan for p, probe in zip(programs, probes) if probe for plan in plans_of(p, probe, dice, a.folder, a.seed)]
-        truths = list(pool.map(launch, plans))
+        truths = list(pool.map(record, plans))
         # the driver itself refuses: one at a time, because the memory that is left is the device's
         for p, probe in list(zip(programs, probes))[:: max(1, len(programs) // 4)]:
             if probe:
                 spare = probe["reserved_peak"] - probe["allocated_peak"]
-                launch({"program": p, "conf": "", "seed": a.seed, "start": probe["ticks"] // 3, "jitter": False, "empty_cache": 0,
+                record({"program": p, "conf": "", "seed": a.seed, "start": probe["ticks"] // 3, "jitter": False, "empty_cache": 0,
                         "leave": probe["allocated_peak"] + int(spare * 0.5), "record": {"context": "all", "stacks": "python"},
                         "path": f"{a.folder}/{p}.full"})
     print(f"{sum(t is not None for t in truths)} of {len(truths)} recordings")
@@ -441,5 +481,7 @@ def main():
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         one(json.loads(sys.argv[2]))
+    elif sys.argv[1:2] == ["--check"]:
+        check(sys.argv[2], sys.argv[3:])
     else:
         main()

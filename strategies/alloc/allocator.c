@@ -105,8 +105,8 @@ static int make_instance(struct allocator *allocator, unsigned queue)
     return *state ? 0 : allocator->ops->init(source, &allocator->options, state);
 }
 
-/* Trims the instances, those of the other queues at least, and asks again. Their memory passes through the source,
- * which waits or defers: only then may this queue have it. */
+/* Trims the instances, those of the other queues at least, and asks again. Their memory passes
+ * through the source, which waits or defers: only then may this queue have it. */
 static int ask_again(struct allocator *allocator, const struct alloc_request *request,
                      struct block *block)
 {

@@ -111,7 +111,8 @@ struct allocator_ops {
      * of the same strategy share. On failure the reason is in source->error. */
     int (*init)(struct source *source, const struct option_values *options, void **state);
     /* Required. 0 or a negative code. When the source returns ERR_OOM, the strategy gives back its
-     * spare memory and asks again before it fails, unless it trims_together. Live blocks stay as they are. */
+     * spare memory and asks again before it fails, unless it trims_together. Live blocks stay as
+     * they are. */
     int (*alloc)(void *state, const struct alloc_request *request, struct block *block);
     /* Required. Takes back a block that alloc filled in; `tag` is that of the request. 0, or the
      * driver's failure; the block is gone either way. */
