@@ -433,24 +433,33 @@ def record(plan):
     return truth
 
 
+def reason_of(trace, truth):
+    """Why a replay cannot be held against the counters, or nothing."""
+    if "reason" in trace:
+        return trace["reason"]
+    logged, peak = trace["logged_peak_bytes"], truth["reserved_peak"]
+    lost = logged < peak and "max_entries" in truth["record"]  # the ring may begin after the peak
+    return "" if logged == peak or lost else f"the log holds {logged} bytes at its peak"
+
+
 def check(gamut, folders):
     """A line for each recording: PyTorch's peak, how many of the driver's calls the replay agrees with, and the largest difference."""
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(["seed", "program", "setting", "conf", "device", "torch", "peak_bytes", "calls", "equal_calls", "most_off_bytes", "reason"])
+    truths = {}
     for path in sorted(path for folder in folders for path in glob.glob(f"{folder}/*.json")):
         with open(path) as file:
             truth = json.load(file)
-        if "reserved_at_start" not in truth:
-            continue
-        said = subprocess.run([gamut, "advise", path[:-4] + "pickle.gz", "--format", "json"], text=True, capture_output=True)
-        trace, reason = {}, said.stderr.strip().splitlines()[-1:]
-        if said.returncode == 0:
-            trace, reason = json.loads(said.stdout)["advice"][0]["traces"][0], []
-            if trace["logged_peak_bytes"] > truth["reserved_peak"]:
-                reason = [f"the log holds {trace['logged_peak_bytes']} bytes at its peak"]
+        if "reserved_at_start" in truth:
+            truths[path[:-4] + "pickle.gz"] = truth
+    said = subprocess.run([gamut, "advise", *truths, "--format", "json"], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    traces = [advice["traces"][0] for advice in json.loads(said.stdout)["advice"]]
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["seed", "program", "setting", "conf", "device", "torch", "peak_bytes", "calls", "equal_calls", "most_off_bytes", "reason"])
+    for path, truth in truths.items():
+        # gamut names a trace by as much of its path as tells it from the others
+        trace = next(t for t in traces if f"/{path}".endswith("/" + t["trace"]) or t["trace"] == truth["program"])
         out.writerow([truth["seed"], truth["program"], os.path.basename(path).split(".")[1], truth["conf"], truth["device"], truth["torch"],
                       truth["reserved_peak"], *(trace.get(key) for key in ("compared_driver_calls", "equal_driver_calls", "most_off_bytes")),
-                      *(reason or [""])])
+                      reason_of(trace, truth)])
 
 
 def main():

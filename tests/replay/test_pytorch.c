@@ -307,16 +307,16 @@ static void a_recording_that_begins_late_is_exact(void **state)
         unsigned calls, start_mib;
         const char *spec; /* or NULL: as the log says */
     } cases[] = {
-        {"midrun/gnn.expandable.pickle.gz", 0, 1, 1626, NULL},
-        {"midrun/streams.by_size.pickle.gz", 0, 3, 314, NULL},
-        {"midrun/streams.divisions.pickle.gz", 0, 8, 322, NULL},
-        {"midrun/experts.rounding.pickle.gz", 2246895878, 16, 1858, NULL},
-        {"midrun/lstm.expandable_split.pickle.gz", 0, 8, 704, NULL},
-        {"midrun/embeddings.collect.pickle.gz", 3460534944, 5, 2776, NULL},
-        {"midrun/streams.collect.pickle.gz", 230690717, 65, 144, NULL},
-        {"midrun/gpt.default.pickle.gz", 1094179988, 4, 1024, NULL},
-        {"midrun/graphs.expandable_split.pickle.gz", 0, 20, 886, NULL},
-        {"midrun/evaluate.expandable_split.pickle.gz", 2029563872, 42, 986,
+        {"midrun/seed1/gnn.expandable.pickle.gz", 0, 1, 1626, NULL},
+        {"midrun/seed1/streams.by_size.pickle.gz", 0, 3, 314, NULL},
+        {"midrun/seed1/streams.divisions.pickle.gz", 0, 8, 322, NULL},
+        {"midrun/seed1/experts.rounding.pickle.gz", 2246895878, 16, 1858, NULL},
+        {"midrun/seed1/lstm.expandable_split.pickle.gz", 0, 8, 704, NULL},
+        {"midrun/seed1/embeddings.collect.pickle.gz", 3460534944, 5, 2776, NULL},
+        {"midrun/seed1/streams.collect.pickle.gz", 230690717, 65, 144, NULL},
+        {"midrun/seed1/gpt.default.pickle.gz", 1094179988, 4, 1024, NULL},
+        {"midrun/seed1/graphs.expandable_split.pickle.gz", 0, 20, 886, NULL},
+        {"midrun/seed1/evaluate.expandable_split.pickle.gz", 2029563872, 42, 986,
          "caching:conf={expandable_segments:True,max_split_size_mb:128}:limit=fraction"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
