@@ -349,8 +349,8 @@ static bool has_own_stack(struct pytorch_trace *t, const struct trace_event *nex
 }
 
 /* Was the run made because the driver refused the request after it? In a capture the allocator does
- * not retry. A setting's collection by age has the request's call stack too. Where the program trims
- * right before requests that were surely not refused, it may have done so before any. */
+ * not retry. A setting's collection by age has the request's call stack too. Where the program
+ * trims right before requests that were surely not refused, it may have done so before any. */
 static bool is_retry(struct pytorch_trace *t, const struct trace_event *next)
 {
     const uint64_t asked = next && !next->pool ? asked_of(t, next) : 0;
@@ -373,8 +373,8 @@ static void limit(struct pytorch_trace *t, uint64_t most_bytes)
         info->limit_most_bytes = most_bytes;
 }
 
-/* The block of a request for which an expandable segment was mapped. PyTorch compares its limit with
- * what is held and a segment for the request together, no matter how much is mapped. */
+/* The block of a request for which an expandable segment was mapped. PyTorch compares its limit
+ * with what is held and a segment for the request together, no matter how much is mapped. */
 static void end_request(struct pytorch_trace *t, uint64_t bytes)
 {
     const struct pytorch_request r = t->request;
