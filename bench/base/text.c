@@ -202,6 +202,16 @@ char *text_ns(char out[32], double ns)
     return out;
 }
 
+char *text_percent(char out[32], double percent)
+{
+    /* %g would write 99.6 as 1e+02, and 0.00001 as 1e-05. */
+    if (percent > 0 && percent < 0.001)
+        snprintf(out, 32, "<0.001 %%");
+    else
+        snprintf(out, 32, percent < 10 ? "%.2g %%" : "%.0f %%", percent);
+    return out;
+}
+
 char *text_count(char out[48], double count, const char *thing)
 {
     snprintf(out, 48, "%.0f %s%s", count, thing, count == 1 ? "" : "s");

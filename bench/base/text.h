@@ -55,6 +55,9 @@ char *text_bytes(char out[32], uint64_t bytes);
 char *text_bytes_exact(char out[64], uint64_t bytes);
 /* Writes a time for people: "2.31 ms". Returns `out`. */
 char *text_ns(char out[32], double ns);
+/* Writes percent with two digits, or all before the point: "0.12 %", "160 %", "<0.001 %". Returns
+ * `out`. */
+char *text_percent(char out[32], double percent);
 
 /* Writes a number of things: "1 round", "3 rounds". Returns `out`. */
 char *text_count(char out[48], double count, const char *thing);

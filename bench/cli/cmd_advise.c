@@ -93,13 +93,13 @@ static const char *gain_of(const struct measure *now, const struct measure *then
 static void add_difference(struct text *out, const struct advised_trace *trace)
 {
     const struct exactness *x = &trace->now.exactness;
-    char most[32], peak[32];
+    char most[32], peak[32], share[32];
     text_add(out,
              "the replay of the recorded setting holds the log's bytes at %" PRIu64 " of %" PRIu64
-             " driver calls, and is up to %s (%.2g %%) off: bytes are estimates. The log held %s "
+             " driver calls, and is up to %s (%s) off: bytes are estimates. The log held %s "
              "at most",
-             x->equal_count, x->call_count, text_bytes(most, x->most_bytes), 100 * x->most_share,
-             text_bytes(peak, x->logged_peak_bytes));
+             x->equal_count, x->call_count, text_bytes(most, x->most_bytes),
+             text_percent(share, 100 * x->most_share), text_bytes(peak, x->logged_peak_bytes));
     if (trace->now.doubt)
         text_add(out, ". A reason: %s", trace->now.doubt);
 }

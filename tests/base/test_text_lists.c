@@ -93,6 +93,20 @@ static void microseconds_have_one_name(void **state)
     assert_true(text_to_ns("20us", &ns) && ns == 20000);
 }
 
+static void shares_have_no_exponents(void **state)
+{
+    static const struct {
+        double percent;
+        const char *text;
+    } cases[] = {{0, "0 %"},      {1e-5, "<0.001 %"}, {0.0012, "0.0012 %"},
+                 {4.24, "4.2 %"}, {9.99, "10 %"},     {12.4, "12 %"},
+                 {99.6, "100 %"}, {155.8, "156 %"},   {1600, "1600 %"}};
+    char text[32];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(text_percent(text, cases[i].percent), cases[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +115,7 @@ int main(void)
         cmocka_unit_test(the_nearest_name_has_the_fewest_mistakes),
         cmocka_unit_test(sizes_have_units_in_any_case),
         cmocka_unit_test(microseconds_have_one_name),
+        cmocka_unit_test(shares_have_no_exponents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

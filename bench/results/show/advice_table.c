@@ -36,11 +36,12 @@ static const char *sure_of(const json_t *trace, struct arena *arena)
 {
     const double off = 100 * tree_get_number(trace, "most_off_bytes") /
                        tree_get_number(trace, "logged_peak_bytes");
+    char percent[32];
     return json_object_get(trace, "reason")                                       ? ""
            : !json_is_true(json_object_get(trace, "current_is_logged"))           ? "assumed"
            : json_is_true(json_object_get(trace, "calls_are_logged")) || off == 0 ? "exact"
            : isnan(off)                                                           ? "unchecked"
-                        : arena_printf(arena, off < 10 ? "±%.2g %%" : "±%.0f %%", off);
+                        : arena_printf(arena, "±%s", text_percent(percent, off));
 }
 
 static void set_saved(double number[NUMBERS])
