@@ -40,7 +40,8 @@ const char *exactness_doubt(const struct trace_info *info, const struct trace_to
         return "the log does not say well enough where the memory was that was there when it "
                "began: its blocks are placed anew";
     if (!info->knows[TRACE_KNOWS_pools])
-        return "the log does not say which of the memory that was released was of private pools";
+        return "the log does not say to which pools the released segments belonged: private ones "
+               "are a guess";
     if (has_start && strstr(info->allocator, "garbage_collection_threshold"))
         return "the log does not say for how long memory had been free when it began, by which "
                "garbage_collection_threshold chooses";

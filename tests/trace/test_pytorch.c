@@ -541,6 +541,144 @@ static void pools_are_known_of_segments_that_are_left(void **state)
     }
 }
 
+/* A snapshot of entries "ACTION ADDRESS BYTES STREAM[ POOL]" and segments of the end
+ * "ADDRESS BYTES STREAM POOL", where addresses and bytes are in KiB. */
+static void import_kib(const char *const segments[], const char *const entries[])
+{
+    struct text json = {0};
+    char action[24];
+    unsigned address, bytes, stream, pool;
+    text_add(&json, "{\"segments\": [");
+    for (unsigned i = 0; segments[i]; i++) {
+        sscanf(segments[i], "%u %u %u %u", &address, &bytes, &stream, &pool);
+        text_add(&json,
+                 "%s{\"device\": 0, \"address\": %u, \"total_size\": %u, \"stream\": %u, "
+                 "\"segment_pool_id\": [%u, 0], \"blocks\": []}",
+                 i ? ", " : "", address << 10, bytes << 10, stream, pool);
+    }
+    text_add(&json, "], \"device_traces\": [[");
+    for (unsigned i = 0; entries[i]; i++) {
+        const int found =
+            sscanf(entries[i], "%23s %u %u %u %u", action, &address, &bytes, &stream, &pool);
+        text_add(&json, "%s{\"action\": \"%s\", \"addr\": %u, \"size\": %u, \"stream\": %u",
+                 i ? ", " : "", action, address << 10, bytes << 10, stream);
+        if (found == 5)
+            text_add(&json, ", \"pool_id\": [%u, 0]", pool);
+        text_add(&json, "}");
+    }
+    text_add(&json, "]]}");
+    import_good("kib", json.data);
+    text_free(&json);
+}
+
+/* The rules of pytorch_pools.h. Stream 0 is the program's, stream 5 is that of captures. */
+static void pools_of_released_segments_are_inferred(void **state)
+{
+    (void)state;
+    enum { LINES = 12 };
+    static const struct {
+        const char *name, *segments[LINES], *entries[LINES];
+        const char *events; /* without those of blocks that are freed */
+        bool known;
+    } cases[] = {
+        {"the end says that the stream is one of captures",
+         {"81920 20480 5 1"},
+         {"segment_free 40960 20480 5"},
+         "driver_alloc 20971520 q1 address=0x2800000 pool=2\n"
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "start q0\ntrim q1\ntrim q1 pool=2\n"
+         "driver_free 20971520 q1 address=0x2800000 pool=2\n",
+         true},
+        {"the end says that the stream's segments are of the common pool too",
+         {"81920 20480 5 1", "122880 20480 5 0"},
+         {"segment_free 40960 20480 5"},
+         "driver_alloc 20971520 q1 address=0x2800000\n"
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "driver_alloc 20971520 q1 address=0x7800000\n"
+         "start q0\n"
+         "driver_free 20971520 q1 address=0x2800000\n",
+         true},
+        {"small common segments say nothing of large ones",
+         {"81920 20480 5 1", "122880 2048 5 0"},
+         {"segment_free 40960 20480 5"},
+         "driver_alloc 20971520 q1 address=0x2800000 pool=2\n"
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "driver_alloc 2097152 q1 address=0x7800000\n"
+         "start q0\ntrim q1 pool=2\n"
+         "driver_free 20971520 q1 address=0x2800000 pool=2\n",
+         true},
+        {"another stream is the common pool's",
+         {"81920 20480 5 1"},
+         {"segment_free 40960 20480 0"},
+         "driver_alloc 20971520 q0 address=0x2800000\n"
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "start q0\ntrim q0\n"
+         "driver_free 20971520 q0 address=0x2800000\n",
+         true},
+        {"what one stream allocates at a time is of one pool: the end knows it",
+         {"81920 20480 5 1", "122880 20480 5 0"},
+         {"segment_alloc 40960 20480 5", "alloc 40960 4096 5", "alloc 81920 4096 5",
+          "segment_free 40960 20480 5"},
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "driver_alloc 20971520 q1 address=0x7800000\n"
+         "start q0\n"
+         "driver_alloc 20971520 q1 address=0x2800000 pool=1\n"
+         "alloc b1 4194304 q1 address=0x2800000 pool=1\n"
+         "alloc b2 4194304 q1 address=0x5000000 pool=1\n"
+         "trim q1 pool=1\n"
+         "driver_free 20971520 q1 address=0x2800000 pool=1\n",
+         false},
+        {"an allocation of another stream ends a capture",
+         {"81920 20480 5 1", "122880 20480 0 0"},
+         {"segment_alloc 40960 20480 5", "alloc 40960 4096 5", "alloc 122880 4096 0",
+          "alloc 81920 4096 5", "segment_free 40960 20480 5"},
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "driver_alloc 20971520 q0 address=0x7800000\n"
+         "start q0\n"
+         "driver_alloc 20971520 q1 address=0x2800000 pool=2\n"
+         "alloc b1 4194304 q1 address=0x2800000 pool=2\n"
+         "alloc b2 4194304 q0 address=0x7800000\n"
+         "alloc b3 4194304 q1 address=0x5000000 pool=1\n"
+         "trim q1\ntrim q1 pool=2\n"
+         "driver_free 20971520 q1 address=0x2800000 pool=2\n",
+         false},
+        {"segments of one run are of one pool, of two runs of two",
+         {"81920 20480 5 1"},
+         {"segment_free 20480 10240 5", "segment_free 40960 20480 5", "alloc 81920 4 5",
+          "segment_free 163840 20480 5"},
+         "driver_alloc 10485760 q1 address=0x1400000 pool=3\n"
+         "driver_alloc 20971520 q1 address=0x2800000 pool=3\n"
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "driver_alloc 20971520 q1 address=0xa000000 pool=2\n"
+         "start q0\ntrim q1\ntrim q1 pool=3\n"
+         "driver_free 10485760 q1 address=0x1400000 pool=3\n"
+         "driver_free 20971520 q1 address=0x2800000 pool=3\n"
+         "alloc b1 4096 q1 address=0x5000000 pool=1\n"
+         "trim q1\ntrim q1 pool=2\n"
+         "driver_free 20971520 q1 address=0xa000000 pool=2\n",
+         true},
+        {"entries of newer versions say it",
+         {"81920 20480 5 1"},
+         {"alloc 40960 4096 5 9", "segment_free 163840 20480 5 0"},
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "driver_alloc 20971520 q1 address=0xa000000\n"
+         "start q0\n"
+         "alloc b1 4194304 q1 address=0x2800000 pool=2\n"
+         "trim q1\n"
+         "driver_free 20971520 q1 address=0xa000000\n",
+         true},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        import_kib(cases[i].segments, cases[i].entries);
+        char *events = events_of("kib"), *info = info_of("kib");
+        drop_lines(events, (const char *const[]){"queue ", "name ", NULL});
+        if (strcmp(events, cases[i].events) || cases[i].known != !!strstr(info, "\"pools\""))
+            fail_msg("%s: %s%s", cases[i].name, info, events);
+        free(events);
+        free(info);
+    }
+}
+
 /* Newer versions say whether the ring was full. */
 static void the_log_says_whether_it_lost_its_beginning(void **state)
 {
@@ -810,6 +948,7 @@ int main(void)
         cmocka_unit_test(blocks_of_the_start_end_where_the_next_one_begins),
         cmocka_unit_test(an_expandable_segment_begins_with_what_it_had),
         cmocka_unit_test(pools_are_known_of_segments_that_are_left),
+        cmocka_unit_test(pools_of_released_segments_are_inferred),
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
         cmocka_unit_test(releases_are_trims_unless_pytorch_had_another_reason),
         cmocka_unit_test(refusals_show_what_could_be_held),

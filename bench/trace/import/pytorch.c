@@ -302,10 +302,13 @@ static bool is_small(const struct trace_event *e)
     return e->bytes == small_segment_bytes;
 }
 
-/* May a trim release `b` after `a`? Queues are compared by the addresses that name them. */
+/* May a trim release `b` after `a`? The common pool comes first. Queues are compared by the
+ * addresses that name them. */
 static bool is_in_order(struct pytorch_trace *t, const struct trace_event *a,
                         const struct trace_event *b)
 {
+    if (a->pool != b->pool)
+        return b->pool != 0;
     if (is_small(a) != is_small(b))
         return is_small(b);
     if (a->queue != b->queue)
@@ -491,13 +494,14 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
     return left_whole(t, false) == 0;
 }
 
-/* A trim of the common pool, and of each private one that the run releases from: its graphs are
- * gone. */
-static void add_trims(struct pytorch_trace *t)
+/* A trim of the common pool, if the run is one, and of each private pool that the run releases
+ * from: its graphs are gone. */
+static void add_trims(struct pytorch_trace *t, bool of_common)
 {
     struct trace_event trim = {
         .kind = TRACE_trim, .queue = t->run->queue, .time_ns = t->run->time_ns};
-    import_event(t->stream, &trim);
+    if (of_common)
+        import_event(t->stream, &trim);
     for (unsigned i = 0; i < t->run_count; i++) {
         trim.pool = t->run[i].pool;
         if (trim.pool && (i == 0 || t->run[i - 1].pool != trim.pool))
@@ -510,8 +514,7 @@ static void end_run(struct pytorch_trace *t, const struct trace_event *next)
 {
     if (t->run_count == 0)
         return;
-    if (is_trim(t, next))
-        add_trims(t);
+    add_trims(t, is_trim(t, next));
     for (unsigned i = 0; i < t->run_count; i++) {
         import_event(t->stream, &t->run[i]);
         trace_hold(&t->held_bytes, &t->run[i]);

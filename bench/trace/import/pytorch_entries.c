@@ -40,16 +40,16 @@ int pytorch_entries_add(struct pytorch_entries *e, const struct pytorch_entry *e
     return 0;
 }
 
-const struct pytorch_entry *pytorch_entry_at(struct pytorch_entries *e, unsigned index)
+struct pytorch_entry *pytorch_entry_at(struct pytorch_entries *e, unsigned index)
 {
     const unsigned chunk = index / CHUNK;
     if (chunk == (e->count - 1) / CHUNK)
         return &e->last[index % CHUNK];
     if (!e->mapped || chunk != e->mapped_chunk) {
         if (e->mapped)
-            munmap((void *)e->mapped, chunk_bytes);
-        void *mapped =
-            mmap(NULL, chunk_bytes, PROT_READ, MAP_SHARED, e->file, (off_t)(chunk * chunk_bytes));
+            munmap(e->mapped, chunk_bytes);
+        void *mapped = mmap(NULL, chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, e->file,
+                            (off_t)(chunk * chunk_bytes));
         e->mapped = must_have(mapped == MAP_FAILED ? NULL : mapped);
         e->mapped_chunk = chunk;
     }
@@ -59,7 +59,7 @@ const struct pytorch_entry *pytorch_entry_at(struct pytorch_entries *e, unsigned
 void pytorch_entries_free(struct pytorch_entries *e)
 {
     if (e->mapped)
-        munmap((void *)e->mapped, chunk_bytes);
+        munmap(e->mapped, chunk_bytes);
     if (e->has_file)
         close(e->file);
     free(e->last);

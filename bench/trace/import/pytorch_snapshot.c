@@ -12,10 +12,9 @@
  * It is a ring, and recording may begin late. What lived before it is found in two ways:
  * the history frees it, or it still lives at the end and stands in a segment.
  *
- * A private pool of a graph is known of segments, and of entries only in newer versions. An entry
- * has the pool of the segment that has its address at the end, if the driver made that segment
- * before the entry. The log does not say in which pool a segment was that it has no more: its
- * blocks count as the common pool's, and the trace does not know the pools.
+ * A private pool of a graph is known of segments, and of entries only in newer versions.
+ * pytorch_pools.h says how the others are found. Where the segment of a block was released, the
+ * trace does not know the pools: they are guesses.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@
 
 #include "base/random.h"
 #include "base/sort.h"
-#include "trace/import/pytorch_entries.h"
+#include "trace/import/pytorch_pools.h"
 #include "trace/import/pytorch_sites.h"
 #include "trace/import/value.h"
 
@@ -52,23 +51,15 @@ struct snapshot {
     struct pytorch_site site;
 };
 
-/* A segment of the device whose history is read. */
-struct segment {
-    uint64_t address, bytes, stream;
-    unsigned pool;
-    bool is_expandable;
-    uint64_t made_at; /* number of the last entry in which the driver made it; 0: none */
-    const struct value *value;
-};
-
 /* The history of one device. */
 struct history {
     struct snapshot *snapshot;
     unsigned device;
     struct pytorch_entries *entries;
-    const struct pools *pools; /* that its entries name */
-    struct segment *segments;  /* by address */
+    const struct pools *pools;     /* that its entries name */
+    struct pool_segment *segments; /* of the end, by address */
     unsigned segment_count, segment_capacity;
+    struct pytorch_pools found;
     const struct value **phases; /* annotations of the device, in the order of the snapshot */
     unsigned phase_count, phase_capacity, next_phase;
     struct pytorch_trace trace;
@@ -164,14 +155,14 @@ static const char *site_of(struct snapshot *s, const struct value *frames)
 
 /* ---- segments ---- */
 
-ORDER_BY(by_address, struct segment, address)
+ORDER_BY(by_address, struct pool_segment, address)
 
 static int read_segments(struct history *h, struct error *error)
 {
     const struct value_list *all = value_list_of(value_get(&h->snapshot->root, "segments"));
     for (unsigned i = 0; i < all->count; i++) {
         const struct value *value = &all->items[i];
-        struct segment segment = {.value = value};
+        struct pool_segment segment = {.value = value};
         if (count_or_0(value, "device") != h->device)
             continue;
         if (!value_count_of(value_get(value, "address"), &segment.address))
@@ -191,36 +182,13 @@ static int read_segments(struct history *h, struct error *error)
     return 0;
 }
 
-/* The segment that has an address at the end of the history; NULL: there is none. An expandable
- * segment may have holes, so that its bytes do not reach to its last block. */
-static struct segment *segment_at(const struct history *h, uint64_t address)
-{
-    unsigned above;
-    FIND_PLACE(above, h->segment_count, h->segments[above].address <= address);
-    struct segment *s = above ? &h->segments[above - 1] : NULL;
-    return s && (s->is_expandable || address - s->address < s->bytes) ? s : NULL;
-}
-
 static bool is_action(const struct pytorch_entry *entry, const char *action)
 {
     return strcmp(entry->action, action) == 0;
 }
 
-/* Goes back from the end of the history to when the driver made each segment. The addresses of an
- * expandable one are of one pool for good. */
-static void find_makers(struct history *h)
-{
-    for (unsigned i = h->entries->count; i-- > 0;) {
-        const struct pytorch_entry *entry = pytorch_entry_at(h->entries, i);
-        struct segment *s =
-            is_action(entry, "segment_alloc") ? segment_at(h, entry->address) : NULL;
-        if (s && !s->is_expandable && !s->made_at)
-            s->made_at = i + 1;
-    }
-}
-
 /* Tells the start what is there at the end. */
-static void add_final(struct history *h, const struct segment *s)
+static void add_final(struct history *h, const struct pool_segment *s)
 {
     const char *type = value_text_of(value_get(s->value, "segment_type"));
     const struct start_memory memory = {.address = s->address,
@@ -314,22 +282,23 @@ static unsigned own_pool(struct history *h, const struct pytorch_entry *entry)
 }
 
 /* The pool of an entry: its own, or that of its segment. */
-static unsigned pool_of_entry(struct history *h, unsigned i, const struct pytorch_entry *entry)
+static unsigned pool_of_entry(struct history *h, const struct pytorch_entry *entry)
 {
-    if (entry->has_pool)
-        return own_pool(h, entry);
-    const struct segment *segment = segment_at(h, entry->address);
-    if (segment && i + 1 >= segment->made_at)
-        return segment->pool;
-    if (is_action(entry, "alloc") || strncmp(entry->action, "free", 4) == 0)
-        trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = false;
-    return 0;
+    return entry->has_pool ? own_pool(h, entry) : h->found.lives[entry->pool].pool;
+}
+
+static bool is_pool_known(const struct history *h, const struct pytorch_entry *entry)
+{
+    const bool is_block = is_action(entry, "alloc") || strncmp(entry->action, "free", 4) == 0;
+    return !is_block || entry->has_pool || (entry->pool && h->found.lives[entry->pool].is_known);
 }
 
 static int add_entry(struct history *h, unsigned i, struct error *error)
 {
     struct pytorch_entry entry = *pytorch_entry_at(h->entries, i);
-    entry.pool = pool_of_entry(h, i, &entry);
+    if (!is_pool_known(h, &entry))
+        trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = false;
+    entry.pool = pool_of_entry(h, &entry);
     if (entry.has_time)
         add_phases(h, entry.time_us);
     return pytorch_add(&h->trace, &entry, error);
@@ -393,7 +362,7 @@ static int take_entry(void *user, unsigned device, const struct value *value, st
 static void look_at_entry(struct history *h, unsigned i)
 {
     struct pytorch_entry entry = *pytorch_entry_at(h->entries, i);
-    entry.pool = entry.has_pool ? own_pool(h, &entry) : 0;
+    entry.pool = pool_of_entry(h, &entry);
     pytorch_look(&h->trace, &entry);
 }
 
@@ -423,7 +392,8 @@ static int read_history(struct history *h, struct error *error)
         first_us = pytorch_entry_at(h->entries, 0)->time_us;
     TRY(find_skipped(h, error));
     TRY(read_segments(h, error));
-    find_makers(h);
+    pytorch_pools_find(&h->found, h->entries, h->segments, h->segment_count,
+                       h->snapshot->pools.count);
     find_phases(h);
     drop_early_phases(h, first_us);
     pytorch_begin_time(&h->trace, first_us);
@@ -460,6 +430,7 @@ static int import_device(struct snapshot *s, unsigned device, json_t *settings, 
         code = read_history(&h, error);
         pytorch_end(&h.trace);
     }
+    pytorch_pools_free(&h.found);
     free(h.segments);
     free(h.phases);
     return code;

@@ -137,7 +137,8 @@ void start_final_memory(struct start *s, const struct start_memory *memory)
     add_memory(s, &m);
     for (unsigned i = memory_from(s, m.address);
          i < s->memory_count && s->memories[i].address < end_of(&m); i++)
-        s->memories[i].pool = m.pool; /* older entries do not say it */
+        if (s->memories[i].is_expandable) /* older entries do not say it */
+            s->memories[i].pool = m.pool;
 }
 
 void start_final_block(struct start *s, const struct start_block *block)
