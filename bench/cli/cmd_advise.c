@@ -83,6 +83,8 @@ static void add_calls(struct text *out, const struct measure *now, const struct 
 /* The purpose of the advice. */
 static const char *gain_of(const struct measure *now, const struct measure *then, bool is_refused)
 {
+    if (!is_refused && then->refused.served_count > now->refused.served_count)
+        return "memory for a request that was refused";
     const bool holds_less = then->reserved_bytes < now->reserved_bytes;
     return is_refused                                         ? "every request within the limit"
            : holds_less && then->call_count < now->call_count ? "less memory and fewer driver calls"
@@ -183,6 +185,20 @@ static void print_fits(const struct page *page, const struct advised_trace *trac
     line(page, "fits", &fits);
 }
 
+/* The requests that the log says were refused, with the setting that is advised. */
+static void print_refused(const struct page *page, const struct advised_trace *trace,
+                          const struct measure *m)
+{
+    char limit[32];
+    struct text refused = {0};
+    if (!m->refused.count)
+        return;
+    replay_add_refused(&refused, &m->refused);
+    if (trace->limit_bytes)
+        text_add(&refused, ", within %s", text_bytes(limit, trace->limit_bytes));
+    line(page, "refused", &refused);
+}
+
 static void print_one(const struct page *page, const struct advise *advise,
                       const struct advice *advice)
 {
@@ -204,6 +220,7 @@ static void print_one(const struct page *page, const struct advise *advise,
     line(page, "memory", &memory);
     line(page, "calls", &calls);
     print_fits(page, trace, advice);
+    print_refused(page, trace, advice->leave ? now : then);
     print_search(page, advise, advice);
     add_certainty(&sure, trace);
     line(page, "sure", &sure);
@@ -274,6 +291,10 @@ static json_t *measure_to_json(const char *spec, const char *words, const struct
     tree_put(json, "reserved_bytes", tree_count(m->reserved_bytes));
     tree_put(json, "driver_calls", tree_count(m->call_count));
     tree_put(json, "driver_ns", tree_count(m->driver_ns));
+    tree_put(json, "refused_requests",
+             m->refused.count ? tree_count(m->refused.count) : json_null());
+    tree_put(json, "refused_requests_served",
+             m->refused.count ? tree_count(m->refused.served_count) : json_null());
     if (fit)
         tree_put(json, "capacity_bytes",
                  fit->status == CASE_ok ? tree_count(fit->capacity_bytes) : json_null());

@@ -279,12 +279,24 @@ static void compare_times(const struct replay_session *s)
 
 /* ---- the run, without a device ---- */
 
+/* The request that the log says was refused is in the result as a warning. */
+static void tell_refused(struct replay_session *s, const struct case_round *round)
+{
+    struct result *result = &s->common.recording.draft.result;
+    char id[13];
+    case_id(&round->key, id);
+    for (size_t i = 0; *round->refused && i < result->case_count; i++)
+        if (strcmp(result->cases[i].id, id) == 0)
+            result_warn(result, &result->cases[i], "refused-request", "requests", round->refused);
+}
+
 static void ended(void *context, size_t index, const struct case_round *round)
 {
     struct replay_session *s = context;
     s->rounds[index] = *round;
     s->ended[index] = true;
     draft_add_round(&s->common.recording.draft, round);
+    tell_refused(s, round);
     recording_save_now_and_then(&s->common.recording);
     status_line_show(&s->common.status, "replayed %zu/%zu: %s of %s", ++s->ended_count,
                      s->all.count, s->cases[index].key.strategy, s->cases[index].key.workload);

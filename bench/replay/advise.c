@@ -151,6 +151,7 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
                                 .logged_call_count = heard.logged.count,
                                 .calls_are_logged = same_calls(&heard),
                                 .exactness = heard.exactness,
+                                .refused = outcome.refused,
                                 .doubt = doubt,
                                 .driver_ns = UNKNOWN_NS};
     free(heard.logged.items);
@@ -227,6 +228,7 @@ static int measure(struct search *s, const struct advice *advice, struct advised
     setting_spec(&setting->setting, &spec);
     setting->is_known = true;
     setting->cost = 0;
+    setting->served_count = 0;
     for (size_t i = 0; !code && i < advice->count && !*stop; i++) {
         const struct advised_trace *trace = &s->out->traces[advice->first + i];
         struct measure *m = &setting->on[i];
@@ -234,6 +236,7 @@ static int measure(struct search *s, const struct advice *advice, struct advised
         const uint64_t now_bytes = trace->now.reserved_bytes;
         const double cost = now_bytes ? (double)m->reserved_bytes / (double)now_bytes : 1;
         setting->cost = cost > setting->cost ? cost : setting->cost;
+        setting->served_count += m->refused.served_count;
         setting->is_known = setting->is_known && counts(trace, m);
     }
     text_free(&spec);
@@ -243,7 +246,9 @@ static int measure(struct search *s, const struct advice *advice, struct advised
 
 static bool is_better(const struct advised_setting *a, const struct advised_setting *b)
 {
-    return a->is_known && (!b->is_known || a->cost < better_share * b->cost);
+    if (!a->is_known || !b->is_known || a->served_count != b->served_count)
+        return a->is_known && (!b->is_known || a->served_count > b->served_count);
+    return a->cost < better_share * b->cost;
 }
 
 static struct measure *measures(const struct advice *advice)
@@ -336,11 +341,13 @@ static void choose(struct search *s, size_t index)
         if (is_better(&d->best, &advice->best))
             keep(&advice->best, &d->best, advice->count);
     }
+    struct advised_setting now = {.cost = 1};
     for (size_t i = 0; i < advice->count; i++) {
         const struct advised_trace *trace = &s->out->traces[advice->first + i];
+        now.served_count += trace->now.refused.served_count;
         advice->is_bad = advice->is_bad || trace->is_refused || is_busy(trace, &trace->now);
     }
-    const struct advised_setting now = {.is_known = !advice->is_bad, .cost = 1};
+    now.is_known = !advice->is_bad;
     advice->leave = !advice->best.is_known || (now.is_known && !is_better(&advice->best, &now));
     const struct advised_setting *bar = advice->leave ? &now : &advice->best;
     for (size_t i = 0; i < s->descent_count; i++) {
@@ -419,7 +426,17 @@ static int find_application(struct search *s, struct error *error)
 
 static bool is_exact(const struct measure *m)
 {
-    return m->ok && !m->exactness.most_bytes;
+    return m->ok && !m->exactness.most_bytes && !m->refused.served_count;
+}
+
+/* Is the replay under one limit more like the log than that under another? It was refused what is
+ * refused in the log. */
+static bool is_more_like(const struct measure *a, const struct measure *b)
+{
+    const uint64_t equal = a->exactness.equal_count, other = b->exactness.equal_count;
+    return a->ok != b->ok   ? a->ok
+           : equal != other ? equal > other
+                            : a->refused.served_count < b->refused.served_count;
 }
 
 /* Replays the current setting under a limit, and keeps the measure if it is more like the log. */
@@ -430,8 +447,7 @@ static int try_limit(struct search *s, size_t index, uint64_t limit_bytes, const
     struct measure *now = &trace->now, other;
     TRY(replay(s, spec, index, limit_bytes, stop, &other, error));
     note_replay(s, "current setting", spec);
-    if (now->is_known && !(other.ok > now->ok ||
-                           (other.ok && other.exactness.equal_count > now->exactness.equal_count)))
+    if (now->is_known && !is_more_like(&other, now))
         return 0;
     *now = other;
     now->is_known = true;

@@ -4,7 +4,8 @@
  *   2. For each strategy that the application has, one option after the other takes each of its
  *      values, and keeps the best; this is repeated until nothing changes (coordinate descent).
  *   3. Better is what holds at least 1 % less. On several traces the trace counts on which a
- *      setting holds most, compared with the current one.
+ *      setting holds most, compared with the current one. In any case, a setting is better that
+ *      serves more of the requests that were refused in the log.
  *   4. A setting counts only if it calls the driver at most twice as often as the current one (and
  *      ten times), and at most in every tenth request (and ten). Most calls get memory for the
  *      first time: they do not come again in a longer run. With an atlas, the calls also take at
@@ -49,6 +50,7 @@ struct measure {
     uint64_t logged_call_count; /* of the recorded allocator, by the log */
     bool calls_are_logged;      /* both are the same, in the same order and with the same bytes */
     struct exactness exactness;
+    struct replay_refused refused;
     const char *doubt;  /* exactness_doubt */
     uint64_t driver_ns; /* time in the driver's calls; UNKNOWN_NS without an atlas */
 };
@@ -71,9 +73,10 @@ struct advised_trace {
 struct advised_setting {
     bool is_known;
     struct allocator_setting setting;
-    struct measure *on; /* by trace */
-    double cost;        /* bytes held over those of the current setting, on the worst trace */
-    struct fit fit;     /* advice for one trace: the least capacity */
+    struct measure *on;    /* by trace */
+    uint64_t served_count; /* requests that were refused in the logs, and are served */
+    double cost;           /* bytes held over those of the current setting, on the worst trace */
+    struct fit fit;        /* advice for one trace: the least capacity */
 };
 
 /* For one trace, or for all. */

@@ -64,6 +64,10 @@ static void fill_round(struct case_round *round, int code, const struct error *w
     round->worst_error = round->traffic_bytes = NAN;
     round->cold = outcome->counts;
     snprintf(round->reason, sizeof round->reason, "%.1023s", code ? why->text : outcome->reason);
+    struct text refused = {0};
+    replay_add_refused(&refused, &outcome->refused);
+    snprintf(round->refused, sizeof round->refused, "%s", refused.data ? refused.data : "");
+    text_free(&refused);
     memset(&round->warm, 0xff, sizeof round->warm);
     memset(&round->cold_sample, 0xff, sizeof round->cold_sample);
 }

@@ -75,6 +75,7 @@ struct replay {
     bool ended;                  /* by a refusal or a fault */
     bool is_before_start;        /* the events up to `start` are kept, to be adopted together */
     bool cannot_adopt;
+    bool asks_refused;       /* the strategy is asked for requests that the log says were refused */
     const struct ages *ages; /* of the memory at the start */
     struct trace_event *kept;
     unsigned kept_count, kept_capacity, most_kept_slot;
@@ -293,30 +294,58 @@ static int own_block(struct replay *r, const struct trace_event *e, unsigned ind
                  : 0;
 }
 
-static int take_block(struct replay *r, const struct trace_event *e)
+/* Asks a part for a block. ERR_OOM: it is refused, also when all that was let go has been given. */
+static int ask(struct replay *r, const struct trace_event *e, struct block *block, unsigned *index)
 {
-    unsigned index = 0;
+    *index = 0;
     if (r->part_count == 0 || e->pool || e->memory || r->parts[0]->pool || r->parts[0]->memory)
-        TRY(part_of(r, e, &index));
-    struct part *part = r->parts[index];
+        TRY(part_of(r, e, index));
+    struct part *part = r->parts[*index];
     const struct alloc_request request = {.size = e->bytes,
                                           .alignment = e->alignment ? e->alignment : r->alignment,
                                           .tag = trace_name_of(r->reader, e->name),
                                           .queue = e->queue};
-    struct played *at = slot_of(r, e->slot);
-    int code = player_alloc(&r->player, &part->allocator, &request, &at->block);
+    int code = player_alloc(&r->player, &part->allocator, &request, block);
     if (code == ERR_OOM) {
         bool given = false;
         TRY(give_let_go(r, &given));
-        code = given ? player_alloc(&r->player, &part->allocator, &request, &at->block) : code;
+        code = given ? player_alloc(&r->player, &part->allocator, &request, block) : code;
     }
+    return code && code != ERR_OOM ? error_set(r->error, code, "%s", part->source.error.text)
+                                   : code;
+}
+
+static int take_block(struct replay *r, const struct trace_event *e)
+{
+    unsigned index;
+    int code = ask(r, e, &slot_of(r, e->slot)->block, &index);
     if (code == ERR_OOM) {
-        refuse(r, e, part);
+        refuse(r, e, r->parts[index]);
         return 0;
     }
-    if (code)
-        return error_set(r->error, code, "%s", part->source.error.text);
-    return own_block(r, e, index);
+    return code ? code : own_block(r, e, index);
+}
+
+/* A request that the recorded allocator refused. Where it is served, the block is given back at
+ * once, because the program did not get it. */
+static int ask_refused(struct replay *r, const struct trace_event *e)
+{
+    struct replay_refused *refused = &r->outcome->refused;
+    struct block block;
+    unsigned index;
+    if (!r->asks_refused)
+        return 0;
+    int code = ask(r, e, &block, &index);
+    if (code == ERR_OOM && r->options->refused == REFUSED_SERVE)
+        refuse(r, e, r->parts[index]);
+    else if (code && code != ERR_OOM)
+        return code;
+    refused->count++;
+    refused->served_count += !code;
+    refused->most_bytes = e->bytes > refused->most_bytes ? e->bytes : refused->most_bytes;
+    return code ? 0
+                : player_free(&r->player, &r->parts[index]->allocator, &block,
+                              trace_name_of(r->reader, e->name), e->bytes);
 }
 
 /* The application has what is spare given back; its private pools keep what they have. */
@@ -492,6 +521,8 @@ static int play_event(struct replay *r, const struct trace_event *e)
     case TRACE_held:
     case TRACE_alloc:
         return take_block(r, e);
+    case TRACE_refused:
+        return ask_refused(r, e);
     case TRACE_free:
         slot_of(r, e->slot)->let_go = true;
         if (r->free_at_done)
@@ -745,6 +776,9 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
                        .free_at_done = replay_frees_at_done(reader, options->free_at),
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
                        .is_before_start = *adopts,
+                       .asks_refused = !options->live && !options->strategy->serves_plan &&
+                                       (options->refused == REFUSED_SERVE ||
+                                        (options->refused == REFUSED_ASK && device.capacity_bytes)),
                        .ages = ages};
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
@@ -786,6 +820,23 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
     }
     ages_free(&ages);
     return code;
+}
+
+void replay_add_refused(struct text *out, const struct replay_refused *r)
+{
+    char bytes[32];
+    const uint64_t all = r->count, some = r->served_count;
+    if (!all)
+        return;
+    text_bytes(bytes, r->most_bytes);
+    if (all == 1)
+        text_add(out, "the request of %s that was refused", bytes);
+    else if (some && some < all)
+        text_add(out, "%" PRIu64 " of the %" PRIu64 " requests that were refused, of up to %s,",
+                 some, all, bytes);
+    else
+        text_add(out, "the %" PRIu64 " requests that were refused, of up to %s,", all, bytes);
+    text_add(out, " %s %s", all == 1 || some == 1 ? "is" : "are", some ? "served" : "refused too");
 }
 
 struct dry_device replay_device(uint64_t capacity_bytes, const struct atlas *atlas)

@@ -15,13 +15,16 @@
  * they are. Others get requests for the blocks, in the order of the trace.
  *
  * A replay answers what the application did, not what it would have done: if a request is refused,
- * the replay ends there.
+ * the replay ends there. One that the recorded allocator refused is made again under a limit: an
+ * allocator that refuses gives back what it has spare. The replay goes on either way, without the
+ * block.
  */
 #pragma once
 
 #include <signal.h>
 
 #include "alloc/allocator.h"
+#include "base/text.h"
 #include "results/facts/case.h"
 #include "run/predict/dry.h"
 #include "replay/live.h"
@@ -30,12 +33,17 @@
 /* When the strategy gets a freed block back. */
 enum replay_free_at { FREE_AT_LET_GO, FREE_AT_DONE };
 
+/* What becomes of a request that the log says was refused: it is made under a limit, not at all, or
+ * has to be served like any other. Plans and devices are not asked. */
+enum replay_refused_requests { REFUSED_ASK, REFUSED_SKIP, REFUSED_SERVE };
+
 struct replay_options {
     const struct allocator_ops *strategy;
     const struct option_values *options;
     struct dry_device device;
     struct live *live; /* a real device, prepared for this trace, instead of `device`; or NULL */
     enum replay_free_at free_at;
+    enum replay_refused_requests refused;
     bool check;   /* the checks above also for one queue, and the strategy's check() often */
     bool explain; /* find the free pieces at a refusal; slows the replay */
     const volatile sig_atomic_t *stop; /* becomes true: end early (or NULL) */
@@ -69,6 +77,12 @@ struct replay_refusal {
     char site[256]; /* of the request; "": unknown */
 };
 
+/* The requests that were refused in the log and made again; 0: none were. */
+struct replay_refused {
+    uint64_t count, served_count;
+    uint64_t most_bytes; /* of the largest */
+};
+
 struct replay_outcome {
     enum case_status status;
     char reason[1024]; /* "" if ok */
@@ -77,6 +91,7 @@ struct replay_outcome {
     struct case_model model; /* asked: only with an atlas */
     struct sample sample;    /* the times on a real device; UNKNOWN_NS without one */
     struct replay_refusal refusal;
+    struct replay_refused refused;
     /* As in struct source_total. The result is the same for every capacity from this one up to (not
      * including) least_refused_bytes. A capacity of most_served_bytes is enough for the requests
      * that were served. 0: unknown. */
@@ -90,6 +105,9 @@ struct replay_outcome {
 int replay_trace(struct trace_reader *reader, const struct replay_options *options,
                  const struct replay_listener *listener, struct replay_outcome *outcome,
                  struct error *error);
+
+/* Adds "the request of 753 MiB that was refused is served", if there was one. */
+void replay_add_refused(struct text *out, const struct replay_refused *refused);
 
 /* Whether a replay of this trace frees blocks at `done`: a log that knows one stamp only has that
  * one.

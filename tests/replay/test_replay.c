@@ -104,6 +104,40 @@ static void a_refused_request_ends_the_replay(void **state)
     assert_non_null(strstr(o.reason, "block b2, event 2: "));
 }
 
+/* The log's allocator was refused 16 MiB in addition to 16. One that refuses as well has given its
+ * free segment back; one that serves gets its block back at once. */
+static void a_request_refused_in_the_log_is_made_again(void **state)
+{
+    (void)state;
+    static const char log[] = BOTH_STAMPS
+        "alloc b1 16777216 q0\nalloc b2 16777216 q0\nfree b2 q0\ndone b2 q0\nrefused 25165824 q0\n"
+        "alloc b3 16777216 q0\n";
+    static const struct {
+        uint64_t capacity_bytes, served, driver_allocs, driver_frees;
+        const char *words;
+    } cases[] = {
+        {39 * MIB, 0, 3, 1, "the request of 24.0 MiB that was refused is refused too"},
+        {40 * MIB, 1, 3, 1, "the request of 24.0 MiB that was refused is served"},
+        {56 * MIB, 1, 3, 0, "the request of 24.0 MiB that was refused is served"},
+        {0, 0, 2, 0, NULL}, /* without a limit it is not made */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct replay_outcome o = replay(log, "caching", cases[i].capacity_bytes, FREE_AT_DONE);
+        struct text words = {0};
+        replay_add_refused(&words, &o.refused);
+        assert_int_equal(o.status, CASE_ok);
+        assert_int_equal(o.refused.count, cases[i].capacity_bytes > 0);
+        assert_int_equal(o.refused.served_count, cases[i].served);
+        assert_int_equal(o.counts.driver_alloc_count, cases[i].driver_allocs);
+        assert_int_equal(o.counts.driver_free_count, cases[i].driver_frees);
+        if (cases[i].words)
+            assert_string_equal(words.data, cases[i].words);
+        else
+            assert_null(words.data);
+        text_free(&words);
+    }
+}
+
 /* An allocator that is refused waits for the blocks that were let go, as the recorded one did. */
 static void a_refusal_waits_for_blocks_that_were_let_go(void **state)
 {
@@ -379,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_block_comes_back_when_it_is_let_go_or_done),
         cmocka_unit_test(a_log_with_one_stamp_has_that_one),
         cmocka_unit_test(a_refused_request_ends_the_replay),
+        cmocka_unit_test(a_request_refused_in_the_log_is_made_again),
         cmocka_unit_test(a_refusal_waits_for_blocks_that_were_let_go),
         cmocka_unit_test(queues_share_no_memory),
         cmocka_unit_test(private_pools_share_no_memory),

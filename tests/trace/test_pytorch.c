@@ -752,7 +752,7 @@ static void refusals_show_what_could_be_held(void **state)
         {"two retries", RETRY AGAIN,
          "\"limit_least_bytes\":44040192,\"limit_most_bytes\":62914559"},
         {"an oom", "oom,0,31457280,0,2\n",
-         "\"limit_least_bytes\":20971520,\"limit_most_bytes\":62914559"},
+         "\"limit_least_bytes\":20971520,\"limit_most_bytes\":52428799"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct text log = {0};
@@ -806,7 +806,7 @@ static void collections_show_what_could_be_held(void **state)
     }
 }
 
-/* A refused request asked for at most so many segments. */
+/* A refused request of less than 10 MiB asked for a large segment. */
 static void large_segments_bound_what_was_refused(void **state)
 {
     (void)state;
@@ -817,12 +817,12 @@ static void large_segments_bound_what_was_refused(void **state)
             "alloc",
             "2000000") "," SIZED("free_completed",
                                  "2000000") "," SIZED("oom",
-                                                      "31457280") "]],\"allocator_settings\":{"
-                                                                  "\"PYTORCH_CUDA_ALLOC_CONF\":\"";
-    static const char *const cases[][2] = {{"max_split_size_mb:64", "62914559"},
+                                                      "9437184") "]],\"allocator_settings\":{"
+                                                                 "\"PYTORCH_CUDA_ALLOC_CONF\":\"";
+    static const char *const cases[][2] = {{"max_split_size_mb:64", "41943039"},
                                            {"large_segment_size_mb:32", "54525951"},
-                                           {"large_segment_size_mb:0", "62914559"},
-                                           {"large_segment_size_mb:99999999999", "62914559"}};
+                                           {"large_segment_size_mb:0", "41943039"},
+                                           {"large_segment_size_mb:99999999999", "41943039"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct text log = {0};
         text_add(&log, "%s%s\"}}", head, cases[i][0]);

@@ -85,6 +85,9 @@ struct case_round {
     unsigned slot;  /* position in the shuffled order of the round */
     enum case_status status;
     char reason[1024]; /* "" if ok: a sentence */
+    /* A replay without a device: a sentence about requests that the log says were refused; "": it
+     * made none. No member of the JSON. */
+    char refused[160];
     enum case_check check;
     uint64_t digest; /* digest of all result bytes; 0 unless status is ok or wrong */
     /* Digests of the program as a person writes it and of all its inputs. Two rounds with the same

@@ -567,7 +567,9 @@ static void add_block_event(struct pytorch_trace *t, struct trace_event *e)
  * that the program set refused it. */
 static void add_refusal(struct pytorch_trace *t, const struct trace_event *e, uint64_t device_free)
 {
-    const uint64_t asked = asked_of(t, e);
+    uint64_t asked = asked_of(t, e);
+    if (asked && (!t->is_expandable || device_free >= e->bytes))
+        asked = pytorch_segment_bytes(e->bytes, small_segment_bytes, t->large_segment_bytes);
     if (asked && t->held_bytes)
         limit(t, t->held_bytes + (device_free && device_free < e->bytes ? device_free : asked - 1));
     import_event(t->stream, e);
