@@ -440,6 +440,14 @@ static void is_events(const char *name, const char *expected)
     "{\"action\": \"" action "\", \"addr\": " address ", \"size\": 512, \"stream\": 0}"
 #define ENTRIES(entries) "{\"segments\": [], \"device_traces\": [[" entries "]]}"
 
+#define FINAL_BLOCK(address, size)                                                                 \
+    "{\"address\": " address ", \"size\": " size ", \"state\": \"active_allocated\"}"
+#define SEGMENT(address, bytes, blocks)                                                            \
+    "{\"device\": 0, \"address\": " address ", \"total_size\": " bytes ", \"blocks\": [" blocks "]}"
+#define SEGMENTS(first, second)                                                                    \
+    "{\"segments\": [" first "," second                                                            \
+    "], \"device_traces\": [[" BLOCK_ENTRY("snapshot", "0") "]]}"
+
 static void a_snapshot_that_contradicts_itself_is_refused(void **state)
 {
     (void)state;
@@ -455,9 +463,31 @@ static void a_snapshot_that_contradicts_itself_is_refused(void **state)
          "\"blocks\": [{\"address\": 4096, \"size\": 512, \"state\": \"active_allocated\"}]}], "
          "\"device_traces\": [[" BLOCK_ENTRY("free_completed", "4096") "]]}",
          "the list of segments has a block that is free, by entry 0, at address 0x1000"},
+        {SEGMENTS(SEGMENT("8192", "8192", ""), SEGMENT("4096", "4097", "")),
+         "segments[0], at address 0x2000, overlaps segments[1], 4097 bytes at 0x1000. Something"},
+        {SEGMENTS(SEGMENT("4096", "4096", ""),
+                  SEGMENT("4096", "0", "") "," SEGMENT("8191", "4096", "")),
+         "segments[2], at address 0x1fff, overlaps segments[0], 4096 bytes at 0x1000"},
+        {SEGMENTS(
+             SEGMENT("4096", "1024", FINAL_BLOCK("4096", "512") "," FINAL_BLOCK("4607", "512")),
+             SEGMENT("0", "4096", "")),
+         "blocks[1] of segments[0], 512 bytes at address 0x11ff, overlaps the block before it, "
+         "which ends at 0x1200"},
+        {SEGMENTS(SEGMENT("4096", "1024", FINAL_BLOCK("4608", "512") ", {\"size\": 1}"),
+                  SEGMENT("8192", "4096", "")),
+         "blocks[1] of segments[0], 1 bytes at address 0x1400, lies outside of its segment, which "
+         "ends at 0x1400"},
+        {SEGMENTS(SEGMENT("4096", "1024", ""), SEGMENT("8192", "4096", FINAL_BLOCK("4096", "512"))),
+         "blocks[0] of segments[1], 512 bytes at address 0x1000, lies outside of its segment, "
+         "which ends at 0x3000"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         is_refused(cases[i].json, strlen(cases[i].json), cases[i].message);
+    /* Segments that touch; a block that is left out; memory of another device. */
+    import_good("apart",
+                SEGMENTS(SEGMENT("4096", "1024", FINAL_BLOCK("4608", "512")),
+                         "{\"device\": 1, \"address\": 4096, \"total_size\": 4096}, " SEGMENT(
+                             "5120", "1024", FINAL_BLOCK("5120", "1024"))));
     import_good("again", ENTRIES(BLOCK_ENTRY("free_requested", "512") "," BLOCK_ENTRY(
                              "free_completed", "512") "," BLOCK_ENTRY("alloc", "512")));
 }

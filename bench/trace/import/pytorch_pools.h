@@ -24,6 +24,7 @@ struct pool_segment {
     uint64_t address, bytes, stream;
     unsigned pool; /* 0: the common one */
     bool is_expandable;
+    unsigned index;            /* in the list of the snapshot */
     const struct value *value; /* the caller's */
 };
 

@@ -28,6 +28,9 @@
 
 enum { SNAPSHOT_MOST_MIB = 4096 };
 
+#define HOW_TO_DUMP                                                                                \
+    ". Something changed the file; torch.cuda.memory._dump_snapshot(FILE) writes it anew"
+
 struct pools {
     unsigned count, capacity;
     struct pool_id {
@@ -157,12 +160,48 @@ static const char *site_of(struct snapshot *s, const struct value *frames)
 
 ORDER_BY(by_address, struct pool_segment, address)
 
+/* Refuses segments that overlap. The allocator lists segments that lie apart, and the blocks of
+ * each side by side, in the order of their addresses (c10/cuda/CUDACachingAllocator.cpp, snapshot).
+ * A file from which blocks were left out contradicts nothing. */
+static int find_overlap(const struct history *h, struct error *error)
+{
+    const struct pool_segment *last = NULL;
+    for (unsigned i = 0; i < h->segment_count; i++) {
+        const struct pool_segment *s = &h->segments[i];
+        if (s->bytes && last && s->address - last->address < last->bytes)
+            return import_error(h->snapshot->log, error,
+                                "the snapshot contradicts itself: segments[%u], at address "
+                                "0x%" PRIx64 ", overlaps segments[%u], %" PRIu64
+                                " bytes at 0x%" PRIx64 HOW_TO_DUMP,
+                                s->index, s->address, last->index, last->bytes, last->address);
+        last = s->bytes ? s : last;
+    }
+    return 0;
+}
+
+/* Checks block number k of a segment, [granted] bytes at [place] in it. [end]: where the block
+ * before it ends. */
+static int check_block(const struct history *h, const struct pool_segment *s, unsigned k,
+                       uint64_t place, uint64_t granted, uint64_t end, struct error *error)
+{
+    const bool is_within = place <= s->bytes && granted <= s->bytes - place;
+    if (is_within && place >= end)
+        return 0;
+    return import_error(h->snapshot->log, error,
+                        "the snapshot contradicts itself: blocks[%u] of segments[%u], %" PRIu64
+                        " bytes at address 0x%" PRIx64 ", %s 0x%" PRIx64 HOW_TO_DUMP,
+                        k, s->index, granted, s->address + place,
+                        is_within ? "overlaps the block before it, which ends at"
+                                  : "lies outside of its segment, which ends at",
+                        s->address + (is_within ? end : s->bytes));
+}
+
 static int read_segments(struct history *h, struct error *error)
 {
     const struct value_list *all = value_list_of(value_get(&h->snapshot->root, "segments"));
     for (unsigned i = 0; i < all->count; i++) {
         const struct value *value = &all->items[i];
-        struct pool_segment segment = {.value = value};
+        struct pool_segment segment = {.value = value, .index = i};
         if (count_or_0(value, "device") != h->device)
             continue;
         if (!value_count_of(value_get(value, "address"), &segment.address))
@@ -179,7 +218,7 @@ static int read_segments(struct history *h, struct error *error)
     }
     if (h->segment_count)
         qsort(h->segments, h->segment_count, sizeof *h->segments, by_address);
-    return 0;
+    return find_overlap(h, error);
 }
 
 static bool is_action(const struct pytorch_entry *entry, const char *action)
@@ -188,7 +227,7 @@ static bool is_action(const struct pytorch_entry *entry, const char *action)
 }
 
 /* Tells the start what is there at the end. */
-static void add_final(struct history *h, const struct pool_segment *s)
+static int add_final(struct history *h, const struct pool_segment *s, struct error *error)
 {
     const char *type = value_text_of(value_get(s->value, "segment_type"));
     const struct start_memory memory = {.address = s->address,
@@ -209,13 +248,16 @@ static void add_final(struct history *h, const struct pool_segment *s)
                                     .pool = s->pool,
                                     .site = site_of(h->snapshot, value_get(value, "frames"))};
         block.requested = block.granted;
-        value_count_of(value_get(value, "address"), &address);
-        value_count_of(value_get(value, "requested_size"), &block.requested);
         block.address = address;
+        value_count_of(value_get(value, "address"), &block.address);
+        value_count_of(value_get(value, "requested_size"), &block.requested);
+        TRY(check_block(h, s, k, block.address - s->address, block.granted, address - s->address,
+                        error));
         if (state && strncmp(state, "active_", 7) == 0 && block.requested)
             start_final_block(&h->trace.start, &block);
-        address += block.granted;
+        address = block.address + block.granted;
     }
+    return 0;
 }
 
 /* ---- phases ---- */
@@ -401,7 +443,7 @@ static int read_history(struct history *h, struct error *error)
     for (unsigned i = 0; i < h->entries->count; i++)
         look_at_entry(h, i);
     for (unsigned i = 0; i < h->segment_count; i++)
-        add_final(h, &h->segments[i]);
+        TRY(add_final(h, &h->segments[i], error));
     TRY(pytorch_check_start(&h->trace, error));
     pytorch_add_start(&h->trace);
     for (unsigned i = 0; i < h->entries->count; i++)
