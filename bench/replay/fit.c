@@ -160,6 +160,7 @@ int fit_trace(struct trace_reader *reader, const struct fit_options *options, st
                        .options = options,
                        .replay = {.options = &s.values,
                                   .device = replay_device(0, NULL),
+                                  .skips_refused = true,
                                   .free_at = options->free_at,
                                   .stop = options->stop},
                        .fit = fit,

@@ -336,9 +336,7 @@ static int ask_refused(struct replay *r, const struct trace_event *e)
     if (!r->asks_refused)
         return 0;
     int code = ask(r, e, &block, &index);
-    if (code == ERR_OOM && r->options->refused == REFUSED_SERVE)
-        refuse(r, e, r->parts[index]);
-    else if (code && code != ERR_OOM)
+    if (code && code != ERR_OOM)
         return code;
     refused->count++;
     refused->served_count += !code;
@@ -777,8 +775,7 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
                        .is_before_start = *adopts,
                        .asks_refused = !options->live && !options->strategy->serves_plan &&
-                                       (options->refused == REFUSED_SERVE ||
-                                        (options->refused == REFUSED_ASK && device.capacity_bytes)),
+                                       !options->skips_refused && device.capacity_bytes,
                        .ages = ages};
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};

@@ -33,17 +33,15 @@
 /* When the strategy gets a freed block back. */
 enum replay_free_at { FREE_AT_LET_GO, FREE_AT_DONE };
 
-/* What becomes of a request that the log says was refused: it is made under a limit, not at all, or
- * has to be served like any other. Plans and devices are not asked. */
-enum replay_refused_requests { REFUSED_ASK, REFUSED_SKIP, REFUSED_SERVE };
-
 struct replay_options {
     const struct allocator_ops *strategy;
     const struct option_values *options;
     struct dry_device device;
     struct live *live; /* a real device, prepared for this trace, instead of `device`; or NULL */
     enum replay_free_at free_at;
-    enum replay_refused_requests refused;
+    /* Requests that the log says were refused are not made: without this, they are under a limit.
+     * Plans and devices are not asked. */
+    bool skips_refused;
     bool check;   /* the checks above also for one queue, and the strategy's check() often */
     bool explain; /* find the free pieces at a refusal; slows the replay */
     const volatile sig_atomic_t *stop; /* becomes true: end early (or NULL) */
