@@ -50,7 +50,7 @@
 #include "alloc/pytorch_conf.h"
 #include "base/slab.h"
 
-enum { LEAST_BYTES = 512, SHARE_PARTS = 1000000000 };
+enum { LEAST_BYTES = 512 };
 enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
 
 struct segment {
@@ -100,7 +100,7 @@ static bool parse_share(const char *text, uint64_t *parts)
 {
     char *end;
     double share = strtod(text, &end);
-    *parts = share >= 0 && share < 1 ? (uint64_t)(share * SHARE_PARTS + 0.5) : 0;
+    *parts = share >= 0 && share < 1 ? (uint64_t)(share * PYTORCH_SHARE_PARTS + 0.5) : 0;
     return end > text && !*end && share >= 0 && share < 1;
 }
 
@@ -158,10 +158,10 @@ static int caching_init(struct source *source, const struct option_values *optio
     c->max_split_bytes = value[OPTION_MAX_SPLIT] ? value[OPTION_MAX_SPLIT] : UINT64_MAX;
     c->rounding_bytes =
         value[OPTION_ROUNDING] ? value[OPTION_ROUNDING] : value[OPTION_LARGE_SEGMENT];
-    c->collect_above_bytes =
-        value[OPTION_GC] && source->capacity_bytes
-            ? (uint64_t)((double)value[OPTION_GC] / SHARE_PARTS * (double)source->capacity_bytes)
-            : UINT64_MAX;
+    c->collect_above_bytes = value[OPTION_GC] && source->capacity_bytes
+                                 ? (uint64_t)((double)value[OPTION_GC] / PYTORCH_SHARE_PARTS *
+                                              (double)source->capacity_bytes)
+                                 : UINT64_MAX;
     c->spare_segments.item_bytes = sizeof(struct segment);
     c->spare_blocks.item_bytes = sizeof(struct cached);
     c->index_nodes.item_bytes = sizeof(struct index_node);

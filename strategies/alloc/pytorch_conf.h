@@ -46,9 +46,11 @@ static inline uint64_t pytorch_segment_bytes(uint64_t size, uint64_t small, uint
     return size < (large > most ? most : large / 2) ? large : (size + small - 1) / small * small;
 }
 
-/* expandable_segments_reserve: "0.5" of the device's memory, or "40G"; "0": as without it. A share
- * is in parts of PYTORCH_RESERVE_PARTS, and bytes have the bit PYTORCH_RESERVE_IS_BYTES. */
-enum { PYTORCH_RESERVE_PARTS = 1000000000 };
+/* An option that is a share has so many parts of a whole. */
+enum { PYTORCH_SHARE_PARTS = 1000000000 };
+
+/* expandable_segments_reserve: "0.5" of the device's memory, or "40G"; "0": as without it. Bytes
+ * have the bit PYTORCH_RESERVE_IS_BYTES. */
 #define PYTORCH_RESERVE_IS_BYTES (UINT64_C(1) << 63)
 static inline bool pytorch_reserve_parse(const char *text, uint64_t *value)
 {
@@ -57,7 +59,7 @@ static inline bool pytorch_reserve_parse(const char *text, uint64_t *value)
     if (end == text || !(number >= 0 && number < 1e6))
         return false;
     *value = *end ? (uint64_t)(number * (double)(UINT64_C(1) << 30)) | PYTORCH_RESERVE_IS_BYTES
-                  : (uint64_t)(number * PYTORCH_RESERVE_PARTS + 0.5);
+                  : (uint64_t)(number * PYTORCH_SHARE_PARTS + 0.5);
     return !*end || ((*end == 'G' || *end == 'g') && !end[1]);
 }
 

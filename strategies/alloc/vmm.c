@@ -455,7 +455,7 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
 static uint64_t range_bytes(uint64_t reserve, uint64_t memory_bytes)
 {
     const uint64_t most = memory_bytes / 8 * 9;
-    const double share = (double)reserve / PYTORCH_RESERVE_PARTS;
+    const double share = (double)reserve / PYTORCH_SHARE_PARTS;
     const uint64_t bytes = reserve & PYTORCH_RESERVE_IS_BYTES ? reserve & ~PYTORCH_RESERVE_IS_BYTES
                            : share < 1.125 ? (uint64_t)(share * (double)memory_bytes)
                                            : most;

@@ -8,6 +8,7 @@
 
 #include "alloc/divisions.h"
 #include "alloc/pytorch_conf.h"
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/sort.h"
 
@@ -73,41 +74,40 @@ void pytorch_strategy(const json_t *settings, char *strategy, size_t size)
     text_free(&words);
 }
 
-/* The number after a word of a conf; 0: it is not there. */
-static double number_of(const char *strategy, const char *word)
+static uint64_t option_of(const struct allocator_ops *strategy, const struct option_values *values,
+                          const char *name)
 {
-    const char *at = strstr(strategy, word);
-    return at ? strtod(at + strlen(word), NULL) : 0;
+    for (unsigned i = 0; strategy->options && strategy->options[i].name; i++)
+        if (strcmp(strategy->options[i].name, name) == 0)
+            return values->value[i];
+    return 0;
 }
 
-/* The bytes of a segment for requests of 1 to 10 MiB. */
-static uint64_t large_segment_bytes(const char *strategy)
+/* The rules that the recorded setting gives the allocator. vmm has no share above which it
+ * collects: that is read from the setting's text. */
+static void read_rules(struct pytorch_trace *t, const char *recorded)
 {
-    const double mib = number_of(strategy, "large_segment_size_mb:");
-    return (uint64_t)(mib > 10 && mib < 1 << 20 ? mib : 20) << 20;
-}
-
-/* Blocks of this size and above are not split; UINT64_MAX: all may be. */
-static uint64_t max_split_bytes(const char *strategy)
-{
-    const double mib = number_of(strategy, "max_split_size_mb:");
-    return mib > 0 && mib < 1 << 30 ? (uint64_t)mib << 20 : UINT64_MAX;
-}
-
-/* The number of divisions by size; 0: sizes are multiples of 512 bytes. */
-static uint64_t divisions_of(const char *strategy)
-{
-    static const char word[] = "roundup_power2_divisions:";
-    const char *at = strstr(strategy, word);
-    char list[sizeof((struct trace_info *)0)->allocator];
-    uint64_t divisions;
-    if (!at)
-        return 0;
-    at += strlen(word);
-    const bool is_list = *at == '[';
-    snprintf(list, sizeof list, "%.*s", (int)strcspn(at + is_list, is_list ? "]" : ",}"),
-             at + is_list);
-    return divisions_parse(list, &divisions) ? divisions : 0;
+    static const char threshold[] = "garbage_collection_threshold:";
+    const char *collects = strstr(recorded, threshold);
+    const struct allocator_ops *strategy;
+    struct option_values values;
+    struct text spec = {0}, notes = {0};
+    pytorch_recorded(recorded, &spec, &notes);
+    if (allocator_parse(spec.data, &strategy, &values, NULL) == 0) {
+        const bool expands = strcmp(strategy->name, "vmm") == 0;
+        const uint64_t max_split = option_of(strategy, &values, "max_split");
+        const uint64_t large =
+            option_of(strategy, &values, expands ? "large_chunk" : "large_segment");
+        t->is_expandable = expands;
+        t->divisions = option_of(strategy, &values, "divisions");
+        t->max_split_bytes = max_split ? max_split : t->max_split_bytes;
+        t->large_segment_bytes = large ? large : t->large_segment_bytes;
+    }
+    t->collect_share = collects ? strtod(collects + strlen(threshold), NULL) : 0;
+    if (!(t->collect_share > 0 && t->collect_share < 1))
+        t->collect_share = 0;
+    text_free(&spec);
+    text_free(&notes);
 }
 
 int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *device,
@@ -121,16 +121,11 @@ int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *devic
     info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_addresses] = true;
     info.knows[TRACE_KNOWS_driver] = true;
     *t = (struct pytorch_trace){.log = log,
-                                .is_expandable = strstr(info.allocator, "expandable_segments:True"),
-                                .divisions = divisions_of(info.allocator),
-                                .max_split_bytes = max_split_bytes(info.allocator),
-                                .large_segment_bytes = large_segment_bytes(info.allocator),
-                                .collect_share =
-                                    number_of(info.allocator, "garbage_collection_threshold:"),
+                                .max_split_bytes = UINT64_MAX,
+                                .large_segment_bytes = UINT64_C(20) << 20,
                                 .collect_most_bytes = UINT64_MAX,
                                 .least_run_bytes = INT64_MAX};
-    if (!(t->collect_share > 0 && t->collect_share < 1))
-        t->collect_share = 0;
+    read_rules(t, info.allocator);
     TRY(import_stream(log, device, &info, &t->stream, error));
     trace_queue(import_writer(t->stream), "0"); /* phases are on the default stream */
     return 0;
