@@ -311,6 +311,13 @@ static bool is_in_order(struct pytorch_trace *t, const struct trace_event *a,
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->address < b->address;
 }
 
+/* The bytes of the segment that PyTorch compares with its limit for a request. */
+static uint64_t segment_for(const struct pytorch_trace *t, uint64_t bytes)
+{
+    return pytorch_segment_bytes(divisions_round(t->divisions, bytes, round_bytes),
+                                 small_segment_bytes, t->large_segment_bytes);
+}
+
 /* The bytes that an event asked the driver for; 0: it did not ask. A refused event has the size of
  * the request, so this is the most that is asked for it. */
 static uint64_t asked_of(const struct pytorch_trace *t, const struct trace_event *e)
@@ -379,8 +386,7 @@ static void end_request(struct pytorch_trace *t, uint64_t bytes)
     t->request = (struct pytorch_request){0};
     if (!r.is_open || bytes > TRACE_TOTAL_MOST)
         return;
-    const uint64_t asked = pytorch_segment_bytes(divisions_round(t->divisions, bytes, round_bytes),
-                                                 small_segment_bytes, t->large_segment_bytes);
+    const uint64_t asked = segment_for(t, bytes);
     if (r.held_bytes + asked > t->granted_bytes)
         t->granted_bytes = r.held_bytes + asked;
     if (r.refused_bytes)
@@ -564,7 +570,7 @@ static void add_refusal(struct pytorch_trace *t, const struct trace_event *e, ui
 {
     uint64_t asked = asked_of(t, e);
     if (asked && (!t->is_expandable || device_free >= e->bytes))
-        asked = pytorch_segment_bytes(e->bytes, small_segment_bytes, t->large_segment_bytes);
+        asked = segment_for(t, e->bytes);
     if (asked && t->held_bytes)
         limit(t, t->held_bytes + (device_free && device_free < e->bytes ? device_free : asked - 1));
     import_event(t->stream, e);
