@@ -35,6 +35,10 @@ static inline unsigned pytorch_version(const char *text)
         .help = "the PyTorch whose words conf has; no difference between their rules is known"     \
     }
 
+/* Requests of up to so many bytes are of the small pool, and its segments have so many. */
+#define PYTORCH_SMALL_MOST_BYTES    (UINT64_C(1) << 20)
+#define PYTORCH_SMALL_SEGMENT_BYTES (UINT64_C(2) << 20)
+
 /* The bytes of the segment that PyTorch asks the driver for, if no block serves `size`. `small`,
  * `large`: the bytes of its two kinds; requests of 10 MiB and more get one of their own. A large
  * segment that is no larger, which PyTorch refuses, serves requests below half of it. */

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/sort.h"
 
-static const uint64_t small_segment_bytes = UINT64_C(2) << 20, round_bytes = 512;
+static const uint64_t round_bytes = 512;
 
 /* Adds "WORD:VALUE" to the words of a conf. */
 static void add_word(struct text *words, const char *word, const char *value)
@@ -294,7 +294,7 @@ void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
 
 static bool is_small(const struct trace_event *e)
 {
-    return e->bytes == small_segment_bytes;
+    return e->bytes == PYTORCH_SMALL_SEGMENT_BYTES;
 }
 
 /* May a trim release `b` after `a`? The common pool comes first. Queues are compared by the
@@ -315,7 +315,7 @@ static bool is_in_order(struct pytorch_trace *t, const struct trace_event *a,
 static uint64_t segment_for(const struct pytorch_trace *t, uint64_t bytes)
 {
     return pytorch_segment_bytes(divisions_round(t->divisions, bytes, round_bytes),
-                                 small_segment_bytes, t->large_segment_bytes);
+                                 PYTORCH_SMALL_SEGMENT_BYTES, t->large_segment_bytes);
 }
 
 /* The bytes that an event asked the driver for; 0: it did not ask. A refused event has the size of
@@ -414,7 +414,8 @@ static bool would_have_served(struct pytorch_trace *t, const struct trace_event 
 
 static bool is_whole(const struct pytorch_segment *s, bool large_only)
 {
-    return s && s->blocks == 0 && s->pool == 0 && !(large_only && s->bytes == small_segment_bytes);
+    return s && s->blocks == 0 && s->pool == 0 &&
+           !(large_only && s->bytes == PYTORCH_SMALL_SEGMENT_BYTES);
 }
 
 /* The wholly free segments of the common pool that the run leaves. */
@@ -610,7 +611,7 @@ static void add_start_memory(struct pytorch_trace *t, const struct start_memory 
                             .bytes = m->bytes,
                             .pool = m->pool};
     if (is_begin)
-        e.granted = m->is_large ? t->large_segment_bytes : small_segment_bytes;
+        e.granted = m->is_large ? t->large_segment_bytes : PYTORCH_SMALL_SEGMENT_BYTES;
     import_event(t->stream, &e);
     trace_hold(&t->held_bytes, &e);
     if (e.kind == TRACE_driver_alloc)

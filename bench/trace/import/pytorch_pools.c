@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/pytorch_conf.h"
 #include "base/arena.h"
 #include "base/sort.h"
 
 enum { FOUND_MOST = 32 }; /* pools that have no name; a replay has room for 63 in all */
-static const uint64_t small_segment_bytes = UINT64_C(2) << 20;
 
 /* A walk from the end of the history to its beginning. */
 struct walk {
@@ -85,7 +85,7 @@ static void begin_life(struct walk *w, const struct pool_segment *s, uint64_t la
                                    .pool = s->pool,
                                    .last = last,
                                    .is_known = is_known,
-                                   .is_small = s->bytes == small_segment_bytes};
+                                   .is_small = s->bytes == PYTORCH_SMALL_SEGMENT_BYTES};
     w->live = must_grow(w->live, w->live_count, &w->live_capacity, sizeof *w->live);
     memmove(w->live + at + 1, w->live + at, (w->live_count++ - at) * sizeof *w->live);
     w->live[at] = (struct live){*s, add_life(w->pools, &life)};

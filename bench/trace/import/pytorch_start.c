@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/pytorch_conf.h"
 #include "base/arena.h"
 #include "base/random.h"
 #include "base/sort.h"
 
 /* Expandable segments lie at least as far apart as 9/8 of the device's memory. */
 static const uint64_t segment_distance_bytes = UINT64_C(16) << 30;
-static const uint64_t small_most_bytes = UINT64_C(1) << 20, small_part_bytes = UINT64_C(2) << 20;
 
 /* ---- blocks by address ---- */
 
@@ -101,14 +101,15 @@ void start_look(struct start *s, enum start_act act, uint64_t address, uint64_t 
 {
     s->entry++;
     if (act > START_END) {
-        struct start_memory m = {.address = address,
-                                 .bytes = bytes < UINT64_MAX - address ? bytes : 0,
-                                 .stream = stream,
-                                 .pool = pool,
-                                 .is_expandable = act >= START_MAP,
-                                 .is_small = act == START_MAP && bytes == small_part_bytes,
-                                 .is_large = act == START_MAP && bytes != small_part_bytes,
-                                 .was = act == START_RELEASE || act == START_UNMAP};
+        struct start_memory m = {
+            .address = address,
+            .bytes = bytes < UINT64_MAX - address ? bytes : 0,
+            .stream = stream,
+            .pool = pool,
+            .is_expandable = act >= START_MAP,
+            .is_small = act == START_MAP && bytes == PYTORCH_SMALL_SEGMENT_BYTES,
+            .is_large = act == START_MAP && bytes != PYTORCH_SMALL_SEGMENT_BYTES,
+            .was = act == START_RELEASE || act == START_UNMAP};
         add_memory(s, &m);
         return;
     }
@@ -248,8 +249,8 @@ static void place_blocks(struct start *s)
         struct start_memory *m = memory_of(s, b->address);
         if (!m)
             continue;
-        m->is_small |= m->is_expandable && b->requested <= small_most_bytes;
-        m->is_large |= m->is_expandable && b->requested > small_most_bytes;
+        m->is_small |= m->is_expandable && b->requested <= PYTORCH_SMALL_MOST_BYTES;
+        m->is_large |= m->is_expandable && b->requested > PYTORCH_SMALL_MOST_BYTES;
         if (!b->was || !m->was)
             continue;
         b->is_within = true;
