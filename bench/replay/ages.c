@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/pytorch_conf.h"
 #include "base/arena.h"
 #include "base/sort.h"
 #include "replay/replay.h"
-
-/* Requests of more than this, and segments of more than that, are in the large pool. */
-static const uint64_t small_most_bytes = UINT64_C(1) << 20, small_segment_bytes = UINT64_C(2) << 20;
 
 enum { NONE = UINT32_MAX, COLLECTIONS_MOST = 1000 }; /* later ones say nothing of the start */
 
@@ -16,7 +14,8 @@ struct segment {
     uint64_t address, bytes, live;
     uint64_t free_since; /* searches when it became wholly free */
     unsigned pool;
-    unsigned start; /* its place in `starts`, if it has been free since the start; else NONE */
+    unsigned start;   /* its place in `starts`, if it has been free since the start; else NONE */
+    bool is_released; /* by the current run of releases */
 };
 
 /* A memory that was wholly free at the start: until how many collections had been. */
@@ -41,8 +40,7 @@ struct finding {
     unsigned slot_capacity;
     uint64_t searches;
     bool began, is_trimmed, ends_at_done;
-    struct trace_event *run;
-    unsigned run_count, run_capacity;
+    bool has_run, has_others; /* a run of releases; one that no collection makes is in it */
 };
 
 /* ---- segments ---- */
@@ -68,16 +66,18 @@ static void add_segment(struct finding *f, const struct trace_event *e)
                                       .start = NONE};
 }
 
-static void drop_segment(struct finding *f, uint64_t address)
+static void drop_released(struct finding *f)
 {
-    struct segment *s = segment_of(f, address);
-    if (s)
-        memmove(s, s + 1, (size_t)(f->segments + --f->segment_count - s) * sizeof *s);
+    unsigned kept = 0;
+    for (unsigned i = 0; i < f->segment_count; i++)
+        if (!f->segments[i].is_released)
+            f->segments[kept++] = f->segments[i];
+    f->segment_count = kept;
 }
 
 static bool can_be_collected(const struct segment *s)
 {
-    return s->live == 0 && s->pool == 0 && s->bytes > small_segment_bytes;
+    return s->live == 0 && s->pool == 0 && s->bytes > PYTORCH_SMALL_SEGMENT_BYTES;
 }
 
 /* ---- what was collected ---- */
@@ -102,25 +102,6 @@ static void begin(struct finding *f)
     }
 }
 
-static bool is_in_run(const struct finding *f, const struct segment *s)
-{
-    for (unsigned i = 0; i < f->run_count; i++)
-        if (f->run[i].address == s->address)
-            return true;
-    return false;
-}
-
-/* Is the run of releases before a driver_alloc a collection, and not all that could go? */
-static bool is_collection(struct finding *f)
-{
-    for (unsigned i = 0; i < f->run_count; i++) {
-        const struct segment *s = segment_of(f, f->run[i].address);
-        if (!s || !can_be_collected(s))
-            return false;
-    }
-    return f->run_count && !f->is_trimmed && f->collection_count < COLLECTIONS_MOST;
-}
-
 static void note_collection(struct finding *f, bool is_large)
 {
     struct collection *c = &f->collections[f->collection_count];
@@ -128,29 +109,38 @@ static void note_collection(struct finding *f, bool is_large)
     for (unsigned i = 0; i < f->segment_count; i++) {
         const struct segment *s = &f->segments[i];
         const uint64_t age = c->searches - s->free_since;
-        const bool is_released = is_in_run(f, s);
         if (!can_be_collected(s))
             continue;
         if (s->start != NONE) {
-            if (is_released)
+            if (s->is_released)
                 f->starts[s->start].released_by = f->collection_count;
             continue;
         }
         c->count++;
         c->age_sum += age;
-        if (!is_released && age > c->left_most)
+        if (!s->is_released && age > c->left_most)
             c->left_most = age;
     }
     f->collection_count++;
 }
 
+static void release(struct finding *f, uint64_t address)
+{
+    struct segment *s = segment_of(f, address);
+    f->has_run = true;
+    f->has_others |= !s || !can_be_collected(s);
+    if (s)
+        s->is_released = true;
+}
+
 static void end_run(struct finding *f, const struct trace_event *next)
 {
-    if (next->kind == TRACE_driver_alloc && is_collection(f))
-        note_collection(f, next->bytes > small_segment_bytes);
-    for (unsigned i = 0; i < f->run_count; i++)
-        drop_segment(f, f->run[i].address);
-    f->run_count = 0;
+    if (f->has_run && next->kind == TRACE_driver_alloc && !f->has_others && !f->is_trimmed &&
+        f->collection_count < COLLECTIONS_MOST)
+        note_collection(f, next->bytes > PYTORCH_SMALL_SEGMENT_BYTES);
+    if (f->has_run)
+        drop_released(f);
+    f->has_run = f->has_others = false;
     f->is_trimmed = next->kind == TRACE_trim;
 }
 
@@ -163,7 +153,7 @@ static void use(struct finding *f, const struct trace_event *e)
     if (!f->began)
         return;
     struct segment *s = segment_of(f, e->address);
-    f->searches += e->bytes > small_most_bytes && e->pool == 0;
+    f->searches += e->bytes > PYTORCH_SMALL_MOST_BYTES && e->pool == 0;
     if (!s)
         return;
     s->live++;
@@ -182,8 +172,7 @@ static void end_use(struct finding *f, unsigned slot)
 static void take(struct finding *f, const struct trace_event *e)
 {
     if (e->kind == TRACE_driver_free) {
-        f->run = must_grow(f->run, f->run_count, &f->run_capacity, sizeof *f->run);
-        f->run[f->run_count++] = *e;
+        release(f, e->address);
         return;
     }
     end_run(f, e);
@@ -199,9 +188,9 @@ static void take(struct finding *f, const struct trace_event *e)
 
 /* ---- the least ages ---- */
 
-/* The least age at the start of what collection `at` released of `released` memories, so that all
- * are at least as old as the average, and all that it left are younger. Ages of what later ones
- * released are known. */
+/* The least age at the start of the memory that collection `at` released, so that what it released
+ * is at least as old as the average, and what it left is younger. Ages of what later ones released
+ * are known. */
 static uint64_t least_age(const struct finding *f, unsigned at)
 {
     const struct collection *c = &f->collections[at];
@@ -258,7 +247,6 @@ int ages_find(struct trace_reader *reader, struct ages *ages, struct error *erro
     free(f->segments);
     free(f->starts);
     free(f->address_of);
-    free(f->run);
     free(f);
     return more;
 }
