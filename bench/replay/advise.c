@@ -447,10 +447,9 @@ static int try_limit(struct search *s, size_t index, uint64_t limit_bytes, const
     struct measure *now = &trace->now, other;
     TRY(replay(s, spec, index, limit_bytes, stop, &other, error));
     note_replay(s, "current setting", spec);
-    if (now->is_known && !is_more_like(&other, now))
+    if (!is_more_like(&other, now))
         return 0;
     *now = other;
-    now->is_known = true;
     snprintf(trace->current, sizeof trace->current, "%s", spec);
     if (!s->options->capacity_bytes)
         trace->limit_bytes = limit_bytes;

@@ -44,7 +44,7 @@ struct advise_options {
 
 /* The result of a setting on a trace. */
 struct measure {
-    bool is_known, ok;       /* is_known: a replay has been made */
+    bool ok;
     uint64_t reserved_bytes; /* the peak */
     uint64_t call_count; /* of the driver; adjacent parts that are mapped at once are one call */
     uint64_t logged_call_count; /* of the recorded allocator, by the log */
