@@ -4,8 +4,8 @@
     scripts/midrun.py --check GAMUT FOLDER...     how exact gamut's replay of each recording is, as CSV; needs no PyTorch
 
 Each recording is PROGRAM.SETTING.pickle.gz, with what PyTorch's own counters say in PROGRAM.SETTING.json.
-The setting "drawn" is a combination that the seed draws. Every program first runs under the default setting, to count its ticks (the places where a recording may begin)
-and its peaks. Some recordings have calls of empty_cache, some a limit of memory that refuses requests.
+The setting "drawn" is a combination that the seed draws. Every program first runs under the default setting, to count
+its ticks (the places where a recording may begin) and its peaks. Some recordings have calls of empty_cache, some a limit of memory that refuses requests.
 """
 import argparse
 import concurrent.futures
