@@ -188,6 +188,24 @@ static void same_bars_share_a_row(void **state)
     json_decref(root);
 }
 
+/* Each part has a median of its own, so that all of them may be more than the whole: the case still
+ * has a time. */
+static void parts_may_be_more_than_the_whole(void **state)
+{
+    static const char *const lines[] = {"a raw 1 1 1 1", NULL};
+    json_t *root = result_of(lines);
+    json_t *stats = json_object_get(json_array_get(json_object_get(root, "cases"), 0), "stats");
+    json_t *freed = json_deep_copy(json_object_get(stats, "wall_ns"));
+    (void)state;
+    tree_put(freed, "median", tree_number(2e6));
+    tree_put(stats, "driver_free_ns", freed);
+    char *text = printed("time", root);
+    check_in_order(text, (const char *const[]){"0 \"a\"", "1 \"raw\" \"1.00 ms\"", "# driver free",
+                                               " 2000000", NULL});
+    free(text);
+    json_decref(root);
+}
+
 /* Moves the only sample of a case in a round. */
 static void disturb(json_t *root, size_t index, size_t round, double factor)
 {
@@ -314,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_value_far_off_is_words),
         cmocka_unit_test(matrix_by_gain),
         cmocka_unit_test(same_bars_share_a_row),
+        cmocka_unit_test(parts_may_be_more_than_the_whole),
         cmocka_unit_test(stability_names_the_farthest),
         cmocka_unit_test(pareto_has_a_point_a_configuration),
         cmocka_unit_test(names_have_places),
