@@ -420,6 +420,7 @@ static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size
 {
     if (source_held_bytes(c->source) > c->collect_above_bytes)
         TRY(collect(c));
+    const uint64_t reserved_bytes = c->source->counts.reserved_bytes;
     int code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
     if (code == ERR_OOM && c->max_split_bytes != UINT64_MAX) {
         bool enough;
@@ -428,7 +429,6 @@ static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size
             code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
     }
     if (code == ERR_OOM) {
-        uint64_t reserved_bytes = c->source->counts.reserved_bytes;
         TRY(caching_trim(c));
         if (c->source->counts.reserved_bytes < reserved_bytes)
             code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);

@@ -108,9 +108,8 @@ static bool model_release_oversize(struct model *m, unsigned queue, bool is_smal
     return released >= needed;
 }
 
-static bool model_release_all(struct model *m)
+static void model_release_all(struct model *m)
 {
-    bool released = false;
     for (unsigned pool = 0; pool < 2 * QUEUE_COUNT; pool++)
         for (;;) {
             size_t best = 0;
@@ -125,9 +124,7 @@ static bool model_release_all(struct model *m)
             if (!best)
                 break;
             model_release(m, best);
-            released = true;
         }
-    return released;
 }
 
 static bool model_ask(struct model *m, uint64_t bytes)
@@ -137,15 +134,23 @@ static bool model_ask(struct model *m, uint64_t bytes)
     return granted;
 }
 
+/* What did not suffice alone may suffice with what is released after it. */
+static bool model_release_and_ask(struct model *m, unsigned queue, bool is_small, uint64_t size,
+                                  uint64_t bytes)
+{
+    const uint64_t reserved_bytes = m->reserved_bytes;
+    if (m->max_split && model_release_oversize(m, queue, is_small, size) && model_ask(m, bytes))
+        return true;
+    model_release_all(m);
+    return m->reserved_bytes < reserved_bytes && model_ask(m, bytes);
+}
+
 static size_t model_segment(struct model *m, unsigned queue, bool is_small, uint64_t size)
 {
     uint64_t bytes = is_small              ? m->small
                      : size < m->large / 2 ? m->large
                                            : (size + m->small - 1) / m->small * m->small;
-    if (!model_ask(m, bytes) &&
-        !(m->max_split && model_release_oversize(m, queue, is_small, size) &&
-          model_ask(m, bytes)) &&
-        !(model_release_all(m) && model_ask(m, bytes)))
+    if (!model_ask(m, bytes) && !model_release_and_ask(m, queue, is_small, size, bytes))
         return 0;
     assert_true(m->made_count + 1 < SEGMENTS_MOST);
     m->segments[++m->made_count] = (struct model_segment){.exists = true,
