@@ -11,6 +11,18 @@ CUDA_PATH ?= /usr/local/cuda
 # release, debug (allocators check themselves after every operation), sanitize (debug with ASan and UBSan) or thread (debug with TSan)
 FLAVOUR ?= release
 
+# Builds take every processor, unless make was told how many. A make that is told hears of it here, or by a flag that wins over this one.
+ifeq ($(filter -j%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS")),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+# Of several goals each is made after the one before it, by a make of its own: what `setup` installs is there when the next one looks for it.
+ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(strip $(foreach g,$(MAKECMDGOALS),$(if $(findstring /,$(g)),,$(g))))),)
+.NOTPARALLEL:
+.PHONY: $(MAKECMDGOALS)
+$(MAKECMDGOALS):
+	@$(MAKE) --no-print-directory $@
+else
+
 VERSION   := 0.2.0
 # git writes the revision and its time into .revision when it archives a tree: an archive knows what it is of, but not whether it was
 # changed since. "": not known.
@@ -147,11 +159,11 @@ endif
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist check-release install uninstall clean help
+.PHONY: FORCE all setup setup-dev setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist check-release install uninstall clean help
 all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build gamut (build/gamut)
 
 $(BUILD)/gamut $(BUILD)/gamut-test: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(STEP)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/gamut: $(KERNELS)
 $(BUILD)/gamut-test: $(TEST_KERNELS)
 
@@ -167,7 +179,7 @@ $(BUILD)/libgamut_record_%.so:
 # A server shares no symbol with its application, whatever libraries that one has. It has one recorder, sanitized as it is itself.
 $(BUILD)/bench/inside/served_recorder.o: bench/inside/recorder.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 # An archive of jansson that is made for programs addresses stdin as a shared object cannot. json_loadf alone does so, and nothing calls it: any
 # symbol of the library takes its place.
 SERVE_LINK = $(CC) $(filter-out -fopenmp,$(CFLAGS)) $(LDFLAGS) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,--exclude-libs,ALL,--gc-sections,--defsym=stdin=_DYNAMIC -o $@ $^ $(LDLIBS)
@@ -185,7 +197,16 @@ $(BUILD)/libgamut_strategies.a: $(STRATEGY_OBJECTS)
 	$(Q)$(OBJCOPY) --wildcard $(STRATEGY_NAMES:%='--keep-global-symbol=%') $(BUILD)/gamut_strategies.o
 	$(Q)$(AR) qcsD $@ $(BUILD)/gamut_strategies.o
 
-# A file that changes only when its text does.
+# On a terminal each step says how many there are: "[412/520] bench/base/text.c". They are counted by a make that makes nothing.
+STEPS_LEFT = $(shell $(MAKE) -n $(MAKEOVERRIDES) COUNTS=1 $(MAKECMDGOALS) 2>/dev/null | grep -c '^: a step')
+STEP_NAME = $(words $(STEPS))/$(STEPS_ALL)] $(firstword $(filter %.c,$^) $@)
+define SHOW_STEP
+$(eval STEPS += x)$(if $(STEPS_ALL),,$(eval STEPS_ALL := $(STEPS_LEFT)))printf '\r\033[K[%s$(if $(filter $(STEPS_ALL),$(words $(STEPS))),\n,\r)' '$(STEP_NAME)';
+endef
+STEP = $(if $(COUNTS),: a step;,$(if $(Q),$(if $(MAKE_TERMOUT),$(SHOW_STEP))))
+
+# A file that changes only when its text does. While steps are counted, none does.
+FORCED := $(if $(COUNTS),,FORCE)
 define stamp
 @mkdir -p $(@D)
 @echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' > $@
@@ -193,7 +214,7 @@ endef
 
 # The names of all sources, workloads and suites. What is made of the names is made again when one of
 # them is gone, which no time of a file says.
-$(BUILD)/sources: FORCE
+$(BUILD)/sources: $(FORCED)
 	$(call stamp,$(LIB_SOURCES) $(WORKLOADS) $(SUITES))
 
 $(BUILD)/libgamut.a: $(LIB_OBJECTS) $(BUILD)/sources
@@ -208,20 +229,20 @@ $(BUILD)/libkernels.a $(BUILD)/tests/libkernels.a: $(BUILD)/sources
 
 # Objects are made again when the flags are others.
 FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(KERNEL_CFLAGS) $(TEST_KERNEL_OPT)
-$(BUILD)/flags: FORCE
+$(BUILD)/flags: $(FORCED)
 	$(call stamp,$(FLAGS))
 
 # The revision is part of the objects that print it.
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 REV_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl GAMUT_GIT_REV bench --include=*.c 2>/dev/null))
 $(REV_OBJECTS): CPPFLAGS += -DGAMUT_VERSION='"$(VERSION)"' -DGAMUT_GIT_REV='"$(GIT_REV)"' $(if $(GIT_DIRTY),-DGAMUT_GIT_DIRTY=$(GIT_DIRTY)) -DGAMUT_BUILD='"$(FLAVOUR)"' -DGAMUT_CFLAGS='"$(OPT)"'
 $(REV_OBJECTS): $(BUILD)/revision
 $(BUILD)/bench/cli/cmd_man.o: CPPFLAGS += -DGAMUT_SOURCE_DATE='"$(SOURCE_DATE)"'
 $(BUILD)/bench/cli/cmd_man.o: $(BUILD)/revision
-$(BUILD)/revision: FORCE
+$(BUILD)/revision: $(FORCED)
 	$(call stamp,$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(SOURCE_DATE) $(FLAVOUR) $(OPT))
 FORCE:
 
@@ -230,38 +251,38 @@ $(BUILD)/embed: $(EMBED_OBJECTS)
 
 $(BUILD)/embedded/%.c: $(BUILD)/embed
 	@mkdir -p $(@D)
-	$(BUILD)/embed program $* workloads/$*/$*.mem > $@
+	$(Q)$(BUILD)/embed program $* workloads/$*/$*.mem > $@
 $(foreach w,$(WORKLOADS),$(eval $(BUILD)/embedded/$(w).c: workloads/$(w)/$(w).mem))
 $(BUILD)/embedded/list.c: $(BUILD)/embed $(BUILD)/sources
 	@mkdir -p $(@D)
-	$(BUILD)/embed list $(WORKLOADS) > $@
+	$(Q)$(BUILD)/embed list $(WORKLOADS) > $@
 $(BUILD)/embedded/suites.c: $(BUILD)/embed $(SUITES) $(BUILD)/sources
 	@mkdir -p $(@D)
-	$(BUILD)/embed suites $(SUITES) > $@
+	$(Q)$(BUILD)/embed suites $(SUITES) > $@
 define kernel_text
 $(BUILD)/embedded/kernel_$(1).c: $(BUILD)/embed $(KERNEL_$(1))
 	@mkdir -p $$(@D)
-	$(BUILD)/embed text $(1) $(KERNEL_$(1)) > $$@
+	$(Q)$(BUILD)/embed text $(1) $(KERNEL_$(1)) > $$@
 endef
 $(foreach t,$(KERNEL_TEXTS),$(eval $(call kernel_text,$(t))))
 $(BUILD)/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags
-	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
+	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
 $(BUILD)/tests/embedded/%.o: KERNEL_OPT = $(TEST_KERNEL_OPT)
 $(BUILD)/tests/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
+	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/tests/%.o: CPPFLAGS += -DGAMUT_ROOT='"$(CURDIR)"'
 TEST_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS) -lcmocka
 # A room's tests are one binary, build/tests/ROOM/tests, in which each file's main has the file's name. Each test is a link to the binary,
 # which runs the file by whose name it is called.
 define room
-$(BUILD)/tests/$(1)/names: FORCE
+$(BUILD)/tests/$(1)/names: $(FORCED)
 	$$(call stamp,$(notdir $(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS))))
 $(BUILD)/tests/$(1)/tests.o: tests/room.c $(BUILD)/tests/$(1)/names $(BUILD)/flags
-	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) -DTESTS='$(patsubst %,TEST(%),$(notdir $(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS))))' -c -o $$@ $$<
+	$$(Q)$$(STEP)$$(CC) $$(CPPFLAGS) $$(CFLAGS) -DTESTS='$(patsubst %,TEST(%),$(notdir $(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS))))' -c -o $$@ $$<
 $(BUILD)/tests/$(1)/tests: $(BUILD)/tests/$(1)/tests.o $(patsubst %,%.o,$(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS))) $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
-	$$(Q)$$(TEST_LINK)
+	$$(Q)$$(STEP)$$(TEST_LINK)
 $(filter $(BUILD)/tests/$(1)/%,$(ROOM_TESTS)): $(BUILD)/tests/$(1)/tests
 	@mkdir -p $$(@D)
 	@ln -sfr $$< $$@
@@ -269,14 +290,14 @@ endef
 $(foreach r,$(TEST_ROOMS),$(eval $(call room,$(r))))
 $(ROOM_TESTS:%=%.o): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 	@$(OBJCOPY) --redefine-sym main=$(*F) $@
 
 # Other programs of tests/ are linked one by one: what they measure has gamut's own kernels.
 $(BENCHES): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a $(KERNELS)
-	$(Q)$(TEST_LINK)
+	$(Q)$(STEP)$(TEST_LINK)
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
-	$(Q)$(TEST_LINK)
+	$(Q)$(STEP)$(TEST_LINK)
 # This test counts what the measured code allocates.
 $(BUILD)/tests/run/execute/test_no_malloc: private LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
@@ -285,9 +306,9 @@ STEP_OBJECTS := $(patsubst %.c,$(BUILD)/steps/%.o,$(wildcard strategies/alloc/*.
 $(STEP_OBJECTS): CFLAGS += -fsanitize-coverage=trace-pc
 $(BUILD)/steps/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/tests/alloc/test_alloc_steps: $(BUILD)/tests/alloc/test_alloc_steps.o $(STEP_OBJECTS) $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
-	$(Q)$(TEST_LINK)
+	$(Q)$(STEP)$(TEST_LINK)
 
 # This test has a clock of its own.
 $(BUILD)/tests/run/atlas/test_atlas_measure: private LDFLAGS += -Wl,--wrap=clock_gettime
@@ -304,9 +325,15 @@ setup-apps: ## install the applications that test-apps records, from PyPI into b
 setup-fleet: ## install Slurm and munge for test-fleet (Debian, Ubuntu)
 	@scripts/setup slurmctld slurmd slurm-client munge
 
-setup: ## install what is missing (Debian, Ubuntu); without root, print the command
+setup: ## install what a build and its charts need (Debian, Ubuntu); without root, print the command
 	@scripts/setup
+
+setup-dev: ## install what the tests need too; `make test` does so itself
+	@scripts/setup --dev
 	@BUILD=$(BUILD) scripts/setup_otava
+$(BUILD)/setup-dev: scripts/setup scripts/setup_otava
+	@mkdir -p $(@D)
+	@if scripts/setup --dev && BUILD=$(BUILD) scripts/setup_otava; then touch $@; else echo "make: without them some tests fail or are skipped" >&2; fi
 
 $(BUILD)/tests/inside/apps/%_opencl: tests/inside/apps/%_opencl.c tests/inside/apps/opencl.h
 	@mkdir -p $(@D)
@@ -340,13 +367,10 @@ $(BUILD)/tests/inside/apps/app_linked: tests/inside/apps/app_preload.c $(FAKE_CU
 
 tests: $(TESTED) $(TESTS) $(TEST_APPS) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build all tests
 
-# Builds of tests take every processor, unless make was told how many. make itself keeps the order of its targets: setup comes before test.
-ON_ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-
 # Pages and scripts are tried with the release build alone: what their commands run is what tests/cli runs.
 TEST_SCRIPTS ?= $(filter-out $(if $(filter release,$(FLAVOUR)),,tests/docs/% tests/scripts/%),$(sort $(shell find tests -name 'test_*.sh')))
-test: ## run all tests: those in C, and TEST_SCRIPTS (all)
-	$(Q)$(MAKE) --no-print-directory $(ON_ALL_CPUS) tests
+test: $(if $(filter release,$(FLAVOUR)),$(BUILD)/setup-dev) ## run all tests: those in C, and TEST_SCRIPTS (all)
+	$(Q)$(MAKE) --no-print-directory tests
 	@BUILD=$(BUILD) GAMUT=$(TESTED) scripts/run_tests $(OWN_TESTS) $(TEST_SCRIPTS) $(ROOM_TESTS)
 
 test-fleet: all ## divide a list into SHARDS (1000) on a Slurm of its own, see setup-fleet
@@ -359,7 +383,7 @@ sanitize: ## run all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
 
 thread: $(TESTED) ## run the tests of the server under TSan
-	$(MAKE) $(ON_ALL_CPUS) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/inside/apps/app_serve tests/inside/apps/app_preload tests/inside/apps/app_linked libgamut_serve_cuda.so)
+	$(MAKE) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/inside/apps/app_serve tests/inside/apps/app_preload tests/inside/apps/app_linked libgamut_serve_cuda.so)
 	@printf '%s\n' tests/inside/test_serve.sh tests/inside/test_preload.sh | TSAN_OPTIONS=atexit_sleep_ms=0 GAMUT=$(abspath $(TESTED)) BUILD=$(BUILD)-thread xargs -P 2 -I{} sh -c {}
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
@@ -442,3 +466,4 @@ help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+endif

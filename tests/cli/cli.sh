@@ -56,7 +56,7 @@ is_json() {
 is_valid() {
     for python in python3 /usr/bin/python3; do
         "$python" -c "import jsonschema" 2>/dev/null && break
-    done || { fail "no python3 here has jsonschema: make setup installs it"; return; }
+    done || { fail "no python3 here has jsonschema: make setup-dev installs it"; return; }
     { printf '{"schema": "%s", "value": ' "$(ls "$here/../../results/schema/gamut-$1"-?.schema.json)" && tr -d '\n' <"$2" && echo '}'; } |
         "$python" "$here/../results/file/check_schema.py" | grep -qx valid || fail "$2 does not keep to the schema"
 }

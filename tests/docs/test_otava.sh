@@ -1,12 +1,12 @@
 #!/bin/bash
 # Runs the lines of docs/ci.md that feed Apache Otava, with the real package, on results in which a known commit has a step, and
-# on results without one. Skipped where `make setup` could not install the package.
+# on results without one. Skipped where `make setup-dev` could not install the package.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 gamut=${GAMUT:-$root/build/gamut}
 otava=${OTAVA:-$(dirname "$gamut")/otava/bin/otava}
-[ -x "$otava" ] || { echo "skipped: Apache Otava is not at $otava; make setup installs it from PyPI"; exit 77; }
+[ -x "$otava" ] || { echo "skipped: Apache Otava is not at $otava; make setup-dev installs it from PyPI"; exit 77; }
 page=$root/docs/ci.md
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -153,7 +153,7 @@ static void check_page(const struct sandbox *box)
         "<script",  "<link",       "<iframe", "<object", "<embed", "@import", "href=\"http",
         "url(http", "javascript:", "<base",   "<form",   "<input", "<button"};
     if (shell("command -v tidy >/dev/null") != 0)
-        fail_msg("tidy is not installed: run make setup");
+        fail_msg("tidy is not installed: run make setup-dev");
     /* tidy is older than the attribute loading of an image. */
     assert_int_equal(shell("tidy -q -e --drop-empty-elements no --warn-proprietary-attributes no "
                            "'%s/index.html' >&2",

@@ -8,6 +8,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cp -rs "$root/bench" "$root/strategies" "$root/workloads" "$root/suites" "$root/Makefile" "$dir" || exit 1
 cd "$dir" || exit 1
+mkdir tests
 mkdir build && cp "$embed" build/embed || exit 1
 failed=0
 
@@ -44,4 +45,18 @@ cp "$root/suites/seed-impact.json" suites/another.json
 lists
 named list host_kernels_new || fail "a new workload is not in the list"
 named suites another || fail "a new suite is not in the list"
+
+# A build takes every processor unless it is told how many, and goals that are named together are made in their order.
+printf '%s\n' 'include Makefile' 'probe: ; @echo "$(filter -j%,$(MAKEFLAGS))"' >probe.mk
+jobs() { make -s -f probe.mk "$@" probe; }
+[ "$(jobs)" = "-j$(nproc)" ] && [ "$(jobs -j1)" = -j1 ] || fail "jobs: $(jobs), with -j1: $(jobs -j1)"
+order=$(make -n -C "$root" setup bench 2>/dev/null | grep -oE '[a-z]*[ /](setup|bench)$' | tr '\n' ' ')
+[ "$order" = "directory setup scripts/setup directory bench scripts/bench " ] || fail "setup bench is made as: $order"
+
+# A terminal sees how many steps there are, of what is not made yet; a file sees none.
+objects="build/bench/base/error.o build/bench/base/clock.o build/bench/base/sort.o"
+make OPT=-O0 build/bench/base/sort.o >log 2>&1 || { cat log; fail "make of an object"; }
+[ ! -s log ] || { cat log; fail "a build that is no terminal's prints"; }
+script -qec "make OPT=-O0 $objects" /dev/null </dev/null >log 2>&1 || { cat log; fail "make on a terminal"; }
+for step in 1/2 2/2; do grep -qF "[$step] bench/base/" log || { cat log; fail "no step $step on a terminal"; }; done
 exit $failed

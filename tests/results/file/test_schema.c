@@ -74,7 +74,7 @@ static bool is_valid(const char *schema, const json_t *value)
     fputc('\n', judge.ask);
     fflush(judge.ask);
     if (!fgets(answer, sizeof answer, judge.answers))
-        fail_msg("python3 or its module jsonschema does not work: `make setup` installs it "
+        fail_msg("python3 or its module jsonschema does not work: `make setup-dev` installs it "
                  "(python3-jsonschema)");
     assert_true(strcmp(answer, "valid\n") == 0 || strcmp(answer, "invalid\n") == 0);
     return strcmp(answer, "valid\n") == 0;
