@@ -709,6 +709,120 @@ static void pools_of_released_segments_are_inferred(void **state)
     }
 }
 
+/* Adds the pool of each allocation, trim and released segment: "a1 t0 t2 f2". */
+static void add_pools(const char *events, struct text *out)
+{
+    static const char *const words[] = {"alloc b", "trim ", "driver_free "};
+    for (const char *line = events; *line; line += strcspn(line, "\n") + 1) {
+        const int length = (int)strcspn(line, "\n");
+        const char *pool = memmem(line, (size_t)length, " pool=", 6);
+        for (unsigned w = 0; w < 3; w++)
+            if (strncmp(line, words[w], strlen(words[w])) == 0)
+                text_add(out, "%s%c%u", out->length ? " " : "", "atf"[w],
+                         pool ? (unsigned)atoi(pool + 6) : 0);
+    }
+}
+
+/* Where the rules of pytorch_pools.h end. "81920 20480 5 1" is of a capture in all cases; what is
+ * between two releases keeps them from being one run. */
+static void rules_of_inferred_pools_have_bounds(void **state)
+{
+    (void)state;
+    enum { LINES = 12 };
+    static const struct {
+        const char *name, *segments[LINES], *entries[LINES], *pools;
+    } cases[] = {
+        {"an allocation of another stream ends a stretch, whatever its pool is",
+         {"81920 20480 5 1", "245760 20480 7 2"},
+         {"alloc 40960 4 5", "alloc 204800 4 7", "alloc 163840 4 5", "segment_free 40960 20480 5",
+          "alloc 81920 4 5", "segment_free 204800 20480 7", "alloc 81924 4 5",
+          "segment_free 163840 20480 5"},
+         "a5 a4 a3 t0 t5 f5 a1 t0 t4 f4 a1 t0 t3 f3"},
+        {"so does one in a common segment, which is of no stretch",
+         {"81920 20480 5 1", "122880 2048 5 0"},
+         {"alloc 40960 4 5", "alloc 122880 4 5", "alloc 163840 4 5", "segment_free 40960 20480 5",
+          "alloc 81920 4 5", "segment_free 163840 20480 5"},
+         "a3 a0 a2 t0 t3 f3 a1 t0 t2 f2"},
+        {"so does a release",
+         {"81920 20480 5 1"},
+         {"alloc 40960 4 5", "segment_free 204800 20480 5", "alloc 163840 4 5",
+          "segment_free 40960 20480 5", "alloc 81920 4 5", "segment_free 163840 20480 5"},
+         "a3 t0 t4 f4 a2 t0 t3 f3 a1 t0 t2 f2"},
+        {"a stretch joins no two pools that the end knows",
+         {"81920 20480 5 1", "163840 20480 5 2"},
+         {"alloc 81920 4 5", "alloc 40960 4 5", "alloc 163840 4 5", "segment_free 40960 20480 5"},
+         "a1 a2 a2 t0 t2 f2"},
+        {"a number comes again when its pool is gone",
+         {"81920 20480 5 1"},
+         {"segment_alloc 40960 20480 5", "alloc 40960 4 5", "segment_free 40960 20480 5",
+          "segment_alloc 163840 20480 5", "alloc 163840 4 5", "segment_free 163840 20480 5"},
+         "a2 t0 t2 f2 a2 t0 t2 f2"},
+        {"a pool begins with the first of its segments",
+         {"81920 20480 5 1"},
+         {"segment_alloc 40960 20480 5", "segment_free 204800 20480 5",
+          "segment_alloc 163840 20480 5", "alloc 40960 4 5", "alloc 163840 4 5",
+          "segment_free 40960 20480 5", "alloc 81920 4 5", "segment_free 163840 20480 5"},
+         "t0 t3 f3 a2 a2 t0 t2 f2 a1 t0 t2 f2"},
+        {"a run has a pool for each stream",
+         {"81920 20480 5 1", "245760 20480 7 2"},
+         {"segment_free 40960 20480 5", "segment_free 204800 20480 7"},
+         "t0 t4 t3 f4 f3"},
+        {"a run says nothing of segments that the history makes",
+         {"81920 20480 5 1"},
+         {"segment_alloc 40960 20480 5", "alloc 40960 4 5", "segment_free 204800 20480 0",
+          "segment_alloc 163840 20480 5", "alloc 163840 4 5", "segment_free 40960 20480 5",
+          "segment_free 163840 20480 5"},
+         "a3 t0 f0 a2 t0 t3 t2 f3 f2"},
+        {"large segments speak for small ones where the end has none",
+         {"81920 20480 5 1"},
+         {"segment_free 40960 2048 5"},
+         "t0 t2 f2"},
+        {"what was at an address before a segment is not the segment's",
+         {"81920 20480 5 1"},
+         {"alloc 83968 4 5", "segment_free 71680 20480 5", "segment_alloc 81920 20480 5"},
+         "a2 t0 t2 f2"},
+        {"a trim releases the common pool first",
+         {"81920 20480 5 1", "122880 2048 5 0"},
+         {"alloc 122880 4 5", "segment_free 204800 2048 5", "segment_free 40960 20480 5"},
+         "a0 t0 t2 f0 f2"},
+        {"in another order the common pool is not trimmed",
+         {"81920 20480 5 1"},
+         {"segment_free 40960 20480 5", "segment_free 204800 20480 0"},
+         "t2 f2 f0"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text pools = {0};
+        import_kib(cases[i].segments, cases[i].entries);
+        char *events = events_of("kib");
+        add_pools(events, &pools);
+        if (strcmp(pools.data, cases[i].pools))
+            fail_msg("%s: %s, not %s\n%s", cases[i].name, pools.data, cases[i].pools, events);
+        text_free(&pools);
+        free(events);
+    }
+}
+
+/* A replay has no room for more pools than these. */
+static void inferred_pools_are_at_most_32(void **state)
+{
+    (void)state;
+    enum { SEGMENTS = 40 };
+    char text[2 * SEGMENTS][40];
+    const char *entries[2 * SEGMENTS + 1] = {NULL};
+    const char *const segments[] = {"81920 20480 5 1", NULL};
+    for (unsigned i = 0; i < SEGMENTS; i++) {
+        snprintf(text[2 * i], sizeof *text, "segment_free %u 20480 5", 122880 + i * 20480);
+        snprintf(text[2 * i + 1], sizeof *text, "alloc %u 4 5", 81920 + 4 * i);
+        entries[2 * i] = text[2 * i];
+        entries[2 * i + 1] = text[2 * i + 1];
+    }
+    import_kib(segments, entries);
+    char *events = events_of("kib");
+    assert_non_null(strstr(events, " pool=33\n"));
+    assert_null(strstr(events, " pool=34\n"));
+    free(events);
+}
+
 /* Newer versions say whether the ring was full. */
 static void the_log_says_whether_it_lost_its_beginning(void **state)
 {
@@ -979,6 +1093,8 @@ int main(void)
         cmocka_unit_test(an_expandable_segment_begins_with_what_it_had),
         cmocka_unit_test(pools_are_known_of_segments_that_are_left),
         cmocka_unit_test(pools_of_released_segments_are_inferred),
+        cmocka_unit_test(rules_of_inferred_pools_have_bounds),
+        cmocka_unit_test(inferred_pools_are_at_most_32),
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
         cmocka_unit_test(releases_are_trims_unless_pytorch_had_another_reason),
         cmocka_unit_test(refusals_show_what_could_be_held),

@@ -41,7 +41,8 @@ static unsigned group_of(struct pytorch_pools *p, unsigned life)
     return life;
 }
 
-/* Two lives are of one pool. False: they are known to be of two. */
+/* Two lives are of one pool. False: they are known to be of two. Known lives have the lowest
+ * numbers: the first of a group says whether the group is known. */
 static bool join(struct pytorch_pools *p, unsigned a, unsigned b)
 {
     a = group_of(p, a);
@@ -50,10 +51,6 @@ static bool join(struct pytorch_pools *p, unsigned a, unsigned b)
     if (low->is_known && high->is_known && low->pool != high->pool)
         return false;
     high->group = low->group;
-    if (high->is_known)
-        low->pool = high->pool;
-    low->is_known |= high->is_known;
-    low->is_private |= high->is_private;
     return true;
 }
 
