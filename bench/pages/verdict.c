@@ -385,43 +385,19 @@ static void open_for_comparison(FILE *out, const json_t *comparison)
     };
     /* clang-format on */
     const enum compare_outcome outcome = compare_outcome(comparison);
+    const char *finding;
     struct text words = {0};
     text_add(&words, "%s: %s", tree_get_text(comparison, "verdict"),
              tree_get_text(comparison, "sentence"));
     open_banner(out, looks[outcome].mood, looks[outcome].mark, words.data);
+    fputs(compare_finding(comparison, 0) ? "<ul>\n" : "", out);
+    for (size_t i = 0; (finding = compare_finding(comparison, i)); i++)
+        html_print(out, "<li>%s</li>\n", finding);
+    fputs(compare_finding(comparison, 0) ? "</ul>\n" : "", out);
     text_free(&words);
 }
 
-/* Rows that are worse or gone; cases that failed are named with their reason further down. */
-static bool is_named(const json_t *row)
-{
-    return json_is_true(json_object_get(row, "regression")) ||
-           strcmp(tree_get_text(row, "verdict"), "gone") == 0;
-}
-
-static void name_regressions(FILE *out, const json_t *comparison)
-{
-    json_t *rows = compare_select(comparison, COMPARE_SHOW_WORST);
-    struct text_grid grid = compare_grid_of(comparison, rows);
-    size_t count = 0;
-    for (size_t i = 0; i < grid.row_count; i++) {
-        const char *const *cell = grid.row[i].cell;
-        if (!is_named(json_array_get(rows, i)) || count++ >= NAMED_MOST)
-            continue;
-        fputs(count == 1 ? "<ul>\n" : "", out);
-        html_print(out, "<li>%s %s %s %s %s %s: %s %s → %s, %s; %s</li>\n", cell[LINE_WORKLOAD],
-                   cell[LINE_DATASET], cell[LINE_DEVICE], cell[LINE_MERGE], cell[LINE_RELEASE],
-                   cell[LINE_STRATEGY], cell[LINE_METRIC], cell[LINE_BASE], cell[LINE_NEW],
-                   cell[LINE_CHANGE], cell[LINE_VERDICT]);
-    }
-    if (count > NAMED_MOST)
-        html_print(out, "<li>and %zu more, below</li>\n", count - NAMED_MOST);
-    fputs(count ? "</ul>\n" : "", out);
-    text_grid_free(&grid);
-    json_decref(rows);
-}
-
-/* Prints the changes: "gated metrics: 41 same, 1 slower", then the worst. */
+/* Prints the changes: "gated metrics: 41 same, 1 slower". */
 static void print_changes(const struct page *page)
 {
     const json_t *counts = json_object_get(page->comparison, "gated_verdicts");
@@ -438,8 +414,6 @@ static void print_changes(const struct page *page)
             before = ", ";
         }
     }
-    if (page->comparison)
-        name_regressions(page->out, page->comparison);
     fputs("</dd>\n", page->out);
 }
 

@@ -70,11 +70,11 @@ cp "$regress" tree/.ci
 cp "$here/results/baseline/gates.json" tree/results/baseline
 sed 's/"memory_\([a-z_]*\)":[0-9][0-9]*/"memory_\1":16384/g; s/"kernel": *"[^"]*"/"kernel":"1"/; s/"machine_id": *"[^"]*"/"machine_id":"00000000"/' base.json >tree/results/baseline/host.json
 expect 0 "device host memory_bytes" tree/.ci/regress
-expect 0 "^ok: " tree/.ci/regress
+expect 0 "^\*\*ok\*\*: " tree/.ci/regress
 awk '/"workload":"canny"/ { sub(/"program_digest":"[0-9a-f]*"/, "\"program_digest\":\"00000000000000aa\"") } { print }' base.json >tree/results/baseline/host.json
 expect 5 "canny.*dropped (another program)" tree/.ci/regress
 sed 's/"program_digest":"[0-9a-f]*"/"program_digest":"00000000000000aa"/' base.json >tree/results/baseline/host.json
-expect 4 "^incomparable: " tree/.ci/regress
+expect 4 "^\*\*incomparable\*\*: " tree/.ci/regress
 
 # ---- rounds in turns
 flags="--smoke -D host -w fft -s raw,pool --progress never"

@@ -111,6 +111,10 @@ int compare_results(const struct compare_file *base, const struct compare_file *
 int compare_within(const struct compare_file *file, const char *by,
                    const struct compare_options *options, json_t **comparison, struct error *error);
 
+/* The i-th sentence about what changed or is unsure, after the one that `sentence` begins with.
+ * NULL after the last. */
+const char *compare_finding(const json_t *comparison, size_t i);
+
 /* The outcome that a comparison's tree states. */
 enum compare_outcome compare_outcome(const json_t *comparison);
 

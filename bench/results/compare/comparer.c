@@ -1,5 +1,6 @@
 #include "results/compare/comparer.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,4 +34,20 @@ void compare_note(struct comparer *c, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     tree_append(c->notes, tree_text(text));
+}
+
+/* Below 1 the inverse is taken after rounding, so that swapped files give exact inverses. */
+double compare_ratio_of(double logarithm)
+{
+    return logarithm < 0 ? 1 / exp(-logarithm) : exp(logarithm);
+}
+
+double compare_ratio(const struct compare_row *row)
+{
+    if (row->base <= 0 || row->candidate <= 0)
+        return NAN;
+    if (row->metric->kind == KIND_SAMPLED)
+        return compare_ratio_of(row->shift.estimate);
+    return row->candidate < row->base ? 1 / (row->base / row->candidate)
+                                      : row->candidate / row->base;
 }

@@ -104,6 +104,10 @@ void comparer_free(struct comparer *c);
 /* Adds a sentence about the comparison as a whole. */
 void compare_note(struct comparer *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The ratio that a logarithm stands for. */
+double compare_ratio_of(double logarithm);
+/* New over base, of samples by the estimate; NaN where one of them is 0 or unknown. */
+double compare_ratio(const struct compare_row *row);
 
 /* ---- context_diff.c, which uses comparer.c -------------------------------------------------- */
 
@@ -139,7 +143,13 @@ void compare_judge(struct comparer *c);
 /* The smallest alpha that Holm's method leaves for a gated test of the row's family. */
 double compare_least_alpha(const struct comparer *c, const struct compare_row *row);
 
-/* ---- comparison_tree.c, which uses comparer.c and verdicts.c -------------------------------- */
+/* ---- findings.c, which uses comparer.c and verdicts.c ---------------------------------------- */
+
+/* Sentences about what changed or is unsure in gated metrics, and about cases that fail: an array,
+ * the worst first. The caller owns it. */
+json_t *compare_findings(struct comparer *c, const struct compare_file *candidate);
+
+/* ---- comparison_tree.c, which uses all of these ---------------------------------------------- */
 
 /* The comparison as JSON (docs/comparisons.md). `differences` is an array of what the
  * files differ in. The caller owns the result. */

@@ -407,6 +407,24 @@ static void print_means(const json_t *comparison, const char *end, FILE *out)
     }
 }
 
+const char *compare_finding(const json_t *comparison, size_t i)
+{
+    const json_t *findings = json_object_get(comparison, "findings");
+    const char *sentence = tree_get_text(comparison, "sentence");
+    const char *first = json_string_value(json_array_get(findings, 0));
+    const bool is_told = first && strncmp(sentence, first, strlen(first)) == 0;
+    return json_string_value(json_array_get(findings, i + is_told));
+}
+
+static void print_verdict(const json_t *comparison, const char *mark, const char *before, FILE *out)
+{
+    const char *finding;
+    fprintf(out, "%s%s%s: %s\n", mark, tree_get_text(comparison, "verdict"), mark,
+            tree_get_text(comparison, "sentence"));
+    for (size_t i = 0; (finding = compare_finding(comparison, i)); i++)
+        fprintf(out, "%s%s\n", before, finding);
+}
+
 static void print_outcome(const json_t *comparison, const char *end, FILE *out)
 {
     const json_t *gated = json_object_get(comparison, "gated_verdicts");
@@ -415,8 +433,6 @@ static void print_outcome(const json_t *comparison, const char *end, FILE *out)
     if (print_counts("not gated: ", json_object_get(comparison, "verdicts"), gated, out))
         fputs(end, out);
     print_means(comparison, end, out);
-    fprintf(out, "%s: %s\n", tree_get_text(comparison, "verdict"),
-            tree_get_text(comparison, "sentence"));
 }
 
 /* ---- formats -------------------------------------------------------------------------------- */
@@ -436,7 +452,13 @@ static void print_people(const json_t *comparison, const json_t *rows, enum tabl
     struct text_grid grid = compare_grid_of(comparison, rows);
     const char *end = format == TABLE_MARKDOWN ? "  \n" : "\n";
     struct terminal_page page;
+    char rows_shown[48];
     terminal_page_open(&page, out);
+    if (format == TABLE_MARKDOWN) {
+        print_verdict(comparison, "**", "- ", page.out);
+        fprintf(page.out, "\n<details><summary>%s, and what was compared</summary>\n\n",
+                text_count(rows_shown, (double)grid.row_count, "row"));
+    }
     print_preface(comparison, &grid, end, page.out);
     if (grid.row_count) {
         fputc('\n', page.out);
@@ -444,6 +466,10 @@ static void print_people(const json_t *comparison, const json_t *rows, enum tabl
     }
     fputc('\n', page.out);
     print_outcome(comparison, end, page.out);
+    if (format == TABLE_MARKDOWN)
+        fputs("\n</details>\n", page.out);
+    else
+        print_verdict(comparison, "", "  ", page.out);
     print_answer(json_object_get(comparison, "answer"), format == TABLE_MARKDOWN ? "\n" : "",
                  page.out);
     terminal_page_close(&page);

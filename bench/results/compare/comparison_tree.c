@@ -44,29 +44,14 @@ static enum compare_outcome outcome_of(const struct compare_row *row)
                : COMPARE_ok;
 }
 
-/* Below 1 the inverse is taken after rounding, so that swapped files give exact inverses. */
-static double ratio_of(double logarithm)
-{
-    return logarithm < 0 ? 1 / exp(-logarithm) : exp(logarithm);
-}
-
-static double ratio(const struct compare_row *row)
-{
-    if (row->base <= 0 || row->candidate <= 0)
-        return NAN;
-    if (row->metric->kind == KIND_SAMPLED)
-        return ratio_of(row->shift.estimate);
-    return row->candidate < row->base ? 1 / (row->base / row->candidate)
-                                      : row->candidate / row->base;
-}
-
 static json_t *interval(const struct compare_row *row)
 {
-    if (!row->has_test || !isfinite(row->shift.lo) || !isfinite(row->shift.hi) || isnan(ratio(row)))
+    if (!row->has_test || !isfinite(row->shift.lo) || !isfinite(row->shift.hi) ||
+        isnan(compare_ratio(row)))
         return json_null();
     json_t *ci = tree_array();
-    tree_append(ci, tree_number(ratio_of(row->shift.lo)));
-    tree_append(ci, tree_number(ratio_of(row->shift.hi)));
+    tree_append(ci, tree_number(compare_ratio_of(row->shift.lo)));
+    tree_append(ci, tree_number(compare_ratio_of(row->shift.hi)));
     return ci;
 }
 
@@ -85,7 +70,7 @@ static void put_metric(json_t *out, const struct compare_row *row)
     tree_put(out, "unit", tree_text(counter_unit_name(row->metric->unit)));
     tree_put(out, "base", tree_number(row->base));
     tree_put(out, "new", tree_number(row->candidate));
-    tree_put(out, "ratio", tree_number(ratio(row)));
+    tree_put(out, "ratio", tree_number(compare_ratio(row)));
     if (is_sampled) {
         json_t *rounds = tree_array();
         tree_append(rounds, tree_count(row->base_rounds));
@@ -179,14 +164,14 @@ static json_t *mean_of(const struct comparer *c, size_t file)
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compare_row *row = &c->rows[i];
         if (row->file != file || row->cases || !row->metric || row->experiment ||
-            strcmp(row->metric->name, "wall_ns") != 0 || isnan(ratio(row)))
+            strcmp(row->metric->name, "wall_ns") != 0 || isnan(compare_ratio(row)))
             continue;
         logarithms += row->shift.estimate;
         count++;
     }
     return tree_pack("{s:o, s:s, s:o, s:o}", "file", tree_count(file), "metric", "wall_ns", "cases",
                      tree_count(count), "ratio",
-                     tree_number(count ? ratio_of(logarithms / (double)count) : NAN));
+                     tree_number(count ? compare_ratio_of(logarithms / (double)count) : NAN));
 }
 
 /* Counts the rows of each verdict: of all, or of the gated ones. */
@@ -280,7 +265,8 @@ static bool has_unsure_row(const struct comparer *c)
     return false;
 }
 
-static const char *first_words(const struct comparer *c, enum compare_outcome outcome)
+static const char *first_words(const struct comparer *c, enum compare_outcome outcome,
+                               const json_t *findings)
 {
     static const char *const sentences[] = {
 #define X(name, help) help,
@@ -289,16 +275,19 @@ static const char *first_words(const struct comparer *c, enum compare_outcome ou
     };
     if (c->nothing == outcome && c->nothing_because)
         return c->nothing_because;
+    if ((outcome == COMPARE_failed || outcome == COMPARE_regression) && json_array_size(findings))
+        return json_string_value(json_array_get(findings, 0));
     return outcome == COMPARE_unsure && !has_unsure_row(c) ? "no regression in what was compared"
                                                            : sentences[outcome];
 }
 
 /* The sentence of the outcome, and how much of the files it does not cover. */
-static json_t *sentence_of(const struct comparer *c, enum compare_outcome outcome, const char *what)
+static json_t *sentence_of(const struct comparer *c, enum compare_outcome outcome,
+                           const json_t *findings, const char *what)
 {
     const struct tally *t = &c->all;
     struct text sentence = {0};
-    text_add(&sentence, "%s", first_words(c, outcome));
+    text_add(&sentence, "%s", first_words(c, outcome, findings));
     if (t->dropped)
         text_add(&sentence, "; %zu of %zu %s dropped", t->dropped, t->dropped + t->pairs, what);
     if (c->gated_times_left_out)
@@ -333,17 +322,19 @@ json_t *compare_tree(struct comparer *c, const struct compare_file *base,
     }
     json_t *by =
         c->by ? tree_pack("{s:s, s:s}", "member", c->by, "value", c->by_value) : json_null();
+    json_t *findings = compare_findings(c, candidate);
     add_notes(c, outcome);
     return tree_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:o, s:o, s:o, s:o, "
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:o, s:o, s:o, "
+        "s:o, "
         "s:o, s:o, s:o, s:o}",
         "schema", COMPARE_SCHEMA, "verdict", outcome_names[outcome], "sentence",
-        sentence_of(c, outcome, has_cases ? "cases" : "rows"), "alpha", tree_number(COMPARE_ALPHA),
-        "threshold", tree_number(c->options->threshold), "gates", gates_to_json(&c->options->gates),
-        "forced", c->options->force, "base", describe_file(base), "new", files, "by", by,
-        "context_diff", differences, "notes", c->notes, "pairs", tree_count(c->all.pairs),
-        "dropped", tree_count(c->all.dropped), "times_left_out", tree_count(c->times_left_out),
-        "gated_tests", tree_count(c->family[0]), "gated_tests_over_cases", tree_count(c->family[1]),
-        "verdicts", count_verdicts(c, false), "gated_verdicts", count_verdicts(c, true), "means",
-        means, "rows", rows);
+        sentence_of(c, outcome, findings, has_cases ? "cases" : "rows"), "findings", findings,
+        "alpha", tree_number(COMPARE_ALPHA), "threshold", tree_number(c->options->threshold),
+        "gates", gates_to_json(&c->options->gates), "forced", c->options->force, "base",
+        describe_file(base), "new", files, "by", by, "context_diff", differences, "notes", c->notes,
+        "pairs", tree_count(c->all.pairs), "dropped", tree_count(c->all.dropped), "times_left_out",
+        tree_count(c->times_left_out), "gated_tests", tree_count(c->family[0]),
+        "gated_tests_over_cases", tree_count(c->family[1]), "verdicts", count_verdicts(c, false),
+        "gated_verdicts", count_verdicts(c, true), "means", means, "rows", rows);
 }

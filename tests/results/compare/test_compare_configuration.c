@@ -326,6 +326,64 @@ static void prints_as_reviewed(void **state)
     json_decref(comparison);
 }
 
+/* ---- the sentences -------------------------------------------------------------------------- */
+
+/* Of six workloads under raw and pool, the first five hold 3 to 7 times as much under pool, and the
+ * last one holds `last` times as much under both. */
+static json_t *make_held(unsigned changed, unsigned last)
+{
+    static char *argv[] = {"gamut", "run"};
+    const struct result_command run = {.argc = 2, .argv = argv, .rounds = 1};
+    const struct record_device device = {.id = "cuda:0", .api = "cuda", .name = "A GPU"};
+    struct result_draft result;
+    assert_int_equal(draft_create(&result, &run, NULL), 0);
+    draft_set_devices(&result, &device, 1);
+    for (unsigned w = 0; w < 6; w++)
+        for (int pool = 0; pool < 2; pool++) {
+            const unsigned times = w == 5 ? last : pool && w < changed ? 3 + w : 1;
+            compare_fixture_round(&result, (char[]){'w', (char)('0' + w), 0}, pool ? "pool" : "raw",
+                                  0, &(struct spec){.reserved_bytes = (uint64_t)times << 26});
+        }
+    draft_finish(&result, RUN_COMPLETE);
+    return result_tree_of(&result).root;
+}
+
+static void changes_are_told_by_configuration(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned changed, last;
+        const char *sentence, *second;
+    } table[] = {
+        {5, 1,
+         "pool holds 3.00 to 7.00 times as much in 5 of 6 programs (w4 small: 64.0 MiB before, "
+         "448 MiB now)",
+         NULL},
+        {1, 1, "pool holds 3.00 times as much in w0 small (64.0 MiB before, 192 MiB now)", NULL},
+        /* One cause for two configurations is one line. */
+        {0, 2, "raw, pool: holds 2.00 times as much in w5 small (64.0 MiB before, 128 MiB now)",
+         NULL},
+        {1, 2,
+         "pool holds 2.00 to 3.00 times as much in 2 of 6 programs (w0 small: 64.0 MiB before, "
+         "192 MiB now)",
+         "raw holds 2.00 times as much in w5 small (64.0 MiB before, 128 MiB now)"},
+        {0, 1, "no gated metric is worse", NULL},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct compare_options options = default_options();
+        options.gates = gates_default(0.02);
+        options.gates.gate[0].is_set = false; /* one round has no time to judge */
+        json_t *comparison =
+            compare_roots(make_held(0, 1), make_held(table[i].changed, table[i].last), &options);
+        const char *second = compare_finding(comparison, 0);
+        assert_string_equal(tree_get_text(comparison, "sentence"), table[i].sentence);
+        assert_int_equal(second != NULL, table[i].second != NULL);
+        if (second)
+            assert_string_equal(second, table[i].second);
+        json_decref(comparison);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +398,7 @@ int main(void)
         cmocka_unit_test(only_what_is_gated_has_the_row),
         cmocka_unit_test(within_a_file_it_is_over_all_counterparts),
         cmocka_unit_test(prints_as_reviewed),
+        cmocka_unit_test(changes_are_told_by_configuration),
     };
     return cmocka_run_group_tests_name("compare_configuration", tests, NULL, NULL);
 }

@@ -292,7 +292,7 @@ static void dropped_cases_are_named(void **state)
           "unsure: no regression in what was compared; 1 of 2 cases dropped"}},
         {TABLE_MARKDOWN,
          {"| canny |", "? dropped (another program)",
-          "unsure: no regression in what was compared; 1 of 2 cases dropped"}},
+          "**unsure**: no regression in what was compared; 1 of 2 cases dropped"}},
         {TABLE_CSV, {",canny,small,", ",dropped,none,true,false,another program,", ",ok,ok,"}},
         {TABLE_JSON,
          {"\"verdict\":\"dropped\"", "\"reason\":\"another program\"", "\"dropped\": 1,"}},
