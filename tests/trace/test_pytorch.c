@@ -918,18 +918,31 @@ static void collections_show_what_could_be_held(void **state)
     (void)state;
 #define CALL(action, address, bytes)                                                               \
     "{\"action\": \"" action "\", \"addr\": " address ", \"size\": " bytes ", \"stream\": 0},"
+#define MORE                                                                                       \
+    CALL("segment_alloc", "20000000", "2097152") CALL("segment_alloc", "200000000", "104857600")
     static const struct {
         const char *what, *collected, *limit;
+        unsigned trims;
     } cases[] = {
-        {"nothing is collected", "", NULL},
+        {"nothing is collected", "", NULL, 0},
         {"one of two free segments",
          CALL("segment_free", "20000000", "20971520") CALL("segment_alloc", "20000000", "2097152"),
-         "\"limit_least_bytes\":146800640,\"limit_most_bytes\":188743679"},
-        {"all that is free goes, which may be a trim",
-         CALL("segment_free", "20000000", "20971520") CALL("segment_free", "60000000", "31457280")
+         "\"limit_least_bytes\":146800640,\"limit_most_bytes\":188743679", 0},
+        {"all that is free goes, out of order: less was held before the second round",
+         CALL("segment_free", "60000000", "31457280") CALL("segment_free", "20000000", "20971520")
              CALL("segment_free", "100000000", "41943040")
                  CALL("segment_alloc", "20000000", "2097152"),
-         NULL},
+         "\"limit_least_bytes\":104857600,\"limit_most_bytes\":125829119", 0},
+        {"all that is free goes, and more is held than before a collection",
+         CALL("segment_free", "20000000", "20971520") CALL("segment_alloc", "20000000", "23068672")
+             CALL("segment_free", "20000000", "23068672")
+                 CALL("segment_free", "60000000", "31457280")
+                     CALL("segment_free", "100000000", "41943040") MORE,
+         "\"limit_least_bytes\":146800640,\"limit_most_bytes\":188743679", 0},
+        {"all that is free goes, which may be a trim",
+         CALL("segment_free", "20000000", "20971520") CALL("segment_free", "60000000", "31457280")
+             CALL("segment_free", "100000000", "41943040") MORE,
+         NULL, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct text json = {0};
@@ -943,7 +956,10 @@ static void collections_show_what_could_be_held(void **state)
                  cases[i].collected);
         import_good("collected", json.data);
         text_free(&json);
+        const struct trace_totals totals = totals_of("collected");
         char *info = info_of("collected");
+        if (totals.by_kind[TRACE_trim] != cases[i].trims)
+            fail_msg("%s: %u trims", cases[i].what, (unsigned)totals.by_kind[TRACE_trim]);
         if (cases[i].limit ? !strstr(info, cases[i].limit) : strstr(info, "limit_") != NULL)
             fail_msg("%s: %s", cases[i].what, info);
         free(info);

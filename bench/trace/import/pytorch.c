@@ -330,13 +330,18 @@ static uint64_t asked_of(const struct pytorch_trace *t, const struct trace_event
     return (e->bytes + large - 1) / large * large;
 }
 
-/* Do all releases of the run have the call stack of the request after it? */
-static bool is_made_by(const struct pytorch_trace *t, const struct trace_event *next)
+/* May the request after the run have made it? Then all releases have its call stack, or none. */
+static bool may_be_made_by(const struct pytorch_trace *t, const struct trace_event *next)
 {
     for (unsigned i = 0; i < t->run_count; i++)
         if (t->run[i].name != next->name)
             return false;
-    return next->name != 0;
+    return true;
+}
+
+static bool is_made_by(const struct pytorch_trace *t, const struct trace_event *next)
+{
+    return next->name && may_be_made_by(t, next);
 }
 
 /* Do the releases have a call stack of their own: one for all, and not that of the request after
@@ -429,31 +434,54 @@ static unsigned left_whole(struct pytorch_trace *t, bool large_only)
     return whole;
 }
 
-/* Is the run a collection by age? It goes before a segment_alloc, takes large segments alone, and
- * leaves some that are wholly free, which a retry does not; of oversize ones a retry may. Or the
- * call stacks say that the request made it, and nothing can have refused that. */
+/* Does a release of the run come after one that neither a trim nor a retry makes before it? */
+static bool begins_round(struct pytorch_trace *t, unsigned i)
+{
+    return t->run[i - 1].bytes < t->max_split_bytes && !is_in_order(t, &t->run[i - 1], &t->run[i]);
+}
+
+static bool has_rounds(struct pytorch_trace *t)
+{
+    for (unsigned i = 1; i < t->run_count; i++)
+        if (begins_round(t, i))
+            return true;
+    return false;
+}
+
+/* Is the run a collection by age? It goes before a segment_alloc and takes large segments alone.
+ * It leaves some that are wholly free or takes them in several rounds, which a retry does not; of
+ * oversize ones a retry may. Or a collection is due, because more is held than was before another.
+ * Or the call stacks say that the request made it, and nothing can have refused that. */
 static bool is_collection(struct pytorch_trace *t, const struct trace_event *next)
 {
-    if (t->collect_share == 0 || t->has_early || !next || next->kind != TRACE_driver_alloc)
+    if (t->collect_share == 0 || t->has_early || !next || next->kind != TRACE_driver_alloc ||
+        would_have_served(t, next))
         return false;
     for (unsigned i = 0; i < t->run_count; i++)
         if (is_small(&t->run[i]) || t->run[i].kind != TRACE_driver_free || t->run[i].pool)
             return false;
     return left_whole(t, false) > 0 ||
-           (is_made_by(t, next) && t->held_bytes + next->bytes <= t->peak_bytes);
+           (may_be_made_by(t, next) &&
+            (has_rounds(t) || t->held_bytes > t->collect_most_bytes ||
+             (next->name && t->held_bytes + next->bytes <= t->peak_bytes)));
 }
 
 /* What a segment_alloc shows of the bytes above which free segments are collected: less than was
- * held where some were; at least what was held where wholly free large ones were left. */
+ * held before each round of a collection; at least what was held where wholly free large ones were
+ * left. A release that is out of order begins a round, if nothing can have been refused before. */
 static void learn_from_collection(struct pytorch_trace *t, const struct trace_event *next)
 {
     uint64_t left_bytes = t->held_bytes;
     if (t->collect_share == 0 || t->has_early || next->kind != TRACE_driver_alloc)
         return;
-    for (unsigned i = 0; i < t->run_count; i++)
+    const bool is_collected = t->run_count && is_collection(t, next);
+    for (unsigned i = 0; i < t->run_count; i++) {
+        const bool is_above =
+            i == 0 || (begins_round(t, i) && left_bytes + next->bytes <= t->peak_bytes);
+        if (is_collected && is_above && left_bytes - 1 < t->collect_most_bytes)
+            t->collect_most_bytes = left_bytes - 1;
         left_bytes -= t->run[i].bytes;
-    if (t->run_count && is_collection(t, next) && t->held_bytes - 1 < t->collect_most_bytes)
-        t->collect_most_bytes = t->held_bytes - 1;
+    }
     if (left_whole(t, true) && left_bytes > t->collect_least_bytes)
         t->collect_least_bytes = left_bytes;
 }
