@@ -90,6 +90,36 @@ expect 0 "" print off.json
 has "^one/lstm.pickle.gz  *600 MiB  *542 MiB  *58.0 MiB  *9.7 .* ±4.2 %  *expandable_segments:True"
 has "^graphs  *600 MiB  *600 MiB  *0 B .*as it is$"
 
+# ---- a request that was refused: 24 MiB fit within 42 MiB into an expandable segment alone
+cat >refused.txt <<'END'
+gamut trace 1
+{"source":"PyTorch by hand","time_unit_ns":1,"capacity_bytes":null,"lost_beginning":false,"limit_least_bytes":41943040,"limit_most_bytes":44040192,"knows":["frees"]}
+queue 0 "0"
+alloc b1 20971520 q0
+alloc b2 20971520 q0
+free b1 q0
+alloc b3 12582912 q0
+free b2 q0
+refused 25165824 q0
+END
+expect 0 "replays under 44040192 bytes" advise refused.txt
+has "^  for  *memory for a request that was refused$"
+has "^  refused  *the request of 24.0 MiB that was refused is served, within 42.0 MiB$"
+sed 's/refused 25165824/refused 31457280/' refused.txt >larger.txt
+expect 0 "replays under 44040192 bytes" advise larger.txt --current raw # a setting that is left has the line too
+has "^larger: leave it as it is$"
+has "^  refused  *the request of 30.0 MiB that was refused is served, within 42.0 MiB$"
+expect 0 "replays under 44040192 bytes" advise refused.txt -f json
+[ "$(sed -n 's/^ *"refused_requests[_a-z]*": \(.*\),$/\1/p' out | tr '\n' ' ')" = "1 0 1 1 " ] || fail "other numbers of refused requests in JSON"
+has '"for": "memory for a request that was refused"'
+expect 0 "" advise one/two/graphs.pickle.gz
+lacks "^  refused"
+expect 0 "" advise one/two/graphs.pickle.gz -f json
+has '"refused_requests_served": null'
+expect 0 "2 ok" replay refused.txt -s caching,vmm --no-save
+has "^! .* caching: refused-request: the request of 24.0 MiB that was refused is refused too$"
+has "^! .* vmm: refused-request: the request of 24.0 MiB that was refused is served$"
+
 # ---- an interrupt leaves the table of what was done: the pipe, which is opened last, ends after the signal
 mkfifo pipe.pickle
 "$gamut" advise one/two/graphs.pickle.gz one/lstm.pickle.gz pipe.pickle --jobs 1 -o part.json >out 2>err &

@@ -306,6 +306,105 @@ static void replays_are_under_the_inferred_limit(void **state)
     }
 }
 
+/* ---- limits that are inferred, and requests that were refused ---- */
+
+#define RECORDED(strategy, least, most, log)                                                       \
+    "gamut trace 1\n{\"source\":\"PyTorch by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"   \
+    "\"lost_beginning\":false,\"allocator\":\"%s\",\"limit_least_bytes\":%llu,"                    \
+    "\"limit_most_bytes\":%llu,\"knows\":[\"frees\",\"driver\",\"queues\"]}\n"                     \
+    "queue 0 \"0\"\nqueue 1 \"1\"\n%s",                                                            \
+        strategy, (unsigned long long)(least)*MIB, (unsigned long long)(most)*MIB, log
+
+/* Under less than 44 MiB caching releases 20 MiB for b2; under less than 84 MiB all for b3. */
+#define RELEASES_FOR_B3                                                                            \
+    "driver_alloc 20971520 q0\nalloc b1 20971520 q0\nfree b1 q0\n"                                 \
+    "driver_alloc 25165824 q0\nalloc b2 25165824 q0\nfree b2 q0\n"                                 \
+    "driver_free 20971520 q0\ndriver_free 25165824 q0\n"                                           \
+    "driver_alloc 41943040 q0\nalloc b3 41943040 q0\n"
+/* 60 MiB are needed. Then 40 MiB are mapped and free when 24 are asked for, which takes 20 more: 60
+ * MiB. A fraction of less than 64 MiB refuses that, and all is unmapped. */
+#define RELEASES_FOR_A_FRACTION                                                                    \
+    "driver_alloc 62914560 q1\nalloc b1 62914560 q1\nfree b1 q1\ntrim q1\n"                        \
+    "driver_free 62914560 q1\n"                                                                    \
+    "driver_alloc 20971520 q1\nalloc b2 20971520 q1\nfree b2 q1\n"                                 \
+    "driver_alloc 20971520 q0\nalloc b3 20971520 q0\nfree b3 q0\n"                                 \
+    "driver_free 41943040 q0\ndriver_alloc 41943040 q0\nalloc b4 25165824 q0\n"
+#define REFUSES_30 "driver_alloc 20971520 q0\nalloc b1 20971520 q0\nrefused 31457280 q0\n"
+
+/* The most, the least and the middle are tried in this order, each of them as a fraction too. */
+static void the_limit_is_the_first_that_agrees_with_the_log(void **state)
+{
+    (void)state;
+    static const char expandable[] = "caching:conf={expandable_segments:True}";
+    static const struct {
+        const char *what, *strategy, *log;
+        unsigned least, most, given, limit; /* MiB */
+        unsigned tries;
+        bool is_fraction;
+    } cases[] = {
+        {"all agree", "caching", RELEASES_FOR_B3, 44, 83, 0, 83, 1, false},
+        {"the most is too much", "caching", RELEASES_FOR_B3, 44, 100, 0, 44, 2, false},
+        {"the least is too little too", "caching", RELEASES_FOR_B3, 40, 100, 0, 70, 3, false},
+        {"none agrees, and one is nearer", "caching", RELEASES_FOR_B3, 40, 200, 0, 40, 3, false},
+        {"one is given", "caching", RELEASES_FOR_B3, 44, 100, 200, 100, 1, false},
+        {"a fraction of the most", expandable, RELEASES_FOR_A_FRACTION, 44, 62, 0, 62, 2, true},
+        {"one of the least", expandable, RELEASES_FOR_A_FRACTION, 62, 100, 0, 62, 4, true},
+        {"one of the middle", expandable, RELEASES_FOR_A_FRACTION, 44, 80, 0, 62, 6, true},
+        {"one of what is given", expandable, RELEASES_FOR_A_FRACTION, 44, 100, 62, 100, 2, true},
+        {"a request that was refused is served", "caching", REFUSES_30, 45, 60, 0, 45, 2, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text log = {0};
+        text_add(&log, RECORDED(cases[i].strategy, cases[i].least, cases[i].most, cases[i].log));
+        import_good("recorded", log.data);
+        text_free(&log);
+        struct advise advise = advise_within((const char *const[]){"recorded.trace"}, 1, NULL,
+                                             "auto", cases[i].given * MIB);
+        const struct advised_trace *trace = &advise.traces[0];
+        if (trace->limit_bytes != cases[i].limit * MIB ||
+            !!strstr(trace->current, ":limit=fraction") != cases[i].is_fraction)
+            fail_msg("%s: %s within %llu MiB", cases[i].what, trace->current,
+                     (unsigned long long)(trace->limit_bytes / MIB));
+        unsigned tries = 0;
+        for (const char *at = steps.data; (at = strstr(at, "current setting: ")); at++)
+            tries++;
+        assert_int_equal(tries, cases[i].tries);
+        assert_int_equal(trace->now.refused.served_count, 0);
+        advise_free(&advise);
+    }
+}
+
+/* Under 42 MiB the 24 MiB fit into an expandable segment alone: see MOVED. Both hold 40 MiB. */
+static void a_setting_that_serves_what_was_refused_is_better(void **state)
+{
+    (void)state;
+    static const char *const name = "refused.trace";
+    static const struct {
+        const char *current;
+        unsigned within, served_now, served; /* within: MiB */
+        bool leave;
+    } cases[] = {
+        {"caching", 42, 0, 1, false}, /* no byte less, but the request */
+        {"vmm", 42, 1, 1, true},      /* served already */
+        {"caching", 0, 0, 0, true},   /* without a limit it is not asked for */
+    };
+    import_good("refused", HEAD_OF("PyTorch by hand") "alloc b1 20971520 q0\nalloc b2 20971520 q0\n"
+                                                      "free b1 q0\nalloc b3 12582912 q0\nfree b2 "
+                                                      "q0\nrefused 25165824 q0\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct advise advise =
+            advise_within(&name, 1, cases[i].current, "auto", cases[i].within * MIB);
+        const struct advice *advice = &advise.advices[0];
+        assert_int_equal(advise.traces[0].now.refused.served_count, cases[i].served_now);
+        assert_int_equal(advice->best.served_count, cases[i].served);
+        assert_int_equal(advice->leave, cases[i].leave);
+        assert_false(advise.traces[0].is_refused);
+        if (!advice->leave)
+            has_words(&advice->best, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+        advise_free(&advise);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +414,8 @@ int main(void)
         cmocka_unit_test(a_driver_call_a_request_is_too_often),
         cmocka_unit_test(what_a_limit_refuses_is_changed),
         cmocka_unit_test(replays_are_under_the_inferred_limit),
+        cmocka_unit_test(the_limit_is_the_first_that_agrees_with_the_log),
+        cmocka_unit_test(a_setting_that_serves_what_was_refused_is_better),
         cmocka_unit_test(several_traces_have_one_advice_more),
         cmocka_unit_test(the_search_is_the_same_every_time),
         cmocka_unit_test(settings_are_written_in_both_words),
