@@ -101,7 +101,7 @@ static void begin_row(FILE *out, const struct text_grid *grid, size_t r,
     const bool begins = r > 0 && row->group != grid->row[r - 1].group;
     fputs("<tr", out);
     if (file)
-        html_print(out, " id=\"%s-%s\"", file->id, file->result.cases[r].id);
+        html_print(out, " id=\"%s-%s\"", file->id, row->id);
     fputs(row->is_mean ? " class=\"mean\">" : begins ? " class=\"first\">" : ">", out);
 }
 

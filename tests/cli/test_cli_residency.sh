@@ -37,13 +37,14 @@ fun far(n: i64, x: [n]i32) { let y: [n]i32 = kernel third on 2 (i < n) { y[i] = 
 dataset smoke { n = 2; x = [1, 2]; } expect { y = [2, 4]; }
 EOF
 expect 0 "2 ok, 1 skipped" run --smoke -w far.mem -s raw -D host,host+host,host+host+host --no-save
-has "SKIPPED  kernel 'third' runs on device 2, host+host has devices 0 to 1"
+has "^not on host+host: raw (kernel 'third' runs on device 2, host+host has devices 0 to 1"
 
 # What is not there, and what can't be.
 expect 77 "no device matches any member of 'opencl:no-such+opencl:nor-such'" \
     run --smoke -w halo -D opencl:no-such+opencl:nor-such --no-save
 expect 0 "1 ok, 1 skipped" run --smoke -w halo -s raw -D host,host+cuda:77 --no-save
-has "SKIPPED  "
+has "^not on host+cuda:77: raw ("
+lacks "SKIPPED"
 expect 2 "there is no device 'host+hots'" run --smoke -w halo -D host+hots --no-save
 expect 2 "there is no residency 'versiond' (did you mean versioned" \
     run --smoke -w halo -D host+host -R versiond --no-save

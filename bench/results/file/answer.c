@@ -26,9 +26,9 @@ struct cell {
 };
 
 struct configuration {
-    struct case_key key; /* of its first case */
-    size_t order;        /* of its first case in the file */
-    const char *name;
+    struct case_key key;            /* of its first case */
+    size_t order;                   /* of its first case in the file */
+    const char *name, *why_skipped; /* NULL: several reasons, or none */
     unsigned case_count, skipped_count, ok_count, ok_room;
     enum case_status worst;
     struct cell *ok;
@@ -103,7 +103,10 @@ static void add_case(struct ranking *r, const struct result_case *one)
         return;
     const size_t work = work_of(r, &one->key);
     struct configuration *c = configuration_of(r, &one->key);
-    c->case_count++;
+    if (c->case_count++ == 0)
+        c->why_skipped = one->reason;
+    else if (!one->reason || !c->why_skipped || strcmp(c->why_skipped, one->reason) != 0)
+        c->why_skipped = NULL;
     c->skipped_count += one->status == CASE_skipped;
     c->worst = one->status > c->worst ? one->status : c->worst;
     if (one->status == CASE_ok)
@@ -433,11 +436,30 @@ static const char *skipped_name(const struct ranking *r, const struct configurat
     return c->key.strategy;
 }
 
-static void add_not_here(struct answer_device *out, const char *name)
+const char *answer_why_skipped(const char *reason)
+{
+    const char *start = reason ? strstr(reason, " could not start: ") : NULL;
+    return start ? start + strlen(" could not start: ") : reason;
+}
+
+bool answer_tells_skipped(const struct answer *answer, const struct result_case *one)
+{
+    const struct answer_device *device = answer_find(answer, one->key.device);
+    bool is_told = false;
+    for (size_t i = 0; device && one->status == CASE_skipped && one->reason &&
+                       i < device->sentence_count && !is_told;
+         i++)
+        is_told = strncmp(device->sentences[i], "not on ", 7) == 0 &&
+                  strstr(device->sentences[i], answer_why_skipped(one->reason));
+    return is_told;
+}
+
+static void add_not_here(struct answer_device *out, const char *name, const char *why)
 {
     for (size_t i = 0; i < out->not_here_count; i++)
         if (strcmp(out->not_here[i], name) == 0)
             return;
+    out->why_not_here[out->not_here_count] = answer_why_skipped(why);
     out->not_here[out->not_here_count++] = name;
 }
 
@@ -448,7 +470,7 @@ static void set_left_out_configurations(struct ranking *r, struct answer_device 
         if (c->is_ranked)
             continue;
         if (was_skipped(c))
-            add_not_here(out, skipped_name(r, c));
+            add_not_here(out, skipped_name(r, c), c->why_skipped);
         else
             out->not_ranked[out->not_ranked_count++] = (struct answer_not_ranked){
                 c->name, c->ok_count ? arena_printf(&r->arena, "ok in %u of %u cases", c->ok_count,
@@ -517,6 +539,7 @@ static struct answer_device device_of(struct ranking *r, const struct result *re
         .ranking = arena_alloc(&r->arena, most * sizeof *out.ranking),
         .least_memory = arena_alloc(&r->arena, most * sizeof *out.least_memory),
         .not_here = arena_alloc(&r->arena, most * sizeof *out.not_here),
+        .why_not_here = arena_alloc(&r->arena, most * sizeof *out.why_not_here),
         .not_ranked = arena_alloc(&r->arena, most * sizeof *out.not_ranked),
         .left_out = arena_alloc(&r->arena, (r->work_count + 1) * sizeof *out.left_out),
     };

@@ -41,8 +41,13 @@ static void add_skipped(struct sentences *s)
     struct text out = {0};
     if (d->not_here_count)
         text_add(&out, "not on %s: ", d->device);
-    for (size_t i = 0; i < d->not_here_count; i++)
+    for (size_t i = 0; i < d->not_here_count; i++) {
+        const char *why = d->why_not_here[i];
+        const char *next = i + 1 < d->not_here_count ? d->why_not_here[i + 1] : NULL;
         text_add(&out, "%s%s", i ? ", " : "", d->not_here[i]);
+        if (why && !(next && strcmp(why, next) == 0))
+            text_add(&out, " (%s)", why);
+    }
     add_sentence(s, &out);
 }
 

@@ -215,7 +215,7 @@ struct answer_device {
     size_t left_out_count;
     struct answer_left_out *left_out;
     size_t not_here_count;
-    const char **not_here;
+    const char **not_here, **why_not_here; /* the reasons, or NULL, are not in a file */
     size_t not_ranked_count;
     struct answer_not_ranked *not_ranked;
     size_t sentence_count, omission_count; /* omissions are the first sentences; not in a file */

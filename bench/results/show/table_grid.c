@@ -179,6 +179,7 @@ static void add_key(struct text_grid *grid, const struct case_key *key)
 static void add_case(struct text_grid *grid, const struct result_case *one, enum table_shape shape)
 {
     struct text_grid_row *row = text_grid_add_row(grid);
+    row->id = one->id;
     add_key(grid, &one->key);
     if (one->status == CASE_ok)
         add_measured(grid, row, one);
@@ -353,7 +354,8 @@ struct text_grid table_grid_of(const struct result *result, enum table_shape sha
     grid.complete = "--format csv has all";
     grid.column[COLUMN_SPEEDUP].title = arena_printf(&grid.arena, "vs %s", answer_against(answer));
     for (size_t i = 0; i < result->case_count; i++)
-        add_case(&grid, &result->cases[i], shape);
+        if (!answer_tells_skipped(answer, &result->cases[i]))
+            add_case(&grid, &result->cases[i], shape);
     for (size_t i = 0; i < answer->device_count && shape != SHAPE_PLAIN; i++)
         add_means(&grid, &answer->devices[i]);
     for (size_t r = 1; r < grid.row_count; r++)

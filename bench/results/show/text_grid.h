@@ -48,6 +48,7 @@ struct text_grid_row {
     enum text_grid_mood mood;
     size_t mood_of; /* column that `mood` colours; if it is not printed, the remark */
     size_t group;   /* for the caller, which may number groups of rows */
+    const char *id; /* for the caller: the id of the case that the row shows, borrowed, or NULL */
     bool is_mean;   /* for the caller, which may mark rows that are means */
 };
 

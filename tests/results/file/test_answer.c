@@ -32,6 +32,9 @@ static struct case_round round_of(const struct given *given, unsigned round, str
     struct case_round r = {.round = round, .check = CHECK_REFERENCE, .sample_count = 1};
     snprintf(r.key.workload, sizeof r.key.workload, "%s", given->workload);
     snprintf(r.key.dataset, sizeof r.key.dataset, "small");
+    if (given->status == CASE_skipped)
+        snprintf(r.reason, sizeof r.reason, "strategy %s could not start: no %s here",
+                 given->strategy, given->strategy);
     snprintf(r.key.merge, sizeof r.key.merge, "%s", given->merge);
     snprintf(r.key.release, sizeof r.key.release, "last-use");
     snprintf(r.key.strategy, sizeof r.key.strategy, "%s", given->strategy);
@@ -231,12 +234,15 @@ static void several_devices_without_raw(void **state)
            "Fastest on cuda:0: tlsf; next is pool, 0.67× [0.67, 0.67].\n"
            "Least memory: tlsf, 1.10× the lower bound.\n"
            "1 case, 6 rounds.\n"
-           "not on host: stream\n"
+           "not on host: stream (no stream here)\n"
            "Fastest on host: pool; next is tlsf, 0.50× [0.50, 0.50].\n"
            "Least memory: tlsf, 1.10× the lower bound; pool, the fastest, holds 1.20×.\n"
            "2 cases, 6 rounds.\n");
     struct result_draft result = result_of(given, sizeof given / sizeof *given, 6, NULL);
     assert_string_equal(answer_against(&result.result.answer), ANSWER_SEVERAL);
+    for (size_t i = 0; i < result.result.case_count; i++)
+        assert_int_equal(answer_tells_skipped(&result.result.answer, &result.result.cases[i]),
+                         result.result.cases[i].status == CASE_skipped);
     for (size_t i = 0; i < result.result.case_count; i++) {
         const struct result_case *each = &result.result.cases[i];
         const bool is_pool = strcmp(each->key.strategy, "pool") == 0;
@@ -309,7 +315,7 @@ static void nothing_to_rank(void **state)
     };
     EXPECT(alone, 6, NULL, "");
     EXPECT(alone, 0, NULL, "");
-    EXPECT(skipped, 6, NULL, "not on host: stream, vmm\n");
+    EXPECT(skipped, 6, NULL, "not on host: stream (no stream here), vmm (no vmm here)\n");
 }
 
 static void baselines_by_name(void **state)
