@@ -181,7 +181,13 @@ static void print_fits(const struct page *page, const struct advised_trace *trac
         text_add(&fits, "into %s; ", text_bytes(after, then->capacity_bytes));
     if (now->status == CASE_ok)
         text_add(&fits, "into %s as it is; ", text_bytes(before, now->capacity_bytes));
-    text_add(&fits, "the live blocks alone are %s", text_bytes(bound, trace->lower_bound_bytes));
+    const struct fit *last = advice->leave || then->status != CASE_ok ? now : then;
+    if (last->knows_needed && last->needed_bytes < last->capacity_bytes)
+        text_add(&fits, "perhaps into %s with smaller workspaces of cuDNN; ",
+                 text_bytes(before, last->needed_bytes));
+    text_add(&fits, "the live blocks alone are %s", text_bytes(bound, trace->demand.peak_bytes));
+    if (trace->demand.refused_count > last->unserved_count)
+        text_add(&fits, ", all with the requests that were refused");
     line(page, "fits", &fits);
 }
 
@@ -295,9 +301,12 @@ static json_t *measure_to_json(const char *spec, const char *words, const struct
              m->refused.count ? tree_count(m->refused.count) : json_null());
     tree_put(json, "refused_requests_served",
              m->refused.count ? tree_count(m->refused.served_count) : json_null());
-    if (fit)
+    if (fit) {
         tree_put(json, "capacity_bytes",
                  fit->status == CASE_ok ? tree_count(fit->capacity_bytes) : json_null());
+        tree_put(json, "needed_bytes",
+                 fit->knows_needed ? tree_count(fit->needed_bytes) : json_null());
+    }
     return json;
 }
 
@@ -325,7 +334,7 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
         json_t *one = tree_object();
         tree_put(one, "trace", tree_text(trace->name));
         tree_put(one, "requests", tree_count(trace->request_count));
-        tree_put(one, "lower_bound_bytes", tree_count(trace->lower_bound_bytes));
+        tree_put(one, "lower_bound_bytes", tree_count(trace->demand.peak_bytes));
         tree_put(one, "current",
                  measure_to_json(trace->current, NULL, &trace->now,
                                  is_one ? &advice->current_fit : NULL));

@@ -87,6 +87,7 @@ static json_t *fit_to_json(const struct fitting *f)
 {
     const struct fitted_trace *trace = &f->session->traces[f->trace];
     const struct optimum *optimum = &trace->optimum;
+    const struct demand *demand = &trace->lifetimes.demand;
     const struct fit *fit = &f->fit;
     const bool ok = fit->status == CASE_ok;
     json_t *json = tree_object();
@@ -97,7 +98,14 @@ static json_t *fit_to_json(const struct fitting *f)
     tree_put(json, "reason", tree_text_or_null(fit->reason));
     tree_put(json, "capacity_bytes", ok ? tree_count(fit->capacity_bytes) : json_null());
     tree_put(json, "refused_bytes", ok ? tree_count(fit->refused_bytes) : json_null());
-    tree_put(json, "lower_bound_bytes", tree_count(trace->lifetimes.peak_bytes));
+    tree_put(json, "lowest_bytes", ok ? tree_count(fit->lowest_bytes) : json_null());
+    tree_put(json, "needed_bytes", fit->knows_needed ? tree_count(fit->needed_bytes) : json_null());
+    tree_put(json, "dispensable_requests", tree_count(demand->dispensable_count));
+    tree_put(json, "dispensable_most_bytes", tree_count(demand->dispensable_most_bytes));
+    tree_put(json, "refused_requests", tree_count(demand->refused_count));
+    tree_put(json, "refused_requests_served",
+             ok ? tree_count(demand->refused_count - fit->unserved_count) : json_null());
+    tree_put(json, "lower_bound_bytes", tree_count(trace->lifetimes.demand.peak_bytes));
     tree_put(json, "optimum_bytes", optimum->known ? tree_count(optimum->bytes) : json_null());
     tree_put(json, "optimum_bound_bytes", tree_count(optimum->bound_bytes));
     tree_put(json, "proven", json_boolean(optimum->proven));
@@ -153,7 +161,7 @@ static int fit_one(struct fitting *f, const volatile sig_atomic_t *stop, struct 
     const struct fit_options options = {.strategy = f->strategy,
                                         .plans = &f->session->common.strategies.selection.plans,
                                         .free_at = s->common.free_at,
-                                        .lower_bound_bytes = trace->lifetimes.peak_bytes,
+                                        .demand = trace->lifetimes.demand,
                                         .stop = stop,
                                         .step = show_step,
                                         .context = f};
@@ -224,24 +232,56 @@ static int fit_all(struct fit_session *s, struct error *error)
 
 /* ---- output ---- */
 
-static void explain(struct text_grid *grid, const struct fit *fit)
+static void explain(struct text *why, const struct fit *fit)
 {
     const struct replay_refusal *r = &fit->refusal;
     char bytes[32], live[32], granted[32], free_bytes[32], largest[32];
-    struct text why = {0};
-    text_add(&why, "%s: %s at event %" PRIu64, fit_cause_name(fit->cause),
+    text_add(why, "%s: %s at event %" PRIu64, fit_cause_name(fit->cause),
              text_bytes(bytes, r->bytes), r->event);
     if (*r->site)
-        text_add(&why, " (%.60s)", r->site);
-    text_add(&why, "; %s live", text_bytes(live, r->requested_bytes));
+        text_add(why, " (%.60s)", r->site);
+    text_add(why, "; %s live", text_bytes(live, r->requested_bytes));
     if (fit->cause == FIT_rounding)
-        text_add(&why, ", which take %s", text_bytes(granted, r->granted_bytes));
+        text_add(why, ", which take %s", text_bytes(granted, r->granted_bytes));
     if (fit->cause != FIT_demand && r->knows_free && r->free_pieces)
-        text_add(&why, ", %s free in %" PRIu64 " piece%s, the largest %s",
+        text_add(why, ", %s free in %" PRIu64 " piece%s, the largest %s",
                  text_bytes(free_bytes, r->free_bytes), r->free_pieces,
                  r->free_pieces == 1 ? "" : "s", text_bytes(largest, r->largest_free_bytes));
-    text_grid_add(grid, "%s", why.data);
-    text_free(&why);
+}
+
+/* What the least capacity does not say. */
+static void add_remarks(struct text *why, const struct fit *fit)
+{
+    char lowest[32], count[48];
+    if (fit->lowest_bytes < fit->refused_bytes)
+        text_add(why, "%sa hole: %s serves too, and some capacities above it do not",
+                 why->length ? "; " : "", text_bytes(lowest, fit->lowest_bytes));
+    if (fit->unserved_count)
+        text_add(why, "%swithout %s of the log", why->length ? "; " : "",
+                 text_count(count, (double)fit->unserved_count, "refused request"));
+}
+
+static const char *heading_of(const struct fitted_trace *trace, struct arena *arena)
+{
+    const struct optimum *optimum = &trace->optimum;
+    const struct demand *demand = &trace->lifetimes.demand;
+    char optimum_bytes[32], peak[32], most[32], count[48];
+    const char *refused = "", *dispensable = "";
+    if (demand->refused_count)
+        refused = arena_printf(arena, "; %s",
+                               text_count(count, (double)demand->refused_count, "refused request"));
+    if (demand->dispensable_count)
+        dispensable = arena_printf(
+            arena, "; %s, the largest of %s",
+            text_count(count, (double)demand->dispensable_count, "dispensable request"),
+            text_bytes(most, demand->dispensable_most_bytes));
+    return arena_printf(arena, "%s: lower bound %s, optimum %s%s%s%s", trace->name,
+                        text_bytes(peak, demand->peak_bytes),
+                        optimum->known ? text_bytes(optimum_bytes, optimum->bytes) : "unknown: ",
+                        !optimum->known   ? optimum->why_not
+                        : optimum->proven ? " (proven)"
+                                          : " (the best found)",
+                        refused, dispensable);
 }
 
 static void add_fit(struct text_grid *grid, const struct fitting *f)
@@ -250,22 +290,22 @@ static void add_fit(struct text_grid *grid, const struct fitting *f)
     const struct optimum *optimum = &trace->optimum;
     const struct fit *fit = &f->fit;
     struct text_grid_row *row = text_grid_add_row(grid);
-    char optimum_bytes[32], peak[32];
+    struct text why = {0};
     if (f->is_first)
-        row->heading =
-            arena_printf(&grid->arena, "%s: lower bound %s, optimum %s%s", trace->name,
-                         text_bytes(peak, trace->lifetimes.peak_bytes),
-                         optimum->known ? text_bytes(optimum_bytes, optimum->bytes) : "unknown: ",
-                         optimum->known ? optimum->proven ? " (proven)" : " (the best found)"
-                                        : optimum->why_not);
+        row->heading = heading_of(trace, &grid->arena);
     text_grid_add(grid, "%s", trace->name);
     text_grid_add(grid, "%s", f->strategy);
     if (fit->status != CASE_ok) {
-        text_grid_skip(grid, 5);
+        text_grid_skip(grid, 6);
         text_grid_add(grid, "%s: %s", case_status_name(fit->status), fit->reason);
         return;
     }
     text_grid_add_bytes(grid, fit->capacity_bytes);
+    grid->column[3].hidden &= !fit->knows_needed;
+    if (fit->knows_needed)
+        text_grid_add_bytes(grid, fit->needed_bytes);
+    else
+        text_grid_skip(grid, 1);
     if (optimum->known)
         text_grid_add(grid, "%.3f", ratio(fit->capacity_bytes, optimum->bytes));
     else
@@ -276,19 +316,22 @@ static void add_fit(struct text_grid *grid, const struct fitting *f)
     else
         text_grid_skip(grid, 1);
     text_grid_add(grid, "%u", fit->replays);
-    if (fit->cause == FIT_none)
-        text_grid_skip(grid, 1);
-    else
-        explain(grid, fit);
+    if (fit->cause != FIT_none)
+        explain(&why, fit);
+    add_remarks(&why, fit);
+    text_grid_add(grid, "%s", why.data ? why.data : "");
+    text_free(&why);
 }
 
 static void print_table(const struct fit_session *s, enum table_format format)
 {
-    struct text_grid grid = text_grid_of("trace^3|strategy|>least capacity|>of optimum|>no "
-                                         "limit|>regret|>replays^4|~refused below it");
+    struct text_grid grid = text_grid_of("trace^3|strategy|>least capacity|>may run from^5|"
+                                         ">of optimum|>no limit|>regret|>replays^4|"
+                                         "~refused below it");
     grid.indent = format == TABLE_TEXT ? 2 : 0;
     grid.column[0].hidden = format == TABLE_TEXT;
     grid.complete = "--format csv has all";
+    grid.column[3].hidden = true;
     for (size_t i = 0; i < s->fit_count; i++)
         if (s->fits[i].is_own)
             add_fit(&grid, &s->fits[i]);
@@ -423,16 +466,28 @@ const struct command command_fit = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
-    .notes = "An allocator serves the trace with the least capacity, and refuses a request with\n"
-             "512 bytes less: replays find it, in which the allocator releases what it can and\n"
-             "asks again. The last column says which request that is and why: demand (the live\n"
-             "blocks and the request are larger than the capacity), rounding (of what is lost,\n"
-             "most is in blocks that are larger than requested) or fragmentation (most is free,\n"
-             "in pieces that do not serve the request).\n"
-             "\n"
-             "The lower bound is the most bytes that live at once. The optimum is that of a\n"
-             "planner that knows all requests in advance and has one memory; allocators that\n"
-             "give each block a memory of its own, such as raw, may stay below it. Regret is\n"
-             "what an allocator holds without a limit, over the optimum.\n" NOTE_ON_TRACES,
+    .notes =
+        "An allocator serves the trace with the least capacity, and refuses a request with\n"
+        "512 bytes less: replays find it, in which the allocator releases what it can and\n"
+        "asks again. The last column says which request that is and why: demand (the live\n"
+        "blocks and the request are larger than the capacity), rounding (of what is lost,\n"
+        "most is in blocks that are larger than requested) or fragmentation (most is free,\n"
+        "in pieces that do not serve the request).\n"
+        "\n"
+        "The lower bound is the most bytes that live at once. The optimum is that of a\n"
+        "planner that knows all requests in advance and has one memory; allocators that\n"
+        "give each block a memory of its own, such as raw, may stay below it. Regret is\n"
+        "what an allocator holds without a limit, over the optimum.\n"
+        "\n"
+        "A request that the log says was refused must be served too; what the program\n"
+        "would have asked for after it is not in the log. With a larger capacity an\n"
+        "allocator may refuse a request again: a hole. The least capacity is above all\n"
+        "holes that were found.\n"
+        "\n"
+        "Where a workspace of cuDNN is refused, PyTorch asks for a smaller one. Such requests\n"
+        "are dispensable, and \"may run from\" is the least capacity if they may be refused.\n"
+        "With more the program may run: the smaller workspaces do not count. Only a log with\n"
+        "frames of C++ (stacks=\"all\", PyTorch's default) names them. Without, the column is\n"
+        "missing, and the JSON has null.\n" NOTE_ON_TRACES,
     .run = fit_command,
 };

@@ -381,7 +381,7 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     trace->limit_bytes = trace_limit(info);
     trace->least_limit_bytes = info->limit_least_bytes;
     int code = lifetimes_read(reader, &lifetimes, error);
-    trace->lower_bound_bytes = lifetimes.peak_bytes;
+    trace->demand = lifetimes.demand;
     trace->request_count = lifetimes.request_count;
     trace->duration_ns = trace_reader_totals(reader)->last_ns;
     /* Without the setting the calls are sums, as of PyTorch's profiler. */
@@ -528,7 +528,7 @@ static int fit_one(void *context, size_t index, const volatile sig_atomic_t *sto
     struct fit_options options = {.strategy = trace->current,
                                   .plans = s->plans,
                                   .free_at = s->options->free_at,
-                                  .lower_bound_bytes = trace->lower_bound_bytes,
+                                  .demand = trace->demand,
                                   .stop = stop,
                                   .step = note_step,
                                   .context = &fitting};

@@ -60,7 +60,8 @@ struct advised_trace {
     char name[64], source[64], current[256];
     char notes[1024]; /* of pytorch_recorded: a line for each word that it says something about */
     bool is_logged;   /* the log says what the current setting is */
-    uint64_t lower_bound_bytes, request_count;
+    struct demand demand;
+    uint64_t request_count;
     /* Inferred from the trace: replays have a limit between these without --mem-limit. 0: none. */
     uint64_t limit_bytes, least_limit_bytes;
     uint64_t duration_ns; /* 0: unknown */

@@ -19,7 +19,8 @@ struct ages {
     unsigned count;
 };
 
-/* Reads the trace from its beginning. The caller frees the ages in any case. */
+/* Reads the trace from its beginning. Afterwards `memories` is not NULL. The caller frees the ages
+ * in any case. */
 int ages_find(struct trace_reader *reader, struct ages *ages, struct error *error);
 /* 0: unknown, or none. */
 uint64_t ages_of(const struct ages *ages, uint64_t address);

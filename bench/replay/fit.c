@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "alloc/registry.h"
+#include "replay/ages.h"
 
-/* The search ends after so many replays, wherever it is; with the two facts it takes about ten. */
-enum { REPLAYS_MAX = 100 };
+/* The search ends after so many replays, wherever it is; with the two facts it takes about ten, and
+ * as many above. */
+enum { REPLAYS_MAX = 150 };
 
 struct search {
     struct trace_reader *reader;
@@ -17,7 +19,10 @@ struct search {
     /* Capacities: `refused` does not serve the trace, and `served` does. */
     uint64_t refused, served;
     uint64_t refused_seen, served_seen; /* those that were replayed; served_seen 0: none yet */
-    bool plain;                         /* bisect only: the two facts do not hold */
+    uint64_t lower_bytes;               /* none below it serves; at least 1 */
+    uint64_t changes_at; /* the least capacity at which the last served replay goes another way */
+    bool plain;          /* bisect only: the two facts do not hold */
+    bool is_explained;   /* why a request is refused */
     struct error *error;
 };
 
@@ -73,13 +78,14 @@ static void note_served(struct search *s, uint64_t capacity_bytes,
 {
     const uint64_t needed = needed_bytes(outcome);
     s->fit->limited = outcome->counts;
+    s->changes_at = outcome->least_refused_bytes;
     s->served_seen = capacity_bytes;
     s->served = s->plain || needed > capacity_bytes ? capacity_bytes : needed;
     if (s->refused < s->served)
         return;
     /* A smaller capacity serves what a larger one refused. */
     s->plain = true;
-    s->refused = s->refused_seen < s->served ? s->refused_seen : s->options->lower_bound_bytes - 1;
+    s->refused = s->refused_seen < s->served ? s->refused_seen : s->lower_bytes - 1;
 }
 
 static void note_refused(struct search *s, uint64_t capacity_bytes,
@@ -96,6 +102,7 @@ static void note_refused(struct search *s, uint64_t capacity_bytes,
         s->refused = changes_at - 1;
     if (!s->replay.explain)
         return;
+    s->is_explained = true;
     s->fit->refusal = outcome->refusal;
     s->fit->cause = cause_of(&outcome->refusal, capacity_bytes);
 }
@@ -123,7 +130,7 @@ static int narrow(struct search *s)
             TRY(probe(s, s->refused + between / 2));
         } else if (s->served != s->served_seen) {
             TRY(probe(s, s->served));
-        } else if (s->refused > 0 && s->fit->cause == FIT_none) {
+        } else if (s->refused > 0 && !s->is_explained) {
             s->replay.explain = true;
             TRY(probe(s, s->refused));
             s->replay.explain = false;
@@ -134,33 +141,91 @@ static int narrow(struct search *s)
     return 0;
 }
 
+static int find_between(struct search *s, uint64_t refused, uint64_t served)
+{
+    s->refused = s->refused_seen = refused;
+    s->served = served;
+    s->served_seen = 0;
+    s->plain = false;
+    return narrow(s);
+}
+
+/* From what was found up to `top`, which serves, from change to change. */
+static int look_above(struct search *s, uint64_t top)
+{
+    struct replay_outcome outcome;
+    struct fit *fit = s->fit;
+    const unsigned last = fit->replays + FIT_ABOVE_REPLAYS;
+    while (fit->status == CASE_ok && fit->replays < last && s->changes_at > s->served &&
+           s->changes_at < top) {
+        const uint64_t at = s->changes_at;
+        TRY(play(s, at, &outcome));
+        if (outcome.status == CASE_oom) {
+            s->is_explained = false;
+            TRY(find_between(s, at, top));
+        } else if (outcome.status == CASE_ok) {
+            s->changes_at = outcome.least_refused_bytes > at ? outcome.least_refused_bytes : top;
+        } else {
+            fail(s, &outcome);
+        }
+    }
+    return 0;
+}
+
+/* The least capacity if dispensable requests may be refused. */
+static int find_needed(struct search *s)
+{
+    struct fit *fit = s->fit, all = *fit;
+    const uint64_t peak = s->options->demand.needed_peak_bytes;
+    if (fit->status != CASE_ok || s->options->demand.dispensable_count == 0)
+        return 0;
+    s->fit = &all;
+    s->replay.can_leave_out = s->is_explained = true;
+    if (peak < s->lower_bytes)
+        s->lower_bytes = peak ? peak : 1;
+    TRY(find_between(s, s->lower_bytes - 1, fit->lowest_bytes));
+    fit->replays = all.replays;
+    fit->knows_needed = all.status == CASE_ok;
+    fit->needed_bytes = s->served;
+    return 0;
+}
+
 static int find(struct search *s)
 {
     struct replay_outcome outcome;
     struct fit *fit = s->fit;
+    const struct demand *demand = &s->options->demand;
     TRY(play(s, 0, &outcome));
     if (outcome.status != CASE_ok) {
         fail(s, &outcome);
         return 0;
     }
     fit->unlimited = fit->limited = outcome.counts;
-    s->served = needed_bytes(&outcome);
-    if (s->options->lower_bound_bytes == 0)
+    fit->unserved_count = demand->refused_count - outcome.refused.count;
+    const uint64_t top = s->served = needed_bytes(&outcome);
+    if (demand->peak_bytes == 0)
         return 0;
-    s->refused = s->refused_seen = s->options->lower_bound_bytes - 1;
-    return narrow(s);
+    s->lower_bytes = fit->unserved_count ? 1 : demand->peak_bytes;
+    TRY(find_between(s, s->lower_bytes - 1, top));
+    fit->lowest_bytes = s->served;
+    TRY(look_above(s, top));
+    fit->capacity_bytes = s->served;
+    fit->refused_bytes = s->refused;
+    return find_needed(s);
 }
 
 int fit_trace(struct trace_reader *reader, const struct fit_options *options, struct fit *fit,
               struct error *error)
 {
     const struct trace_info *info = trace_reader_info(reader);
+    struct ages ages = {0};
     *fit = (struct fit){.status = CASE_ok};
     struct search s = {.reader = reader,
                        .options = options,
                        .replay = {.options = &s.values,
                                   .device = replay_device(0, NULL),
-                                  .skips_refused = true,
+                                  .must_serve_refused = true,
+                                  .ages = &ages,
                                   .free_at = options->free_at,
                                   .stop = options->stop},
                        .fit = fit,
@@ -171,12 +236,11 @@ int fit_trace(struct trace_reader *reader, const struct fit_options *options, st
     if (info->capacity_bytes)
         s.replay.device.memory_bytes = info->capacity_bytes;
     int code = find(&s);
+    ages_free(&ages);
     if (code && code != ERR_PARSE && code != ERR_IO) {
         fit->status = case_status_of(code);
         snprintf(fit->reason, sizeof fit->reason, "%.1023s", error->text);
         return 0;
     }
-    fit->capacity_bytes = s.served;
-    fit->refused_bytes = s.refused;
     return code;
 }

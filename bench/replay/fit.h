@@ -8,9 +8,15 @@
  * ends where the two meet. Both ends are then replayed; where the facts do not hold, plain
  * bisection goes on.
  *
- * A strategy may serve a trace under one capacity and refuse it under a larger one. What holds
- * nevertheless: it serves the trace under `capacity_bytes`, and refuses a request under
+ * A strategy may serve a trace under one capacity and refuse it under a larger one: a hole. From
+ * what was found, the search goes up from change to change, for FIT_ABOVE_REPLAYS replays, and
+ * begins anew above a hole. It serves the trace under `capacity_bytes`, and refuses a request under
  * `refused_bytes`, which is at most FIT_STEP_BYTES less.
+ *
+ * A request that the log says was refused must be served too, and is given back at once. Then the
+ * search is repeated for what the program needs at least: where a dispensable request
+ * (trace_is_dispensable) is refused, the replay goes on without its block. The smaller one that the
+ * program then asks for is not in the log and does not count.
  */
 #pragma once
 
@@ -18,19 +24,29 @@
 #include "merge/pack/pack.h"
 #include "replay/replay.h"
 
+/* What the blocks of a trace ask for. */
+struct demand {
+    uint64_t peak_bytes;    /* the most requested bytes that live at once, and refused requests
+                             * that do not exceed the device */
+    uint64_t refused_count; /* requests that the log says were refused, dispensable ones aside */
+    /* Dispensable requests that were served (trace_is_dispensable), and the peak without them. */
+    uint64_t dispensable_count, dispensable_most_bytes, needed_peak_bytes;
+};
+
 /* The blocks of a trace as lifetimes, and the least memory that could have held them: what the
  * offline planner (merge/pack) needs, which knows all requests in advance and may place each block
  * anywhere. No strategy does better than its optimum. */
 struct lifetimes {
     size_t count;
     struct pack_buffer *buffers; /* times are numbers of events; by start */
-    uint64_t peak_bytes;         /* the most requested bytes that live at once */
     uint64_t request_count;      /* those of no bytes included */
+    struct demand demand;
 };
 
 /* Reads a trace. A block lives until the application lets it go, or until it is done in a log that
- * knows only that: an allocator that is refused waits for the blocks in between. ERR_PARSE, ERR_IO.
- * The caller frees the lifetimes in any case. */
+ * knows only that: an allocator that is refused waits for the blocks in between. A request that was
+ * refused is a block that lives for a moment. ERR_PARSE, ERR_IO. The caller frees the lifetimes in
+ * any case. */
 int lifetimes_read(struct trace_reader *reader, struct lifetimes *lifetimes, struct error *error);
 void lifetimes_free(struct lifetimes *lifetimes);
 
@@ -46,7 +62,7 @@ struct optimum {
  * runs out. */
 void lifetimes_optimum(const struct lifetimes *lifetimes, int64_t time_ns, struct optimum *optimum);
 
-enum { FIT_STEP_BYTES = 512 };
+enum { FIT_STEP_BYTES = 512, FIT_ABOVE_REPLAYS = 32 };
 
 /* X(name, sentence): why a request is refused. */
 #define FIT_CAUSE_LIST(X)                                                                          \
@@ -66,7 +82,7 @@ struct fit_options {
     const char *strategy; /* with options: "pool:leading_bits=2" */
     struct allocator_plans *plans;
     enum replay_free_at free_at;
-    uint64_t lower_bound_bytes;        /* of the trace: lifetimes.peak_bytes */
+    struct demand demand;              /* of the trace: lifetimes.demand */
     const volatile sig_atomic_t *stop; /* or NULL */
     /* Optional. Called after each replay: the trace is served with `served` bytes and not with
      * `refused`. */
@@ -77,8 +93,12 @@ struct fit_options {
 struct fit {
     enum case_status status; /* CASE_ok: the rest is set */
     char reason[1024];
-    uint64_t capacity_bytes;                /* serves the trace */
-    uint64_t refused_bytes;                 /* does not; below the lower bound no capacity does */
+    uint64_t capacity_bytes; /* serves the trace, as do all that were tried above */
+    uint64_t refused_bytes;  /* does not; below the lower bound no capacity does */
+    uint64_t lowest_bytes;   /* the lowest that serves; below refused_bytes: a hole */
+    uint64_t unserved_count; /* refused requests that no plan has, or that exceed the device */
+    bool knows_needed;       /* the log names dispensable requests */
+    uint64_t needed_bytes;   /* serves all but dispensable requests that it refuses */
     struct exact_counts unlimited, limited; /* without a limit, and with the capacity */
     enum fit_cause cause;                   /* at refused_bytes */
     struct replay_refusal refusal;

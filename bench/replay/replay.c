@@ -319,11 +319,11 @@ static int take_block(struct replay *r, const struct trace_event *e)
 {
     unsigned index;
     int code = ask(r, e, &slot_of(r, e->slot)->block, &index);
-    if (code == ERR_OOM) {
+    if (code != ERR_OOM)
+        return code ? code : own_block(r, e, index);
+    if (!r->options->can_leave_out || !trace_is_dispensable(r->reader, e))
         refuse(r, e, r->parts[index]);
-        return 0;
-    }
-    return code ? code : own_block(r, e, index);
+    return 0;
 }
 
 /* A request that the recorded allocator refused. Where it is served, the block is given back at
@@ -333,11 +333,18 @@ static int ask_refused(struct replay *r, const struct trace_event *e)
     struct replay_refused *refused = &r->outcome->refused;
     struct block block;
     unsigned index;
+    const bool must_serve = r->options->must_serve_refused;
+    const uint64_t most_bytes = r->options->device.memory_bytes;
     if (!r->asks_refused)
+        return 0;
+    if (must_serve &&
+        (trace_is_dispensable(r->reader, e) || e->bytes + r->blocks.requested_bytes > most_bytes))
         return 0;
     int code = ask(r, e, &block, &index);
     if (code && code != ERR_OOM)
         return code;
+    if (code && must_serve)
+        refuse(r, e, r->parts[index]);
     refused->count++;
     refused->served_count += !code;
     refused->most_bytes = e->bytes > refused->most_bytes ? e->bytes : refused->most_bytes;
@@ -775,7 +782,7 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
                        .is_before_start = *adopts,
                        .asks_refused = !options->live && !options->strategy->serves_plan &&
-                                       !options->skips_refused && device.capacity_bytes,
+                                       (options->must_serve_refused || device.capacity_bytes),
                        .ages = ages};
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
@@ -805,17 +812,18 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                  const struct replay_listener *listener, struct replay_outcome *outcome,
                  struct error *error)
 {
-    struct ages ages = {0};
+    struct ages own = {0}, *ages = options->ages ? options->ages : &own;
     bool adopts = is_recorded(reader, options);
     int code = 0;
-    if (adopts && strstr(trace_reader_info(reader)->allocator, "garbage_collection_threshold"))
-        code = ages_find(reader, &ages, error);
-    THEN(code, replay_once(reader, options, listener, &ages, &adopts, outcome, error));
+    if (adopts && !ages->memories &&
+        strstr(trace_reader_info(reader)->allocator, "garbage_collection_threshold"))
+        code = ages_find(reader, ages, error);
+    THEN(code, replay_once(reader, options, listener, ages, &adopts, outcome, error));
     if (!code && adopts) { /* it could not */
         adopts = false;
-        code = replay_once(reader, options, listener, &ages, &adopts, outcome, error);
+        code = replay_once(reader, options, listener, ages, &adopts, outcome, error);
     }
-    ages_free(&ages);
+    ages_free(&own);
     return code;
 }
 

@@ -30,6 +30,8 @@
 #include "replay/live.h"
 #include "trace/trace.h"
 
+struct ages;
+
 /* When the strategy gets a freed block back. */
 enum replay_free_at { FREE_AT_LET_GO, FREE_AT_DONE };
 
@@ -39,11 +41,16 @@ struct replay_options {
     struct dry_device device;
     struct live *live; /* a real device, prepared for this trace, instead of `device`; or NULL */
     enum replay_free_at free_at;
-    /* Requests that the log says were refused are not made: without this, they are under a limit.
-     * Plans and devices are not asked. */
-    bool skips_refused;
-    bool check;   /* the checks above also for one queue, and the strategy's check() often */
-    bool explain; /* find the free pieces at a refusal; slows the replay */
+    /* Requests that the log says were refused must be served, also without a limit. Dispensable
+     * ones are not asked for, nor those that exceed the device's memory with the live blocks.
+     * Without this, all are asked for under a limit, and may be refused. Plans and devices are not
+     * asked. */
+    bool must_serve_refused;
+    /* Dispensable requests (trace_is_dispensable) that are refused are left out. */
+    bool can_leave_out;
+    struct ages *ages; /* found once for several replays of a trace, which the caller frees; NULL */
+    bool check;        /* the checks above also for one queue, and the strategy's check() often */
+    bool explain;      /* find the free pieces at a refusal; slows the replay */
     const volatile sig_atomic_t *stop; /* becomes true: end early (or NULL) */
 };
 

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "trace/event.h"
@@ -165,6 +166,15 @@ const struct trace_info *trace_reader_info(const struct trace_reader *reader);
 const char *trace_reader_path(const struct trace_reader *reader);
 /* Names by index; valid until the reader is closed. "" for an index that is not defined yet. */
 const char *trace_name_of(const struct trace_reader *reader, unsigned name);
+/* The first frame of sites whose requests a program can do without: it asks for less where one is
+ * refused. */
+#define TRACE_SITE_WORKSPACE "cuDNN workspace"
+static inline bool trace_is_dispensable(const struct trace_reader *reader,
+                                        const struct trace_event *e)
+{
+    return !strncmp(trace_name_of(reader, e->name), TRACE_SITE_WORKSPACE,
+                    sizeof TRACE_SITE_WORKSPACE - 1);
+}
 const char *trace_queue_of(const struct trace_reader *reader, unsigned queue);
 const char *trace_thread_of(const struct trace_reader *reader, unsigned thread);
 /* The sums over the events that were read so far. */

@@ -100,7 +100,7 @@ static void segments_that_grow_are_advised(void **state)
     has_words(&advice->best, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
     assert_int_equal(advise.traces[0].now.reserved_bytes, 64 * MIB);
     assert_int_equal(advise.traces[0].now.call_count, 3);
-    assert_int_equal(advise.traces[0].lower_bound_bytes, 40 * MIB);
+    assert_int_equal(advise.traces[0].demand.peak_bytes, 40 * MIB);
     assert_int_equal(advice->current_fit.capacity_bytes, 44 * MIB);
     assert_true(advice->best.on[0].reserved_bytes < 64 * MIB);
     advise_free(&advise);

@@ -12,6 +12,7 @@
 
 #include "alloc/registry.h"
 #include "base/tree.h"
+#include "replay/ages.h"
 #include "replay/fit.h"
 #include "tests/trace/trace_fixture.h"
 
@@ -41,10 +42,8 @@ static struct fit fit_of(const char *path, const char *strategy)
 {
     struct lifetimes lifetimes = lifetimes_of(path);
     struct allocator_plans plans = {0};
-    const struct fit_options options = {.strategy = strategy,
-                                        .plans = &plans,
-                                        .free_at = FREE_AT_DONE,
-                                        .lower_bound_bytes = lifetimes.peak_bytes};
+    const struct fit_options options = {
+        .strategy = strategy, .plans = &plans, .free_at = FREE_AT_DONE, .demand = lifetimes.demand};
     struct fit fit;
     struct trace_reader *reader;
     struct error error = {0};
@@ -55,10 +54,13 @@ static struct fit fit_of(const char *path, const char *strategy)
     return fit;
 }
 
+static struct ages *kept_ages;
+
 /* How a replay with this capacity ends. */
 static enum case_status replayed(const char *path, const char *strategy, uint64_t capacity_bytes)
 {
-    struct replay_options options = {.device = replay_device(0, NULL), .free_at = FREE_AT_DONE};
+    struct replay_options options = {
+        .device = replay_device(0, NULL), .free_at = FREE_AT_DONE, .ages = kept_ages};
     struct option_values values;
     struct replay_outcome outcome;
     struct trace_reader *reader;
@@ -251,13 +253,141 @@ static void the_least_capacity_is_that_of_pytorch(void **state)
         const double works_at = tree_get_number(row, "works_at");
         char path[256];
         snprintf(path, sizeof path, "%s%s.trace", folder, f->program);
-        const double fits_at = (double)fit_of(path, strategy).capacity_bytes;
+        const double fits_at = (double)fit_of(path, strategy).lowest_bytes;
         print_message("%s %s: fits into %.0f, PyTorch needs %.0f to %.0f\n", f->program, strategy,
                       fits_at, fails_at, works_at);
         assert_true(fits_at > 0.995 * fails_at);
         assert_true(fits_at < (1 + (expands ? f->over_vmm : f->over_caching)) * works_at);
     }
     json_decref(all);
+}
+
+/* 20 MiB live when 30 are refused, or when a workspace gets 30. */
+static const struct {
+    const char *log;
+    unsigned refused_count, dispensable_count; /* in MiB from here on: */
+    uint64_t peak, needed_peak, capacity, needed;
+    unsigned unserved_count;
+} demands[] = {
+    {HEAD "alloc b1 20971520 q0\nrefused 31457280 q0\n", 1, 0, 50, 50, 50, 0, 0},
+    /* Its block is given back at once: the free segment of 30 MiB goes for one of 40. */
+    {HEAD "alloc b1 20971520 q0\nrefused 31457280 q0\nalloc b2 41943040 q0\n", 1, 0, 60, 60, 60, 0,
+     0},
+    /* No device has 100 GB. */
+    {HEAD "alloc b1 20971520 q0\nrefused 107374182400 q0\n", 1, 0, 20, 20, 20, 0, 1},
+    {HEAD "name 1 \"cuDNN workspace < a\"\nalloc b1 20971520 q0\nrefused 31457280 q0 name=1\n", 0,
+     0, 20, 20, 20, 0, 0},
+    {HEAD "name 1 \"cuDNN workspace < a\"\nalloc b1 20971520 q0\nalloc b2 31457280 q0 name=1\n"
+          "free b2 q0\nalloc b3 20971520 q0\n",
+     0, 1, 50, 40, 50, 40, 0},
+    /* The name of another site. */
+    {HEAD "name 1 \"a < cuDNN workspace\"\nalloc b1 20971520 q0\nalloc b2 31457280 q0 name=1\n", 0,
+     0, 50, 50, 50, 0, 0},
+};
+
+static void refused_requests_count_and_dispensable_ones_are_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof demands / sizeof *demands; i++) {
+        print_message("%zu\n", i);
+        import_good("demand", demands[i].log);
+        struct lifetimes lifetimes = lifetimes_of(trace_path("demand.trace"));
+        const struct fit fit = fit_of(trace_path("demand.trace"), "caching");
+        assert_int_equal(lifetimes.demand.refused_count, demands[i].refused_count);
+        assert_int_equal(lifetimes.demand.dispensable_count, demands[i].dispensable_count);
+        assert_int_equal(lifetimes.demand.dispensable_most_bytes,
+                         demands[i].dispensable_count * 30 * MIB);
+        assert_int_equal(lifetimes.demand.peak_bytes, demands[i].peak * MIB);
+        assert_int_equal(lifetimes.demand.needed_peak_bytes, demands[i].needed_peak * MIB);
+        assert_int_equal(fit.status, CASE_ok);
+        assert_int_equal(fit.unserved_count, demands[i].unserved_count);
+        assert_int_equal(fit.capacity_bytes, demands[i].capacity * MIB);
+        assert_int_equal(fit.lowest_bytes, fit.capacity_bytes);
+        assert_int_equal(fit.knows_needed, demands[i].dispensable_count > 0);
+        assert_int_equal(fit.needed_bytes, demands[i].needed * MIB);
+        lifetimes_free(&lifetimes);
+    }
+}
+
+/* What PyTorch did on an H100 under these limits: it ran under none that is below what is needed,
+ * and nothing was refused under one that serves all. */
+static void pytorch_runs_with_what_is_needed(void **state)
+{
+    static const char folder[] = GAMUT_ROOT "/tests/traces/pytorch/cudnn/";
+    struct error error = {0};
+    struct text text = {0};
+    struct import_report report;
+    struct fit fits[2];
+    json_t *all, *row;
+    size_t i;
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%sconv3d.snapshot.pickle.gz", folder);
+    must(import_log(path, NULL, trace_path("conv3d.trace"), true, &report, &error), &error);
+    import_report_free(&report);
+    snprintf(path, sizeof path, "%sunet_bench.trace", folder);
+    fits[0] = fit_of(trace_path("conv3d.trace"), "caching");
+    fits[1] = fit_of(path, "caching");
+    for (size_t k = 0; k < 2; k++) {
+        assert_true(fits[k].knows_needed);
+        assert_true(fits[k].needed_bytes < fits[k].capacity_bytes);
+    }
+    struct lifetimes lifetimes = lifetimes_of(trace_path("conv3d.trace"));
+    assert_int_equal(lifetimes.demand.dispensable_count, 48); /* those of run_conv_plan */
+    lifetimes_free(&lifetimes);
+    snprintf(path, sizeof path, "%slimits.json", folder);
+    must(text_read_file(&text, path, &error), &error);
+    all = json_loads(text.data, 0, NULL);
+    text_free(&text);
+    assert_int_equal(json_array_size(all), 33);
+    json_array_foreach(all, i, row)
+    {
+        const struct fit *fit = &fits[strcmp(tree_get_text(row, "program"), "conv3d") != 0];
+        const double limit = tree_get_number(row, "limit");
+        if (json_is_true(json_object_get(row, "ran")))
+            assert_true(limit >= (double)fit->needed_bytes);
+        if (tree_get_number(row, "refused") > 0)
+            assert_true(limit < (double)fit->capacity_bytes);
+        else
+            assert_true(limit >= (double)fit->lowest_bytes);
+    }
+    json_decref(all);
+}
+
+/* ResNet-50 is served with 3716 MiB, but not with some capacities up to 3761. */
+static void a_hole_is_below_the_least_capacity(void **state)
+{
+    static const char path[] = GAMUT_ROOT "/tests/traces/pytorch/h100/resnet.trace";
+    (void)state;
+    const struct fit fit = fit_of(path, "caching");
+    assert_int_equal(fit.lowest_bytes, 3716 * MIB);
+    assert_int_equal(fit.capacity_bytes, 3762 * MIB);
+    assert_int_equal(replayed(path, "caching", fit.lowest_bytes), CASE_ok);
+    assert_int_equal(replayed(path, "caching", fit.refused_bytes), CASE_oom);
+    for (uint64_t mib = 3762; mib < 4280; mib += 37)
+        assert_int_equal(replayed(path, "caching", mib * MIB), CASE_ok);
+}
+
+/* Of several replays, the first finds them. */
+static void ages_are_found_once(void **state)
+{
+    static const char strategy[] = "caching:conf={garbage_collection_threshold:0.6}";
+    struct import_report report;
+    struct error error = {0};
+    struct ages ages = {0};
+    (void)state;
+    must(import_log(GAMUT_ROOT "/tests/traces/pytorch/midrun/seed1/gnn.collect.pickle.gz", NULL,
+                    trace_path("aged.trace"), true, &report, &error),
+         &error);
+    import_report_free(&report);
+    kept_ages = &ages;
+    assert_int_equal(replayed(trace_path("aged.trace"), strategy, 0), CASE_ok);
+    const void *found = ages.memories;
+    assert_non_null(found);
+    assert_int_equal(replayed(trace_path("aged.trace"), strategy, 0), CASE_ok);
+    assert_ptr_equal(ages.memories, found);
+    kept_ages = NULL;
+    ages_free(&ages);
 }
 
 int main(void)
@@ -269,6 +399,10 @@ int main(void)
         cmocka_unit_test(a_strategy_that_cannot_start_is_skipped),
         cmocka_unit_test(both_ends_of_a_real_trace_hold),
         cmocka_unit_test(the_least_capacity_is_that_of_pytorch),
+        cmocka_unit_test(refused_requests_count_and_dispensable_ones_are_told),
+        cmocka_unit_test(pytorch_runs_with_what_is_needed),
+        cmocka_unit_test(a_hole_is_below_the_least_capacity),
+        cmocka_unit_test(ages_are_found_once),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
 }

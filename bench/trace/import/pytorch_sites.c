@@ -7,6 +7,10 @@
  *    aten/src/ATen/EmptyTensor.cpp.
  * 3. A site has a few frames, the innermost first. The last place is for the innermost frame of
  *    the user's own code, which deep stacks of modules would hide.
+ * 4. A workspace of a convolution has TRACE_SITE_WORKSPACE as its first frame, before frames of
+ *    Python too. ATen asks for less where one is refused (aten/src/ATen/native/cudnn/Conv_v8.cpp:
+ *    run_conv_plan and run_conv_plan_fused, whose callers try the next plan, and
+ *    generate_and_filter_plans, which tries plans for torch.backends.cudnn.benchmark).
  *
  * Code is the user's own if its file is neither of an installed package, nor of Python's library,
  * nor of PyTorch. Paths say so; the site keeps base names only. */
@@ -14,8 +18,11 @@
 #include <string.h>
 
 #include "trace/import/pytorch_sites.h"
+#include "trace/trace.h"
 
 enum { FRAMES_MOST = 8 };
+static const char *const of_workspace[] = {"at::native::run_conv_plan",
+                                           "at::native::generate_and_filter_plans", NULL};
 
 static bool is_python(const char *file)
 {
@@ -62,11 +69,15 @@ void pytorch_site_add(struct pytorch_site *site, const char *file, const char *n
     file = file ? file : "";
     name = name ? name : "?";
     const bool python = is_python(file), user = python && is_user(file);
-    if (python && !site->has_python) {
+    const bool is_workspace = !python && !site->is_workspace && has_any(name, of_workspace);
+    if (!site->has_python && (python || is_workspace)) {
+        const bool marks = site->is_workspace || is_workspace;
         pytorch_site_begin(site);
-        site->has_python = true;
+        text_add(&site->text, "%s", marks ? TRACE_SITE_WORKSPACE : "");
+        site->frames = site->is_workspace = marks;
+        site->has_python = python;
     }
-    if (python != site->has_python || (!python && is_of_allocator(name)))
+    if (python != site->has_python || is_workspace || (!python && is_of_allocator(name)))
         return;
     const bool is_last = site->frames + 1 == FRAMES_MOST;
     if (site->frames == FRAMES_MOST || (is_last && python && !user && !site->has_user))

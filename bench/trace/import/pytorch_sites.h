@@ -10,7 +10,7 @@
 struct pytorch_site {
     struct text text; /* "adam.py:182 step < train.py:9 main"; empty: no frame says where */
     unsigned frames;  /* in the text */
-    bool has_python, has_user;
+    bool has_python, has_user, is_workspace;
 };
 
 /* Begins the next site; its text keeps its memory. */
