@@ -102,10 +102,12 @@ static void begin(struct finding *f)
     }
 }
 
-static void note_collection(struct finding *f, bool is_large)
+/* The request that collects is a search too. A small one is not, but then all ages are one less,
+ * and the least age is the same. */
+static void note_collection(struct finding *f)
 {
     struct collection *c = &f->collections[f->collection_count];
-    *c = (struct collection){.searches = f->searches + is_large};
+    *c = (struct collection){.searches = f->searches + 1};
     for (unsigned i = 0; i < f->segment_count; i++) {
         const struct segment *s = &f->segments[i];
         const uint64_t age = c->searches - s->free_since;
@@ -137,7 +139,7 @@ static void end_run(struct finding *f, const struct trace_event *next)
 {
     if (f->has_run && next->kind == TRACE_driver_alloc && !f->has_others && !f->is_trimmed &&
         f->collection_count < COLLECTIONS_MOST)
-        note_collection(f, next->bytes > PYTORCH_SMALL_SEGMENT_BYTES);
+        note_collection(f);
     if (f->has_run)
         drop_released(f);
     f->has_run = f->has_others = false;
@@ -188,9 +190,9 @@ static void take(struct finding *f, const struct trace_event *e)
 
 /* ---- the least ages ---- */
 
-/* The least age at the start of the memory that collection `at` released, so that what it released
- * is at least as old as the average, and what it left is younger. Ages of what later ones released
- * are known. */
+/* The least age at the start of the memory that collection `at` released, so that what it left is
+ * younger than the average. What it released is then older than that: it has been free for longer
+ * than what was used since the start. Ages of what later ones released are known. */
 static uint64_t least_age(const struct finding *f, unsigned at)
 {
     const struct collection *c = &f->collections[at];
@@ -210,9 +212,7 @@ static uint64_t least_age(const struct finding *f, unsigned at)
         left_most = age > left_most ? age : left_most;
     }
     const double now = (double)c->searches;
-    const double above_left = (left_most * count - sum) / released - now + 1;
-    const double above_average = count > released ? sum / (count - released) - now + 1 : 0;
-    const double age = above_left > above_average ? above_left : above_average;
+    const double age = (left_most * count - sum) / released - now + 1;
     return age > 0 ? (uint64_t)age : 0;
 }
 
