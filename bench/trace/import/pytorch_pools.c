@@ -88,14 +88,14 @@ static void begin_life(struct walk *w, const struct pool_segment *s, uint64_t la
     w->live[at] = (struct live){*s, add_life(w->pools, &life)};
 }
 
-/* An allocation is of the pool of the one that comes after it. */
+/* An allocation is of the pool of the one that comes after it, if both may be of a capture. */
 static void follow_stretch(struct walk *w, uint64_t stream, unsigned life)
 {
     const struct pool_life *group = &w->pools->lives[group_of(w->pools, life)];
-    const bool is_common = group->is_known && group->pool == 0;
-    if (is_common || stream != w->stretch_stream || !w->stretch ||
+    const bool is_outside = !stream || (group->is_known && group->pool == 0);
+    if (is_outside || stream != w->stretch_stream || !w->stretch ||
         !join(w->pools, life, w->stretch))
-        w->stretch = is_common ? 0 : life;
+        w->stretch = is_outside ? 0 : life;
     w->stretch_stream = stream;
 }
 

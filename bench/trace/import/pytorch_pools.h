@@ -5,11 +5,12 @@
  *
  *   1. In a capture, all that its stream allocates is of one pool. So allocations of a stream, one
  *      after another, with none of another stream and no segment_free between them, are of one,
- *      unless they touch a segment of which the end says that it is the common pool's.
+ *      unless they touch a segment of which the end says that it is the common pool's. CUDA does
+ *      not capture the default stream, 0: its private pools (torch.cuda.MemPool) tell nothing of
+ *      other segments.
  *   2. A stream of captures allocates elsewhere by exception alone. A segment that no allocation
  *      ties to another is private where the stream's segments of its size class are so at the end;
- *      where there are none of its class, those of the other class decide. CUDA does not capture
- *      the default stream, 0.
+ *      where there are none of its class, those of the other class decide.
  *   3. Segments of one pool that were made before the history go in one run: the graph is gone.
  *
  * Rules 2 and 3 are guesses, and what no rule reaches counts as the common pool's.
