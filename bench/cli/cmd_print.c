@@ -28,7 +28,8 @@ static int print_atlases(const json_t *atlases, struct error *error)
 }
 
 /* Atlases, advice and experiments have tables of their own; their files have no cases. */
-static int print_result(const struct result *result, enum table_format format, struct error *error)
+static int print_result(const struct result *result, enum table_format format, enum table_show show,
+                        struct error *error)
 {
     const bool is_for_people = format == TABLE_TEXT || format == TABLE_MARKDOWN;
     if (result->experiment_count && (is_for_people || format == TABLE_CSV)) {
@@ -41,7 +42,7 @@ static int print_result(const struct result *result, enum table_format format, s
     }
     if (json_array_size(result->atlas) && is_for_people)
         return print_atlases(result->atlas, error);
-    return table_print(result, format, stdout, error);
+    return table_print(result, format, show, stdout, error);
 }
 
 /* Loads and summarises all files or none. */
@@ -65,8 +66,10 @@ static int print_command(const struct command_line *line)
         code = error_set(&error, ERR_USAGE,
                          "print takes one file; only --format otava makes a history of %zu", count);
     THEN(code, load_files(line, results, &error));
-    THEN(code, format == TABLE_OTAVA ? table_print_history(results, count, stdout, &error)
-                                     : print_result(results, format, &error));
+    THEN(code,
+         format == TABLE_OTAVA
+             ? table_print_history(results, count, stdout, &error)
+             : print_result(results, format, (enum table_show)flag_number(line, "show"), &error));
     for (size_t i = 0; i < count; i++)
         result_release(&results[i]);
     free(results);

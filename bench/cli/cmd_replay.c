@@ -324,8 +324,8 @@ static int report_result(struct replay_session *s, struct error *error)
     if (s->unsaved)
         report_error(error);
     result_summarise(result);
-    int code = table_print(result, (enum table_format)flag_number(s->common.line, "format"), stdout,
-                           error);
+    int code = table_print(result, (enum table_format)flag_number(s->common.line, "format"),
+                           (enum table_show)flag_number(s->common.line, "show"), stdout, error);
     name_oracles(s);
     if (s->on_device)
         compare_times(s);

@@ -191,9 +191,9 @@ static void like_close(struct like *like)
  * changes how a case is measured. */
 static const char *const selecting[] = {"workload", "strategy", "merge", "dataset",
                                         "device",   "release",  "suite"};
-static const char *const presenting[] = {"out",     "force",    "format",     "results",
-                                         "no-save", "progress", "atlas",      "aa",
-                                         "like",    "add",      "no-samples", "shard"};
+static const char *const presenting[] = {"out",      "force",      "format", "results", "no-save",
+                                         "progress", "show",       "atlas",  "aa",      "like",
+                                         "add",      "no-samples", "shard"};
 enum {
     SELECTING = sizeof selecting / sizeof *selecting,
     PRESENTING = sizeof presenting / sizeof *presenting
@@ -734,7 +734,7 @@ static int report_result(struct run *run, int measured, struct error *error)
     if (measured)
         report_error(error);
     int code = table_print(&run->draft.result, (enum table_format)flag_number(run->line, "format"),
-                           stdout, error);
+                           (enum table_show)flag_number(run->line, "show"), stdout, error);
     int exit_code = report_cases(&run->draft.result, &run->file, !measured, run->interrupted);
     return code ? report_error(error) : exit_code;
 }

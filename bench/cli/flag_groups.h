@@ -16,7 +16,9 @@
 /* All formats of table_print. */
 #define FLAG_FORMAT_OF_CASES                                                                       \
     {"format", 'f', FLAG_CHOICE, .value = "FORMAT", .fallback = "table",                           \
-     .choices = TABLE_FORMAT_CHOICES, .help = TABLE_FORMAT_HELP}
+     .choices = TABLE_FORMAT_CHOICES, .help = TABLE_FORMAT_HELP},                                  \
+    {"show", 0, FLAG_CHOICE, .value = "WHAT", .fallback = "cases", .choices = "cases|means",       \
+     .help = "the rows of a table: all cases and the means, or the means and what failed"}
 
 #define FLAG_FORCE {"force", 0, FLAG_SWITCH, .help = "replace FILE if it exists"}
 #define FLAG_RESULTS                                                                               \

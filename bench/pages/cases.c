@@ -81,7 +81,7 @@ void section_failures(const struct page *page, const struct page_file *file)
 
 void section_table(const struct page *page, const struct page_file *file)
 {
-    struct text_grid grid = table_grid_of(&file->result, SHAPE_PLAIN);
+    struct text_grid grid = table_grid_of(&file->result, SHAPE_PLAIN, TABLE_CASES);
     struct page_capture model;
     struct text rest = {0};
     text_add(&rest, "gamut print data/%s prints all of them.", file->name);

@@ -12,10 +12,22 @@ fail() {
     echo "FAILED: $1" >&2
 }
 
-printf '#!/bin/sh\necho "gamut $*"\n' >"$dir/gamut"
+mkdir -p "$dir/tree/scripts"
+cp "$root/scripts/bench" "$root/scripts/plots" "$dir/tree/scripts"
+cat >"$dir/gamut" <<'EOF'
+#!/bin/sh
+echo "gamut $*" >>"${0%gamut}log"
+case $* in
+run*host,best*) mkdir -p results/0123abcd && sleep 0.1 && echo >results/0123abcd/new.json ;;
+plot*) printf '%s\n' results/0123abcd/new/a.svg results/0123abcd/new/a.png results/0123abcd/new/b.svg ;;
+print*) echo "the answer of $*" ;;
+esac
+EOF
 chmod +x "$dir/gamut"
-BUILD=$dir ROUNDS=7 "$root/scripts/bench" >"$dir/out" 2>&1
-grep '^gamut run' "$dir/out" >"$dir/runs"
+BUILD=$dir ROUNDS=7 "$dir/tree/scripts/bench" >"$dir/out" 2>&1 || fail "scripts/bench fails"
+grep '^gamut run' "$dir/log" >"$dir/runs"
+tail -n 1 "$dir/out" | grep -q '^the answer of print results/0123abcd/new.json --show means' || fail "make bench: the answer is not last"
+grep -q '^charts: results/0123abcd/new/ (2)$' "$dir/out" || fail "make bench: the charts are not one line"
 [ "$(wc -l <"$dir/runs")" -eq 2 ] || fail "make bench: $(wc -l <"$dir/runs") runs, not 2"
 sed -n 1p "$dir/runs" | grep -q -e '-w stencil .*--no-save' || fail "make bench does not begin with one workload"
 sed -n 2p "$dir/runs" | grep -q -e '--rounds 7' || fail "make bench: no run of ROUNDS rounds"

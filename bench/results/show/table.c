@@ -149,10 +149,11 @@ static void print_footnote(const struct result *result, FILE *out)
     fputs(": paired by round, so not the ratio of the two medians\n", out);
 }
 
-static void print_people(const struct result *result, enum table_format format, FILE *out)
+static void print_people(const struct result *result, enum table_format format,
+                         enum table_show show, FILE *out)
 {
     const bool markdown = format == TABLE_MARKDOWN;
-    struct text_grid grid = table_grid_of(result, markdown ? SHAPE_FLAT : SHAPE_GROUPED);
+    struct text_grid grid = table_grid_of(result, markdown ? SHAPE_FLAT : SHAPE_GROUPED, show);
     struct terminal_page page;
     terminal_page_open(&page, out);
     print_preface(result, &grid, markdown ? "  \n" : "\n", page.out);
@@ -272,14 +273,14 @@ int table_print_history(const struct result *results, size_t count, FILE *out, s
     return text_flush(out, error);
 }
 
-int table_print(const struct result *result, enum table_format format, FILE *out,
-                struct error *error)
+int table_print(const struct result *result, enum table_format format, enum table_show show,
+                FILE *out, struct error *error)
 {
     int code = 0;
     switch (format) {
     case TABLE_TEXT:
     case TABLE_MARKDOWN:
-        print_people(result, format, out);
+        print_people(result, format, show, out);
         break;
     case TABLE_CSV:
         csv_print(result, out);

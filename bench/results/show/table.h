@@ -28,12 +28,18 @@ enum table_format {
     "what is printed on stdout; gbench, bmf and otava are the JSON of Google Benchmark, Bencher, " \
     "Otava"
 
+/* The rows of a table for people, in the order in which --show lists them. */
+enum table_show {
+    TABLE_CASES, /* each case, then the means */
+    TABLE_MEANS, /* the means, and of a device without means its cases; cases that are not ok */
+};
+
 /* Prints a summarised result. A case that is not ok has its status in capitals in place of numbers.
  * A column with the same value in every row is left out, and the value is printed once. Only
  * TABLE_TEXT on a terminal has colour, unless NO_COLOR is set or TERM is "dumb". ERR_IO: writing
  * failed. */
-int table_print(const struct result *result, enum table_format format, FILE *out,
-                struct error *error);
+int table_print(const struct result *result, enum table_format format, enum table_show show,
+                FILE *out, struct error *error);
 /* Prints summarised results, in their order, as one history for Otava. ERR_IO. */
 int table_print_history(const struct result *results, size_t count, FILE *out, struct error *error);
 

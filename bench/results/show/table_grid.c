@@ -204,19 +204,24 @@ static void add_mean(struct text_grid *grid, const struct answer_device *device,
         add_speedup(grid, row, &ranked->speedup);
     } else {
         row->cell[COLUMN_RESERVED] = arena_printf(&grid->arena, "of %" PRIu64, device->cases);
+    }
+    if (!isnan(ranked->memory_over_bound))
         row->cell[COLUMN_OVER_BOUND] =
             arena_printf(&grid->arena, "%.2f×", ranked->memory_over_bound);
-    }
+}
+
+/* A mean over one case would repeat the case. */
+static bool has_means(const struct answer_device *device)
+{
+    return device->cases > 1 && device->ranked_count > 0 &&
+           (device->rounds > 0 || !isnan(device->ranking[0].memory_over_bound));
 }
 
 /* The means of a device are over the same cases, so they can be compared; the fastest is first, and
- * without times the one that holds the least. A mean over one case would repeat the case. */
+ * without times the one that holds the least. */
 static void add_means(struct text_grid *grid, const struct answer_device *device)
 {
-    if (device->cases <= 1 || !device->ranked_count ||
-        (device->rounds == 0 && isnan(device->ranking[0].memory_over_bound)))
-        return;
-    for (size_t i = 0; i < device->ranked_count; i++)
+    for (size_t i = 0; i < device->ranked_count && has_means(device); i++)
         add_mean(grid, device, &device->ranking[i]);
 }
 
@@ -343,7 +348,29 @@ static void hide_ratios(struct text_grid *grid)
     }
 }
 
-struct text_grid table_grid_of(const struct result *result, enum table_shape shape)
+/* Leaves out the rows of cases that are ok on devices with means, and the columns that only these
+ * have. */
+static void keep_means(struct text_grid *grid, const struct result *result)
+{
+    size_t kept = 0;
+    for (size_t r = 0; r < grid->row_count; r++) {
+        const struct text_grid_row *row = &grid->row[r];
+        const struct answer_device *device = answer_find(&result->answer, row->cell[COLUMN_DEVICE]);
+        if (row->is_mean || row->mood_of == COLUMN_WALL || !device || !has_means(device))
+            grid->row[kept++] = *row;
+    }
+    grid->row_count = kept;
+    grid->column[COLUMN_OVER_BOUND].hidden = false;
+    for (size_t c = FIRST_MEASURED; c < COLUMNS; c++) {
+        bool is_any = false;
+        for (size_t r = 0; r < kept; r++)
+            is_any |= *grid->row[r].cell[c] && grid->row[r].mood_of != COLUMN_WALL;
+        grid->column[c].hidden |= !is_any;
+    }
+}
+
+struct text_grid table_grid_of(const struct result *result, enum table_shape shape,
+                               enum table_show show)
 {
 #define X(name, title) title "|"
     struct text_grid grid = text_grid_of(COLUMN_LIST(X));
@@ -365,6 +392,8 @@ struct text_grid table_grid_of(const struct result *result, enum table_shape sha
         by_group[c] = place_column(&grid, c, shape == SHAPE_GROUPED);
     if (shape == SHAPE_PLAIN)
         hide_ratios(&grid);
+    if (show == TABLE_MEANS)
+        keep_means(&grid, result);
     for (size_t r = 0; r < grid.row_count && shape == SHAPE_GROUPED; r++)
         if (r == 0 || grid.row[r].group != grid.row[r - 1].group)
             grid.row[r].heading = heading_of(&grid, &grid.row[r], by_group);

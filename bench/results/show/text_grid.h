@@ -116,4 +116,5 @@ enum table_shape {
  * the same `group`; a mean has `is_mean`. Measured columns are GRID_NUMBER. A column with the same
  * value in every row, or in every row of each group, is hidden; its value is printed once, or in
  * the headings. The result must outlive the grid; the caller frees it with text_grid_free. */
-struct text_grid table_grid_of(const struct result *result, enum table_shape shape);
+struct text_grid table_grid_of(const struct result *result, enum table_shape shape,
+                               enum table_show show);

@@ -18,7 +18,7 @@ static char *print(const json_t *root, enum table_format format)
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    assert_int_equal(table_print(result_tree_read(root), format, out, NULL), 0);
+    assert_int_equal(table_print(result_tree_read(root), format, TABLE_CASES, out, NULL), 0);
     fclose(out);
     return text;
 }

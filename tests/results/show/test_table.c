@@ -16,15 +16,20 @@
 #include "base/tree.h"
 #include "tests/results/file/record_fixture.h"
 
-static char *print(const json_t *root, enum table_format format)
+static char *print_shown(const json_t *root, enum table_format format, enum table_show show)
 {
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     struct error error = {0};
-    assert_int_equal(table_print(result_tree_read(root), format, out, &error), 0);
+    assert_int_equal(table_print(result_tree_read(root), format, show, out, &error), 0);
     fclose(out);
     return text;
+}
+
+static char *print(const json_t *root, enum table_format format)
+{
+    return print_shown(root, format, TABLE_CASES);
 }
 
 static char *print_fixture(unsigned rounds, enum table_format format)
@@ -113,6 +118,25 @@ static void means_are_ranked(void **state)
         "\nFastest on host: tagged, 1.27× raw [1.27, 1.27].\n"
         "Least memory: raw, 1.25× the lower bound; tagged, the fastest, holds 1.50×.\n"
         "2 cases, 6 rounds.\n");
+    free(text);
+    result_tree_free(&result);
+}
+
+/* A device without means, and what failed, keep their rows. */
+static void means_alone(void **state)
+{
+    (void)state;
+    struct result_tree result = record_fixture(6);
+    without(&result, "pool");
+    char *text = print_shown(result.root, TABLE_TEXT, TABLE_MEANS);
+    const char *means = strstr(text, "geometric mean on host\n");
+    assert_non_null(means);
+    assert_non_null(strstr(means, "of 2                                 1.27× [1.27, 1.27]         "
+                                  "                  1.50×\n"));
+    assert_null(strstr(text, "canny small on host"));
+    assert_non_null(strstr(text, "\nstencil small on host: floor 3.36 ms\n  bufalloc  WRONG  "));
+    assert_null(strstr(text, "  tagged    "));
+    assert_non_null(strstr(text, "stencil small on opencl:0"));
     free(text);
     result_tree_free(&result);
 }
@@ -215,6 +239,7 @@ int main(void)
         cmocka_unit_test(markdown_table),
         cmocka_unit_test(over_best),
         cmocka_unit_test(means_are_ranked),
+        cmocka_unit_test(means_alone),
         cmocka_unit_test(ratios_without_raw),
         cmocka_unit_test(csv),
         cmocka_unit_test(csv_quotes_what_has_to_be_quoted),
