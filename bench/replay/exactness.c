@@ -42,7 +42,8 @@ const char *exactness_doubt(const struct trace_info *info, const struct trace_to
     if (!info->knows[TRACE_KNOWS_pools])
         return "the log does not say to which pools the released segments belonged: private ones "
                "are a guess";
-    if (has_start && strstr(info->allocator, "garbage_collection_threshold"))
+    if (has_start && strstr(info->allocator, "garbage_collection_threshold") &&
+        !strstr(info->allocator, "expandable_segments:True"))
         return "the log does not say for how long memory had been free when it began, by which "
                "garbage_collection_threshold chooses";
     return NULL;

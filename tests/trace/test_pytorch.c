@@ -687,6 +687,29 @@ static void pools_of_released_segments_are_inferred(void **state)
          "trim q1\ntrim q1 pool=2\n"
          "driver_free 20971520 q1 address=0xa000000 pool=2\n",
          true},
+        {"the end does not know an expandable segment that is unmapped",
+         {"81920 20480 5 1"},
+         {"free 41984 4 5", "segment_unmap 40960 20480 5"},
+         "held b1 4096 q1 address=0x2900000 pool=2\n"
+         "driver_map q1 granted=2097152 address=0x2800000 pool=2\n"
+         "driver_map 20971520 q1 address=0x2800000 pool=2\n"
+         "driver_alloc 20971520 q1 address=0x5000000 pool=1\n"
+         "start q0\ndone b1 q1\ntrim q1\ntrim q1 pool=2\n"
+         "driver_unmap 20971520 q1 address=0x2800000 pool=2\n",
+         false},
+        {"a trim before a capture does not say that a later run is one",
+         {"81920 2048 5 1"},
+         {"segment_free 40960 20480 0 0", "segment_alloc 81920 2048 5 1",
+          "segment_alloc 40960 20480 0 0", "segment_free 40960 20480 0 0",
+          "segment_alloc 40960 30720 0 0"},
+         "driver_alloc 20971520 q0 address=0x2800000\n"
+         "start q0\ntrim q0\n"
+         "driver_free 20971520 q0 address=0x2800000\n"
+         "driver_alloc 2097152 q1 address=0x5000000 pool=1\n"
+         "driver_alloc 20971520 q0 address=0x2800000\n"
+         "driver_free 20971520 q0 address=0x2800000\n"
+         "driver_alloc 31457280 q0 address=0x2800000\n",
+         true},
         {"entries of newer versions say it",
          {"81920 20480 5 1"},
          {"alloc 40960 4096 5 9", "segment_free 163840 20480 5 0"},

@@ -83,12 +83,9 @@ static uint64_t option_of(const struct allocator_ops *strategy, const struct opt
     return 0;
 }
 
-/* The rules that the recorded setting gives the allocator. vmm has no share above which it
- * collects: that is read from the setting's text. */
+/* The rules that the recorded setting gives the allocator. vmm collects nothing by age. */
 static void read_rules(struct pytorch_trace *t, const char *recorded)
 {
-    static const char threshold[] = "garbage_collection_threshold:";
-    const char *collects = strstr(recorded, threshold);
     const struct allocator_ops *strategy;
     struct option_values values;
     struct text spec = {0}, notes = {0};
@@ -102,10 +99,8 @@ static void read_rules(struct pytorch_trace *t, const char *recorded)
         t->divisions = option_of(strategy, &values, "divisions");
         t->max_split_bytes = max_split ? max_split : t->max_split_bytes;
         t->large_segment_bytes = large ? large : t->large_segment_bytes;
+        t->collect_share = (double)option_of(strategy, &values, "gc") / PYTORCH_SHARE_PARTS;
     }
-    t->collect_share = collects ? strtod(collects + strlen(threshold), NULL) : 0;
-    if (!(t->collect_share > 0 && t->collect_share < 1))
-        t->collect_share = 0;
     text_free(&spec);
     text_free(&notes);
 }
@@ -280,7 +275,7 @@ void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
     /* What is given back before it was given was there at the start: the most is of the rise. */
     const bool gives = action->kind == TRACE_driver_alloc || action->kind == TRACE_driver_map;
     const int64_t run_bytes = t->run_risen_bytes + (int64_t)(entry->size + beyond(t, action->kind));
-    if (gives && t->look_in_run && run_bytes < t->least_run_bytes)
+    if (gives && t->look_in_run && !entry->pool && run_bytes < t->least_run_bytes)
         t->least_run_bytes = run_bytes;
     if (!gives && !t->look_in_run)
         t->run_risen_bytes = t->risen_bytes;
@@ -497,6 +492,15 @@ static void note_retry(struct pytorch_trace *t, const struct trace_event *next)
         t->request = (struct pytorch_request){.refused_bytes = t->held_bytes};
 }
 
+/* A replay does not know that a retry may take from a private pool: a trim before it does. */
+static bool releases_private(const struct pytorch_trace *t)
+{
+    for (unsigned i = 0; i < t->run_count; i++)
+        if (t->run[i].pool)
+            return true;
+    return false;
+}
+
 /* Is a run a trim? `next`: the event after it, or NULL. The segments of the run are still there. */
 static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
 {
@@ -507,7 +511,7 @@ static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
         return false;
     if (is_retry(t, next)) {
         note_retry(t, next);
-        return t->has_waited;
+        return t->has_waited || releases_private(t);
     }
     if (next && asked_of(t, next) && has_own_stack(t, next))
         return true;

@@ -8,7 +8,8 @@
  *     release of a few oversize blocks;
  *   - the next entry is a segment_alloc or segment_map outside of private pools, and with what was
  *     held before the run the process would hold more than it ever did: that was a retry after the
- *     driver refused. In a capture the allocator does not retry. An oom says the same.
+ *     driver refused. In a capture the allocator does not retry. An oom says the same. A retry
+ *     that takes from private pools too is noted as a trim all the same.
  * A run with a segment that would have served the request after it is a trim, whatever else.
  * Call stacks decide where they are recorded: releases of a retry have the stack of the request
  * (malloc hands its context on), those of empty_cache their own, or without one the

@@ -18,7 +18,7 @@ struct walk {
     } * live; /* by address */
     unsigned live_count, live_capacity;
     uint64_t run;
-    bool is_in_run; /* the entry after the current one is a segment_free */
+    bool is_in_run; /* the entry after the current one ends a life */
     /* The allocations of one stream, one after another; life 0: it is not known where they go. */
     uint64_t stretch_stream;
     unsigned stretch;
@@ -64,14 +64,23 @@ static unsigned place_after(const struct walk *w, uint64_t address)
     return above;
 }
 
-/* An expandable segment may have holes, so that its bytes do not reach to its last block. */
+/* Does an address belong to a segment? An expandable one has parts before and after these bytes,
+ * with holes between them. The next one begins far away. */
+static bool is_of(const struct pool_segment *s, uint64_t address)
+{
+    const uint64_t distance =
+        address < s->address ? s->address - address : address - s->address - s->bytes;
+    return (address >= s->address && address - s->address < s->bytes) ||
+           (s->is_expandable && distance <= PYTORCH_SEGMENT_DISTANCE_BYTES);
+}
+
 static struct live *live_at(struct walk *w, uint64_t address)
 {
     const unsigned above = place_after(w, address);
-    struct live *l = above ? &w->live[above - 1] : NULL;
-    return l && (l->segment.is_expandable || address - l->segment.address < l->segment.bytes)
-               ? l
-               : NULL;
+    if (above && is_of(&w->live[above - 1].segment, address))
+        return &w->live[above - 1];
+    return above < w->live_count && is_of(&w->live[above].segment, address) ? &w->live[above]
+                                                                            : NULL;
 }
 
 static void begin_life(struct walk *w, const struct pool_segment *s, uint64_t last, bool is_known)
@@ -101,10 +110,11 @@ static void follow_stretch(struct walk *w, uint64_t stream, unsigned life)
 
 static void walk_back(struct walk *w, uint64_t i, struct pytorch_entry *e)
 {
-    const bool is_release = strcmp(e->action, "segment_free") == 0;
+    const bool unmaps = strcmp(e->action, "segment_unmap") == 0 && !live_at(w, e->address);
+    const bool is_release = unmaps || strcmp(e->action, "segment_free") == 0;
     if (is_release) {
         const struct pool_segment s = {
-            .address = e->address, .bytes = e->size, .stream = e->stream};
+            .address = e->address, .bytes = e->size, .stream = e->stream, .is_expandable = unmaps};
         w->run += !w->is_in_run;
         w->stretch = 0;
         begin_life(w, &s, i, false);

@@ -8,9 +8,6 @@
 #include "base/random.h"
 #include "base/sort.h"
 
-/* Expandable segments lie at least as far apart as 9/8 of the device's memory. */
-static const uint64_t segment_distance_bytes = UINT64_C(16) << 30;
-
 /* ---- blocks by address ---- */
 
 static struct start_block *place_of(struct start_block *table, uint64_t capacity, uint64_t address)
@@ -202,7 +199,8 @@ static unsigned range_end(const struct start *s, unsigned first)
     unsigned end = first + 1;
     while (end < s->memory_count && s->memories[end].is_expandable &&
            s->memories[end].stream == s->memories[first].stream &&
-           s->memories[end].address - end_of(&s->memories[end - 1]) <= segment_distance_bytes)
+           s->memories[end].address - end_of(&s->memories[end - 1]) <=
+               PYTORCH_SEGMENT_DISTANCE_BYTES)
         end++;
     return end;
 }
@@ -256,7 +254,7 @@ static void place_blocks(struct start *s)
         b->is_within = true;
         b->stream = m->stream;
         b->pool = m->pool;
-        if (!b->granted)
+        if (!b->granted && !m->is_expandable)
             find_granted(s, i);
     }
 }

@@ -8,12 +8,16 @@
  *
  * Entries and frees have requested sizes. The granted size is known of a block that lives at the
  * end, and of one after which another was allocated while it lived: that one began where the free
- * memory did. Others have what the allocator rounds to.
+ * memory did. Not so in an expandable segment, where the free memory may have been unmapped. Others
+ * have what the allocator rounds to.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Expandable segments begin 9/8 of the device's memory apart. */
+#define PYTORCH_SEGMENT_DISTANCE_BYTES (UINT64_C(16) << 30)
 
 /* Memory from the driver. */
 struct start_memory {
