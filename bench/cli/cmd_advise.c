@@ -47,7 +47,7 @@ struct page {
 static void line(const struct page *page, const char *label, struct text *sentence)
 {
     if (page->format == TABLE_MARKDOWN)
-        terminal_print(page->out, "- **%s**: %s\n", label, sentence->data);
+        terminal_print(page->out, *label ? "- **%s**: %s\n" : "-%s %s\n", label, sentence->data);
     else
         terminal_print(page->out, "  %-9s %s\n", label, sentence->data);
     text_free(sentence);
@@ -205,6 +205,18 @@ static void print_refused(const struct page *page, const struct advised_trace *t
     line(page, "refused", &refused);
 }
 
+/* Who holds the most at the peak of the log. */
+static void print_holders(const struct page *page, const struct holders *holders)
+{
+    struct text words = {0};
+    if (!holders->count)
+        return;
+    holders_add_categories(&words, holders);
+    line(page, "holds", &words);
+    for (unsigned i = 0; i <= HOLDERS_SHOWN && holders_add_site(&words, holders, i); i++)
+        line(page, i ? "" : "at", &words);
+}
+
 static void print_one(const struct page *page, const struct advise *advise,
                       const struct advice *advice)
 {
@@ -227,6 +239,7 @@ static void print_one(const struct page *page, const struct advise *advise,
     line(page, "calls", &calls);
     print_fits(page, trace, advice);
     print_refused(page, trace, advice->leave ? now : then);
+    print_holders(page, &trace->holders);
     print_search(page, advise, advice);
     add_certainty(&sure, trace);
     line(page, "sure", &sure);
@@ -361,6 +374,8 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
                  advice->leave
                      ? json_null()
                      : tree_text(gain_of(&trace->now, &advice->best.on[i], trace->is_refused)));
+        tree_put(one, "holders",
+                 trace->holders.count ? holders_to_json(&trace->holders) : json_null());
         tree_put(one, "elsewhere", setting_to_json(&advice->other, i, NULL));
         tree_append(traces, one);
     }
@@ -702,6 +717,8 @@ const struct command command_advise = {
              "Programs of one name have their folders in the table. gamut print shows the table\n"
              "of a file that --out wrote or that join made. --format csv and --shard always make\n"
              "a table.\n"
+             "\n"
+             "If the log has call stacks, holds and at say who holds what at the log's peak.\n"
              "\n"
              "Adjacent parts of memory that are mapped for one request are one driver call, as\n"
              "PyTorch counts them.\n" NOTE_ON_TRACES,

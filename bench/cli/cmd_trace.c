@@ -19,6 +19,7 @@
 #include "replay/plan.h"
 #include "replay/waits.h"
 #include "trace/edit.h"
+#include "trace/holders.h"
 #include "trace/import.h"
 #include "trace/text.h"
 #include "trace/trace.h"
@@ -61,6 +62,7 @@ struct findings {
         uint64_t event, bytes, live_bytes, held_bytes;
         unsigned name;
     } refused;
+    struct holders holders;
 };
 
 /* Reads the whole trace, so that the totals are those of its events. */
@@ -175,6 +177,22 @@ static void add_refusal(struct text_grid *grid, const struct trace_reader *reade
                                             : "enough, in places that did not serve");
 }
 
+static void add_holders(struct text_grid *grid, const struct holders *holders)
+{
+    struct text words = {0};
+    if (holders->count)
+        holders_add_categories(&words, holders);
+    for (unsigned i = 0; words.length; i++) {
+        text_grid_add_row(grid);
+        text_grid_add(grid, "%s", i == 0 ? "holds" : i == 1 ? "at" : "");
+        text_grid_add(grid, "%s", words.data);
+        words.length = 0;
+        if (i <= HOLDERS_SHOWN)
+            holders_add_site(&words, holders, i);
+    }
+    text_free(&words);
+}
+
 static void print_info(const struct trace_reader *reader, const struct findings *f)
 {
     const struct trace_info *info = trace_reader_info(reader);
@@ -212,6 +230,7 @@ static void print_info(const struct trace_reader *reader, const struct findings 
                                      : "");
     add_fact(&grid, "at the end", "%" PRIu64 " blocks live", t->live_at_end);
     add_fact(&grid, "queues", "%" PRIu64, t->queues);
+    add_holders(&grid, &f->holders);
     add_refusal(&grid, reader, f);
     if (f->untimed)
         add_fact(&grid, "untimed", "%" PRIu64 " of %" PRIu64 " commands have no device time",
@@ -234,19 +253,28 @@ static int info_of(const struct command_line *line, struct trace_reader *reader,
                    struct error *error)
 {
     struct findings found;
+    struct holders holders = {0};
     uint64_t lost;
-    TRY(read_all(reader, &found, error));
-    if (flag_number(line, "format") != FORMAT_JSON) {
+    int code = 0;
+    if (trace_reader_info(reader)->knows[TRACE_KNOWS_sites])
+        code = holders_at_peak(reader, &holders, error);
+    THEN(code, read_all(reader, &found, error));
+    found.holders = holders;
+    if (!code && flag_number(line, "format") != FORMAT_JSON)
         print_info(reader, &found);
-        return 0;
+    if (code || flag_number(line, "format") != FORMAT_JSON) {
+        holders_free(&holders);
+        return code;
     }
     json_t *json = trace_info_to_json(trace_reader_info(reader));
     json_object_set_new(json, "totals", trace_totals_to_json(trace_reader_totals(reader)));
     json_object_set_new(json, "cut_off", json_boolean(trace_was_cut(reader, &lost)));
     json_object_set_new(json, "untimed_commands", json_integer((json_int_t)found.untimed));
+    json_object_set_new(json, "holders", holders.count ? holders_to_json(&holders) : json_null());
     json_dumpf(json, stdout, JSON_INDENT(1));
     putchar('\n');
     json_decref(json);
+    holders_free(&holders);
     return 0;
 }
 

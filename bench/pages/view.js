@@ -88,6 +88,17 @@ function timeText(ns, step) {
 const timesText = (from, to) => timeText(from, (to - from) / 100) + " to " + timeText(to, (to - from) / 100);
 const countText = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, " ");
 const nameOf = (i) => data.names[i] || "";
+// A site is "CATEGORY: OWN > CALLED" (bench/trace/holders.h). Sites with the same beginning are one,
+// and so are all sites of a category.
+const withCategory = new RegExp("^(" + data.categories.join("|") + ")\\??(?=: )");
+const ownOf = (i) => nameOf(i).split(" > ")[0];
+const categoryOf = (i) => (withCategory.exec(nameOf(i)) || ["not known"])[0];
+const siteOf = (i) => (categoryOf(i) === "not known" ? ownOf(i) : ownOf(i).slice(categoryOf(i).length + 2)) || "no call stack";
+function firstOf(text) {
+  const first = new Map();
+  return data.names.map((_, i) => first.has(text(i)) ? first.get(text(i)) : (first.set(text(i), i), i));
+}
+const firstOfSite = firstOf(ownOf), firstOfCategory = firstOf(categoryOf);
 
 // ---- state ----
 
@@ -272,7 +283,8 @@ function colourOf(key, shade) {
   return hsl((key * 137.508) % 360, 0.5, (dark.matches ? 0.5 : 0.56) + 0.09 * ((key * 7) % 3 - 1) + shade);
 }
 function keyOf(set, i) {
-  return view.colour === "size" ? set.bytes[i] : view.colour === "phase" ? phaseAt(set.born[i]) : set.name[i];
+  return view.colour === "size" ? set.bytes[i] : view.colour === "phase" ? phaseAt(set.born[i])
+    : (view.colour === "category" ? firstOfCategory : firstOfSite)[set.name[i]];
 }
 let found = new Map(), searched = ""; // by name
 function matches(set, i) {
@@ -582,7 +594,7 @@ function legend(set) {
     const item = document.createElement("span"), square = document.createElement("i");
     square.style.background = "rgb(" + colourOf(key, 0).join() + ")";
     item.append(square, view.colour === "size" ? "from " + bytesText(key)
-      : (nameOf(key) || (view.colour === "phase" ? "no phase" : "no site")).slice(0, 80));
+      : view.colour === "category" ? categoryOf(key) : (view.colour === "phase" ? nameOf(key) || "no phase" : siteOf(key)).slice(0, 80));
     return item;
   }));
 }
@@ -596,7 +608,7 @@ function timeOf(moment) {
 
 function blockText(set, i, panel) {
   const lines = [bytesText(set.bytes[i]) + " (" + countText(set.bytes[i]) + " B)"];
-  lines.push("site: " + (nameOf(set.name[i]) || "unknown"));
+  lines.push("site: " + (nameOf(set.name[i]) || siteOf(0)));
   const phase = nameOf(phaseAt(set.born[i]));
   if (phase) lines.push("phase: " + phase);
   const lives = set.died[i] > data.last;
@@ -651,23 +663,26 @@ function point(panel, column, y, clientX, clientY) {
 
 // Who holds what at a moment, of the blocks that were read: the table of the peak for any moment.
 function tellMoment(moment, total) {
-  const holders = new Map();
+  const holders = new Map(), categories = new Map();
   let known = 0;
   for (let i = 0; i < shown.count && shown.born[i] <= moment; i++) {
     if (shown.died[i] <= moment) continue;
-    const key = data.has_sites ? shown.name[i] : shown.bytes[i], holder = holders.get(key) || { bytes: 0, blocks: 0 };
+    const key = data.has_sites ? firstOfSite[shown.name[i]] : shown.bytes[i], holder = holders.get(key) || { bytes: 0, blocks: 0 };
     holder.bytes += shown.bytes[i];
     holder.blocks++;
     known += shown.bytes[i];
     holders.set(key, holder);
+    categories.set(categoryOf(key), (categories.get(categoryOf(key)) || 0) + shown.bytes[i]);
   }
   const rows = [...holders].sort((a, b) => b[1].bytes - a[1].bytes).slice(0, 20).map(([key, holder]) =>
-    [bytesText(holder.bytes), countText(holder.blocks), data.has_sites ? nameOf(key) || "(unknown)" : "of " + bytesText(key)]);
-  if (total > known) rows.push([bytesText(total - known), "", "others: smaller or shorter-lived blocks"]);
+    [bytesText(holder.bytes), countText(holder.blocks), ...(data.has_sites ? [categoryOf(key), siteOf(key)] : ["of " + bytesText(key)])]);
+  if (total > known) rows.push([bytesText(total - known), "", ...(data.has_sites ? [""] : []), "others: smaller or shorter-lived blocks"]);
   const cells = (tag, row) => element("tr", {}, ...row.map((text, i) => element(tag, { textContent: text, className: i < 2 ? "n" : "site" })));
-  const table = element("table", {}, element("thead", {}, cells("th", ["bytes", "blocks", data.has_sites ? "site" : "size"])),
+  const table = element("table", {}, element("thead", {}, cells("th", ["bytes", "blocks", ...(data.has_sites ? ["category", "site"] : ["size"])])),
     element("tbody", {}, ...rows.map((row) => cells("td", row))));
   byId("moment").replaceChildren(element("h3", { textContent: "After event " + countText(moment) + ", " + bytesText(total) + " are requested" }),
+    ...(data.has_sites ? [element("p", { className: "about", textContent: [...categories].filter((of) => of[1] * 1000 >= total).sort((a, b) => b[1] - a[1])
+      .map(([name, bytes]) => name + " " + bytesText(bytes)).join(", ") })] : []),
     element("div", { className: "scroll" }, table));
 }
 
@@ -791,7 +806,7 @@ function addPanel(box, strategy, on) {
 
 function build() {
   const live = byId("live"), bar = element("div", { id: "bar" }), panels = element("div", {});
-  const colour = element("select", {}, ...["site", "size", "phase"].map((name) => element("option", { value: name, textContent: name })));
+  const colour = element("select", {}, ...[...(data.has_sites ? ["category"] : []), "site", "size", "phase"].map((name) => element("option", { value: name, textContent: name })));
   colour.value = view.colour;
   colour.addEventListener("change", () => { view.colour = colour.value; schedule(); });
   const axis = element("select", {}, ...["event", "time"].map((name) => element("option", { value: name, textContent: name })));

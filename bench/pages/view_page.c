@@ -1,11 +1,12 @@
 #include "pages/view.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <inttypes.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "pages/page.h"
+#include "trace/holders.h"
 
 extern const char kernel_text_page_style[], kernel_text_view_style[]; /* page.css, view.css */
 
@@ -152,59 +153,7 @@ void view_page_picture(FILE *out, const struct view_options *o, const struct vie
 
 /* ---- the peak ---- */
 
-/* The blocks of one site; in a trace without sites, those of one size. */
-struct holder {
-    uint64_t key, bytes, blocks, largest;
-};
-
-static int by_key(const void *left, const void *right)
-{
-    const struct holder *a = left, *b = right;
-    return a->key != b->key ? a->key < b->key ? -1 : 1 : 0;
-}
-
-static int by_bytes(const void *left, const void *right)
-{
-    const struct holder *a = left, *b = right;
-    return a->bytes != b->bytes ? a->bytes < b->bytes ? 1 : -1 : by_key(left, right);
-}
-
-static unsigned count_at(const struct view_history *h, uint32_t moment)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < h->blocks.count; i++)
-        count += h->blocks.items[i].born <= moment && moment < h->blocks.items[i].died;
-    return count;
-}
-
-/* Those that hold the blocks of a moment, the largest first. The caller frees *holders. */
-static unsigned find_holders(const struct view_history *h, uint32_t moment, bool by_site,
-                             struct holder **holders)
-{
-    struct holder *all = must_alloc((count_at(h, moment) + 1) * sizeof *all);
-    unsigned live = 0, count = 0;
-    for (unsigned i = 0; i < h->blocks.count; i++) {
-        const struct view_block *b = &h->blocks.items[i];
-        if (b->born <= moment && moment < b->died)
-            all[live++] = (struct holder){by_site ? b->name : b->bytes, b->bytes, 1, b->bytes};
-    }
-    qsort(all, live, sizeof *all, by_key);
-    for (unsigned i = 0; i < live; i++) {
-        if (count == 0 || all[count - 1].key != all[i].key) {
-            all[count++] = all[i];
-            continue;
-        }
-        struct holder *same = &all[count - 1];
-        same->bytes += all[i].bytes;
-        same->blocks++;
-        same->largest = all[i].largest > same->largest ? all[i].largest : same->largest;
-    }
-    qsort(all, count, sizeof *all, by_bytes);
-    *holders = all;
-    return count;
-}
-
-static void print_holder(FILE *out, const struct holder *holder, uint64_t all, const char *who)
+static void print_holder(FILE *out, const struct holder *holder, uint64_t all)
 {
     char bytes[32], largest[32];
     html_print(
@@ -212,53 +161,71 @@ static void print_holder(FILE *out, const struct holder *holder, uint64_t all, c
         "<tr><td class=\"n\">%s</td><td class=\"n\">%.1f&nbsp;%%</td><td class=\"n\">%zu</td>"
         "<td class=\"n\">%s</td>",
         text_bytes(bytes, holder->bytes), all ? 100.0 * (double)holder->bytes / (double)all : 0,
-        (size_t)holder->blocks, text_bytes(largest, holder->largest));
-    if (who)
-        html_print(out, "<td class=\"site\">%s</td>", who);
-    fputs("</tr>\n", out);
+        (size_t)holder->blocks, text_bytes(largest, holder->largest_bytes));
+    if (holder->category)
+        html_print(out, "<td>%s</td>", holder->category);
+    html_print(out, "<td class=\"site\">%s</td></tr>\n", holder->site);
 }
 
-/* The small ones together. */
-static void print_rest(FILE *out, const struct holder *holders, unsigned count, uint64_t all,
-                       bool by_site)
+/* The holders of a moment; in a trace without sites, the blocks of one size are held by one. */
+static void find_holders(const struct view_history *h, uint32_t moment, bool by_site,
+                         struct holders *holders)
 {
-    struct holder rest = {0};
-    char who[64];
-    for (unsigned i = 0; i < count; i++) {
-        rest.bytes += holders[i].bytes;
-        rest.blocks += holders[i].blocks;
-        rest.largest = holders[i].largest > rest.largest ? holders[i].largest : rest.largest;
+    for (unsigned i = 0; i < h->blocks.count; i++) {
+        const struct view_block *b = &h->blocks.items[i];
+        if (b->born <= moment && moment < b->died)
+            holders_add(holders,
+                        by_site ? trace_name_of(h->reader, b->name)
+                                : arena_printf(&holders->arena, "%" PRIu64 " B", b->bytes),
+                        b->bytes);
     }
-    snprintf(who, sizeof who, "%u other sites", count);
-    if (count)
-        print_holder(out, &rest, all, by_site ? who : NULL);
+    holders_end(holders);
 }
 
 void view_page_peak(FILE *out, const struct view_history *h)
 {
     const bool by_site = trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites];
     const struct view_bucket *peak = view_peak(h);
-    struct holder *holders;
+    struct holders all = {0};
+    struct holder rest = {.category = by_site ? "" : NULL};
+    struct text by_category = {0};
     char bytes[32];
-    const unsigned count = find_holders(h, peak->at, by_site, &holders);
-    const unsigned shown = count > SITES_MOST + 1 ? SITES_MOST : count;
+    find_holders(h, peak->at, by_site, &all);
+    const unsigned shown = all.count > SITES_MOST + 1 ? SITES_MOST : all.count;
+    if (by_site && all.count)
+        holders_add_categories(&by_category, &all);
     html_print(
         out,
         "<section id=\"peak\"><h2>Who holds what at the peak</h2>\n<p class=\"about\">After "
-        "event %zu, %s are requested at once.%s</p>\n<div class=\"scroll\"><table><thead><tr>"
+        "event %zu, %s are requested at once%s%s.%s</p>\n<div class=\"scroll\"><table><thead><tr>"
         "<th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\" class=\"n\">share</th>"
         "<th scope=\"col\" class=\"n\">blocks</th><th scope=\"col\" class=\"n\">largest</th>",
-        (size_t)peak->at, text_bytes(bytes, peak->requested),
+        (size_t)peak->at, text_bytes(bytes, peak->requested), by_category.length ? ": " : "",
+        by_category.length ? by_category.data : "",
         by_site ? "" : " The trace does not know sites: these are blocks of one size.");
-    fputs(by_site ? "<th scope=\"col\">site</th></tr></thead><tbody>\n" : "</tr></thead><tbody>\n",
+    fputs(by_site ? "<th scope=\"col\">category</th><th scope=\"col\">site</th></tr></thead>"
+                  : "<th scope=\"col\">size</th></tr></thead>",
           out);
-    for (unsigned i = 0; i < shown; i++) {
-        const char *site = by_site ? trace_name_of(h->reader, (unsigned)holders[i].key) : NULL;
-        print_holder(out, &holders[i], peak->requested, site && !*site ? "(unknown)" : site);
+    fputs("<tbody>\n", out);
+    for (unsigned i = 0; i < all.count; i++) {
+        struct holder *holder = &all.items[i];
+        if (!by_site)
+            holder->category = NULL;
+        if (i < shown) {
+            print_holder(out, holder, peak->requested);
+            continue;
+        }
+        rest.bytes += holder->bytes;
+        rest.blocks += holder->blocks;
+        rest.largest_bytes = larger(rest.largest_bytes, holder->largest_bytes);
     }
-    print_rest(out, holders + shown, count - shown, peak->requested, by_site);
+    rest.site =
+        arena_printf(&all.arena, "%u other %s", all.count - shown, by_site ? "sites" : "sizes");
+    if (shown < all.count)
+        print_holder(out, &rest, peak->requested);
     fputs("</tbody></table></div></section>\n", out);
-    free(holders);
+    text_free(&by_category);
+    holders_free(&all);
 }
 
 /* ---- the end ---- */

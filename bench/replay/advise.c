@@ -389,6 +389,8 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
         info->knows[TRACE_KNOWS_driver] && *info->allocator &&
         (!info->lost_beginning || trace_reader_totals(reader)->by_kind[TRACE_start]);
     lifetimes_free(&lifetimes);
+    if (!code && info->knows[TRACE_KNOWS_sites])
+        code = holders_at_peak(reader, &trace->holders, error);
     trace_close(reader);
     return code;
 }
@@ -631,6 +633,8 @@ void advise_free(struct advise *advise)
         free(advise->advices[i].best.on);
         free(advise->advices[i].other.on);
     }
+    for (size_t i = 0; advise->traces && i < advise->trace_count; i++)
+        holders_free(&advise->traces[i].holders);
     free(advise->traces);
     free(advise->advices);
     *advise = (struct advise){0};

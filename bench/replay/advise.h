@@ -24,6 +24,7 @@
 #include "replay/exactness.h"
 #include "replay/fit.h"
 #include "replay/settings.h"
+#include "trace/holders.h"
 
 struct advise_options {
     const char *application; /* a name, or "auto" */
@@ -68,6 +69,7 @@ struct advised_trace {
     bool knows_calls;     /* the log has all driver calls of the recorded allocator */
     struct measure now; /* with the current setting; without the limit, if that refuses a request */
     bool is_refused;    /* it does */
+    struct holders holders; /* at the peak of the log; 0 of them without sites */
 };
 
 /* A setting, and what it does on the traces that an advice is for. */

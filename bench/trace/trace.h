@@ -166,9 +166,9 @@ const struct trace_info *trace_reader_info(const struct trace_reader *reader);
 const char *trace_reader_path(const struct trace_reader *reader);
 /* Names by index; valid until the reader is closed. "" for an index that is not defined yet. */
 const char *trace_name_of(const struct trace_reader *reader, unsigned name);
-/* The first frame of sites whose requests a program can do without: it asks for less where one is
- * refused. */
-#define TRACE_SITE_WORKSPACE "cuDNN workspace"
+/* The category (holders.h) of sites whose requests a program can do without: it asks for less where
+ * one is refused. */
+#define TRACE_SITE_WORKSPACE "cuDNN workspaces"
 static inline bool trace_is_dispensable(const struct trace_reader *reader,
                                         const struct trace_event *e)
 {

@@ -120,6 +120,18 @@ expect 0 "2 ok" replay refused.txt -s caching,vmm --no-save
 has "^! .* caching: refused-request: the request of 24.0 MiB that was refused is refused too$"
 has "^! .* vmm: refused-request: the request of 24.0 MiB that was refused is served$"
 
+# ---- who holds what at the peak, where the log has call stacks
+expect 0 "" advise "$traces/cudnn/conv3d.snapshot.pickle.gz"
+has '^  holds  *activations 150 MiB (40 %), cuDNN workspaces 116 MiB (31 %), gradients 103 MiB (28 %), not known 3.13 MiB (0.84 %)$'
+has '^  at  *extra.py:16 conv3d (activations): 150 MiB in 2 blocks$'
+has '^  *ConvolutionBackward0 (cuDNN workspaces): 116 MiB in 1 block$'
+expect 0 "" advise "$traces/cudnn/conv3d.snapshot.pickle.gz" --format md
+has '^- ConvolutionBackward0 (cuDNN workspaces): 116 MiB in 1 block$'
+expect 0 "" advise "$traces/cudnn/conv3d.snapshot.pickle.gz" --format json
+has '"site": "ConvolutionBackward0"'
+expect 0 "" advise one/lstm.pickle.gz
+lacks '^  holds'
+
 # ---- an interrupt leaves the table of what was done: the pipe, which is opened last, ends after the signal
 mkfifo pipe.pickle
 "$gamut" advise one/two/graphs.pickle.gz one/lstm.pickle.gz pipe.pickle --jobs 1 -o part.json >out 2>err &

@@ -69,6 +69,16 @@ refusal 3145729 false
 has 'held were not: less than the request$'
 refusal 3145728 true
 has '^  *what the allocator held then is unknown$'
+expect 0 '^wrote conv3d.trace' trace import "$traces/pytorch/cudnn/conv3d.snapshot.pickle.gz" -o conv3d.trace
+expect 0 '' trace info conv3d.trace
+has '^holds  *activations 150 MiB (40 %), cuDNN workspaces 116 MiB (31 %), gradients 103 MiB (28 %), not known 3.13 MiB (0.84 %)$'
+has '^at  *extra.py:16 conv3d (activations): 150 MiB in 2 blocks$'
+has '^  *ConvolutionBackward0 (cuDNN workspaces): 116 MiB in 1 block$'
+expect 0 '' trace info conv3d.trace --format json
+is_json out
+has '"category": "cuDNN workspaces"'
+expect 0 '' trace info gnn.trace --format json
+has '"holders": null'
 expect 0 '' trace check gnn.trace
 has '^ok: 6420 events, 2120 blocks, digest '
 expect 0 '' trace show gnn.trace

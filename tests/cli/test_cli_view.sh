@@ -206,6 +206,35 @@ looks_right() {
 looks_right gnn.html look.js
 looks_right gnn.html bands.js
 looks_right gnn.html along.js
+# Who holds what: groups by the user's own line, categories, and their sums at a moment.
+"$gamut" view "$traces/pytorch/cudnn/conv3d.snapshot.pickle.gz" -s all -o conv3d.html >/dev/null 2>&1
+tests=$((tests + 1))
+grep -q 'are requested at once: activations 150 MiB (40 %), cuDNN workspaces 116 MiB (31 %), gradients 103 MiB (28 %), not known 3.13 MiB (0.84 %)\.' conv3d.html ||
+    fail "the page has no sums by category"
+grep -q '<td>cuDNN workspaces</td><td class="site">ConvolutionBackward0</td>' conv3d.html || fail "the page has no workspaces"
+grep -q '<td>activations</td><td class="site">extra.py:16 conv3d</td>' conv3d.html || fail "the page has no line of the program"
+! grep -q '(unknown)' conv3d.html || fail "the page has sites without a name"
+cat settle.js - >holders.js <<'END'
+const press = key => page.document.querySelector('canvas').dispatchEvent(new page.KeyboardEvent('keydown', {key, bubbles: true}));
+press('p');
+for (let i = 0; i < 12; i++) press('+');
+await settle();
+press('ArrowRight');
+press('Enter');
+const rows = [...page.document.querySelectorAll('#moment tbody tr')].map(row => [...row.cells].map(cell => cell.textContent).join('|'));
+if (rows[0] !== '150 MiB|2|activations|extra.py:16 conv3d') wrong('the first holder: ' + rows[0]);
+if (rows[1] !== '116 MiB|1|cuDNN workspaces|ConvolutionBackward0') wrong('the second holder: ' + rows[1]);
+const sums = page.document.querySelector('#moment p').textContent;
+if (sums !== 'activations 150 MiB, cuDNN workspaces 116 MiB, gradients 103 MiB, not known 3.13 MiB') wrong('sums: ' + sums);
+press('0');
+const colour = page.document.querySelector('select');
+colour.value = 'category';
+colour.dispatchEvent(new page.Event('change'));
+await settle();
+const legend = [...page.document.querySelectorAll('#legend span')].map(e => e.textContent).sort().join();
+if (legend !== 'activations,cuDNN workspaces,gradients,not known,optimizer\'s state,optimizer\'s step,parameters') wrong('the legend: ' + legend);
+END
+looks_right conv3d.html holders.js
 # More allocators than are shown at first; each can be shown and hidden.
 cat settle.js - >choose.js <<'END'
 const shown = () => [...page.document.querySelectorAll('.panel')].filter(p => !p.hidden).map(p => p.querySelector('h3').firstChild.textContent.trim()).join();

@@ -275,13 +275,13 @@ static const struct {
      0},
     /* No device has 100 GB. */
     {HEAD "alloc b1 20971520 q0\nrefused 107374182400 q0\n", 1, 0, 20, 20, 20, 0, 1},
-    {HEAD "name 1 \"cuDNN workspace < a\"\nalloc b1 20971520 q0\nrefused 31457280 q0 name=1\n", 0,
+    {HEAD "name 1 \"cuDNN workspaces: a\"\nalloc b1 20971520 q0\nrefused 31457280 q0 name=1\n", 0,
      0, 20, 20, 20, 0, 0},
-    {HEAD "name 1 \"cuDNN workspace < a\"\nalloc b1 20971520 q0\nalloc b2 31457280 q0 name=1\n"
+    {HEAD "name 1 \"cuDNN workspaces: a\"\nalloc b1 20971520 q0\nalloc b2 31457280 q0 name=1\n"
           "free b2 q0\nalloc b3 20971520 q0\n",
      0, 1, 50, 40, 50, 40, 0},
     /* The name of another site. */
-    {HEAD "name 1 \"a < cuDNN workspace\"\nalloc b1 20971520 q0\nalloc b2 31457280 q0 name=1\n", 0,
+    {HEAD "name 1 \"a > cuDNN workspaces\"\nalloc b1 20971520 q0\nalloc b2 31457280 q0 name=1\n", 0,
      0, 50, 50, 50, 0, 0},
 };
 

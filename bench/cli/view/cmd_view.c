@@ -214,9 +214,9 @@ const struct command command_view = {
         "The page is one file without a network: blocks as stacked bands over the events, the\n"
         "bytes that each allocator reserves, and where it puts the blocks. Zoom with the wheel,\n"
         "the buttons or the keys + and -, down to one event; point at a block for its size, site,\n"
-        "phase and lifetime; click for who holds what then; search sites; colour by site, size or\n"
-        "phase; put events at their times. Without scripts the page shows the bytes over time,\n"
-        "and who holds what at their peak.\n"
+        "phase and lifetime; click for who holds what then; search sites; colour by category,\n"
+        "site, size or phase; put events at their times. Without scripts the page shows the\n"
+        "bytes over time, and who holds what at their peak.\n"
         "\n"
         "The page has every block: six to nine bytes an event, and three more for each further\n"
         "allocator. --from and --to make a smaller one of a part.\n",

@@ -652,13 +652,14 @@ static void add_start_memory(struct pytorch_trace *t, const struct start_memory 
 
 static void add_start_block(struct pytorch_trace *t, const struct start_block *b)
 {
-    struct trace_event e = event_of(t,
-                                    &(struct pytorch_entry){.address = b->address,
-                                                            .size = b->requested,
-                                                            .stream = b->stream,
-                                                            .pool = b->pool,
-                                                            .site = b->site},
-                                    TRACE_held);
+    struct trace_event e =
+        event_of(t,
+                 &(struct pytorch_entry){.address = b->address,
+                                         .size = b->requested,
+                                         .stream = b->stream,
+                                         .pool = b->pool,
+                                         .site = b->site ? b->site : t->site_before},
+                 TRACE_held);
     e.granted = b->granted;
     import_alloc(t->stream, b->address, &e);
     struct pytorch_segment *s = segment_of(t, b->address);
@@ -723,6 +724,8 @@ int pytorch_add(struct pytorch_trace *t, const struct pytorch_entry *entry, stru
     if (entry->has_time)
         pytorch_begin_time(t, entry->time_us);
     struct trace_event e = event_of(t, entry, action->kind);
+    if (action->kind == TRACE_alloc && !e.name && t->site_without_frames)
+        e.name = trace_name(import_writer(t->stream), t->site_without_frames);
     if (action->kind == TRACE_alloc || action->kind == TRACE_free || action->kind == TRACE_done) {
         add_block_event(t, &e);
     } else if (trace_is_driver_call(action->kind)) {

@@ -53,6 +53,9 @@ struct pytorch_trace {
     struct import_stream *stream;
     uint64_t first_us; /* time of the first entry that has one */
     bool began;
+    /* The sites of blocks without frames: of those from before the history, and of others. NULL:
+     * none is known. */
+    const char *site_before, *site_without_frames;
     struct start start;
     bool is_expandable;
     uint64_t large_segment_bytes, max_split_bytes;

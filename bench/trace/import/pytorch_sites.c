@@ -1,28 +1,65 @@
 /* The call site of a block, from the frames of its stack:
  *
- * 1. A stack with frames of Python is named by these alone: those of C++ are the same for all.
- * 2. A stack of C++ alone loses the frames of the unwinder and of the allocator, which every
- *    request has. Their names are those of PyTorch's torch/csrc/profiler/unwind/,
- *    torch/csrc/profiler/combined_traceback.cpp, c10/cuda/CUDACachingAllocator.cpp and
- *    aten/src/ATen/EmptyTensor.cpp.
- * 3. A site has a few frames, the innermost first. The last place is for the innermost frame of
- *    the user's own code, which deep stacks of modules would hide.
- * 4. A workspace of a convolution has TRACE_SITE_WORKSPACE as its first frame, before frames of
- *    Python too. ATen asks for less where one is refused (aten/src/ATen/native/cudnn/Conv_v8.cpp:
- *    run_conv_plan and run_conv_plan_fused, whose callers try the next plan, and
- *    generate_and_filter_plans, which tries plans for torch.backends.cudnn.benchmark).
+ * 1. The site begins with a category, if a frame says one: the innermost that does.
+ * 2. Then comes the innermost line of the user's own code. A backward pass has none in its thread:
+ *    the operator of autograd stands for it. What was called from there follows, the innermost
+ *    frame last.
+ * 3. A stack with frames of Python is named by these alone. Of a stack of C++ alone, the innermost
+ *    frame is that behind the unwinder, the allocator and the dispatcher, which all requests have.
  *
  * Code is the user's own if its file is neither of an installed package, nor of Python's library,
  * nor of PyTorch. Paths say so; the site keeps base names only. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "trace/import/pytorch_sites.h"
 #include "trace/trace.h"
 
-enum { FRAMES_MOST = 8 };
-static const char *const of_workspace[] = {"at::native::run_conv_plan",
-                                           "at::native::generate_and_filter_plans", NULL};
+#define MODULE "torch/nn/modules/module.py"
+
+/* What a frame says, the first rule that fits. `file` is a part of the path; `function` is the name
+ * of a function of Python, or a part of the name of one of C++. NULL: any. */
+static const struct rule {
+    const char *file, *function, *category;
+    bool is_cut; /* from the site's text */
+} rules[] = {
+    {MODULE, "_apply", "parameters", true},
+    {"torch/nn/parameter.py", "materialize", "parameters", false},
+    {"torch/nn/modules/", "__init__", "parameters", false},
+    {"torch/optim/", "_init_group", "optimizer's state", false},
+    {"torch/optim/", "_process_value_according_to_param_policy", "optimizer's state", false},
+    {"torch/optim/sgd.py", NULL, "optimizer's state?", false}, /* or a temporary of the step */
+    {"torch/optim/optimizer.py", NULL, "optimizer's step", true},
+    {"torch/optim/", NULL, "optimizer's step", false},
+    {MODULE, "_call_impl", "activations", true},
+    {MODULE, "_wrapped_call_impl", NULL, true},
+    {MODULE, "inner", NULL, true},
+    {"torch/nn/functional.py", NULL, "activations", false},
+    {"torch/utils/_contextlib.py", NULL, NULL, true},
+    {"torch/_jit_internal.py", NULL, NULL, true},
+    {".py", "backward", "gradients", false},
+    /* ATen asks for less where a workspace of a convolution is refused
+     * (aten/src/ATen/native/cudnn/Conv_v8.cpp: run_conv_plan and run_conv_plan_fused, whose callers
+     * try the next plan, and generate_and_filter_plans, for torch.backends.cudnn.benchmark). */
+    {NULL, "at::native::run_conv_plan", TRACE_SITE_WORKSPACE, false},
+    {NULL, "at::native::generate_and_filter_plans", TRACE_SITE_WORKSPACE, false},
+    {NULL, "Workspace", "cuBLAS workspaces", false},
+    {NULL, "torch::autograd::Engine", "gradients", false},
+    {NULL, "torch::unwind", NULL, true},
+    {NULL, "CapturedTraceback", NULL, true},
+    {NULL, "gather_with_cpp", NULL, true},
+    {NULL, "CachingAllocator", NULL, true},
+    {NULL, "at::detail::empty", NULL, true},
+    {NULL, "at::native::empty", NULL, true},
+    {NULL, "at::native::resize_bytes", NULL, true},
+    {NULL, "at::create_out", NULL, true},
+    {NULL, "set_output_raw_strided", NULL, true},
+    {NULL, "TensorIteratorBase", NULL, true},
+    {NULL, "wrapper_CUDA", NULL, true},
+    {NULL, "c10::impl::", NULL, true},
+    {NULL, "at::_ops::", NULL, true},
+};
 
 static bool is_python(const char *file)
 {
@@ -45,17 +82,56 @@ static bool is_user(const char *file)
     return !has_any(file, others);
 }
 
-/* Frames that each request has. The arguments of a function do not count: functions of the user
- * may take an allocator. */
-static bool is_of_allocator(const char *name)
+/* The name of a function of C++ without its result, its arguments, those of templates, and spaces
+ * without a name. */
+static void shorten(const char *name, char function[200])
 {
-    static const char *const words[] = {"torch::unwind",     "CUDACachingAllocator",
-                                        "gather_with_cpp",   "CapturedTraceback",
-                                        "at::detail::empty", NULL};
-    char function[200];
-    snprintf(function, sizeof function, "%.*s", (int)strcspn(name, "("), name);
-    return !*name || strcmp(name, "??") == 0 || has_any(function, words) ||
-           (strncmp(function, "c10::", 5) == 0 && strstr(function, "Allocator"));
+    static const char unnamed[] = "(anonymous namespace)::";
+    size_t length = 0;
+    int depth = 0;
+    for (const char *c = name; *c && length < 199; c++) {
+        if (strncmp(c, unnamed, sizeof unnamed - 1) == 0) {
+            c += sizeof unnamed - 2;
+            continue;
+        }
+        if (*c == '(' && depth == 0)
+            break;
+        depth += *c == '<' ? 1 : *c == '>' && depth ? -1 : 0;
+        if (*c == ' ' && depth == 0)
+            length = 0;
+        else if (depth == 0 && *c != '>')
+            function[length++] = *c;
+    }
+    function[length] = 0;
+}
+
+/* An operator of autograd, or a function that is not of a library. */
+static bool is_own_native(const char *function)
+{
+    static const char *const operators[] = {
+        "torch::autograd::generated::", "torch::autograd::AccumulateGrad",
+        "torch::autograd::CopySlices",  "torch::autograd::InputBuffer",
+        "torch::autograd::Engine",      NULL};
+    static const char *const libraries[] = {
+        "at::", "c10::",  "torch::",      "std::",    "THP",      "Py", "_Py",
+        "__",   "_start", "start_thread", "pthread_", "execute_", NULL};
+    if (has_any(function, operators))
+        return !strstr(function, "::details::");
+    for (const char *const *library = libraries; *library; library++)
+        if (strncmp(function, *library, strlen(*library)) == 0)
+            return false;
+    return true;
+}
+
+static const struct rule *rule_of(const char *file, const char *function, bool python)
+{
+    static const struct rule none = {0}, nameless = {.is_cut = true};
+    for (const struct rule *r = rules; r < rules + sizeof rules / sizeof *rules; r++)
+        if (python == (r->file != NULL) && (!python || strstr(file, r->file)) &&
+            (!r->function ||
+             (python ? strcmp(function, r->function) == 0 : strstr(function, r->function) != NULL)))
+            return r;
+    return python || (*function && strcmp(function, "??") != 0) ? &none : &nameless;
 }
 
 void pytorch_site_begin(struct pytorch_site *site)
@@ -66,26 +142,45 @@ void pytorch_site_begin(struct pytorch_site *site)
 
 void pytorch_site_add(struct pytorch_site *site, const char *file, const char *name, uint64_t line)
 {
-    file = file ? file : "";
-    name = name ? name : "?";
-    const bool python = is_python(file), user = python && is_user(file);
-    const bool is_workspace = !python && !site->is_workspace && has_any(name, of_workspace);
-    if (!site->has_python && (python || is_workspace)) {
-        const bool marks = site->is_workspace || is_workspace;
-        pytorch_site_begin(site);
-        text_add(&site->text, "%s", marks ? TRACE_SITE_WORKSPACE : "");
-        site->frames = site->is_workspace = marks;
-        site->has_python = python;
+    const struct pytorch_frame frame = {file ? file : "", name ? name : "?", line};
+    const bool python = is_python(frame.file);
+    char function[200];
+    shorten(frame.name, function);
+    const struct rule *rule = rule_of(frame.file, python ? frame.name : function, python);
+    site->category = site->category ? site->category : rule->category;
+    site->has_native |= !python;
+    if (python && !site->has_python) {
+        site->has_python = true;
+        site->has_own = false;
+        site->count = 0;
     }
-    if (python != site->has_python || is_workspace || (!python && is_of_allocator(name)))
+    if (python != site->has_python || rule->is_cut || site->has_own)
         return;
-    const bool is_last = site->frames + 1 == FRAMES_MOST;
-    if (site->frames == FRAMES_MOST || (is_last && python && !user && !site->has_user))
-        return;
-    const char *slash = strrchr(file, '/');
-    text_add(&site->text, "%s", site->frames++ ? " < " : "");
-    if (*file && strcmp(file, "??") != 0)
-        text_add(&site->text, "%s:%" PRIu64 " ", slash ? slash + 1 : file, line);
-    text_add(&site->text, "%.200s", name);
-    site->has_user |= user;
+    site->has_own = python ? is_user(frame.file) : is_own_native(function);
+    const bool is_full = site->count == (python ? PYTORCH_SITE_FRAMES - 1 : 1);
+    if (!is_full || site->has_own)
+        site->frames[site->count++] = frame;
+}
+
+void pytorch_site_end(struct pytorch_site *site)
+{
+    static const char generated[] = "torch::autograd::generated::";
+    if (site->count && site->category)
+        text_add(&site->text, "%s: ", site->category);
+    for (unsigned i = site->count; i-- > 0;) {
+        const struct pytorch_frame *f = &site->frames[i];
+        const char *slash = strrchr(f->file, '/');
+        char function[200];
+        shorten(f->name, function);
+        const char *operator= strncmp(function, generated, sizeof generated - 1) == 0
+            ? function + sizeof generated - 1
+            : NULL;
+        if (f->line && *f->file && strcmp(f->file, "??") != 0)
+            text_add(&site->text, "%s:%" PRIu64 " ", slash ? slash + 1 : f->file, f->line);
+        if (operator)
+            text_add(&site->text, "%.*s", (int)strcspn(operator, ":_"), operator);
+        else
+            text_add(&site->text, "%.200s", site->has_python ? f->name : function);
+        text_add(&site->text, "%s", i ? " > " : "");
+    }
 }

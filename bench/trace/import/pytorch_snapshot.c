@@ -52,6 +52,7 @@ struct snapshot {
     struct value root;
     struct pools pools;
     struct pytorch_site site;
+    bool has_python, has_native; /* frames */
 };
 
 /* The history of one device. */
@@ -151,6 +152,9 @@ static const char *site_of(struct snapshot *s, const struct value *frames)
         pytorch_site_add(&s->site, value_text_of(value_get(frame, "filename")),
                          value_text_of(value_get(frame, "name")), count_or_0(frame, "line"));
     }
+    pytorch_site_end(&s->site);
+    s->has_python |= s->site.has_python;
+    s->has_native |= s->site.has_native;
     const struct text *text = &s->site.text;
     list->site = text->length ? one_text(s, text->data) : "";
     return *list->site ? list->site : NULL;
@@ -445,6 +449,10 @@ static int read_history(struct history *h, struct error *error)
     for (unsigned i = 0; i < h->segment_count; i++)
         TRY(add_final(h, &h->segments[i], error));
     TRY(pytorch_check_start(&h->trace, error));
+    h->trace.site_before =
+        h->snapshot->has_python || h->snapshot->has_native ? PYTORCH_SITE_BEFORE : NULL;
+    h->trace.site_without_frames =
+        h->snapshot->has_python && !h->snapshot->has_native ? PYTORCH_SITE_NO_PYTHON : NULL;
     pytorch_add_start(&h->trace);
     for (unsigned i = 0; i < h->entries->count; i++)
         TRY(add_entry(h, i, error));
