@@ -152,9 +152,19 @@ static bool is_shown(const struct holders *h, const struct holder *holder)
     return 1000 * (double)holder->bytes >= (double)h->bytes;
 }
 
+static bool knows_category(const struct holders *h)
+{
+    return h->category_count > 1 || h->categories[0].category != not_known;
+}
+
 void holders_add_categories(struct text *out, const struct holders *h)
 {
     bool guesses = false;
+    if (!knows_category(h)) {
+        char bytes[32];
+        text_add(out, "%s; the sites say no category", text_bytes(bytes, h->bytes));
+        return;
+    }
     for (unsigned i = 0; i < h->category_count && is_shown(h, &h->categories[i]); i++) {
         const struct holder *c = &h->categories[i];
         char bytes[32], share[32];
@@ -178,8 +188,10 @@ bool holders_add_site(struct text *out, const struct holders *h, unsigned i)
     }
     if (is_behind || !all.bytes || !is_shown(h, &all))
         return false;
-    if (is_one)
+    if (is_one && knows_category(h))
         text_add(out, "%.100s (%s)", h->items[i].site, h->items[i].category);
+    else if (is_one)
+        text_add(out, "%.100s", h->items[i].site);
     else
         text_add(out, "%s", text_count(blocks, h->count - i, "other site"));
     text_add(out, ": %s in %s", text_bytes(bytes, all.bytes),

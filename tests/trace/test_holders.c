@@ -104,6 +104,10 @@ static void small_holders_are_left_out_of_texts(void **state)
     assert_texts(&h, "activations 97.7 KiB (100 %)",
                  "m.py:1 f (activations): 97.7 KiB in 1 block\n");
     holders_free(&h);
+    holders_add(&h, "lib.so+0x10", 1024);
+    holders_end(&h);
+    assert_texts(&h, "1.00 KiB; the sites say no category", "lib.so+0x10: 1.00 KiB in 1 block\n");
+    holders_free(&h);
 }
 
 /* Recordings of PyTorch: with frames of C++, and with frames of Python only, from a random event
