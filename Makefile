@@ -425,7 +425,7 @@ INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
 # Files that people or other programs read, and that the manual names.
 DOCS = LICENSE README.md CHANGELOG.md SECURITY.md
-SHARED_DATA = $(wildcard results/schema/*.json)
+SHARED_DATA = $(wildcard results/schema/*.json results/data/atlases/*.json.gz)
 # The libraries that `gamut record` puts into applications stand where it looks for them. No folder of Python's own is the same in all
 # environments: PYTHONPATH names lib/gamut/python.
 LIBRARIES = $(DESTDIR)$(PREFIX)/lib/gamut

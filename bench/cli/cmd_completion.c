@@ -29,6 +29,7 @@ static const struct list {
     {"experiment", "experiments", false},
     {"metric", "metrics", false},
     {"chart", "charts", true},
+    {"atlas", "atlases", false},
     {"release", NULL, true},
     {"device", NULL, true},
     {"command", NULL, false},
@@ -47,29 +48,41 @@ static const struct list *find_list(const char *name, size_t length)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* The first line of an answer. It says how the shell uses the words in the lines below it. */
-enum answer_kind { KIND_WORDS, KIND_LIST, KIND_FILE, KIND_FOLDER };
-static const char *const kind_names[] = {"words", "list", "file", "folder"};
+enum answer_kind { KIND_WORDS, KIND_LIST, KIND_FILE, KIND_TRACE, KIND_FOLDER };
+static const char *const kind_names[] = {"words", "list", "file", "trace", "folder"};
 
 struct completions {
     enum answer_kind kind;
     const char *typed; /* the word as far as it is typed */
+    size_t kept;       /* bytes of it before the part that is completed */
     const struct command_line *line;
     struct text lines; /* each line: a word, a tab and its help */
 };
 
-/* Offers a word of `bytes` bytes if it begins with the typed text, of which the last part of a list
- * counts. */
-static void offer(struct completions *a, const char *word, size_t bytes, const char *help)
+/* Offers a word of `bytes` bytes, and `end` behind it, if it begins with the part that is typed. */
+static void offer_with(struct completions *a, const char *word, size_t bytes, const char *end,
+                       const char *help)
 {
-    const char *comma = a->kind == KIND_LIST ? strrchr(a->typed, ',') : NULL;
-    const char *part = comma ? comma + 1 : a->typed;
+    const char *part = a->typed + a->kept;
     struct text line = {0};
     if (strlen(part) > bytes || strncmp(word, part, strlen(part)) != 0)
         return;
-    text_add(&line, "%.*s%.*s\t%s\n", (int)(part - a->typed), a->typed, (int)bytes, word, help);
+    text_add(&line, "%.*s%.*s%s\t%s\n", (int)a->kept, a->typed, (int)bytes, word, end, help);
     if (!a->lines.data || !strstr(a->lines.data, line.data)) /* datasets have the same names */
         text_add(&a->lines, "%s", line.data);
     text_free(&line);
+}
+
+static void offer(struct completions *a, const char *word, size_t bytes, const char *help)
+{
+    offer_with(a, word, bytes, "", help);
+}
+
+/* What is typed of the last of the items that `stop` parts is completed. */
+static void keep_to(struct completions *a, const char *stop)
+{
+    for (size_t n; (n = text_span(a->typed + a->kept, stop), a->typed[a->kept + n]);)
+        a->kept += n + 1;
 }
 
 /* Offers the names in a list of gamut list. */
@@ -97,11 +110,76 @@ static void offer_devices(struct completions *a)
         offer(a, apis[i]->name, strlen(apis[i]->name), "");
 }
 
+/* The words of PyTorch's variable, in "conf={word:value,word:value}". */
+static void offer_conf(struct completions *a)
+{
+    json_t *root = tree_object();
+    const json_t *word;
+    size_t i;
+    a->kept += strlen("conf=") + (a->typed[a->kept + strlen("conf=")] == '{');
+    keep_to(a, ",");
+    if (list_topic("conf", root, NULL) == 0)
+        json_array_foreach(json_object_get(root, "conf"), i, word)
+            offer_with(a, tree_get_text(word, "name"), strlen(tree_get_text(word, "name")), ":",
+                       tree_get_text(word, "summary"));
+    json_decref(root);
+}
+
+/* Offers options and their values for the item "NAME:option=value:option=value" of a list. */
+static void offer_options(struct completions *a, const json_t *items, const json_t *common)
+{
+    const char *name = a->typed + a->kept;
+    const size_t length = strcspn(name, ":");
+    const json_t *item, *option, *options[2] = {NULL, common};
+    size_t i;
+    json_array_foreach(items, i, item)
+    {
+        const char *of = tree_get_text(item, "name");
+        if (strncmp(of, name, length) == 0 && !of[length])
+            options[0] = json_object_get(item, "options");
+    }
+    a->kept += length + 1;
+    keep_to(a, ":");
+    if (options[0] && strncmp(a->typed + a->kept, "conf=", 5) == 0) {
+        offer_conf(a);
+        return;
+    }
+    const char *typed = a->typed + a->kept;
+    const size_t value = strcspn(typed, "=");
+    for (size_t l = 0; options[0] && l < 2; l++)
+        json_array_foreach(options[l], i, option)
+        {
+            const char *of = tree_get_text(option, "name");
+            const json_t *choice;
+            size_t c;
+            if (!typed[value])
+                offer_with(a, of, strlen(of), "=", tree_get_text(option, "help"));
+            if (!typed[value] || strncmp(of, typed, value) != 0 || of[value])
+                continue;
+            a->kept += value + 1;
+            keep_to(a, "|");
+            json_array_foreach(json_object_get(option, "choices"), c, choice)
+                offer(a, json_string_value(choice), json_string_length(choice), "");
+            return;
+        }
+}
+
 static void offer_list(struct completions *a, const struct list *list)
 {
     json_t *root = tree_object();
-    if (list->topic && list_topic(list->topic, root, NULL) == 0)
-        offer_names(a, json_object_get(root, list->topic));
+    const bool is_known = list->topic && list_topic(list->topic, root, NULL) == 0;
+    const json_t *items = is_known ? json_object_get(root, list->topic) : NULL;
+    if (a->kind == KIND_LIST)
+        keep_to(a, ",");
+    const bool has_options = json_object_get(json_array_get(items, 0), "options");
+    if (has_options && strchr(a->typed + a->kept, ':')) {
+        a->kind = KIND_LIST;
+        offer_options(a, items, json_object_get(root, "options_of_every_strategy"));
+        json_decref(root);
+        return;
+    }
+    if (items)
+        offer_names(a, items);
     json_decref(root);
     if (strcmp(list->one, "device") == 0)
         offer_devices(a);
@@ -133,7 +211,7 @@ static void answer_value(struct completions *a, const struct flag *flag)
     a->kind = flag->type == FLAG_LIST ? KIND_LIST : KIND_WORDS;
     if (list)
         offer_list(a, list);
-    for (size_t i = 0; i < sizeof files / sizeof *files && !list; i++)
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strlen(files[i]) == length && strncmp(files[i], value, length) == 0)
             a->kind = KIND_FILE;
     for (size_t i = 0; i < sizeof folders / sizeof *folders && !list; i++)
@@ -153,7 +231,8 @@ static void answer_argument(struct completions *a, const struct command *command
         else if (length && islower((unsigned char)*at) && !memchr(at, '=', length))
             offer(a, at, length, "");
         else if (length && isupper((unsigned char)*at))
-            a->kind = KIND_FILE;
+            a->kind =
+                strncmp(at, "TRACE", length) == 0 || a->kind == KIND_TRACE ? KIND_TRACE : KIND_FILE;
         at += length;
     }
 }
@@ -211,31 +290,44 @@ static int print_answer(const struct command_line *line)
 
 /* ---- scripts --------------------------------------------------------------------------------- */
 
-/* bash makes three words of --flag=value. Where no word fits, it offers files, but not for a value
- * that is no file. */
+/* bash parts words at : and =, too: they are put together again, and what it does not complete is
+ * cut off the answers. Where no word fits, it offers files, but not for a value that is no file. */
 static const char bash_script[] =
     "# bash completion of gamut, made by: gamut completion bash\n"
     "_gamut() {\n"
-    "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-    "    local command=${COMP_WORDS[1]} answer\n"
-    "    if [[ $cur == = ]]; then\n"
-    "        cur=\n"
-    "    elif [[ $before == = ]]; then\n"
-    "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+    "    local at=$COMP_CWORD last=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
+    "    local cur=$last before answer kind\n"
+    "    while ((at > 2)) && [[ ${COMP_WORDS[at]} == [:=]* || ${COMP_WORDS[at - 1]} == [:=]* ]]; "
+    "do\n"
+    "        cur=${COMP_WORDS[--at]}$cur\n"
+    "    done\n"
+    "    before=${COMP_WORDS[at - 1]} cur=${cur#[\\'\\\"]}\n"
+    "    if [[ $cur == --*=* ]]; then\n"
+    "        before=${cur%%=*} cur=${cur#*=}\n"
     "    fi\n"
     "    ((COMP_CWORD > 1)) || command= before=\n"
     "    mapfile -t answer < <(gamut completion words -- \"$command\" \"$before\" \"$cur\" "
     "2>/dev/null)\n"
+    "    [[ $last != [:=]* ]] || last=\n"
     "    COMPREPLY=(\"${answer[@]:1}\")\n"
     "    COMPREPLY=(\"${COMPREPLY[@]%%$'\\t'*}\")\n"
-    "    case ${answer[0]} in\n"
+    "    COMPREPLY=(\"${COMPREPLY[@]#\"${cur%\"$last\"}\"}\")\n"
+    "    kind=${answer[0]}\n"
+    "    case $kind in\n"
     "    words) compopt +o default 2>/dev/null ;;\n"
     "    list) compopt +o default -o nospace 2>/dev/null ;;\n"
-    "    file | folder)\n"
-    "        compopt -o filenames 2>/dev/null\n"
-    "        [[ ${answer[0]} == file ]] && kind=-f || kind=-d\n"
-    "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen $kind -- \"$cur\")\n"
-    "        ;;\n"
+    "    *) compopt -o filenames 2>/dev/null ;;\n"
+    "    esac\n"
+    "    if [[ $kind == trace ]]; then\n"
+    "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
+    "            compgen -f -X '!*.trace' -- \"$last\"\n"
+    "            compgen -f -X '!*.pickle*' -- \"$last\"\n"
+    "        )\n"
+    "        ((${#COMPREPLY[@]})) && kind=folder || kind=file\n"
+    "    fi\n"
+    "    case $kind in\n"
+    "    file) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$last\") ;;\n"
+    "    folder) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- \"$last\") ;;\n"
     "    esac\n"
     "}\n"
     "complete -o bashdefault -o default -F _gamut gamut\n";
@@ -260,6 +352,7 @@ static const char zsh_script[] =
     "    esac\n"
     "    case $answer[1] in\n"
     "    file) _files ;;\n"
+    "    trace) _files -g '*.(trace|pickle*)' ;;\n"
     "    folder) _files -/ ;;\n"
     "    esac\n"
     "}\n"

@@ -7,6 +7,7 @@
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/earlier.h"
 #include "cli/flag_groups.h"
 #include "cli/recording.h"
 #include "cli/traces.h"
@@ -274,6 +275,33 @@ static int list_suites(json_t *root, struct error *error)
     return code ? code : list_trace_suites(list, error);
 }
 
+static int list_atlases(json_t *root, struct error *error)
+{
+    struct arena arena = {0};
+    json_t *list = add_list(root, "atlases");
+    const char **names = atlas_names(&arena);
+    int code = 0;
+    for (; *names && !code; names++) {
+        struct text path = {0}, about = {0};
+        struct result result = {0};
+        size_t i;
+        const json_t *each;
+        code = atlas_path(*names, &path, error);
+        THEN(code, result_open(path.data, &result, error));
+        json_array_foreach(result.atlas, i, each)
+            text_add(&about, "%s%s on %s, driver %s", i ? "; " : "", tree_get_text(each, "device"),
+                     tree_get_text(each, "name"), tree_get_text(each, "driver"));
+        json_t *item = add_item(list, *names, about.data);
+        tree_put(item, "path", tree_text(path.data));
+        tree_put(item, "measured_at", tree_text_or_null(result.run.started_at));
+        result_release(&result);
+        text_free(&path);
+        text_free(&about);
+    }
+    arena_free(&arena);
+    return code;
+}
+
 static int list_charts(json_t *root, struct error *error)
 {
     static const char *const of[] = {
@@ -456,7 +484,7 @@ static const struct topic {
     {"merges", list_merges},         {"residencies", list_residencies},
     {"suites", list_suites},         {"experiments", list_experiments},
     {"devices", list_devices},       {"metrics", list_metrics},
-    {"charts", list_charts},
+    {"charts", list_charts},         {"atlases", list_atlases},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -519,7 +547,7 @@ const struct command command_list = {
         "list the names that exist: workloads, strategies, devices, metrics, charts and more",
     .arguments =
         "[workloads | datasets | strategies | conf | merges | residencies | suites | experiments | "
-        "devices | metrics | charts]",
+        "devices | metrics | charts | atlases]",
     .most_positionals = 1,
     .flags = flags,
     .notes = "A device that cannot be used is listed with the reason. Options follow a\n"

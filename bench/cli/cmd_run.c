@@ -72,7 +72,8 @@ static const struct flag flags[] = {
     FLAG_MEM_LIMIT,
     FLAG_TIMEOUT("120s"),
     {"atlas", 0, FLAG_TEXT,
-     .help = "predict times by the atlas in FILE [the newest of the device in RESULTS]"},
+     .help =
+         "predict times by this atlas, or the one in FILE [the newest of the device in RESULTS]"},
     {"baseline", 0, FLAG_TEXT, .value = "NAMES",
      .help = "what ratios are over: a strategy, a merge set or both (pool,best) [raw; without raw "
              "the fastest]"},
@@ -739,9 +740,20 @@ static int report_result(struct run *run, int measured, struct error *error)
     return code ? report_error(error) : exit_code;
 }
 
+/* Names of programs may stand without -w. */
+static int take_names(struct command_line *line, struct error *error)
+{
+    if (line->positional_count && line->flag[0].in_environment)
+        line->flag[0] = (struct flag_value){0};
+    for (size_t i = 0; i < line->positional_count; i++)
+        TRY(flags_set(line, 0, "WORKLOAD", line->positional[i], error)); /* flags[0] is -w */
+    return 0;
+}
+
 /* ERR_NOT_FOUND: there is no device to run on. */
 static int prepare(struct run *run, struct error *error)
 {
+    TRY(take_names(run->line, error));
     TRY(run_flags_check(run->line, error));
     TRY(open_like(run, error));
     TRY(run_flags_options(run->line, &run->options, error));
@@ -800,9 +812,11 @@ static int run_command(const struct command_line *line)
 const struct command command_run = {
     .name = "run",
     .summary = "run cases, check and measure them, print a table and write a result file",
-    .arguments = "",
+    .arguments = "[WORKLOAD|FILE...]",
+    .most_positionals = POSITIONALS_ANY,
     .flags = flags,
-    .notes = "Names in a list are separated by commas, and may be globs (-w 'fft*') or all.\n"
+    .notes = "WORKLOAD is a program, as -w takes it. Names in a list are separated by commas,\n"
+             "and may be globs (-w 'fft*') or all.\n"
              "Options follow a strategy: -s pool:leading_bits=2,tagged:policy=v1|v4 (two\n"
              "strategies; policy=v* is all whose name begins with v). gamut list prints\n"
              "the names and options that exist.\n"

@@ -31,7 +31,7 @@ static const struct flag flags[] = {
      .help = "the file to write (export: default stdout). import writes FILE-DEVICE.trace if the "
              "log has several devices"},
     FLAG_FORCE,
-    {"format", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "text", .choices = "text|json",
+    {"format", 'f', FLAG_CHOICE, .value = "FORMAT", .fallback = "text", .choices = "text|json",
      .help = "info, waits: what is printed on stdout"},
     {"log", 0, FLAG_TEXT, .value = "NAME",
      .help = "import: the kind of log, instead of finding it by the contents"},
@@ -675,7 +675,7 @@ static int trace_command(const struct command_line *line)
 const struct command command_trace = {
     .name = "trace",
     .summary = "import, look at, check, cut and export traces of applications",
-    .arguments = "info|show|check|cut|diff|plan|import|export|waits FILE",
+    .arguments = "info|show|check|cut|diff|plan|import|export|waits TRACE|LOG",
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,

@@ -5,7 +5,9 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "results/file/result.h"
 #include "run/rounds/devices.h"
 
@@ -15,7 +17,16 @@ struct known_atlases {
     json_t *atlases, *sources;
 };
 
-/* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of
+/* The folder, below gamut's own, of the atlases that have names: NAME.json.gz. */
+#define ATLAS_FOLDER "results/data/atlases"
+#define ATLAS_SUFFIX ".json.gz"
+/* Their names, in order, and NULL; the arena owns them. */
+const char **atlas_names(struct arena *arena);
+/* The path of an atlas that a command line names, or of a file. ERR_USAGE: a word without a dot or
+ * slash is neither. The caller frees the path. */
+int atlas_path(const char *name, struct text *path, struct error *error);
+
+/* Finds the atlases of the selected devices: those of `path` (atlas_path) or, if it is NULL, the newest of
  * the same device and driver in the result files below `results`. Says on stderr which they are.
  * The caller owns what *known has. ERR_IO or ERR_PARSE: `path` is no result file; ERR_NOT_FOUND:
  * there is no atlas of any of the devices in it. */

@@ -81,7 +81,8 @@
              "application frees it"}
 #define FLAG_ATLAS                                                                                 \
     {"atlas", 0, FLAG_TEXT,                                                                        \
-     .help = "a result file with an atlas, whose prices driver calls have; of several, cuda:0"}
+     .help = "an atlas by name (gamut list atlases) or a result file with one, whose prices driver "  \
+             "calls have; of several, cuda:0"}
 #define FLAG_JOBS                                                                                  \
     {"jobs", 'j', FLAG_COUNT, .fallback = "0", .most = 1024,                                       \
      .help = "replays at once; 0: one for each processor"}

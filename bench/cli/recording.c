@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/tree.h"
+#include "cli/earlier.h"
 #include "device/nvml.h"
 #include "replay/cases.h"
 #include "replay/replay.h"
@@ -175,8 +176,13 @@ int recorded_atlas(const char *path, struct atlas *atlas, struct error *error)
 {
     struct result result;
     struct error several = {0};
-    TRY(result_open(path, &result, error));
-    int code = atlas_from_list(result.atlas, NULL, atlas, &several);
+    struct text file = {0};
+    int code = atlas_path(path, &file, error);
+    THEN(code, result_open(file.data, &result, error));
+    text_free(&file);
+    if (code)
+        return code;
+    code = atlas_from_list(result.atlas, NULL, atlas, &several);
     if (code && atlas_from_list(result.atlas, "cuda:0", atlas, NULL) == 0)
         code = 0;
     else if (code)

@@ -1,6 +1,7 @@
 /* The list of importers, and the import of a log by one of them. */
 #include <string.h>
 
+#include "base/gzip_file.h"
 #include "trace/import.h"
 #include "trace/import/list.h"
 
@@ -51,7 +52,7 @@ static int choose(const struct import *log, const char *format, const struct imp
     int code = import_error(log, error, "this is no log of a kind that gamut knows; it knows: %s",
                             known.data);
     text_free(&known);
-    return code;
+    return gzip_explain_kind(import_path(log), "log", code, error);
 }
 
 int import_log(const char *path, const char *format, const char *out, bool replace,

@@ -24,7 +24,7 @@ offers() {
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
 mkdir folder
-touch result.json
+touch result.json my.trace my.pickle.gz
 
 offers "run list plan doctor --help !worker" ""
 offers "plan plot !run" pl
@@ -53,4 +53,14 @@ offers "wall_ns !copy_bytes !all" compare --gate w
 offers "folder !result.json" run --results ""
 offers "result.json" run --atlas r
 offers "!result.json !--rounds" run --rounds ""
+offers "leading_bits= kind= handle= !policy=" run -s pool :
+offers "pinned" replay -s pool : kind = p
+offers "!pinned !kind=" run -s pool : kind = x
+offers "policy=" run -s raw,tagged : p
+offers "{expandable_segments: !kind=" replay -s caching : conf = {exp
+offers "True,max_split_size_mb:" replay -s caching : conf = "{expandable_segments" : "True,max_s"
+offers "my.trace my.pickle.gz folder !result.json" advise ""
+offers "my.trace !my.pickle.gz" trace info my.t
+offers "result.json" replay res
+offers "h200 result.json" replay --atlas ""
 exit $((failures > 0))

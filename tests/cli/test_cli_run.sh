@@ -16,9 +16,10 @@ grep -q '"pool": *\[{.*"repository":"inducer/pyopencl"' a.json || fail "a.json h
 expect 2 "a.json exists" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json
 expect 0 "4 ok" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json --force --progress never
 ! grep -q '\[ 1/ 1\]' err || fail "--progress never: a line for the round"
-expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format json
+expect 0 "1 ok" run --smoke right.mem -s pool --no-save --format json
 is_json out
-expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format csv
+expect 0 "2 ok" run canny --smoke right.mem -s pool --no-save --format csv
+GAMUT_WORKLOAD=canny expect 0 "1 ok" run --smoke right.mem -s pool --no-save --format csv
 lacks "gamut:"
 expect 0 "2 ok" run --smoke -w stencil_hoisted -s raw -m none,best --no-save
 has "over best"

@@ -43,7 +43,12 @@ expect 2 "whole number" run --rounds few
 expect 2 "needs a value" run --rounds
 expect 2 "a size such as" run --mem-limit lots
 expect 2 "did you mean table?" run --format tabel
-expect 2 "one argument too many" run stencil
+expect 2 "did you mean stencil_hoisted?" run stencil_hosted
+# -f is one flag in all commands.
+for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
+    "$gamut" "$command" --help | grep -E '^  (-f, )?(    )?--format' | grep -v '^  -f, --format' && fail "$command: --format without -f"
+    "$gamut" "$command" --help | grep '^  -f, ' | grep -v '^  -f, --format' && fail "$command: -f is another flag"
+done
 expect 2 "exclude each other" run --no-save --out x.json
 expect 2 "below --samples" run --samples 9 --max-samples 3
 expect 2 "from 0 to 9007199254740991" run --seed 9007199254740992
@@ -55,6 +60,32 @@ for command in "run --out" "run --results" "run -w" "atlas --out" "experiment st
 done
 expect 2 "--out is empty" run --out=
 [ ! -e results ] || fail "an empty name: something was written"
+
+# ---- files of another kind: the commands that read them are named
+trace=$here/../../suites/real/cupy.trace snapshot=$here/../traces/pytorch/gnn.snapshot.pickle.gz
+result=$(echo "$here"/../../results/data/atlases/h200.json.gz)
+for command in "run -w" run plan print plot "run --like" "report --out x" "compare --by strategy=raw" "join --out x.json"; do
+    # shellcheck disable=SC2086
+    expect 2 "cupy.trace is a trace: gamut advise, fit, replay" $command "$trace"
+    # shellcheck disable=SC2086
+    expect 2 "gz is a pickle: gamut advise, fit, replay" $command "$snapshot"
+done
+for command in advise fit replay "trace info" run plan; do
+    # shellcheck disable=SC2086
+    expect 2 "h200.json.gz is a result: gamut print, plot" $command "$result"
+done
+
+# ---- names of atlases
+expect 0 "" list atlases
+has '^h200  *cuda:0 on NVIDIA H200, driver [0-9.]*; opencl'
+expect 2 "no atlas or file 'h20' (did you mean h200?)" advise "$trace" --atlas h20
+expect 2 "no_such.json: No such file" replay "$trace" --atlas no_such.json
+for atlas in h200 "$result"; do
+    expect 0 "" advise "$snapshot" --atlas "$atlas"
+    has 'calls .* which take [0-9.]* ms instead of [0-9.]* ms'
+    mv out "${atlas##*/}.txt"
+done
+cmp -s h200.txt h200.json.gz.txt || fail "the atlas h200 is another than its file"
 
 # ---- names that do not exist
 expect 2 "did you mean stencil_hoisted?" run -w stencil_hosted

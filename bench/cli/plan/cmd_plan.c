@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gzip_file.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/flag_groups.h"
 #include "cli/plan/plan_output.h"
 #include "base/tree.h"
 #include "run/select/catalogue.h"
@@ -29,8 +31,7 @@ static const struct flag flags[] = {
     {"release", 0, FLAG_CHOICE, .value = "POLICY", .fallback = "last-use",
      .choices = "last-use|scope",
      .help = "when runs free memory: the sets best and extended choose for it"},
-    {"format", 0, FLAG_CHOICE, .value = "FORMAT", .fallback = "table", .choices = "table|json",
-     .help = "what is printed on stdout"},
+    FLAG_FORMAT("table", "table|json"),
     {"time-limit", 0, FLAG_TIME, .fallback = "1s", .least = 1,
      .help = "how long the search for the least memory may take"},
     {"lifetimes", 0, FLAG_TEXT, .value = "FILE.csv",
@@ -303,8 +304,9 @@ static int plan_command(const struct command_line *line)
     if (flag_text(line, "lifetimes"))
         return run_lifetimes(line);
     struct catalogue catalogue = {0};
-    struct choice choice;
+    struct choice choice = {0};
     code = find_program(&catalogue, line->positional[0], &choice, &error);
+    code = gzip_explain_kind(line->positional[0], "program", code, &error);
     if (!code && flag_text(line, "merge"))
         code = report_all(line, &choice, &error);
     else if (!code)

@@ -229,7 +229,7 @@ int result_open(const char *path, struct result *result, struct error *error)
     int code = gzip_read_file(&text, path, TEXT_MOST_BYTES, error);
     THEN(code, result_parse(path, &text, result, error));
     text_free(&text);
-    return code;
+    return gzip_explain_kind(path, "result", code, error);
 }
 
 void result_release(struct result *result)
