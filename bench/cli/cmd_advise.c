@@ -185,9 +185,11 @@ static void print_fits(const struct page *page, const struct advised_trace *trac
     if (last->knows_needed && last->needed_bytes < last->capacity_bytes)
         text_add(&fits, "perhaps into %s with smaller workspaces of cuDNN; ",
                  text_bytes(before, last->needed_bytes));
-    text_add(&fits, "the live blocks alone are %s", text_bytes(bound, trace->demand.peak_bytes));
-    if (trace->demand.refused_count > last->unserved_count)
-        text_add(&fits, ", all with the requests that were refused");
+    text_add(&fits, "the live blocks%s alone are %s",
+             trace->demand.refused_count ? " and the refused requests" : "",
+             text_bytes(bound, trace->demand.peak_bytes));
+    if (trace->demand.ends_refused)
+        text_add(&fits, "; it may need more: the log ends where it was refused");
     line(page, "fits", &fits);
 }
 

@@ -103,6 +103,7 @@ static json_t *fit_to_json(const struct fitting *f)
     tree_put(json, "dispensable_requests", tree_count(demand->dispensable_count));
     tree_put(json, "dispensable_most_bytes", tree_count(demand->dispensable_most_bytes));
     tree_put(json, "refused_requests", tree_count(demand->refused_count));
+    tree_put(json, "ends_refused", json_boolean(demand->ends_refused));
     tree_put(json, "refused_requests_served",
              ok ? tree_count(demand->refused_count - fit->unserved_count) : json_null());
     tree_put(json, "lower_bound_bytes", tree_count(trace->lifetimes.demand.peak_bytes));
@@ -268,8 +269,9 @@ static const char *heading_of(const struct fitted_trace *trace, struct arena *ar
     char optimum_bytes[32], peak[32], most[32], count[48];
     const char *refused = "", *dispensable = "";
     if (demand->refused_count)
-        refused = arena_printf(arena, "; %s",
-                               text_count(count, (double)demand->refused_count, "refused request"));
+        refused = arena_printf(arena, "; %s%s",
+                               text_count(count, (double)demand->refused_count, "refused request"),
+                               demand->ends_refused ? ", at which the log ends" : "");
     if (demand->dispensable_count)
         dispensable = arena_printf(
             arena, "; %s, the largest of %s",

@@ -6,8 +6,7 @@
 #include "alloc/registry.h"
 #include "replay/ages.h"
 
-/* The search ends after so many replays, wherever it is; with the two facts it takes about ten, and
- * as many above. */
+/* The search ends after so many replays, wherever it is; with the two facts it takes about 20. */
 enum { REPLAYS_MAX = 150 };
 
 struct search {
@@ -160,14 +159,13 @@ static int look_above(struct search *s, uint64_t top)
            s->changes_at < top) {
         const uint64_t at = s->changes_at;
         TRY(play(s, at, &outcome));
-        if (outcome.status == CASE_oom) {
-            s->is_explained = false;
-            TRY(find_between(s, at, top));
-        } else if (outcome.status == CASE_ok) {
+        s->is_explained = outcome.status == CASE_ok;
+        if (outcome.status == CASE_ok)
             s->changes_at = outcome.least_refused_bytes > at ? outcome.least_refused_bytes : top;
-        } else {
+        else if (outcome.status == CASE_oom)
+            TRY(find_between(s, at, top));
+        else
             fail(s, &outcome);
-        }
     }
     return 0;
 }
@@ -181,8 +179,7 @@ static int find_needed(struct search *s)
         return 0;
     s->fit = &all;
     s->replay.can_leave_out = s->is_explained = true;
-    if (peak < s->lower_bytes)
-        s->lower_bytes = peak ? peak : 1;
+    s->lower_bytes = peak == 0 ? 1 : peak < s->lower_bytes ? peak : s->lower_bytes;
     TRY(find_between(s, s->lower_bytes - 1, fit->lowest_bytes));
     fit->replays = all.replays;
     fit->knows_needed = all.status == CASE_ok;

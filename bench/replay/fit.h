@@ -26,9 +26,9 @@
 
 /* What the blocks of a trace ask for. */
 struct demand {
-    uint64_t peak_bytes;    /* the most requested bytes that live at once, and refused requests
-                             * that do not exceed the device */
+    uint64_t peak_bytes; /* the most that live at once, with the refused that a device can have */
     uint64_t refused_count; /* requests that the log says were refused, dispensable ones aside */
+    bool ends_refused;      /* none follows the last: what the program would need is not known */
     /* Dispensable requests that were served (trace_is_dispensable), and the peak without them. */
     uint64_t dispensable_count, dispensable_most_bytes, needed_peak_bytes;
 };

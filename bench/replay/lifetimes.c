@@ -68,6 +68,7 @@ static void take_request(struct reading *r, const struct trace_event *e)
     *life = (struct life){0};
     if (is_refused && is_dispensable)
         return;
+    d->ends_refused = is_refused;
     d->refused_count += is_refused;
     d->dispensable_count += is_dispensable;
     r->out->request_count += !is_refused;

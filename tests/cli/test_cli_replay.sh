@@ -112,6 +112,28 @@ expect 0 "" fit gnn.trace -s raw,tlsf --format csv
 expect 0 "" fit unet.trace gnn.trace -s recorded,caching --format csv
 grep -q '^unet,"*caching:conf={expandable_segments:True,max_split_size_mb:64}' out || fail "fit: the recorded allocator of unet is missing"
 [ "$(grep -c '^gnn,' out)" -eq 1 ] || fail "fit: the recorded allocator of gnn is caching, and comes twice"
+# 20 MiB live when 30 are refused: they must be served too, but no plan has them
+cat >short.log <<'END'
+gamut trace 1
+{"source":"by hand","time_unit_ns":1,"capacity_bytes":null,"lost_beginning":false,"knows":["frees"]}
+queue 0 "default"
+alloc b1 20971520 q0
+refused 31457280 q0
+END
+"$gamut" trace import short.log -o short.trace 2>err
+expect 0 "" fit short.trace -s caching,planned:trace=short.trace
+has "^short: lower bound 50.0 MiB, optimum 50.0 MiB (proven); 1 refused request, at which the log ends$"
+has "^  caching  *50.0 MiB"
+has "^  planned.* 20.0 MiB .*without 1 refused request of the log"
+lacks "may run from"
+expect 0 "" advise short.trace
+has "^  fits .*; the live blocks and the refused requests alone are 50.0 MiB; it may need more: the log ends where it was refused$"
+expect 0 "" fit "$traces/pytorch/cudnn/unet_bench.trace" -s caching --time-limit 1ms
+has "; 534 dispensable requests, the largest of 1.13 GiB"
+has "least capacity  may run from"
+has "caching  *2.18 GiB  *1.26 GiB"
+expect 0 "" fit "$traces/pytorch/h100/resnet.trace" -s caching --time-limit 1ms
+has "a hole: 3.63 GiB serves too, and some capacities above it do not"
 "$gamut" trace import "$traces/rmm/small.csv" -o rmm.trace 2>err
 expect 2 "does not say which allocator was recorded: name a strategy" fit rmm.trace -s recorded
 expect 77 "device memory" fit gnn.trace -s pool:kind=pinned

@@ -55,6 +55,7 @@ static struct fit fit_of(const char *path, const char *strategy)
 }
 
 static struct ages *kept_ages;
+static struct replay_refusal refused_last;
 
 /* How a replay with this capacity ends. */
 static enum case_status replayed(const char *path, const char *strategy, uint64_t capacity_bytes)
@@ -71,6 +72,7 @@ static enum case_status replayed(const char *path, const char *strategy, uint64_
     must(trace_open(path, &reader, &error), &error);
     must(replay_trace(reader, &options, NULL, &outcome, &error), &error);
     trace_close(reader);
+    refused_last = outcome.refusal;
     return outcome.status;
 }
 
@@ -294,6 +296,7 @@ static void refused_requests_count_and_dispensable_ones_are_told(void **state)
         struct lifetimes lifetimes = lifetimes_of(trace_path("demand.trace"));
         const struct fit fit = fit_of(trace_path("demand.trace"), "caching");
         assert_int_equal(lifetimes.demand.refused_count, demands[i].refused_count);
+        assert_int_equal(lifetimes.demand.ends_refused, i == 0 || i == 2);
         assert_int_equal(lifetimes.demand.dispensable_count, demands[i].dispensable_count);
         assert_int_equal(lifetimes.demand.dispensable_most_bytes,
                          demands[i].dispensable_count * 30 * MIB);
@@ -364,6 +367,8 @@ static void a_hole_is_below_the_least_capacity(void **state)
     assert_int_equal(fit.capacity_bytes, 3762 * MIB);
     assert_int_equal(replayed(path, "caching", fit.lowest_bytes), CASE_ok);
     assert_int_equal(replayed(path, "caching", fit.refused_bytes), CASE_oom);
+    assert_int_equal(fit.refusal.event, refused_last.event);
+    assert_int_equal(fit.refusal.reserved_bytes, refused_last.reserved_bytes);
     for (uint64_t mib = 3762; mib < 4280; mib += 37)
         assert_int_equal(replayed(path, "caching", mib * MIB), CASE_ok);
 }
