@@ -1,4 +1,5 @@
-/* gamut advise: says which allocator settings an application should have. */
+/* gamut advise: says which allocator settings an application should have; gamut explain: says the
+ * same in a few sentences, and why a request was refused. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,10 @@ static void print_refused(const struct page *page, const struct advised_trace *t
     replay_add_refused(&refused, &m->refused);
     if (trace->limit_bytes)
         text_add(&refused, ", within %s", text_bytes(limit, trace->limit_bytes));
+    if (trace->now.refusal.knows_free) {
+        text_add(&refused, m == &trace->now ? ": " : "; without the setting, ");
+        refusal_add_reason(&refused, &trace->now.refusal);
+    }
     line(page, "refused", &refused);
 }
 
@@ -301,6 +306,124 @@ static void print_text(const struct advise *advise, enum table_format format)
     terminal_page_close(&folded);
 }
 
+/* ---- explain ---- */
+
+/* "With PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64", "Without PYTORCH_CUDA_ALLOC_CONF" */
+static void add_with(struct text *out, const struct allocator_setting *setting)
+{
+    struct text words = {0};
+    const bool is_unset = strncmp(words_of(setting, &words), "unset ", 6) == 0;
+    text_add(out, "%s %s", is_unset ? "Without" : "With", words.data + (is_unset ? 6 : 0));
+    text_free(&words);
+}
+
+static void add_refusal(struct text *out, const struct advised_trace *trace)
+{
+    const struct replay_refusal *r = &trace->now.refusal;
+    char asked[32], limit[32], reserved[32], live[32], rest[32], largest[32], pieces[48];
+    text_add(out, "Out of memory: %s asked for", text_bytes(asked, r->bytes));
+    if (*r->site)
+        text_add(out, " at %.*s", (int)strcspn(r->site, "<") - (strchr(r->site, '<') != NULL),
+                 r->site);
+    text_add(out,
+             ". Of a limit of %s%s, %s are reserved: %s by live blocks, and %s are free in %s, the "
+             "largest %s.\nWhy: ",
+             r->limit_bytes == trace->limit_bytes ? "at most " : "",
+             text_bytes(limit, r->limit_bytes), text_bytes(reserved, r->reserved_bytes),
+             text_bytes(live, r->granted_bytes), text_bytes(rest, r->free_bytes),
+             text_count(pieces, (double)r->free_pieces, "piece"),
+             text_bytes(largest, r->largest_free_bytes));
+    refusal_add_reason(out, r);
+}
+
+/* What would have served it. Where the limit is inferred, it may be less than the replay's. */
+static void add_help(struct text *out, const struct advise *advise, const struct advice *advice)
+{
+    const struct advised_trace *trace = &advise->traces[advice->first];
+    const uint64_t most = trace->now.refusal.limit_bytes;
+    const uint64_t least = most == trace->limit_bytes ? trace->least_limit_bytes : most;
+    const bool is_single = advice->single.is_known;
+    const struct advised_setting *best = is_single ? &advice->single : &advice->best;
+    uint64_t needed = most - best->on->spare_bytes;
+    if (best->fit.status == CASE_ok && best->fit.capacity_bytes < needed)
+        needed = best->fit.capacity_bytes;
+    char bytes[32], bound[32];
+    if (!is_single)
+        text_add(out, ".\nNo single option of %s serves it",
+                 application_title(advise->application));
+    if (!best->is_known || best->served_count < trace->now.refused.count)
+        return;
+    text_add(out, ".\n");
+    add_with(out, &best->setting);
+    if (needed <= least)
+        text_add(out, " it is served, with %s to spare", text_bytes(bytes, least - needed));
+    else
+        text_add(out, " it is served if the limit is at least %s, %s more than the log proves",
+                 text_bytes(bytes, needed), text_bytes(bound, needed - least));
+    if (is_single && !(best->rank & 1))
+        text_add(out, ", but calls the driver %" PRIu64 " times instead of %" PRIu64,
+                 best->on->call_count, trace->now.call_count);
+    text_add(out, ". Later requests are not in the log, and may be refused");
+}
+
+static void add_losses(struct text *out, const struct advise *advise, const struct advice *advice)
+{
+    const struct advised_trace *trace = &advise->traces[advice->first];
+    const uint64_t peak = trace->now.reserved_bytes, live = trace->demand.peak_bytes;
+    const uint64_t lost_bytes = peak > live ? peak - live : 0;
+    const struct fit *now = &advice->current_fit, *then = &advice->best.fit;
+    char reserved[32], lived[32], lost[32], share[32];
+    text_add(out,
+             "%s reserves %s at its peak%s. Its live blocks are %s at most: %s (%s) are lost.\n",
+             application_title(advise->application), text_bytes(reserved, peak),
+             trace->is_refused ? " without the limit" : "", text_bytes(lived, live),
+             text_bytes(lost, lost_bytes),
+             text_percent(share, 100 * (double)lost_bytes / (double)(peak + !peak)));
+    if (now->status == CASE_ok)
+        text_add(out, "It fits into %s.\n", text_bytes(lived, now->capacity_bytes));
+    if (advice->leave) {
+        text_add(out, "No setting helps: none of %zu reserves 1 %% less", advice->tried_count);
+        return;
+    }
+    add_with(out, &advice->best.setting);
+    text_add(out, " it reserves %s", text_bytes(reserved, advice->best.on[0].reserved_bytes));
+    if (then->status == CASE_ok)
+        text_add(out, ", and fits into %s", text_bytes(lived, then->capacity_bytes));
+}
+
+static void add_explained(struct text *out, const struct advise *advise,
+                          const struct advice *advice)
+{
+    const struct advised_trace *trace = &advise->traces[advice->first];
+    if (trace->now.refusal.knows_free) {
+        add_refusal(out, trace);
+        add_help(out, advise, advice);
+    } else {
+        text_add(out, trace->now.refused.count ? "In the replay " : "");
+        replay_add_refused(out, &trace->now.refused);
+        text_add(out, trace->now.refused.count ? ", so the reason is not known.\n" : "");
+        add_losses(out, advise, advice);
+    }
+    text_add(out, ".\nSure: ");
+    add_certainty(out, trace);
+    text_add(out, ".\n");
+    for (const char *note = trace->notes; *note; note += strcspn(note, "\n"), note += *note != 0)
+        text_add(out, "But: %.*s.\n", (int)strcspn(note, "\n"), note);
+}
+
+static void print_explained(const struct advise *advise)
+{
+    struct terminal_page page;
+    terminal_page_open(&page, stdout);
+    for (size_t i = 0; i < advise->trace_count; i++) {
+        struct text out = {0};
+        add_explained(&out, advise, &advise->advices[i]);
+        terminal_print(page.out, "%s%s", i ? "\n" : "", out.data);
+        text_free(&out);
+    }
+    terminal_page_close(&page);
+}
+
 /* ---- JSON ---- */
 
 static json_t *measure_to_json(const char *spec, const char *words, const struct measure *m,
@@ -339,6 +462,28 @@ static json_t *setting_to_json(const struct advised_setting *setting, size_t tra
     return json;
 }
 
+static json_t *refused_to_json(const struct replay_refusal *r, const struct advice *advice)
+{
+    struct text reason = {0};
+    if (!r->event || !r->knows_free)
+        return json_null();
+    json_t *places = tree_object();
+    json_t *json = tree_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event", tree_count(r->event), "bytes",
+        tree_count(r->bytes), "site", tree_text_or_null(r->site), "limit_bytes",
+        tree_count(r->limit_bytes), "reserved_bytes", tree_count(r->reserved_bytes), "live_bytes",
+        tree_count(r->granted_bytes), "free_pieces", tree_count(r->free_pieces),
+        "largest_free_bytes", tree_count(r->largest_free_bytes));
+    for (unsigned i = 0; i < FREE_PLACES; i++)
+        tree_put(places, free_places[i].name, tree_count(r->place_bytes[i]));
+    tree_put(json, "free_bytes", places);
+    refusal_add_reason(&reason, r);
+    tree_put(json, "reason", tree_text(reason.data));
+    tree_put(json, "served_by", setting_to_json(&advice->single, 0, &advice->single.fit));
+    text_free(&reason);
+    return json;
+}
+
 static json_t *advice_to_json(const struct advise *advise, const struct advice *advice,
                               const char *id)
 {
@@ -355,6 +500,7 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
                                  is_one ? &advice->current_fit : NULL));
         tree_put(one, "current_is_refused", json_boolean(trace->is_refused));
         tree_put(one, "current_is_logged", json_boolean(trace->is_logged));
+        tree_put(one, "notes", tree_text_or_null(trace->notes));
         tree_put(one, "logged_driver_calls",
                  trace->knows_calls ? tree_count(trace->now.logged_call_count) : json_null());
         tree_put(one, "calls_are_logged",
@@ -378,6 +524,8 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
                      : tree_text(gain_of(&trace->now, &advice->best.on[i], trace->is_refused)));
         tree_put(one, "holders",
                  trace->holders.count ? holders_to_json(&trace->holders) : json_null());
+        if (is_one)
+            tree_put(one, "refused", refused_to_json(&trace->now.refusal, advice));
         tree_put(one, "elsewhere", setting_to_json(&advice->other, i, NULL));
         tree_append(traces, one);
     }
@@ -432,7 +580,9 @@ static int find(struct advice_session *a, struct error *error)
     if (!code && !s->interrupted) {
         for (size_t i = 0; i < advise.advice_count; i++)
             tree_append(all, advice_to_json(&advise, &advise.advices[i], s->work.items[i].id));
-        if (format != TABLE_JSON)
+        if (s->line->command == &command_explain && format == TABLE_TEXT)
+            print_explained(&advise);
+        else if (format != TABLE_JSON)
             print_text(&advise, format);
     }
     advise_free(&advise);
@@ -724,5 +874,20 @@ const struct command command_advise = {
              "\n"
              "Adjacent parts of memory that are mapped for one request are one driver call, as\n"
              "PyTorch counts them.\n" NOTE_ON_TRACES,
+    .run = advise_command,
+};
+
+const struct command command_explain = {
+    .name = "explain",
+    .summary = "say why PyTorch ran out of memory, or what it loses, and which setting helps",
+    .arguments = "TRACE|LOG",
+    .least_positionals = 1,
+    .most_positionals = 1,
+    .flags = flags,
+    .notes = "The last request that was refused in the log is explained from a replay: what was\n"
+             "reserved and live then, where the free bytes lay, and which option alone would\n"
+             "have served it. Without such a request, explain says what is lost at the peak, and\n"
+             "which setting helps. gamut LOG does the same. gamut advise says more; all formats\n"
+             "but text are its formats.\n" NOTE_ON_TRACES,
     .run = advise_command,
 };

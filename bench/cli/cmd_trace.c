@@ -55,13 +55,8 @@ static const struct flag flags[] = {
 
 /* What `info` finds in the events. */
 struct findings {
-    uint64_t untimed;    /* commands that lack the device's time, though the trace knows it */
-    uint64_t held_bytes; /* by the recorded allocator, after the latest event */
-    /* The last request that was refused; event 0: none was. The state is that of the log. */
-    struct {
-        uint64_t event, bytes, live_bytes, held_bytes;
-        unsigned name;
-    } refused;
+    uint64_t untimed; /* commands that lack the device's time, though the trace knows it */
+    uint64_t refused_event, refused_bytes; /* the last request that was refused; 0: none was */
     struct holders holders;
 };
 
@@ -74,14 +69,10 @@ static int read_all(struct trace_reader *reader, struct findings *f, struct erro
     *f = (struct findings){0};
     while ((more = trace_next(reader, &event, error)) > 0) {
         f->untimed += knows && trace_lacks_time(&event);
-        trace_hold(&f->held_bytes, &event);
         if (event.kind != TRACE_refused)
             continue;
-        f->refused.event = trace_reader_totals(reader)->events;
-        f->refused.bytes = event.bytes;
-        f->refused.name = event.name;
-        f->refused.live_bytes = trace_live_bytes(reader);
-        f->refused.held_bytes = f->held_bytes;
+        f->refused_event = trace_reader_totals(reader)->events;
+        f->refused_bytes = event.bytes;
     }
     return more;
 }
@@ -152,31 +143,6 @@ static void print_facts(const struct trace_info *info, struct terminal_page *pag
     text_grid_free(&unknown);
 }
 
-/* The bytes that were held and not live are known only of a log with its driver calls and its
- * beginning. Enough of them say that their places did not serve, and not which setting would. */
-static void add_refusal(struct text_grid *grid, const struct trace_reader *reader,
-                        const struct findings *f)
-{
-    const struct trace_info *info = trace_reader_info(reader);
-    const uint64_t live = f->refused.live_bytes, held = f->refused.held_bytes;
-    const char *site = trace_name_of(reader, f->refused.name);
-    char asked[32], lived[32], rest[32], had[32];
-    if (!f->refused.event)
-        return;
-    add_fact(grid, "refused", "%s at event %" PRIu64 "%s%.200s",
-             text_bytes(asked, f->refused.bytes), f->refused.event, *site ? ", by " : "", site);
-    const bool lacks_start =
-        info->lost_beginning && !trace_reader_totals(reader)->by_kind[TRACE_start];
-    if (!info->knows[TRACE_KNOWS_driver] || lacks_start || held < live) {
-        add_fact(grid, "", "what the allocator held then is unknown");
-        return;
-    }
-    add_fact(grid, "", "%s live; %s of the %s held were not: %s", text_bytes(lived, live),
-             text_bytes(rest, held - live), text_bytes(had, held),
-             held - live < f->refused.bytes ? "less than the request"
-                                            : "enough, in places that did not serve");
-}
-
 static void add_holders(struct text_grid *grid, const struct holders *holders)
 {
     struct text words = {0};
@@ -231,7 +197,9 @@ static void print_info(const struct trace_reader *reader, const struct findings 
     add_fact(&grid, "at the end", "%" PRIu64 " blocks live", t->live_at_end);
     add_fact(&grid, "queues", "%" PRIu64, t->queues);
     add_holders(&grid, &f->holders);
-    add_refusal(&grid, reader, f);
+    if (f->refused_event)
+        add_fact(&grid, "refused", "%s at event %" PRIu64 "; gamut explain says why",
+                 text_bytes(peak, f->refused_bytes), f->refused_event);
     if (f->untimed)
         add_fact(&grid, "untimed", "%" PRIu64 " of %" PRIu64 " commands have no device time",
                  f->untimed, command_count(t));

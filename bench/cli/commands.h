@@ -18,6 +18,7 @@
     X(trace)                                                                                       \
     X(replay)                                                                                      \
     X(fit)                                                                                         \
+    X(explain)                                                                                     \
     X(advise)                                                                                      \
     X(view)                                                                                        \
     X(join)                                                                                        \

@@ -49,6 +49,8 @@ const struct example examples[] = {
     {"fit", "gamut fit my.trace", "the least memory that serves it, for every allocator"},
     {"fit", "gamut fit my.trace -s caching,vmm --format json", "for a program to read"},
 
+    {"explain", "gamut explain history.csv", "why it ran out of memory, or what it loses"},
+
     {"advise", "gamut advise history.csv", "which settings of PyTorch would hold less memory"},
     {"advise", "gamut advise my.trace --current vmm --format md", "compared with another setting"},
 

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "experiment/experiment_rounds.h"
@@ -33,15 +34,16 @@ static bool asks_for_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int run_command(const struct command *command, struct command_line *line)
+/* The arguments of the command begin with argv[first]. */
+static int run_command(const struct command *command, int first, struct command_line *line)
 {
-    for (int i = 2; i < line->argc && strcmp(line->argv[i], "--") != 0; i++)
+    for (int i = first; i < line->argc && strcmp(line->argv[i], "--") != 0; i++)
         if (asks_for_help(line->argv[i])) {
             flags_help(command, stdout);
             return EXIT_OK;
         }
     struct error error = {0};
-    int exit_code = flags_parse(command, line->argc - 2, line->argv + 2, line, &error)
+    int exit_code = flags_parse(command, line->argc - first, line->argv + first, line, &error)
                         ? report_error(&error)
                         : command->run(line);
     arena_free(&line->arena);
@@ -86,7 +88,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "worker") == 0)
         return worker_main(jobs);
-    if (help_find(&line, argv[1], &command, &error))
-        return report_error(&error);
-    return finish(run_command(command, &line));
+    const bool is_found = !help_find(&line, argv[1], &command, &error);
+    if (!is_found && access(argv[1], R_OK) == 0)
+        return finish(run_command(&command_explain, 1, &line));
+    return is_found ? finish(run_command(command, 2, &line)) : report_error(&error);
 }

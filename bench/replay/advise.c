@@ -128,13 +128,16 @@ static void note_replay(struct search *s, const char *doing, const char *spec)
     text_free(&text);
 }
 
+/* `explains`: says of a refused request why. */
 static int replay(const struct search *s, const char *spec, size_t trace, uint64_t capacity_bytes,
-                  const volatile sig_atomic_t *stop, struct measure *measure, struct error *error)
+                  bool explains, const volatile sig_atomic_t *stop, struct measure *measure,
+                  struct error *error)
 {
     struct option_values values;
     struct replay_options options = {.options = &values,
                                      .device = replay_device(capacity_bytes, s->options->atlas),
                                      .free_at = s->options->free_at,
+                                     .explain = explains,
                                      .stop = stop};
     struct replay_outcome outcome = {0};
     struct trace_reader *reader;
@@ -152,6 +155,7 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
                                 .calls_are_logged = same_calls(&heard),
                                 .exactness = heard.exactness,
                                 .refused = outcome.refused,
+                                .refusal = outcome.refusal,
                                 .doubt = doubt,
                                 .driver_ns = UNKNOWN_NS};
     free(heard.logged.items);
@@ -162,6 +166,8 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
         return 0;
     measure->ok = true;
     measure->reserved_bytes = outcome.counts.peak_reserved_bytes;
+    if (capacity_bytes > outcome.most_served_bytes && outcome.most_served_bytes)
+        measure->spare_bytes = capacity_bytes - outcome.most_served_bytes;
     if (outcome.model.asked)
         measure->driver_ns = outcome.model.driver_ns;
     return 0;
@@ -179,6 +185,25 @@ static void remember(struct search *s, const char *spec, size_t trace,
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Replays under the limit of the log. It may be the device's or a share of it, which expandable
+ * segments obey in another way (rule 7 of vmm): what they serve under both counts. */
+static int replay_within(struct search *s, const char *spec, size_t index, uint64_t limit,
+                         const volatile sig_atomic_t *stop, struct measure *measure,
+                         struct error *error)
+{
+    struct measure other;
+    struct text fraction = {0};
+    TRY(replay(s, spec, index, limit, false, stop, measure, error));
+    if (strncmp(spec, "vmm", 3) != 0 || !measure->refused.served_count)
+        return 0;
+    text_add(&fraction, "%s:limit=fraction", spec);
+    const int code = replay(s, fraction.data, index, limit, false, stop, &other, error);
+    if (!code && (!other.ok || other.refused.served_count < measure->refused.served_count))
+        *measure = other;
+    text_free(&fraction);
+    return code;
+}
+
 /* The same, once for each setting and trace. */
 static int look_up(struct search *s, const char *spec, size_t trace,
                    const volatile sig_atomic_t *stop, struct measure *measure, struct error *error)
@@ -194,8 +219,8 @@ static int look_up(struct search *s, const char *spec, size_t trace,
     if (found)
         return 0;
     const uint64_t given = s->options->capacity_bytes;
-    TRY(replay(s, spec, trace, given ? given : s->out->traces[trace].limit_bytes, stop, measure,
-               error));
+    TRY(replay_within(s, spec, trace, given ? given : s->out->traces[trace].limit_bytes, stop,
+                      measure, error));
     note_replay(s, "settings", spec);
     remember(s, spec, trace, measure);
     return 0;
@@ -358,6 +383,54 @@ static void choose(struct search *s, size_t index)
     }
 }
 
+/* Keeps a setting that serves all: rather one that does so under the least limit too, or that
+ * counts, or that needs less. */
+static int try_single(struct search *s, struct advice *advice, struct advised_setting *tried,
+                      const volatile sig_atomic_t *stop, struct error *error)
+{
+    const struct advised_setting *best = &advice->single;
+    const struct advised_trace *trace = &s->out->traces[advice->first];
+    const uint64_t wanted = trace->now.refused.count;
+    struct measure least = {0};
+    struct text spec = {0};
+    int code = measure(s, advice, tried, stop, error);
+    const bool serves = !code && tried->on->ok && tried->served_count == wanted;
+    setting_spec(&tried->setting, &spec);
+    if (serves && trace->least_limit_bytes && !s->options->capacity_bytes)
+        code = replay_within(s, spec.data, advice->first, trace->least_limit_bytes, stop, &least,
+                             error);
+    text_free(&spec);
+    tried->rank = tried->is_known + (least.ok && least.refused.served_count == wanted ? 2 : 0);
+    tried->is_known = serves;
+    if (serves && (!best->is_known || tried->rank > best->rank ||
+                   (tried->rank == best->rank && tried->on->spare_bytes > best->on->spare_bytes)))
+        keep(&advice->single, tried, 1);
+    return code;
+}
+
+/* Tries the application's allocators, and each option of the first alone. */
+static int find_single(void *context, size_t index, const volatile sig_atomic_t *stop,
+                       struct error *error)
+{
+    struct search *s = context;
+    struct advice *advice = &s->out->advices[index];
+    const struct replay_refused *refused = &s->out->traces[advice->first].now.refused;
+    struct advised_setting tried = {.on = measures(advice)};
+    int code = 0;
+    for (size_t i = 0; refused->served_count < refused->count &&
+                       application_setting(s->out->application, i, &tried.setting);
+         i++) {
+        ALSO(code, try_single(s, advice, &tried, stop, error));
+        for (unsigned knob = 0; i == 0 && knob < tried.setting.knob_count; knob++) {
+            unsigned *value = &tried.setting.at[knob].value;
+            for (*value = knob_value_count(tried.setting.at[knob].knob); --*value;)
+                ALSO(code, try_single(s, advice, &tried, stop, error));
+        }
+    }
+    free(tried.on);
+    return code;
+}
+
 /* ---- the current settings ---- */
 
 static int read_trace(void *context, size_t index, const volatile sig_atomic_t *stop,
@@ -447,7 +520,7 @@ static int try_limit(struct search *s, size_t index, uint64_t limit_bytes, const
 {
     struct advised_trace *trace = &s->out->traces[index];
     struct measure *now = &trace->now, other;
-    TRY(replay(s, spec, index, limit_bytes, stop, &other, error));
+    TRY(replay(s, spec, index, limit_bytes, true, stop, &other, error));
     note_replay(s, "current setting", spec);
     if (!is_more_like(&other, now))
         return 0;
@@ -488,6 +561,32 @@ static int try_limits(struct search *s, size_t index, const volatile sig_atomic_
     return code;
 }
 
+/* Notes what both words hold that can hurt together, and each of them alone. */
+static int note_pair(struct search *s, size_t index, const volatile sig_atomic_t *stop,
+                     struct error *error)
+{
+    struct advised_trace *trace = &s->out->traces[index];
+    const char *split = strstr(trace->current, "max_split_size_mb:");
+    struct measure expandable, plain;
+    char spec[64], both[32], one[32], other[32];
+    const size_t length = strlen(trace->notes);
+    if (!split || !strstr(trace->current, "expandable_segments:True"))
+        return 0;
+    snprintf(spec, sizeof spec, "caching:max_split=%lluMiB",
+             strtoull(strchr(split, ':') + 1, NULL, 10));
+    TRY(look_up(s, spec, index, stop, &plain, error));
+    TRY(look_up(s, "vmm", index, stop, &expandable, error));
+    if (plain.ok && expandable.ok)
+        snprintf(trace->notes + length, sizeof trace->notes - length,
+                 "expandable_segments and max_split_size_mb can hurt together: free blocks join "
+                 "to pieces that few requests may use. This log reserves %s with both, %s with "
+                 "expandable_segments alone, and %s with max_split_size_mb alone\n",
+                 text_bytes(both, trace->now.reserved_bytes),
+                 text_bytes(one, expandable.reserved_bytes),
+                 text_bytes(other, plain.reserved_bytes));
+    return 0;
+}
+
 static int measure_now(void *context, size_t index, const volatile sig_atomic_t *stop,
                        struct error *error)
 {
@@ -496,7 +595,8 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
     TRY(try_limits(s, index, stop, error));
     trace->is_refused = !trace->now.ok && (s->options->capacity_bytes || trace->limit_bytes);
     if (trace->is_refused)
-        TRY(replay(s, trace->current, index, 0, stop, &trace->now, error));
+        TRY(replay(s, trace->current, index, 0, false, stop, &trace->now, error));
+    TRY(note_pair(s, index, stop, error));
     if (!trace->now.ok && !*stop)
         return error_set(error, ERR_USAGE,
                          "%s: the current setting, %s, cannot be replayed: name another one with "
@@ -523,7 +623,7 @@ static int fit_one(void *context, size_t index, const volatile sig_atomic_t *sto
                    struct error *error)
 {
     struct search *s = context;
-    struct advice *advice = &s->out->advices[index / 2];
+    struct advice *advice = &s->out->advices[index / 3];
     const struct advised_trace *trace = &s->out->traces[advice->first];
     struct text spec = {0};
     struct fitting fitting = {s, trace->current};
@@ -535,16 +635,19 @@ static int fit_one(void *context, size_t index, const volatile sig_atomic_t *sto
                                   .step = note_step,
                                   .context = &fitting};
     struct trace_reader *reader;
-    if (index % 2 && advice->leave)
+    struct advised_setting *const settings[] = {NULL, &advice->best, &advice->single};
+    struct advised_setting *setting = settings[index % 3];
+    if (setting && (setting == &advice->best ? advice->leave : !setting->is_known))
         return 0;
-    if (index % 2) {
-        setting_spec(&advice->best.setting, &spec);
+    if (setting) {
+        setting_spec(&setting->setting, &spec);
+        if (setting == &advice->single && strcmp(spec.data, "vmm") == 0)
+            text_add(&spec, ":limit=fraction"); /* which needs more */
         options.strategy = fitting.spec = spec.data;
     }
     int code = trace_open(trace->path, &reader, error);
     if (!code) {
-        code = fit_trace(reader, &options, index % 2 ? &advice->best.fit : &advice->current_fit,
-                         error);
+        code = fit_trace(reader, &options, setting ? &setting->fit : &advice->current_fit, error);
         trace_close(reader);
     }
     text_free(&spec);
@@ -583,6 +686,7 @@ static void make_advices(struct advise *out)
         advice->count = is_all ? out->trace_count : 1;
         advice->best.on = measures(advice);
         advice->other.on = measures(advice);
+        advice->single.on = measures(advice);
     }
 }
 
@@ -601,7 +705,8 @@ static int search_all(struct search *s, bool *interrupted, struct error *error)
     TRY(run(s, s->descent_count, descend, interrupted, error));
     for (size_t i = 0; i < out->advice_count; i++)
         choose(s, i);
-    return run(s, 2 * out->trace_count, fit_one, interrupted, error);
+    TRY(run(s, out->trace_count, find_single, interrupted, error));
+    return run(s, 3 * out->trace_count, fit_one, interrupted, error);
 }
 
 int advise_traces(const char *const *paths, size_t count, const struct advise_options *options,
@@ -632,6 +737,7 @@ void advise_free(struct advise *advise)
     for (size_t i = 0; i < advise->advice_count; i++) {
         free(advise->advices[i].best.on);
         free(advise->advices[i].other.on);
+        free(advise->advices[i].single.on);
     }
     for (size_t i = 0; advise->traces && i < advise->trace_count; i++)
         holders_free(&advise->traces[i].holders);

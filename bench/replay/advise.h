@@ -52,14 +52,16 @@ struct measure {
     bool calls_are_logged;      /* both are the same, in the same order and with the same bytes */
     struct exactness exactness;
     struct replay_refused refused;
-    const char *doubt;  /* exactness_doubt */
-    uint64_t driver_ns; /* time in the driver's calls; UNKNOWN_NS without an atlas */
+    struct replay_refusal refusal; /* of the current setting: the last request of these */
+    uint64_t spare_bytes; /* a limit that is so much lower serves the same; 0 without a limit */
+    const char *doubt;    /* exactness_doubt */
+    uint64_t driver_ns;   /* time in the driver's calls; UNKNOWN_NS without an atlas */
 };
 
 struct advised_trace {
     const char *path;
     char name[64], source[64], current[256];
-    char notes[1024]; /* of pytorch_recorded: a line for each word that it says something about */
+    char notes[1024]; /* of pytorch_recorded, and of words that hurt together: a line for each */
     bool is_logged;   /* the log says what the current setting is */
     struct demand demand;
     uint64_t request_count;
@@ -75,6 +77,7 @@ struct advised_trace {
 /* A setting, and what it does on the traces that an advice is for. */
 struct advised_setting {
     bool is_known;
+    unsigned rank; /* of a `single`: + 1: it counts; + 2: it serves all under the least limit */
     struct allocator_setting setting;
     struct measure *on;    /* by trace */
     uint64_t served_count; /* requests that were refused in the logs, and are served */
@@ -87,7 +90,10 @@ struct advice {
     size_t first, count; /* traces */
     bool leave;          /* nothing is better than the current setting */
     bool is_bad; /* the current setting calls the driver too often, or is refused a request */
-    struct advised_setting best;  /* of the application's own; unknown: none counts */
+    struct advised_setting best; /* of the application's own; unknown: none counts */
+    /* For one trace: a setting of one option that serves all requests which the current one is
+     * refused. It may call the driver too often to count. */
+    struct advised_setting single;
     struct advised_setting other; /* of all of gamut's: known if it is better than the best */
     struct fit current_fit;
     size_t tried_count; /* settings of the application's own */

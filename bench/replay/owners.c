@@ -1,7 +1,5 @@
 #include "replay/owners.h"
 
-#include <stdbool.h>
-
 struct range {
     struct treap_node node; /* first: in owners.ranges */
     uint64_t memory, offset, end;
@@ -126,24 +124,19 @@ void owners_forget(struct owners *o, uint64_t memory, uint64_t offset, uint64_t 
     cut_out(o, memory, offset, end, NULL, 0);
 }
 
-uint64_t owners_free(const struct owners *o, uint64_t *bytes, uint64_t *pieces, uint64_t *largest)
+void owners_walk(const struct owners *o,
+                 void (*see)(void *context, uint64_t memory, uint64_t bytes, bool is_live,
+                             unsigned queue),
+                 void *context)
 {
-    uint64_t known = 0, piece = 0;
-    const struct range *last = NULL;
-    *bytes = *pieces = *largest = 0;
-    for (struct treap_node *at = treap_first(&o->ranges); at; at = treap_after(&o->ranges, at)) {
-        const struct range *r = (const struct range *)at;
-        const bool goes_on = last && last->memory == r->memory && last->end == r->offset;
-        last = r;
-        known += r->end - r->offset;
-        if (r->live || !goes_on)
-            piece = 0;
-        if (r->live)
-            continue;
-        *pieces += piece == 0;
+    uint64_t piece = 0;
+    for (struct treap_node *at = treap_first(&o->ranges), *after; at; at = after) {
+        after = treap_after(&o->ranges, at);
+        const struct range *r = (const struct range *)at, *next = (const struct range *)after;
         piece += r->end - r->offset;
-        *bytes += r->end - r->offset;
-        *largest = piece > *largest ? piece : *largest;
+        if (!r->live && next && next->memory == r->memory && next->offset == r->end && !next->live)
+            continue;
+        see(context, r->memory, piece, r->live, r->queue);
+        piece = 0;
     }
-    return known;
 }

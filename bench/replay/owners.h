@@ -2,6 +2,7 @@
  * that reaches another queue without a wait. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "alloc/allocator.h"
@@ -25,7 +26,10 @@ const char *owners_take(struct owners *owners, const struct block *block, unsign
 void owners_give(struct owners *owners, const struct block *block);
 /* The source took a memory back, or unmapped a part of it: the wait orders all commands. */
 void owners_forget(struct owners *owners, uint64_t memory, uint64_t offset, uint64_t bytes);
-/* Counts the known bytes in which no live block lies: *bytes in *pieces, which have live blocks or
- * the ends of memories as neighbours; the largest has *largest bytes. Returns all known bytes. */
-uint64_t owners_free(const struct owners *owners, uint64_t *bytes, uint64_t *pieces,
-                     uint64_t *largest);
+/* Shows all known ranges in the order of their places: live blocks, each with the queue that
+ * owners_take had, and the free pieces between them, which have live blocks or the ends of memories
+ * as neighbours. */
+void owners_walk(const struct owners *owners,
+                 void (*see)(void *context, uint64_t memory, uint64_t bytes, bool is_live,
+                             unsigned queue),
+                 void *context);

@@ -96,22 +96,32 @@ static int fail(struct replay *r, enum case_status status, const char *format, .
     return 0;
 }
 
-static void refuse(struct replay *r, const struct trace_event *e, const struct part *part)
+/* ---- refusals ---- */
+
+static void note_refusal(struct replay *r, const struct trace_event *e, unsigned index)
 {
-    r->outcome->refusal = (struct replay_refusal){.event = r->event,
-                                                  .block = e->block,
-                                                  .bytes = e->bytes,
-                                                  .time_ns = e->time_ns,
-                                                  .requested_bytes = r->blocks.requested_bytes,
-                                                  .granted_bytes = r->blocks.granted_bytes,
-                                                  .reserved_bytes = r->held.reserved_bytes};
+    const struct allocator_ops *s = r->options->strategy;
+    const bool has_small = strcmp(s->name, "caching") == 0 || strcmp(s->name, "vmm") == 0;
     struct replay_refusal *refusal = &r->outcome->refusal;
+    *refusal = (struct replay_refusal){.event = r->event,
+                                       .block = e->block,
+                                       .bytes = e->bytes,
+                                       .time_ns = e->time_ns,
+                                       .requested_bytes = r->blocks.requested_bytes,
+                                       .granted_bytes = r->blocks.granted_bytes,
+                                       .reserved_bytes = r->held.reserved_bytes,
+                                       .limit_bytes = r->options->device.capacity_bytes};
     snprintf(refusal->site, sizeof refusal->site, "%.255s", trace_name_of(r->reader, e->name));
     if (r->options->explain)
-        refusal->knows_free = owners_free(&r->owners, &refusal->free_bytes, &refusal->free_pieces,
-                                          &refusal->largest_free_bytes) == r->held.reserved_bytes;
+        refusal_find_free(refusal, &r->owners, index * ALLOCATOR_QUEUES_MAX + e->queue,
+                          has_small ? PYTORCH_SMALL_MOST_BYTES : 0);
+}
+
+static void refuse(struct replay *r, const struct trace_event *e, unsigned index)
+{
+    note_refusal(r, e, index);
     fail(r, CASE_oom, "block b%" PRIu64 ", event %" PRIu64 ": %s", e->block, r->event,
-         part->source.error.text);
+         r->parts[index]->source.error.text);
 }
 
 /* ---- parts ---- */
@@ -288,7 +298,9 @@ static int own_block(struct replay *r, const struct trace_event *e, unsigned ind
     at->part = (unsigned char)(index + 1);
     r->parts[index]->live_count++;
     r->moved = &at->block;
-    const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
+    const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block,
+                                                       index * ALLOCATOR_QUEUES_MAX + e->queue)
+                                         : NULL;
     return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
                         r->event, r->options->strategy->name, wrong)
                  : 0;
@@ -322,7 +334,7 @@ static int take_block(struct replay *r, const struct trace_event *e)
     if (code != ERR_OOM)
         return code ? code : own_block(r, e, index);
     if (!r->options->can_leave_out || !trace_is_dispensable(r->reader, e))
-        refuse(r, e, r->parts[index]);
+        refuse(r, e, index);
     return 0;
 }
 
@@ -344,7 +356,9 @@ static int ask_refused(struct replay *r, const struct trace_event *e)
     if (code && code != ERR_OOM)
         return code;
     if (code && must_serve)
-        refuse(r, e, r->parts[index]);
+        refuse(r, e, index);
+    else if (code && r->options->explain)
+        note_refusal(r, e, index);
     refused->count++;
     refused->served_count += !code;
     refused->most_bytes = e->bytes > refused->most_bytes ? e->bytes : refused->most_bytes;

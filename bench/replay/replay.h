@@ -28,6 +28,7 @@
 #include "results/facts/case.h"
 #include "run/predict/dry.h"
 #include "replay/live.h"
+#include "replay/refusal.h"
 #include "trace/trace.h"
 
 struct ages;
@@ -50,7 +51,7 @@ struct replay_options {
     bool can_leave_out;
     struct ages *ages; /* found once for several replays of a trace, which the caller frees; NULL */
     bool check;        /* the checks above also for one queue, and the strategy's check() often */
-    bool explain;      /* find the free pieces at a refusal; slows the replay */
+    bool explain;      /* find the free pieces at a refusal, also of the log's; slows the replay */
     const volatile sig_atomic_t *stop; /* becomes true: end early (or NULL) */
 };
 
@@ -70,18 +71,6 @@ struct replay_listener {
     const struct source_listener *source; /* hears the sources; NULL: none does */
 };
 
-/* The request that was refused. */
-struct replay_refusal {
-    uint64_t event, block, bytes; /* its number, block and size; event 0: none was refused */
-    uint64_t time_ns;
-    uint64_t requested_bytes, granted_bytes; /* of the live blocks at that moment */
-    uint64_t reserved_bytes;
-    /* With `explain`, and where the source shows its memories: what is held and not handed out. */
-    bool knows_free;
-    uint64_t free_bytes, free_pieces, largest_free_bytes;
-    char site[256]; /* of the request; "": unknown */
-};
-
 /* The requests that were refused in the log and made again; 0: none were. */
 struct replay_refused {
     uint64_t count, served_count;
@@ -93,9 +82,9 @@ struct replay_outcome {
     char reason[1024]; /* "" if ok */
     bool adopted;      /* it began with the recorded allocator's state at the start */
     struct exact_counts counts;
-    struct case_model model; /* asked: only with an atlas */
-    struct sample sample;    /* the times on a real device; UNKNOWN_NS without one */
-    struct replay_refusal refusal;
+    struct case_model model;       /* asked: only with an atlas */
+    struct sample sample;          /* the times on a real device; UNKNOWN_NS without one */
+    struct replay_refusal refusal; /* that ended it; else, with `explain`, the last of the log */
     struct replay_refused refused;
     /* As in struct source_total. The result is the same for every capacity from this one up to (not
      * including) least_refused_bytes. A capacity of most_served_bytes is enough for the requests

@@ -405,6 +405,99 @@ static void a_setting_that_serves_what_was_refused_is_better(void **state)
     }
 }
 
+/* A refused request of 30 MiB: 18 MiB are free in its pool, on another queue and in a private pool
+ * each, and 1.5 MiB in the pool of small blocks. */
+#define PARTED                                                                                     \
+    "gamut trace 1\n{\"source\":\"PyTorch by hand\",\"time_unit_ns\":1,"                           \
+    "\"capacity_bytes\":null,\"lost_beginning\":false,"                                            \
+    "\"knows\":[\"frees\",\"done\",\"queues\",\"pools\",\"sites\"]}\n"                             \
+    "queue 0 \"default\"\nqueue 1 \"side\"\nname 1 \"train.py:9 step < run.py:1 main\"\n"          \
+    "alloc b1 524288 q0\nalloc b2 2097152 q0\nalloc b3 2097152 q1\nalloc b4 2097152 q0 pool=1\n"
+
+static void free_bytes_are_of_the_pool_of_the_blocks_beside_them(void **state)
+{
+    static const struct {
+        const char *request;
+        uint64_t limit_mib, largest, place[FREE_PLACES];
+        const char *reason;
+    } cases[] = {
+        {"refused 31457280 q0 name=1\n",
+         64,
+         18 * MIB,
+         {18 * MIB, 3 * MIB / 2, 18 * MIB, 18 * MIB},
+         "the largest free piece of its pool has 18.0 MiB, and more memory would exceed the limit; "
+         "1.50 MiB of the free bytes are in the pool for blocks of other sizes; 18.0 MiB of the "
+         "free bytes are on other streams; 18.0 MiB of the free bytes are in other pools, such as "
+         "those of captured graphs"},
+        {"refused 31457280 q1 name=1\n",
+         64,
+         18 * MIB,
+         {18 * MIB, 0, 18 * MIB + 3 * MIB / 2, 18 * MIB},
+         NULL},
+        {"refused 73400320 q0\n",
+         64,
+         18 * MIB,
+         {18 * MIB, 3 * MIB / 2, 18 * MIB, 18 * MIB},
+         "what is free and what the limit leaves are 57.5 MiB, less than the request, and more"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text trace = {0}, reason = {0};
+        text_add(&trace, "%s%s", PARTED, cases[i].request);
+        import_good("parted", trace.data);
+        struct advise advise = advise_within(&(const char *){"parted.trace"}, 1, "caching", "auto",
+                                             cases[i].limit_mib * MIB);
+        const struct replay_refusal *r = &advise.traces[0].now.refusal;
+        assert_true(r->knows_free);
+        assert_int_equal(r->limit_bytes, cases[i].limit_mib * MIB);
+        assert_int_equal(r->reserved_bytes, 62 * MIB);
+        assert_int_equal(r->granted_bytes, 13 * MIB / 2);
+        assert_int_equal(r->free_bytes, r->reserved_bytes - r->granted_bytes);
+        assert_int_equal(r->free_pieces, 4);
+        assert_int_equal(r->largest_own_bytes, cases[i].largest);
+        for (unsigned p = 0; p < FREE_PLACES; p++)
+            assert_int_equal(r->place_bytes[p], cases[i].place[p]);
+        refusal_add_reason(&reason, r);
+        if (cases[i].reason)
+            assert_int_equal(strncmp(reason.data, cases[i].reason, strlen(cases[i].reason)), 0);
+        text_free(&trace);
+        text_free(&reason);
+        advise_free(&advise);
+    }
+}
+
+/* caching keeps 20 MiB for a block of 2 MiB, and vmm has 38 MiB in one piece. */
+static void the_option_that_serves_alone_needs_the_least(void **state)
+{
+    (void)state;
+    import_good("alone", HEAD_OF("PyTorch by hand") "alloc b1 20971520 q0\nalloc b2 20971520 q0\n"
+                                                    "free b1 q0\nalloc b3 2097152 q0\n"
+                                                    "free b2 q0\nrefused 35651584 q0\n");
+    struct advise advise =
+        advise_within(&(const char *){"alone.trace"}, 1, "caching", "auto", 48 * MIB);
+    const struct advised_setting *single = &advise.advices[0].single;
+    assert_int_equal(advise.traces[0].now.refused.served_count, 0);
+    has_words(single, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+    assert_int_equal(single->served_count, 1);
+    advise_free(&advise);
+    /* 42 MiB end in a third chunk of vmm, within 61 MiB. A memory fraction would count a whole
+     * segment, which is too much. */
+    import_good("fraction",
+                HEAD_OF("PyTorch by hand") "alloc b1 20971520 q0\nalloc b2 20971520 q0\n"
+                                           "free b1 q0\nalloc b3 2097152 q0\n"
+                                           "free b2 q0\nrefused 44040192 q0\n");
+    advise = advise_within(&(const char *){"fraction.trace"}, 1, "caching", "auto", 61 * MIB);
+    assert_false(advise.advices[0].single.is_known);
+    assert_int_equal(advise.traces[0].now.refusal.largest_own_bytes, 18 * MIB);
+    advise_free(&advise);
+    /* What is served as it is needs none. */
+    advise = advise_within(&(const char *){"alone.trace"}, 1, "caching", "auto", 120 * MIB);
+    assert_false(advise.advices[0].single.is_known);
+    assert_int_equal(advise.traces[0].now.refused.served_count, 1);
+    assert_false(advise.traces[0].now.refusal.knows_free);
+    advise_free(&advise);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +509,8 @@ int main(void)
         cmocka_unit_test(replays_are_under_the_inferred_limit),
         cmocka_unit_test(the_limit_is_the_first_that_agrees_with_the_log),
         cmocka_unit_test(a_setting_that_serves_what_was_refused_is_better),
+        cmocka_unit_test(free_bytes_are_of_the_pool_of_the_blocks_beside_them),
+        cmocka_unit_test(the_option_that_serves_alone_needs_the_least),
         cmocka_unit_test(several_traces_have_one_advice_more),
         cmocka_unit_test(the_search_is_the_same_every_time),
         cmocka_unit_test(settings_are_written_in_both_words),
