@@ -899,6 +899,12 @@ static void releases_are_trims_unless_pytorch_had_another_reason(void **state)
          "segment_alloc,20000000,41943040,0,3\n",
          0},
         {"a free segment is left", "segment_free,20000000,20971520,0,2\n", 0},
+        {"a block is allocated right after a trim of segments below its own",
+         "segment_alloc,100000000,41943040,0,2\nalloc,100000000,20000000,0,2\n"
+         "segment_free,20000000,20971520,0,2\nsegment_free,60000000,31457280,0,2\n" BLOCK(
+             "130000000") "segment_alloc,20000000,20971520,0,3\n"
+                          "segment_free,20000000,20971520,0,3\n",
+         2},
         {"not the smallest first",
          "segment_free,60000000,31457280,0,2\nsegment_free,20000000,20971520,0,2\n", 0},
     };

@@ -581,8 +581,8 @@ static void add_driver_call(struct pytorch_trace *t, const struct trace_event *e
 
 static void add_block_event(struct pytorch_trace *t, struct trace_event *e)
 {
-    struct pytorch_segment *s = segment_of(t, e->address);
     end_run(t, e);
+    struct pytorch_segment *s = segment_of(t, e->address);
     t->has_waited = e->kind == TRACE_done && e->address != t->given_address;
     t->given_address = e->kind == TRACE_free ? e->address : 0;
     if (e->kind == TRACE_alloc) {
