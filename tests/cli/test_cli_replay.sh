@@ -124,7 +124,7 @@ END
 expect 0 "" fit short.trace -s caching,planned:trace=short.trace
 has "^short: lower bound 50.0 MiB, optimum 50.0 MiB (proven); 1 refused request, at which the log ends$"
 has "^  caching  *50.0 MiB"
-has "^  planned.* 20.0 MiB .*without 1 refused request of the log"
+has "^  planned.* 20.0 MiB  .* 4  demand: 20.0 MiB at event 1; .*without 1 refused request of the log"
 lacks "may run from"
 expect 0 "" advise short.trace
 has "^  fits .*; the live blocks and the refused requests alone are 50.0 MiB; it may need more: the log ends where it was refused$"
@@ -132,6 +132,9 @@ expect 0 "" fit "$traces/pytorch/cudnn/unet_bench.trace" -s caching --time-limit
 has "; 534 dispensable requests, the largest of 1.13 GiB"
 has "least capacity  may run from"
 has "caching  *2.18 GiB  *1.26 GiB"
+lacks "a hole"
+expect 0 "" advise "$traces/pytorch/cudnn/unet_bench.trace"
+has "^  fits .*perhaps into 1.26 GiB with smaller workspaces of cuDNN; "
 expect 0 "" fit "$traces/pytorch/h100/resnet.trace" -s caching --time-limit 1ms
 has "a hole: 3.63 GiB serves too, and some capacities above it do not"
 "$gamut" trace import "$traces/rmm/small.csv" -o rmm.trace 2>err

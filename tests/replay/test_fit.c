@@ -27,6 +27,14 @@ static void must(int code, const struct error *error)
         fail_msg("%s", error->text);
 }
 
+static void import_file(const char *log, const char *name)
+{
+    struct import_report report;
+    struct error error = {0};
+    must(import_log(log, NULL, trace_path(name), true, &report, &error), &error);
+    import_report_free(&report);
+}
+
 static struct lifetimes lifetimes_of(const char *path)
 {
     struct lifetimes lifetimes;
@@ -179,13 +187,8 @@ static void both_ends_of_a_real_trace_hold(void **state)
 {
     size_t count;
     const struct allocator_ops *const *list = allocator_list(&count);
-    struct import_report report;
-    struct error error = {0};
     (void)state;
-    must(import_log(GAMUT_ROOT "/tests/traces/pytorch/gnn.trace.csv.gz", NULL,
-                    trace_path("gnn.trace"), true, &report, &error),
-         &error);
-    import_report_free(&report);
+    import_file(GAMUT_ROOT "/tests/traces/pytorch/gnn.trace.csv.gz", "gnn.trace");
     const char *path = trace_path("gnn.trace");
     for (size_t i = 0; i < count; i++) {
         if (list[i]->serves_plan)
@@ -265,33 +268,29 @@ static void the_least_capacity_is_that_of_pytorch(void **state)
 }
 
 /* 20 MiB live when 30 are refused, or when a workspace gets 30. */
+#define LIVE                                                                                       \
+    HEAD "name 1 \"cuDNN workspaces: a\"\nname 2 \"a > cuDNN workspaces\"\nalloc b1 20971520 q0\n"
 static const struct {
     const char *log;
     unsigned refused_count, dispensable_count; /* in MiB from here on: */
     uint64_t peak, needed_peak, capacity, needed;
     unsigned unserved_count;
 } demands[] = {
-    {HEAD "alloc b1 20971520 q0\nrefused 31457280 q0\n", 1, 0, 50, 50, 50, 0, 0},
+    {LIVE "refused 31457280 q0\n", 1, 0, 50, 50, 50, 0, 0},
     /* Its block is given back at once: the free segment of 30 MiB goes for one of 40. */
-    {HEAD "alloc b1 20971520 q0\nrefused 31457280 q0\nalloc b2 41943040 q0\n", 1, 0, 60, 60, 60, 0,
-     0},
+    {LIVE "refused 31457280 q0\nalloc b2 41943040 q0\n", 1, 0, 60, 60, 60, 0, 0},
     /* No device has 100 GB. */
-    {HEAD "alloc b1 20971520 q0\nrefused 107374182400 q0\n", 1, 0, 20, 20, 20, 0, 1},
-    {HEAD "name 1 \"cuDNN workspaces: a\"\nalloc b1 20971520 q0\nrefused 31457280 q0 name=1\n", 0,
-     0, 20, 20, 20, 0, 0},
-    {HEAD "name 1 \"cuDNN workspaces: a\"\nalloc b1 20971520 q0\nalloc b2 31457280 q0 name=1\n"
-          "free b2 q0\nalloc b3 20971520 q0\n",
-     0, 1, 50, 40, 50, 40, 0},
-    /* The name of another site. */
-    {HEAD "name 1 \"a > cuDNN workspaces\"\nalloc b1 20971520 q0\nalloc b2 31457280 q0 name=1\n", 0,
-     0, 50, 50, 50, 0, 0},
+    {LIVE "refused 107374182400 q0\n", 1, 0, 20, 20, 20, 0, 1},
+    {LIVE "refused 31457280 q0 name=1\n", 0, 0, 20, 20, 20, 0, 0},
+    {LIVE "alloc b2 31457280 q0 name=1\nfree b2 q0\nalloc b3 20971520 q0\n", 0, 1, 50, 40, 50, 40,
+     0},
+    {LIVE "alloc b2 31457280 q0 name=2\n", 0, 0, 50, 50, 50, 0, 0},
 };
 
 static void refused_requests_count_and_dispensable_ones_are_told(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof demands / sizeof *demands; i++) {
-        print_message("%zu\n", i);
         import_good("demand", demands[i].log);
         struct lifetimes lifetimes = lifetimes_of(trace_path("demand.trace"));
         const struct fit fit = fit_of(trace_path("demand.trace"), "caching");
@@ -312,36 +311,23 @@ static void refused_requests_count_and_dispensable_ones_are_told(void **state)
     }
 }
 
+#define CUDNN GAMUT_ROOT "/tests/traces/pytorch/cudnn/"
+
 /* What PyTorch did on an H100 under these limits: it ran under none that is below what is needed,
  * and nothing was refused under one that serves all. */
 static void pytorch_runs_with_what_is_needed(void **state)
 {
-    static const char folder[] = GAMUT_ROOT "/tests/traces/pytorch/cudnn/";
-    struct error error = {0};
-    struct text text = {0};
-    struct import_report report;
-    struct fit fits[2];
-    json_t *all, *row;
+    json_t *row, *all = json_load_file(CUDNN "limits.json", 0, NULL);
     size_t i;
     (void)state;
-    char path[256];
-    snprintf(path, sizeof path, "%sconv3d.snapshot.pickle.gz", folder);
-    must(import_log(path, NULL, trace_path("conv3d.trace"), true, &report, &error), &error);
-    import_report_free(&report);
-    snprintf(path, sizeof path, "%sunet_bench.trace", folder);
-    fits[0] = fit_of(trace_path("conv3d.trace"), "caching");
-    fits[1] = fit_of(path, "caching");
-    for (size_t k = 0; k < 2; k++) {
-        assert_true(fits[k].knows_needed);
-        assert_true(fits[k].needed_bytes < fits[k].capacity_bytes);
-    }
+    import_file(CUDNN "conv3d.snapshot.pickle.gz", "conv3d.trace");
+    const struct fit fits[] = {fit_of(trace_path("conv3d.trace"), "caching"),
+                               fit_of(CUDNN "unet_bench.trace", "caching")};
+    for (size_t k = 0; k < 2; k++)
+        assert_true(fits[k].knows_needed && fits[k].needed_bytes < fits[k].capacity_bytes);
     struct lifetimes lifetimes = lifetimes_of(trace_path("conv3d.trace"));
     assert_int_equal(lifetimes.demand.dispensable_count, 48); /* those of run_conv_plan */
     lifetimes_free(&lifetimes);
-    snprintf(path, sizeof path, "%slimits.json", folder);
-    must(text_read_file(&text, path, &error), &error);
-    all = json_loads(text.data, 0, NULL);
-    text_free(&text);
     assert_int_equal(json_array_size(all), 33);
     json_array_foreach(all, i, row)
     {
@@ -377,14 +363,10 @@ static void a_hole_is_below_the_least_capacity(void **state)
 static void ages_are_found_once(void **state)
 {
     static const char strategy[] = "caching:conf={garbage_collection_threshold:0.6}";
-    struct import_report report;
-    struct error error = {0};
     struct ages ages = {0};
     (void)state;
-    must(import_log(GAMUT_ROOT "/tests/traces/pytorch/midrun/seed1/gnn.collect.pickle.gz", NULL,
-                    trace_path("aged.trace"), true, &report, &error),
-         &error);
-    import_report_free(&report);
+    import_file(GAMUT_ROOT "/tests/traces/pytorch/midrun/seed1/gnn.collect.pickle.gz",
+                "aged.trace");
     kept_ages = &ages;
     assert_int_equal(replayed(trace_path("aged.trace"), strategy, 0), CASE_ok);
     const void *found = ages.memories;
