@@ -321,18 +321,17 @@ static void add_refusal(struct text *out, const struct advised_trace *trace)
 {
     const struct replay_refusal *r = &trace->now.refusal;
     char asked[32], limit[32], reserved[32], live[32], rest[32], largest[32], pieces[48];
-    text_add(out, "Out of memory: %s asked for", text_bytes(asked, r->bytes));
-    if (*r->site)
-        text_add(out, " at %.*s", (int)strcspn(r->site, "<") - (strchr(r->site, '<') != NULL),
-                 r->site);
     text_add(out,
-             ". Of a limit of %s%s, %s are reserved: %s by live blocks, and %s are free in %s, the "
-             "largest %s.\nWhy: ",
-             r->limit_bytes == trace->limit_bytes ? "at most " : "",
+             "Out of memory: %s asked for. Of a limit of %s%s, %s are reserved: %s by live blocks, "
+             "and %s are free in %s, the largest %s.\n",
+             text_bytes(asked, r->bytes), r->limit_bytes == trace->limit_bytes ? "at most " : "",
              text_bytes(limit, r->limit_bytes), text_bytes(reserved, r->reserved_bytes),
              text_bytes(live, r->granted_bytes), text_bytes(rest, r->free_bytes),
              text_count(pieces, (double)r->free_pieces, "piece"),
              text_bytes(largest, r->largest_free_bytes));
+    if (*r->site)
+        text_add(out, "Where: %s.\n", r->site);
+    text_add(out, "Why: ");
     refusal_add_reason(out, r);
 }
 
@@ -404,6 +403,8 @@ static void add_explained(struct text *out, const struct advise *advise,
         text_add(out, trace->now.refused.count ? ", so the reason is not known.\n" : "");
         add_losses(out, advise, advice);
     }
+    text_add(out, trace->holders.count ? ".\nAt the peak the most is held by " : "");
+    holders_add_site(out, &trace->holders, 0);
     text_add(out, ".\nSure: ");
     add_certainty(out, trace);
     text_add(out, ".\n");
@@ -886,8 +887,7 @@ const struct command command_explain = {
     .flags = flags,
     .notes = "The last request that was refused in the log is explained from a replay: what was\n"
              "reserved and live then, where the free bytes lay, and which option alone would\n"
-             "have served it. Without such a request, explain says what is lost at the peak, and\n"
-             "which setting helps. gamut LOG does the same. gamut advise says more; all formats\n"
-             "but text are its formats.\n" NOTE_ON_TRACES,
+             "have served it. Without such a request, it says what is lost at the peak. gamut LOG\n"
+             "does the same. All formats but text are those of gamut advise.\n" NOTE_ON_TRACES,
     .run = advise_command,
 };

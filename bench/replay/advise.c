@@ -383,22 +383,22 @@ static void choose(struct search *s, size_t index)
     }
 }
 
-/* Keeps a setting that serves all: rather one that does so under the least limit too, or that
- * counts, or that needs less. */
+/* Keeps a setting that serves all: rather one that does so under the least limit too (under a 64th
+ * less than a given one), or that counts, or that needs less. */
 static int try_single(struct search *s, struct advice *advice, struct advised_setting *tried,
                       const volatile sig_atomic_t *stop, struct error *error)
 {
     const struct advised_setting *best = &advice->single;
     const struct advised_trace *trace = &s->out->traces[advice->first];
-    const uint64_t wanted = trace->now.refused.count;
+    const uint64_t wanted = trace->now.refused.count, given = s->options->capacity_bytes,
+                   limit = given ? given - given / 64 : trace->least_limit_bytes;
     struct measure least = {0};
     struct text spec = {0};
     int code = measure(s, advice, tried, stop, error);
     const bool serves = !code && tried->on->ok && tried->served_count == wanted;
     setting_spec(&tried->setting, &spec);
-    if (serves && trace->least_limit_bytes && !s->options->capacity_bytes)
-        code = replay_within(s, spec.data, advice->first, trace->least_limit_bytes, stop, &least,
-                             error);
+    if (serves && limit)
+        code = replay_within(s, spec.data, advice->first, limit, stop, &least, error);
     text_free(&spec);
     tried->rank = tried->is_known + (least.ok && least.refused.served_count == wanted ? 2 : 0);
     tried->is_known = serves;
