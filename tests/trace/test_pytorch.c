@@ -979,12 +979,16 @@ static void collections_show_what_could_be_held(void **state)
          CALL("segment_free", "20000000", "20971520") CALL("segment_free", "60000000", "31457280")
              CALL("segment_free", "100000000", "41943040") MORE,
          NULL, 1},
+        {"an oversize segment goes, as it does where the driver refuses",
+         CALL("segment_free", "100000000", "41943040")
+             CALL("segment_alloc", "200000000", "33554432"),
+         NULL, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct text json = {0};
         text_add(&json,
                  "{\"segments\": [], \"allocator_settings\": {\"PYTORCH_CUDA_ALLOC_CONF\": "
-                 "\"garbage_collection_threshold:0.5\"}, \"device_traces\": "
+                 "\"garbage_collection_threshold:0.5,max_split_size_mb:34\"}, \"device_traces\": "
                  "[[" CALL("segment_alloc", "20000000", "20971520") CALL("segment_alloc",
                                                                          "60000000", "31457280")
                      CALL("segment_alloc", "100000000", "41943040") "%s" CALL("snapshot", "0", "0")

@@ -463,7 +463,8 @@ static bool is_collection(struct pytorch_trace *t, const struct trace_event *nex
 
 /* What a segment_alloc shows of the bytes above which free segments are collected: less than was
  * held before each round of a collection; at least what was held where wholly free large ones were
- * left. A release that is out of order begins a round, if nothing can have been refused before. */
+ * left. A release that is out of order begins a round, and one of an oversize segment is of a
+ * collection, if nothing can have been refused before. */
 static void learn_from_collection(struct pytorch_trace *t, const struct trace_event *next)
 {
     uint64_t left_bytes = t->held_bytes;
@@ -471,8 +472,9 @@ static void learn_from_collection(struct pytorch_trace *t, const struct trace_ev
         return;
     const bool is_collected = t->run_count && is_collection(t, next);
     for (unsigned i = 0; i < t->run_count; i++) {
-        const bool is_above =
-            i == 0 || (begins_round(t, i) && left_bytes + next->bytes <= t->peak_bytes);
+        const bool may_be_refused = left_bytes + next->bytes > t->peak_bytes;
+        const bool is_above = i ? begins_round(t, i) && !may_be_refused
+                                : t->run[0].bytes < t->max_split_bytes || !may_be_refused;
         if (is_collected && is_above && left_bytes - 1 < t->collect_most_bytes)
             t->collect_most_bytes = left_bytes - 1;
         left_bytes -= t->run[i].bytes;
