@@ -274,6 +274,27 @@ static void owners_see_what_must_not_happen(void **state)
     owners_close(&o);
 }
 
+static void add_range(void *context, uint64_t memory, uint64_t bytes, bool is_live, unsigned queue)
+{
+    text_add(context, "%d:%d%s%u ", (int)memory, (int)bytes, is_live ? "live" : "free", queue);
+}
+
+static void pieces_end_at_gaps_and_live_blocks(void **state)
+{
+    (void)state;
+    struct owners o;
+    struct text seen = {0};
+    const struct block block = block_at(1, 320, 10);
+    owners_open(&o);
+    for (unsigned i = 0; i < 4; i++) /* nothing is mapped from 100 to 200 */
+        owners_got(&o, 1 + i / 3, i % 3 * 100 + (i % 3 ? 100 : 0), 100);
+    owners_take(&o, &block, 3);
+    owners_walk(&o, add_range, &seen);
+    assert_string_equal(seen.data, "1:100free0 1:120free0 1:10live3 1:70free0 2:100free0 ");
+    text_free(&seen);
+    owners_close(&o);
+}
+
 /* ---- listeners ---- */
 
 struct heard {
@@ -421,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_device_aligns_as_it_was_recorded),
         cmocka_unit_test(more_queues_than_a_strategy_knows_are_refused),
         cmocka_unit_test(owners_see_what_must_not_happen),
+        cmocka_unit_test(pieces_end_at_gaps_and_live_blocks),
         cmocka_unit_test(a_recorded_run_is_predicted_as_its_trace_is),
         cmocka_unit_test(a_trace_that_lost_device_times_predicts_no_wall_time),
         cmocka_unit_test(a_listener_is_told_of_every_block_once),
