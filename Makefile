@@ -37,7 +37,7 @@ WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst 
 SUITES    := $(sort $(wildcard suites/*.json))
 TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
-KERNEL_TEXTS := device_heap isosurface stall report page_style view view_style
+KERNEL_TEXTS := device_heap isosurface stall report page_style view view_style new_allocator completion_bash completion_zsh
 KERNEL_device_heap := bench/experiment/heap/heap_layout.h bench/experiment/heap/index.kernel bench/experiment/heap/heap.kernel bench/experiment/heap/walk.kernel
 KERNEL_isosurface := bench/experiment/heap/heap_layout.h bench/experiment/isosurface.kernel
 KERNEL_stall := bench/experiment/heap/heap_layout.h bench/experiment/stall.kernel
@@ -46,6 +46,10 @@ KERNEL_report := bench/pages/report.js
 KERNEL_page_style := bench/pages/page.css
 KERNEL_view := bench/pages/view.js
 KERNEL_view_style := bench/pages/view.css
+# What `gamut new allocator` begins with.
+KERNEL_new_allocator := strategies/alloc/raw.c
+KERNEL_completion_bash := scripts/completion/gamut.bash
+KERNEL_completion_zsh := scripts/completion/gamut.zsh
 
 # The build leaves out the APIs whose headers are missing; `gamut list devices` names them and what to install.
 # Versions of make differ in what a # after a backslash is inside of a call.

@@ -290,73 +290,8 @@ static int print_answer(const struct command_line *line)
 
 /* ---- scripts --------------------------------------------------------------------------------- */
 
-/* bash parts words at : and =, too: they are put together again, and what it does not complete is
- * cut off the answers. Where no word fits, it offers files, but not for a value that is no file. */
-static const char bash_script[] =
-    "# bash completion of gamut, made by: gamut completion bash\n"
-    "_gamut() {\n"
-    "    local at=$COMP_CWORD last=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}\n"
-    "    local cur=$last before answer kind\n"
-    "    while ((at > 2)) && [[ ${COMP_WORDS[at]} == [:=]* || ${COMP_WORDS[at - 1]} == [:=]* ]]; "
-    "do\n"
-    "        cur=${COMP_WORDS[--at]}$cur\n"
-    "    done\n"
-    "    before=${COMP_WORDS[at - 1]} cur=${cur#[\\'\\\"]}\n"
-    "    if [[ $cur == --*=* ]]; then\n"
-    "        before=${cur%%=*} cur=${cur#*=}\n"
-    "    fi\n"
-    "    ((COMP_CWORD > 1)) || command= before=\n"
-    "    mapfile -t answer < <(gamut completion words -- \"$command\" \"$before\" \"$cur\" "
-    "2>/dev/null)\n"
-    "    [[ $last != [:=]* ]] || last=\n"
-    "    COMPREPLY=(\"${answer[@]:1}\")\n"
-    "    COMPREPLY=(\"${COMPREPLY[@]%%$'\\t'*}\")\n"
-    "    COMPREPLY=(\"${COMPREPLY[@]#\"${cur%\"$last\"}\"}\")\n"
-    "    kind=${answer[0]}\n"
-    "    case $kind in\n"
-    "    words) compopt +o default 2>/dev/null ;;\n"
-    "    list) compopt +o default -o nospace 2>/dev/null ;;\n"
-    "    *) compopt -o filenames 2>/dev/null ;;\n"
-    "    esac\n"
-    "    if [[ $kind == trace ]]; then\n"
-    "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
-    "            compgen -f -X '!*.trace' -- \"$last\"\n"
-    "            compgen -f -X '!*.pickle*' -- \"$last\"\n"
-    "        )\n"
-    "        ((${#COMPREPLY[@]})) && kind=folder || kind=file\n"
-    "    fi\n"
-    "    case $kind in\n"
-    "    file) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$last\") ;;\n"
-    "    folder) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- \"$last\") ;;\n"
-    "    esac\n"
-    "}\n"
-    "complete -o bashdefault -o default -F _gamut gamut\n";
-
-static const char zsh_script[] =
-    "#compdef gamut\n"
-    "# zsh completion of gamut, made by: gamut completion zsh\n"
-    "_gamut() {\n"
-    "    local cur=$words[CURRENT] before=$words[CURRENT-1] command=$words[2]\n"
-    "    local -a answer found told\n"
-    "    (( CURRENT > 2 )) || command= before=\n"
-    "    if [[ $cur == --*=* ]]; then\n"
-    "        before=${cur%%=*} cur=${cur#*=}\n"
-    "        compset -P '*='\n"
-    "    fi\n"
-    "    answer=(\"${(@f)$(gamut completion words -- \"$command\" \"$before\" \"$cur\" "
-    "2>/dev/null)}\")\n"
-    "    found=(${answer[2,-1]%%$'\\t'*}) told=(${answer[2,-1]/$'\\t'/  })\n"
-    "    case $answer[1] in\n"
-    "    list) compadd -S '' -d told -a found ;;\n"
-    "    *) compadd -d told -a found ;;\n"
-    "    esac\n"
-    "    case $answer[1] in\n"
-    "    file) _files ;;\n"
-    "    trace) _files -g '*.(trace|pickle*)' ;;\n"
-    "    folder) _files -/ ;;\n"
-    "    esac\n"
-    "}\n"
-    "_gamut \"$@\"\n";
+/* scripts/completion/ */
+extern const char kernel_text_completion_bash[], kernel_text_completion_zsh[];
 
 static int completion_command(const struct command_line *line)
 {
@@ -365,9 +300,9 @@ static int completion_command(const struct command_line *line)
     if (strcmp(shell, "words") == 0 && line->positional_count == 4)
         return print_answer(line);
     if (strcmp(shell, "bash") == 0 && line->positional_count == 1)
-        fputs(bash_script, stdout);
+        fputs(kernel_text_completion_bash, stdout);
     else if (strcmp(shell, "zsh") == 0 && line->positional_count == 1)
-        fputs(zsh_script, stdout);
+        fputs(kernel_text_completion_zsh, stdout);
     else {
         error_set(&error, ERR_USAGE, "there is no completion for '%s'; there are: bash zsh", shell);
         return report_error(&error);

@@ -1,4 +1,5 @@
 /* gamut list: prints the names that exist, as text or as one JSON object. */
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,28 +278,29 @@ static int list_suites(json_t *root, struct error *error)
 
 static int list_atlases(json_t *root, struct error *error)
 {
-    struct arena arena = {0};
     json_t *list = add_list(root, "atlases");
-    const char **names = atlas_names(&arena);
+    struct text pattern = {0};
+    glob_t files = {0};
     int code = 0;
-    for (; *names && !code; names++) {
-        struct text path = {0}, about = {0};
-        struct result result = {0};
-        size_t i;
+    text_own_folder(&pattern, ATLAS_FOLDER);
+    text_add(&pattern, "/*" ATLAS_SUFFIX);
+    glob(pattern.data, 0, NULL, &files);
+    for (size_t f = 0, i; f < files.gl_pathc && !code; f++) {
+        struct result result;
+        struct text name = {0}, about = {0};
         const json_t *each;
-        code = atlas_path(*names, &path, error);
-        THEN(code, result_open(path.data, &result, error));
+        code = result_open(files.gl_pathv[f], &result, error);
+        traces_name_of_log(files.gl_pathv[f], &name);
         json_array_foreach(result.atlas, i, each)
             text_add(&about, "%s%s on %s, driver %s", i ? "; " : "", tree_get_text(each, "device"),
                      tree_get_text(each, "name"), tree_get_text(each, "driver"));
-        json_t *item = add_item(list, *names, about.data);
-        tree_put(item, "path", tree_text(path.data));
-        tree_put(item, "measured_at", tree_text_or_null(result.run.started_at));
+        tree_put(add_item(list, name.data, about.data), "path", tree_text(files.gl_pathv[f]));
         result_release(&result);
-        text_free(&path);
+        text_free(&name);
         text_free(&about);
     }
-    arena_free(&arena);
+    globfree(&files);
+    text_free(&pattern);
     return code;
 }
 

@@ -4,8 +4,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include <jansson.h>
-
 #include "cli/flags.h"
 
 #define COMMAND_LIST(X)                                                                            \
@@ -23,6 +21,7 @@
     X(view)                                                                                        \
     X(join)                                                                                        \
     X(plan)                                                                                        \
+    X(new)                                                                                         \
     X(print)                                                                                       \
     X(compare)                                                                                     \
     X(plot)                                                                                        \

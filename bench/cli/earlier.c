@@ -1,7 +1,6 @@
 /* Looks for atlases and noise floors in results of earlier runs. */
 #include "cli/earlier.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,54 +44,19 @@ static int take_atlas(struct known_atlases *known, const json_t *json, const cha
     return code;
 }
 
-/* ---- atlases by name ------------------------------------------------------------------------- */
-
-const char **atlas_names(struct arena *arena)
-{
-    struct dirent **files = NULL;
-    struct text folder = {0};
-    text_own_folder(&folder, ATLAS_FOLDER);
-    const int count = scandir(folder.data, &files, NULL, alphasort);
-    const char **names = arena_alloc(arena, (size_t)(count < 0 ? 1 : count + 1) * sizeof *names);
-    size_t kept = 0;
-    for (int i = 0; i < count; i++) {
-        const char *end = strstr(files[i]->d_name, ATLAS_SUFFIX);
-        if (end)
-            names[kept++] =
-                arena_printf(arena, "%.*s", (int)(end - files[i]->d_name), files[i]->d_name);
-        free(files[i]);
-    }
-    free(files);
-    names[kept] = NULL;
-    text_free(&folder);
-    return names;
-}
-
-static const char *name_at(void *names, size_t i)
-{
-    return ((const char **)names)[i];
-}
-
 int atlas_path(const char *name, struct text *path, struct error *error)
 {
-    struct arena arena = {0};
-    int code = 0;
     if (strpbrk(name, "./") || access(name, F_OK) == 0) {
         text_add(path, "%s", name);
         return 0;
     }
-    const char **names = atlas_names(&arena);
-    size_t i = 0;
-    while (names[i] && strcmp(names[i], name) != 0)
-        i++;
-    if (names[i]) {
-        text_own_folder(path, ATLAS_FOLDER);
-        text_add(path, "/%s" ATLAS_SUFFIX, name);
-    } else {
-        code = text_unknown(error, name, name_at, names, "there is no atlas or file");
-    }
-    arena_free(&arena);
-    return code;
+    text_own_folder(path, ATLAS_FOLDER);
+    text_add(path, "/%s" ATLAS_SUFFIX, name);
+    return access(path->data, F_OK) == 0
+               ? 0
+               : error_set(error, ERR_USAGE,
+                           "there is no atlas or file '%s'; gamut list atlases names the atlases",
+                           name);
 }
 
 /* ---- a file that was named ------------------------------------------------------------------ */

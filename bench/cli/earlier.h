@@ -5,7 +5,6 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "base/arena.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "results/file/result.h"
@@ -20,8 +19,6 @@ struct known_atlases {
 /* The folder, below gamut's own, of the atlases that have names: NAME.json.gz. */
 #define ATLAS_FOLDER "results/data/atlases"
 #define ATLAS_SUFFIX ".json.gz"
-/* Their names, in order, and NULL; the arena owns them. */
-const char **atlas_names(struct arena *arena);
 /* The path of an atlas that a command line names, or of a file. ERR_USAGE: a word without a dot or
  * slash is neither. The caller frees the path. */
 int atlas_path(const char *name, struct text *path, struct error *error);

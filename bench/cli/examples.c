@@ -73,6 +73,8 @@ const struct example examples[] = {
     {"plan", "gamut plan my.mem -m all", "a program of your own"},
     {"plan", "gamut plan --lifetimes buffers.csv", "offsets for a list of id,lower,upper,size"},
 
+    {"new", "gamut new allocator mine", "an allocator of your own, for -s ./mine.so"},
+
     {"print", "gamut print base.json", "the table that run printed"},
     {"print", "gamut print base.json --format bmf", "for bencher run --adapter json"},
     {"print", "gamut print base.json --format gbench", "for Google Benchmark's compare.py"},

@@ -230,7 +230,7 @@ int recording_open_dry(struct recording *recording, const struct command_line *l
 json_t *origins_of(const struct allocator_ops *strategy)
 {
     json_t *origins = tree_array();
-    for (const struct allocator_origin *o = strategy->origins; o->what; o++)
+    for (const struct allocator_origin *o = strategy->origins; o && o->what; o++)
         tree_append(origins,
                     tree_pack("{s:s, s:o, s:o, s:o, s:o}", "what", o->what, "repository",
                               tree_text_or_null(o->repository), "file", tree_text_or_null(o->file),
@@ -241,17 +241,15 @@ json_t *origins_of(const struct allocator_ops *strategy)
 
 static void record_origins(struct result *result)
 {
-    size_t count;
-    const struct allocator_ops *const *all = allocator_list(&count);
     if (!result->origins)
         result->origins = result_keep(result, tree_object());
     for (size_t i = 0; i < result->case_count; i++) {
         const char *spec = result->cases[i].key.strategy;
-        const size_t length = strcspn(spec, ":");
-        for (size_t s = 0; s < count; s++)
-            if (strlen(all[s]->name) == length && memcmp(all[s]->name, spec, length) == 0 &&
-                !json_object_get(result->origins, all[s]->name))
-                tree_put(result->origins, all[s]->name, origins_of(all[s]));
+        const struct allocator_ops *ops;
+        char name[sizeof result->cases[i].key.strategy];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(spec, ":"), spec);
+        if (!json_object_get(result->origins, name) && allocator_find(name, &ops, NULL) == 0)
+            tree_put(result->origins, name, origins_of(ops));
     }
 }
 

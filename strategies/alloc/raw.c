@@ -10,12 +10,11 @@
  * Queues: a block may be given back while commands of the queue still use it. The source's free
  * waits for them or defers until they are done.
  *
- * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
+ * Needs: alloc/source.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
-#include "base/arena.h"
 
 struct raw {
     struct source *source;
@@ -33,7 +32,9 @@ static const struct option_spec raw_options[] = {
 
 static int raw_init(struct source *source, const struct option_values *options, void **state)
 {
-    struct raw *r = must_alloc(sizeof *r);
+    struct raw *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(&source->error, ERR_OOM, "the host has no memory for the state");
     r->source = source;
     r->first_use = options->value[OPTION_FIRST_USE] ? SOURCE_RESIDENT : SOURCE_LAZY;
     *state = r;

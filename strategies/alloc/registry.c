@@ -31,9 +31,31 @@ const struct allocator_ops *const *allocator_list(size_t *count)
 
 TEXT_NAMES(strategy_name, STRATEGY_COUNT, strategies[i]->name)
 
-static int find_strategy(const char *name, const struct allocator_ops **ops, struct error *error)
+/* Strategies from outside of the list. */
+static struct {
+    const char *name;
+    const struct allocator_ops *ops;
+} added[16];
+static size_t added_count;
+
+int allocator_add(const char *name, const struct allocator_ops *ops, struct error *error)
+{
+    TRY(allocator_check_ops(ops, error));
+    if (added_count == sizeof added / sizeof *added)
+        return error_set(error, ERR_USAGE, "%s is one strategy too many from outside", name);
+    added[added_count].name = name;
+    added[added_count++].ops = ops;
+    return 0;
+}
+
+int allocator_find(const char *name, const struct allocator_ops **ops, struct error *error)
 {
     size_t i = 0;
+    for (size_t a = 0; a < added_count; a++)
+        if (strcmp(added[a].name, name) == 0) {
+            *ops = added[a].ops;
+            return 0;
+        }
     while (i < STRATEGY_COUNT && strcmp(strategies[i]->name, name) != 0)
         i++;
     if (i == STRATEGY_COUNT)
@@ -75,7 +97,7 @@ static int parse_conf(const char *text, const char *conf, const struct allocator
     int code = pytorch_conf(inner.data, version ? pytorch_version(version + strlen("version=")) : 0,
                             &name, &all, error);
     text_add(&all, "%s", rest);
-    THEN(code, find_strategy(name, ops, error));
+    THEN(code, allocator_find(name, ops, error));
     THEN(code, options_parse_common((*ops)->options, allocator_options, name,
                                     all.data + (*all.data == ':'), options, error));
     text_free(&inner);
@@ -86,14 +108,14 @@ static int parse_conf(const char *text, const char *conf, const struct allocator
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
                     struct option_values *options, struct error *error)
 {
-    char name[64];
+    char name[128];
     size_t length = strcspn(spec, ":");
     if (length >= sizeof name)
         return error_set(error, ERR_USAGE, "the strategy name '%.40s...' is too long", spec);
     memcpy(name, spec, length);
     name[length] = 0;
 
-    TRY(find_strategy(name, ops, error));
+    TRY(allocator_find(name, ops, error));
     const char *text = spec + length + (spec[length] == ':');
     const char *conf = find_option(*ops, text, "conf=");
     return conf ? parse_conf(text, conf, ops, options, error)

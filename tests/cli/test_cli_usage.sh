@@ -78,7 +78,7 @@ done
 # ---- names of atlases
 expect 0 "" list atlases
 has '^h200  *cuda:0 on NVIDIA H200, driver [0-9.]*; opencl'
-expect 2 "no atlas or file 'h20' (did you mean h200?)" advise "$trace" --atlas h20
+expect 2 "no atlas or file 'h20'; gamut list atlases" advise "$trace" --atlas h20
 expect 2 "no_such.json: No such file" replay "$trace" --atlas no_such.json
 for atlas in h200 "$result"; do
     expect 0 "" advise "$snapshot" --atlas "$atlas"

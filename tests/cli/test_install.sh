@@ -97,6 +97,36 @@ flags_first="-x c++ -std=c++17"
 others=$(nm -g --defined-only "$library" | awk 'NF == 3 && $3 !~ /^(allocator|source|error|clock|gamut_strategies)_|^(__odr_asan|DW\.)/ { print $3 }')
 [ -z "$others" ] || fail "libgamut_strategies.a shows $(echo "$others" | head -3)"
 
+# An allocator from outside of the tree: the beginning that gamut writes serves as it is, and takes its options.
+outside() { # WORDS ARGUMENT...: gamut fails, and says so
+    words=$1
+    shift
+    ! "$installed" "$@" >out 2>&1 && grep -qF -e "$words" out || fail "gamut $*: $(cat out)"
+}
+"$installed" new allocator mine >out || fail "gamut new: $(cat out)"
+shared() { # SOURCE OBJECT
+    # shellcheck disable=SC2086
+    ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC -o "$2" $sanitizers "$1" $flags || fail "$1 is not compiled"
+}
+shared mine.c mine.so
+"$installed" run stencil --smoke -D host -s raw,./mine.so,./mine.so:first_use=resident --out mine.json >out 2>&1 && grep -q '^3 cases: 3 ok' out ||
+    fail "run -s ./mine.so: $(cat out)"
+"$installed" replay "$here/suites/real/cupy.trace" -s raw,./mine.so --no-save -f csv >out 2>/dev/null || fail "replay -s ./mine.so"
+[ "$(grep -E ',(raw|./mine.so),.*,driver_alloc_count,' out | sed 's/.*,//' | sort -u | wc -l)" -eq 1 ] || fail "raw and its copy differ: $(cat out)"
+sed 's/ALLOCATOR_API_VERSION/4/' mine.c >old.c
+shared old.c old.so
+echo 'extern int nothing; int nothing;' >none.c
+shared none.c none.so
+outside "was compiled for version 4 of the interface of strategies, and this gamut has version $api" run stencil -s ./old.so
+outside "./none.so exports no gamut_strategy" run stencil -s ./none.so
+outside "./nosuch.so cannot be loaded" run stencil -s ./nosuch.so
+outside "mine.c exists" new allocator mine
+outside "there is an allocator raw already" new allocator raw
+outside "is no name in lower case" new allocator ../mine
+# What a result file names is not loaded.
+"$installed" run --like mine.json --no-save >out 2>&1
+grep -q "there is no strategy './mine.so'" out && grep -q '^3 cases: 1 ok, 2 skipped' out || fail "run --like mine.json: $(cat out)"
+
 # Without its scripts it says where it looked.
 mkdir alone && cp "$installed" alone/gamut
 if alone/gamut plot r.json --out nowhere >out 2>err; then fail "plot without scripts"; fi

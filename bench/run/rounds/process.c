@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/tree.h"
+#include "run/select/strategy_file.h"
 
 /* The worker's descriptor for the writing end of the pipe. It is not stdout, because drivers and
  * compilers print there. */
@@ -313,8 +314,9 @@ int worker_main(const struct worker_job *jobs)
     json_t *json = json_loadf(stdin, 0, NULL), *job = NULL;
     while (jobs->kind && !(job = json_object_get(json, jobs->kind)))
         jobs++;
-    int code = jobs->kind ? jobs->work(job, out, &error)
-                          : error_set(&error, ERR_INTERNAL, "the worker's input is not a job");
+    int code = strategy_files_of_parent(&error);
+    THEN(code, jobs->kind ? jobs->work(job, out, &error)
+                          : error_set(&error, ERR_INTERNAL, "the worker's input is not a job"));
     if (code) {
         json_t *line = tree_object();
         tree_put(line, "error", json_integer(error.code));

@@ -10,6 +10,7 @@
 #include "merge/merge.h"
 #include "run/select/device_group.h"
 #include "run/select/inputs.h"
+#include "run/select/strategy_file.h"
 
 /* A workload that runs only if it is named. It has millions of allocations and no computation: it
  * measures the allocators' own cost, takes longer than all others together, and its speed-ups are
@@ -190,13 +191,12 @@ static int check_merge(struct selection *s, const char *spec, struct error *erro
     return merge_parse(spec, &set, &extensions, error);
 }
 
+/* It was found before. */
 static const struct allocator_ops *strategy_named(const char *name)
 {
-    size_t count;
-    const struct allocator_ops *const *ops = allocator_list(&count);
-    while (strcmp((*ops)->name, name) != 0)
-        ops++;
-    return *ops;
+    const struct allocator_ops *ops = NULL;
+    allocator_find(name, &ops, NULL);
+    return ops;
 }
 
 static void expand_strategy(const char *name, const char *options, struct text *expanded)
@@ -227,11 +227,21 @@ static const struct spec_kind {
     void (*expand)(const char *name, const char *options, struct text *expanded);
     /* Whether no pattern means the plug-in, because it cannot run without an option. NULL: none. */
     bool (*needs_option)(const char *name);
-} strategy_kind = {"strategy", sizeof((struct case_key *)NULL)->strategy, check_strategy,
-                   expand_strategy, strategy_needs_option},
-  residency_kind = {"residency", sizeof((struct case_key *)NULL)->residency, check_residency,
-                    expand_residency, NULL},
-  merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, NULL, NULL};
+    /* Makes a plug-in of a file, whose path has a slash. NULL: files are none. */
+    int (*load)(const char *path, struct error *error);
+} strategy_kind = {"strategy",
+                   sizeof((struct case_key *)NULL)->strategy,
+                   check_strategy,
+                   expand_strategy,
+                   strategy_needs_option,
+                   strategy_file_load},
+  residency_kind = {"residency",
+                    sizeof((struct case_key *)NULL)->residency,
+                    check_residency,
+                    expand_residency,
+                    NULL,
+                    NULL},
+  merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, NULL, NULL, NULL};
 
 /* Adds a spec. Replaces the first "key=a|b" by each of its alternatives in turn, and adds each
  * result in the same way. */
@@ -286,8 +296,13 @@ static int select_specs(struct selection *s, const struct spec_kind *kind, const
         size_t length = strcspn(item, ":");
         const char *name = arena_copy(&s->arena, item, length);
         struct names matched = {0};
-        TRY(match_names(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all, &matched,
-                        error));
+        if (kind->load && strchr(name, '/')) {
+            TRY(kind->load(name, error));
+            add_name(s, &matched, name);
+        } else {
+            TRY(match_names(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all, &matched,
+                            error));
+        }
         const bool is_pattern = strpbrk(name, "*?") != NULL;
         for (size_t i = 0; i < matched.count; i++)
             if (!is_pattern || !kind->needs_option || !kind->needs_option(matched.items[i]))

@@ -1,0 +1,75 @@
+/* gamut new: writes the beginning of an allocator, which is the allocator raw under another name. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc/registry.h"
+#include "base/gzip_file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+
+extern const char kernel_text_new_allocator[]; /* strategies/alloc/raw.c */
+
+static const char exported[] =
+    "\n/* What gamut -s ./%s.so looks for. */\n"
+    "__attribute__((weak, visibility(\"default\"))) const struct allocator_ops\n"
+    "    *const gamut_strategy = &allocator_%s;\n";
+
+static const char told[] =
+    "gamut: wrote %s: it asks the driver for each block, which its functions alloc and free do.\n"
+    "Build it, and try it:\n"
+    "  cc -shared -fPIC -O2 -o %s.so %s $(pkg-config --cflags --libs gamut-strategies)\n"
+    "  gamut run stencil -s raw,./%s.so\n"
+    "In the tree of gamut it is strategies/alloc/%s, with a line X(%s) in list.h.\n";
+
+static int check_name(const char *what, const char *name, struct error *error)
+{
+    const struct allocator_ops *ops;
+    if (strcmp(what, "allocator") != 0)
+        return error_set(error, ERR_USAGE, "there is no new '%s'; there is: allocator", what);
+    if (!islower((unsigned char)*name) ||
+        name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+        return error_set(error, ERR_USAGE, "'%s' is no name in lower case: a-z, 0-9, _", name);
+    if (allocator_find(name, &ops, NULL) == 0)
+        return error_set(error, ERR_USAGE, "there is an allocator %s already", name);
+    return 0;
+}
+
+static void add_named(struct text *code, const char *text, const char *name)
+{
+    for (const char *at; (at = strstr(text, "raw")); text = at + 3) {
+        const bool is_word = !isalpha((unsigned char)at[-1]) && !isalpha((unsigned char)at[3]);
+        text_add(code, "%.*s%s", (int)(at - text), text, is_word ? name : "raw");
+    }
+    text_add(code, "%s", text);
+}
+
+static int new_command(const struct command_line *line)
+{
+    const char *name = line->positional[1];
+    struct text code = {0}, path = {0};
+    struct error error = {0};
+    int failed = check_name(line->positional[0], name, &error);
+    text_add(&path, "%s.c", name);
+    add_named(&code, kernel_text_new_allocator, name);
+    text_add(&code, exported, name, name);
+    THEN(failed, gzip_write_file(path.data, code.data, code.length, true, NULL, &error));
+    if (!failed)
+        printf(told, path.data, name, path.data, name, path.data, name);
+    text_free(&code);
+    text_free(&path);
+    return failed ? report_error(&error) : EXIT_OK;
+}
+
+const struct command command_new = {
+    .name = "new",
+    .summary = "write the beginning of an allocator of your own",
+    .arguments = "allocator NAME",
+    .least_positionals = 2,
+    .most_positionals = 2,
+    .flags = flags_none,
+    .notes = "Writes NAME.c, which works as it is. gamut run, replay, fit and view take the\n"
+             "shared object that is made of it by its path: -s ./NAME.so. It is code, and runs\n"
+             "with your rights.\n",
+    .run = new_command,
+};
