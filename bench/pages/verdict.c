@@ -460,80 +460,9 @@ static void print_rows(FILE *out, const json_t *comparison)
     json_decref(rows);
 }
 
-static void print_value(FILE *out, const json_t *value)
-{
-    if (json_is_string(value))
-        html_print(out, "<code>%s</code>", json_string_value(value));
-    else if (json_is_number(value))
-        html_print(out, "<code>%.12g</code>", json_number_value(value));
-    else
-        fputs(json_is_true(value) ? "true" : json_is_false(value) ? "false" : "none", out);
-}
-
-static void print_differences(FILE *out, const json_t *comparison)
-{
-    const json_t *differences = json_object_get(comparison, "context_diff");
-    const json_t *notes = json_object_get(comparison, "notes"), *each;
-    size_t i;
-    if (!json_array_size(differences) && !json_array_size(notes))
-        return;
-    fputs("<ul class=\"plain\">\n", out);
-    json_array_foreach(differences, i, each)
-    {
-        html_print(out, "<li>%s<strong>%s</strong>: ", compare_is_noted(each) ? "" : "! ",
-                   tree_get_text(each, "subject"));
-        print_value(out, json_object_get(each, "base"));
-        fputs(" in the base, ", out);
-        print_value(out, json_object_get(each, "new"));
-        html_print(out, " in the new file (%s%s)</li>\n",
-                   compare_is_noted(each) ? "" : "matters for ",
-                   compare_is_noted(each) ? "noted" : tree_get_text(each, "matters"));
-    }
-    json_array_foreach(notes, i, each)
-        html_print(out, "<li>! %s</li>\n", json_string_value(each) ? json_string_value(each) : "");
-    fputs("</ul>\n", out);
-}
-
-static void print_file(FILE *out, const char *which, const json_t *file)
-{
-    char rounds[48], cases[48];
-    html_print(out, "<dt>%s</dt><dd>%s, revision %s%s, %s, %s, %s, %s</dd>\n", which,
-               tree_get_text(file, "name"),
-               *tree_get_text(file, "git_rev") ? tree_get_text(file, "git_rev") : "unknown",
-               json_is_true(json_object_get(file, "git_dirty")) ? " with changes" : "",
-               text_count(rounds, tree_get_number(file, "rounds"), "round"),
-               text_count(cases, tree_get_number(file, "cases"), "case"),
-               tree_get_text(file, "started_at"), tree_get_text(file, "status"));
-}
-
-static void print_files(FILE *out, const json_t *comparison)
-{
-    size_t i;
-    json_t *each;
-    fputs("<dl>\n", out);
-    print_file(out, "base", json_object_get(comparison, "base"));
-    json_array_foreach(json_object_get(comparison, "new"), i, each) print_file(out, "new", each);
-    fputs("</dl>\n", out);
-}
-
-static void print_means(FILE *out, const json_t *comparison)
-{
-    const json_t *files = json_object_get(comparison, "new"), *mean;
-    size_t i;
-    json_array_foreach(json_object_get(comparison, "means"), i, mean)
-    {
-        if (isnan(tree_get_number(mean, "ratio")))
-            continue;
-        html_print(out,
-                   "<p><strong>%.4f×</strong> the base's wall time in the geometric mean of "
-                   "%.0f cases (%s)</p>\n",
-                   tree_get_number(mean, "ratio"), tree_get_number(mean, "cases"),
-                   tree_get_text(json_array_get(files, i), "name"));
-    }
-}
-
 void section_comparison(const struct page *page)
 {
+    struct page_capture files;
     if (!page->comparison)
         return;
     page_section(
@@ -542,9 +471,8 @@ void section_comparison(const struct page *page)
         "establish a change beyond its limit, as the same if the whole interval lies within "
         "the limit, and as unsure otherwise. A pooled row covers all cases of a "
         "configuration: it shows a change that most of them share and no single case can show.");
-    print_files(page->out, page->comparison);
-    print_differences(page->out, page->comparison);
-    print_means(page->out, page->comparison);
+    compare_print_files(page->comparison, "\n", page_capture(&files));
+    page_captured(&files, "<pre>", "</pre>\n", page->out);
     print_rows(page->out, page->comparison);
     fputs("</section>\n", page->out);
 }

@@ -146,15 +146,14 @@ enum line_column {
     LINE_BASE,
     LINE_NEW,
     LINE_CHANGE,
-    LINE_P,
     LINE_VERDICT,
 };
 
 /* The rows that `show` selects, in the order in which they are printed. The caller owns the array.
  */
 json_t *compare_select(const json_t *comparison, enum compare_show show);
-/* Does a difference of `context_diff` keep nothing from being compared? */
-bool compare_is_noted(const json_t *difference);
+/* Prints which files were compared, a line for each, and what they differ in, with `end` after each. */
+void compare_print_files(const json_t *comparison, const char *end, FILE *out);
 /* A grid with one row for each of `rows`, in their order. A column that names rows is hidden if
  * all its cells are the same. The comparison must outlive the grid; text_grid_free frees it. */
 struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows);

@@ -152,17 +152,6 @@ static const char *change_cell(struct arena *arena, const json_t *row)
                         part);
 }
 
-static const char *p_cell(struct arena *arena, const json_t *row)
-{
-    const double adjusted = tree_get_number(row, "p_adj"), own = tree_get_number(row, "p");
-    const double p = isnan(adjusted) ? own : adjusted;
-    if (strcmp(tree_get_text(row, "kind"), "exact") == 0)
-        return "exact";
-    if (isnan(p))
-        return "-";
-    return p < 0.0001 ? "<0.0001" : arena_printf(arena, "%.4f", p);
-}
-
 static bool is_effect(const json_t *row, const char *effect)
 {
     return strcmp(tree_get_text(row, "effect"), effect) == 0;
@@ -221,7 +210,6 @@ static void add_row(struct text_grid *grid, const json_t *comparison, const json
     add_number(grid, row, "base");
     add_number(grid, row, "new");
     text_grid_add(grid, "%s", *metric ? change_cell(arena, row) : "-");
-    text_grid_add(grid, "%s", *metric ? p_cell(arena, row) : "-");
     text_grid_add(grid, "%s", verdict_cell(arena, comparison, row));
 }
 
@@ -248,7 +236,7 @@ struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows)
 {
     struct text_grid grid = text_grid_of(
         "file|workload|dataset^1|merge^2|release^4|strategy|device^1|residency^3|metric|>base^6|"
-        ">new^5|>change|>p^7|~verdict");
+        ">new^5|>change|~verdict");
     grid.indent = 2;
     grid.complete = "--format csv has all";
     for (size_t i = 0; i < json_array_size(rows); i++)
@@ -314,7 +302,7 @@ static void print_noted_pair(const json_t *difference, FILE *out)
     print_fact(candidate, out);
 }
 
-bool compare_is_noted(const json_t *difference)
+static bool is_noted(const json_t *difference)
 {
     return strcmp(tree_get_text(difference, "matters"), "nothing") == 0;
 }
@@ -327,7 +315,7 @@ static void print_noted(const json_t *differences, const char *end, FILE *out)
     json_t *one;
     json_array_foreach(differences, i, one)
     {
-        if (!compare_is_noted(one))
+        if (!is_noted(one))
             continue;
         fprintf(out, "%s%s ", before, tree_get_text(one, "subject"));
         print_noted_pair(one, out);
@@ -344,7 +332,7 @@ static void print_differences(const json_t *comparison, const char *end, FILE *o
     json_t *one;
     json_array_foreach(differences, i, one)
     {
-        if (compare_is_noted(one))
+        if (is_noted(one))
             continue;
         fprintf(out, "! %s: ", tree_get_text(one, "subject"));
         print_fact(json_object_get(one, "base"), out);
@@ -357,8 +345,7 @@ static void print_differences(const json_t *comparison, const char *end, FILE *o
         fprintf(out, "! %s%s", json_string_value(one), end);
 }
 
-static void print_preface(const json_t *comparison, const struct text_grid *grid, const char *end,
-                          FILE *out)
+void compare_print_files(const json_t *comparison, const char *end, FILE *out)
 {
     const json_t *by = json_object_get(comparison, "by"), *files;
     print_file("base", json_object_get(comparison, "base"), end, out);
@@ -369,7 +356,6 @@ static void print_preface(const json_t *comparison, const struct text_grid *grid
         fprintf(out, "base of every case: the one with the %s %s, paired by round%s",
                 tree_get_text(by, "member"), tree_get_text(by, "value"), end);
     print_differences(comparison, end, out);
-    text_grid_print_once(grid, end, out);
 }
 
 /* Prints "41 same, 1 slower"; returns false if there is nothing to count. */
@@ -387,24 +373,6 @@ static bool print_counts(const char *lead, const json_t *counts, const json_t *l
         }
     }
     return before != lead;
-}
-
-static void print_means(const json_t *comparison, const char *end, FILE *out)
-{
-    const json_t *files = json_object_get(comparison, "new");
-    size_t i;
-    json_t *mean;
-    json_array_foreach(json_object_get(comparison, "means"), i, mean)
-    {
-        const double ratio = tree_get_number(mean, "ratio");
-        if (isnan(ratio) || json_is_object(json_object_get(comparison, "by")))
-            continue;
-        fprintf(out, "geometric mean of wall_ns");
-        if (json_array_size(files) > 1)
-            fprintf(out, ", %s", tree_get_text(json_array_get(files, i), "name"));
-        fprintf(out, ": %.4f× of the base's, %.0f cases%s", ratio, tree_get_number(mean, "cases"),
-                end);
-    }
 }
 
 const char *compare_finding(const json_t *comparison, size_t i)
@@ -432,7 +400,6 @@ static void print_outcome(const json_t *comparison, const char *end, FILE *out)
         fputs(end, out);
     if (print_counts("not gated: ", json_object_get(comparison, "verdicts"), gated, out))
         fputs(end, out);
-    print_means(comparison, end, out);
 }
 
 /* ---- formats -------------------------------------------------------------------------------- */
@@ -459,7 +426,8 @@ static void print_people(const json_t *comparison, const json_t *rows, enum tabl
         fprintf(page.out, "\n<details><summary>%s, and what was compared</summary>\n\n",
                 text_count(rows_shown, (double)grid.row_count, "row"));
     }
-    print_preface(comparison, &grid, end, page.out);
+    compare_print_files(comparison, end, page.out);
+    text_grid_print_once(&grid, end, page.out);
     if (grid.row_count) {
         fputc('\n', page.out);
         text_grid_print(&grid, format, &page.terminal, page.out);

@@ -156,24 +156,6 @@ static json_t *describe_file(const struct compare_file *file)
     return out;
 }
 
-/* The geometric mean of one file's estimates of wall_ns. */
-static json_t *mean_of(const struct comparer *c, size_t file)
-{
-    double logarithms = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < c->row_count; i++) {
-        const struct compare_row *row = &c->rows[i];
-        if (row->file != file || row->cases || !row->metric || row->experiment ||
-            strcmp(row->metric->name, "wall_ns") != 0 || isnan(compare_ratio(row)))
-            continue;
-        logarithms += row->shift.estimate;
-        count++;
-    }
-    return tree_pack("{s:o, s:s, s:o, s:o}", "file", tree_count(file), "metric", "wall_ns", "cases",
-                     tree_count(count), "ratio",
-                     tree_number(count ? compare_ratio_of(logarithms / (double)count) : NAN));
-}
-
 /* Counts the rows of each verdict: of all, or of the gated ones. */
 static json_t *count_verdicts(const struct comparer *c, bool gated)
 {
@@ -308,7 +290,7 @@ json_t *compare_tree(struct comparer *c, const struct compare_file *base,
 {
     const enum compare_outcome outcome = outcome_of_all(c);
     const bool has_cases = base->result->case_count > 0;
-    json_t *files = tree_array(), *means = tree_array();
+    json_t *files = tree_array();
     json_t *rows = tree_array();
     for (size_t i = 0; i < c->row_count; i++)
         if (has_row(c, &c->rows[i]) && c->rows[i].cases)
@@ -316,10 +298,8 @@ json_t *compare_tree(struct comparer *c, const struct compare_file *base,
     for (size_t i = 0; i < c->row_count; i++)
         if (has_row(c, &c->rows[i]) && !c->rows[i].cases)
             tree_append(rows, row_to_json(&c->rows[i]));
-    for (size_t i = 0; i < candidate_count; i++) {
+    for (size_t i = 0; i < candidate_count; i++)
         tree_append(files, describe_file(&candidate[i]));
-        tree_append(means, mean_of(c, i));
-    }
     json_t *by =
         c->by ? tree_pack("{s:s, s:s}", "member", c->by, "value", c->by_value) : json_null();
     json_t *findings = compare_findings(c, candidate);
@@ -327,7 +307,7 @@ json_t *compare_tree(struct comparer *c, const struct compare_file *base,
     return tree_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:o, s:o, s:o, "
         "s:o, "
-        "s:o, s:o, s:o, s:o}",
+        "s:o, s:o, s:o}",
         "schema", COMPARE_SCHEMA, "verdict", outcome_names[outcome], "sentence",
         sentence_of(c, outcome, findings, has_cases ? "cases" : "rows"), "findings", findings,
         "alpha", tree_number(COMPARE_ALPHA), "threshold", tree_number(c->options->threshold),
@@ -336,5 +316,5 @@ json_t *compare_tree(struct comparer *c, const struct compare_file *base,
         "pairs", tree_count(c->all.pairs), "dropped", tree_count(c->all.dropped), "times_left_out",
         tree_count(c->times_left_out), "gated_tests", tree_count(c->family[0]),
         "gated_tests_over_cases", tree_count(c->family[1]), "verdicts", count_verdicts(c, false),
-        "gated_verdicts", count_verdicts(c, true), "means", means, "rows", rows);
+        "gated_verdicts", count_verdicts(c, true), "rows", rows);
 }
