@@ -43,7 +43,7 @@ expect 0 "ok: " "$GAMUT" compare base.json base.json $gates
 for counter in peak_requested_bytes peak_reserved_bytes driver_alloc_count copy_in_place_bytes launch_count alloc_count; do
     change more.json $counter 1
     # shellcheck disable=SC2086
-    expect 1 "$counter" "$GAMUT" compare base.json more.json $gates
+    expect 1 "$counter" "$GAMUT" compare base.json more.json $gates --format csv
     # shellcheck disable=SC2086
     expect 0 "ok" "$GAMUT" compare more.json base.json $gates
 done

@@ -617,7 +617,7 @@ static void machines_stand_next_to_each_other(void **state)
     (void)state;
     static const char *const order[] = {
         "<li>28 programs on 2 machines: the same configuration is among the fastest everywhere in ",
-        "<li>safest: pool, at most 1.04 times as long as the fastest",
+        "<li>take pool everywhere: at most 1.04 times as long as the fastest",
         "<li>cuda:0: NVIDIA H200, driver 580.159.04, machine 6827db66, ",
         "<h4>The fastest configuration of each program</h4>",
         "<tr><td>radix_sort</td><td>vmm, +5</td><td>tagged, +4</td><td>tlsf</td><td>1.03×</td>",

@@ -114,13 +114,13 @@ static void add_number(struct text_grid *grid, const json_t *row, const char *ke
         text_grid_add(grid, strcmp(unit, "ratio") == 0 ? "%.4g" : "%.0f", number);
 }
 
-/* "+1.4 %", or "x12.3" where a percentage says little. */
-static void part_text(char out[32], double ratio)
+/* "+1.4" and `unit`, or "x12.3" where a percentage says little. */
+static void part_text(char out[32], double ratio, const char *unit)
 {
     if (ratio >= 10)
         snprintf(out, 32, "x%.3g", ratio);
     else
-        snprintf(out, 32, "%+.1f %%", 100 * (ratio - 1));
+        snprintf(out, 32, "%+.1f%s", 100 * (ratio - 1), unit);
 }
 
 static const char *change_cell(struct arena *arena, const json_t *row)
@@ -130,26 +130,25 @@ static const char *change_cell(struct arena *arena, const json_t *row)
     const json_t *ci = json_object_get(row, "ci");
     char part[32] = "", lo[32], hi[32], amount[32];
     if (!isnan(ratio))
-        part_text(part, ratio);
+        part_text(part, ratio, " %");
     if (strcmp(tree_get_text(row, "kind"), "sampled") == 0) {
         if (!json_is_array(ci))
             return *part ? arena_copy(arena, part, strlen(part)) : "-";
-        part_text(lo, tree_to_number(json_array_get(ci, 0)));
-        part_text(hi, tree_to_number(json_array_get(ci, 1)));
+        part_text(lo, tree_to_number(json_array_get(ci, 0)), "");
+        part_text(hi, tree_to_number(json_array_get(ci, 1)), "");
         return arena_printf(arena, "%s [%s, %s]", part, lo, hi);
     }
     if (isnan(base) || isnan(candidate))
         return "-";
-    if (base == candidate)
-        return "0";
+    if (base == candidate || fabs(ratio - 1) >= 0.0005)
+        return base == candidate ? "0" : arena_copy(arena, part, strlen(part));
     if (strcmp(tree_get_text(row, "unit"), "bytes") == 0)
         text_bytes(amount, (uint64_t)fabs(candidate - base));
     else
         snprintf(amount, sizeof amount,
                  strcmp(tree_get_text(row, "unit"), "ratio") == 0 ? "%.4g" : "%.0f",
                  fabs(candidate - base));
-    return arena_printf(arena, "%s%s%s%s", candidate > base ? "+" : "-", amount, *part ? ", " : "",
-                        part);
+    return arena_printf(arena, "%s%s", candidate > base ? "+" : "-", amount);
 }
 
 static bool is_effect(const json_t *row, const char *effect)
@@ -162,18 +161,21 @@ static const char *verdict_cell(struct arena *arena, const json_t *comparison, c
 {
     const bool has_gates = json_object_size(json_object_get(comparison, "gates")) > 0;
     const char *sign = " ", *remark = "", *reason = tree_get_text(row, "reason");
+    const double rounds = tree_get_number(row, "rounds_needed");
+    if (rounds > 0)
+        return arena_printf(arena, "? needs %.0f rounds", rounds);
     if (severity(row) > 2)
         sign = "!";
     else if (is_verdict(row, "unsure") || is_verdict(row, "dropped"))
         sign = "?";
+    else if (is_true(row, "regression"))
+        sign = "✗";
     else if (is_effect(row, "worse"))
         sign = "-";
     else if (is_effect(row, "better"))
         sign = "+";
-    if (is_true(row, "regression"))
-        remark = ", regression";
-    else if (is_effect(row, "worse") && severity(row) == 0 && has_gates)
-        remark = is_true(row, "gated") ? ", within its limit" : ", not gated";
+    if (*sign == '-' && has_gates && is_true(row, "gated"))
+        remark = ", within its limit";
     return arena_printf(arena, "%s %s%s%s%s%s", sign, tree_get_text(row, "verdict"), remark,
                         *reason ? " (" : "", reason, *reason ? ")" : "");
 }
@@ -193,7 +195,8 @@ static void add_row(struct text_grid *grid, const json_t *comparison, const json
     struct text_grid_row *line = text_grid_add_row(grid);
     const json_t *files = json_object_get(comparison, "new");
     const size_t file = (size_t)json_integer_value(json_object_get(row, "file"));
-    const char *metric = tree_get_text(row, "metric");
+    const char *metric = tree_get_text(row, "metric"), *unit = tree_get_text(row, "unit");
+    int length = (int)strlen(*metric ? metric : "status");
     const bool is_cold = strcmp(tree_get_text(row, "phase"), "cold") == 0;
     line->mood_of = LINE_VERDICT;
     line->mood = mood_of(row);
@@ -206,7 +209,11 @@ static void add_row(struct text_grid *grid, const json_t *comparison, const json
     if (json_object_get(row, "experiment"))
         line->cell[LINE_WORKLOAD] = arena_printf(arena, "%s %s", tree_get_text(row, "experiment"),
                                                  tree_get_text(row, "row"));
-    text_grid_add(grid, "%s%s", *metric ? metric : "status", is_cold ? " (cold)" : "");
+    if (strcmp(unit, "ns") == 0 || strcmp(unit, "bytes") == 0) /* the values say it */
+        length -= strlen(unit) + 1;
+    if (strncmp(metric, "peak_", 5) == 0)
+        metric += 5, length -= 5;
+    text_grid_add(grid, "%s%.*s", is_cold ? "cold " : "", length, *metric ? metric : "status");
     add_number(grid, row, "base");
     add_number(grid, row, "new");
     text_grid_add(grid, "%s", *metric ? change_cell(arena, row) : "-");
@@ -235,8 +242,8 @@ static const char *constant(const struct text_grid *grid, const json_t *rows, si
 struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows)
 {
     struct text_grid grid = text_grid_of(
-        "file|workload|dataset^1|merge^2|release^4|strategy|device^1|residency^3|metric|>base^6|"
-        ">new^5|>change|~verdict");
+        "file|workload|dataset^1|merge^2|release^4|strategy|device^1|residency^3|metric|>base|"
+        ">new|>change|~verdict");
     grid.indent = 2;
     grid.complete = "--format csv has all";
     for (size_t i = 0; i < json_array_size(rows); i++)

@@ -456,9 +456,10 @@ static void say_agreement(const struct machines *m, json_t *to)
     char programs[48], count[48];
     text_add(&words, "%s on %s: ", text_count(programs, (double)m->compared_count, "program"),
              text_count(count, (double)m->machine_count, "machine"));
-    text_add(&words,
-             "the same configuration is among the fastest everywhere in %zu, in %zu none is",
-             m->agree_count[AGREE_same], m->agree_count[AGREE_differs]);
+    text_add(&words, "the same configuration is among the fastest everywhere in %zu",
+             m->agree_count[AGREE_same]);
+    if (m->agree_count[AGREE_differs])
+        text_add(&words, ", none is in %zu", m->agree_count[AGREE_differs]);
     if (m->agree_count[AGREE_unsure])
         text_add(&words, ", %zu unsure (an order needs %d rounds)", m->agree_count[AGREE_unsure],
                  RANKS_LEAST_ROUNDS);
@@ -491,7 +492,8 @@ static void say_safest(const struct machines *m, json_t *to)
         at = safest->on[i].worst_loss > safest->on[at].worst_loss ? i : at;
     const size_t p = safest->on[at].worst, c = (size_t)(safest - m->configuration);
     const bool is_noise = safest->worst_loss > 1 && is_fastest(place_of(m, p, c, at));
-    text_add(&words, "safest: %s, at most %.2f times as long as the fastest (%s %s on %s%s); mean",
+    text_add(&words,
+             "take %s everywhere: at most %.2f times as long as the fastest (%s %s on %s%s); mean",
              safest->name, safest->worst_loss, m->program[p].workload, m->program[p].dataset,
              m->machine[at].name, is_noise ? ", not told apart from it" : "");
     for (size_t i = 0; i < m->machine_count; i++)
@@ -613,10 +615,10 @@ static void add_missing(struct text *words, const struct machines *m, size_t p)
     }
 }
 
-/* "same: pool, tlsf, caching, +2", "differs: stream skipped on opencl:1", "unsure". */
+/* "same: pool, +2", "differs: stream skipped on opencl:1", "unsure". */
 static void add_agreement(struct text_grid *grid, const struct machines *m, size_t p)
 {
-    enum { NAMES_MOST = 3 };
+    enum { NAMES_MOST = 1 };
     const enum agreement agreement = m->program[p].agreement;
     size_t count = 0;
     struct text words = {0};
@@ -640,10 +642,10 @@ static struct text_grid programs_grid(const struct machines *m, enum compare_sho
     for (size_t at = 0; at < m->machine_count; at++) {
         add_column(&grid, m->machine[at].name, GRID_NAME, 0);
         add_column(&grid, arena_printf(&grid.arena, "vs %s", m->against ? m->against : "raw"),
-                   GRID_NUMBER, 0);
+                   GRID_NUMBER, 3);
     }
-    add_column(&grid, "one choice", GRID_NAME, 3);
-    add_column(&grid, "costs", GRID_NUMBER, 2);
+    add_column(&grid, "one choice", GRID_NUMBER, 2);
+    add_column(&grid, "costs", GRID_NUMBER, 1);
     add_column(&grid, "fastest everywhere", GRID_PROSE, 0);
     for (size_t i = 0; i < m->compared_count; i++) {
         const struct program *program = &m->program[m->order[i]];

@@ -134,8 +134,7 @@ static void set_unsure(struct comparer *c, struct compare_row *row, bool is_clea
         row->reason =
             arena_printf(&c->arena, "%sabout %u rounds would settle it", alone, row->rounds_needed);
     else
-        row->reason =
-            arena_printf(&c->arena, "%smore than %u rounds would be needed", alone, most_rounds);
+        row->reason = arena_printf(&c->arena, "%sneeds more than %u rounds", alone, most_rounds);
 }
 
 static void judge(struct comparer *c, struct compare_row *row)

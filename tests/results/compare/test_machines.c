@@ -131,9 +131,9 @@ static void programs_that_differ_come_first(void **state)
                 "fft,small,differs,cuda:0 bbbbbbbb,raw,ok,fastest,", "canny,small,unsure,",
                 "lud,small,same,", "lud,small,same,cuda:0 bbbbbbbb,tlsf,ok,within,");
     /* One choice for both: pool loses 1.3 on the second, tlsf 1.5 on the first, raw 4. */
-    assert_says(all.text, "  fft ", "pool        1.30×  differs\n", "unsure\n", "same: pool\n",
+    assert_says(all.text, "  fft ", "pool  1.30×  differs\n", "unsure\n", "same: pool\n",
                 "3 programs on 2 machines: the same configuration is among the fastest everywhere "
-                "in 1, in 1 none is, 1 unsure");
+                "in 1, none is in 1, 1 unsure");
     drop(&all);
 }
 
@@ -152,7 +152,7 @@ static void the_safest_has_the_least_worst_loss(void **state)
     assert_says(all.text, "What a wrong choice costs", "\n  tlsf ", " 1.15×  1.20× lud ",
                 " 1.20×  safest\n", "\n  pool ", " 1.00×", "2 of 2", " 1.41×  2.00× fft ", "1 of 2",
                 " 2.00×\n", "\n  raw ", " 4.00×\n",
-                "safest: tlsf, at most 1.20 times as long as the fastest "
+                "take tlsf everywhere: at most 1.20 times as long as the fastest "
                 "(lud small on cuda:0 aaaaaaaa)",
                 "; next: pool, at most 2.00");
     assert_null(strstr(all.text, "not told apart from it"));
@@ -187,8 +187,8 @@ static void a_strategy_that_cannot_run_somewhere_is_named(void **state)
                 CELL("lud", "stream", .us = 1000)),
         MACHINE("bbbbbbbb", CELL("lud", "raw", .us = 4000), CELL("lud", "pool", .us = 2000),
                 CELL("lud", "stream", .status = CASE_skipped)));
-    assert_says(all.text, "pool        2.00×  differs: stream skipped on cuda:0 bbbbbbbb\n",
-                "\n  pool ", " 2.00×  safest\n", "\n  stream ", "1 of 1", " -  ", " -\n");
+    assert_says(all.text, "pool  2.00×  differs: stream skipped on cuda:0 bbbbbbbb\n", "\n  pool ",
+                " 2.00×  safest\n", "\n  stream ", "1 of 1", " -  ", " -\n");
     drop(&all);
 }
 
