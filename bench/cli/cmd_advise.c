@@ -60,11 +60,29 @@ static char *words_of(const struct allocator_setting *setting, struct text *word
     return words->data;
 }
 
-/* "1.84 GiB instead of 4.44 GiB (58.5 % less)" */
-static void add_memory(struct text *out, uint64_t now_bytes, uint64_t then_bytes)
+/* "1.84 GiB", "586 MiB ± 132 MiB" or "about 984 MiB (at least 835 MiB)" */
+static void add_held(struct text *out, const struct advised_trace *trace, const struct measure *m)
 {
-    char now[32], then[32];
-    text_add(out, "%s instead of %s", text_bytes(then, then_bytes), text_bytes(now, now_bytes));
+    char held[32], bound[32];
+    uint64_t least, most;
+    advise_bounds(trace, m, &least, &most);
+    text_bytes(held, m->reserved_bytes);
+    if (most == UINT64_MAX)
+        text_add(out, "about %s (at least %s)", held, text_bytes(bound, least));
+    else if (most > least)
+        text_add(out, "%s ± %s", held, text_bytes(bound, most - m->reserved_bytes));
+    else
+        text_add(out, "%s", held);
+}
+
+/* "1.84 GiB instead of 4.44 GiB (58.5 % less)" */
+static void add_memory(struct text *out, const struct advised_trace *trace,
+                       const struct measure *then)
+{
+    const uint64_t now_bytes = trace->now.reserved_bytes, then_bytes = then->reserved_bytes;
+    add_held(out, trace, then);
+    text_add(out, " instead of ");
+    add_held(out, trace, &trace->now);
     if (then_bytes < now_bytes)
         text_add(out, " (%.1f %% less)",
                  100 * (double)(now_bytes - then_bytes) / (double)now_bytes);
@@ -104,7 +122,7 @@ static void add_difference(struct text *out, const struct advised_trace *trace)
              x->equal_count, x->call_count, text_bytes(most, x->most_bytes),
              text_percent(share, 100 * x->most_share), text_bytes(peak, x->logged_peak_bytes));
     if (trace->now.doubt)
-        text_add(out, ". A reason: %s", trace->now.doubt);
+        text_add(out, ". A possible reason: %s", trace->now.doubt);
 }
 
 static void add_certainty(struct text *out, const struct advised_trace *trace)
@@ -233,13 +251,14 @@ static void print_one(const struct page *page, const struct advise *advise,
     char bytes[32];
     print_head(page, advice, trace->name);
     if (advice->leave) {
-        text_add(&memory, "%s%s", text_bytes(bytes, now->reserved_bytes),
+        add_held(&memory, trace, now);
+        text_add(&memory, "%s",
                  trace->is_refused ? " without the limit, which refuses a request" : "");
         text_add(&calls, "%" PRIu64, now->call_count);
     } else {
         text_add(&gain, "%s", gain_of(now, then, trace->is_refused));
         line(page, "for", &gain);
-        add_memory(&memory, now->reserved_bytes, then->reserved_bytes);
+        add_memory(&memory, trace, then);
         add_calls(&calls, now, then);
     }
     line(page, "memory", &memory);
@@ -256,6 +275,11 @@ static void print_one(const struct page *page, const struct advise *advise,
     }
     if (advice->leave)
         return;
+    if (trace->began_before) {
+        text_add(&sure, "the log does not say what the advised setting would have held when it "
+                        "began: its bytes are estimates");
+        line(page, "but", &sure);
+    }
     const struct fit *fit = &advice->current_fit, *advised = &advice->best.fit;
     if (fit->status == CASE_ok && advised->status == CASE_ok &&
         advised->capacity_bytes > fit->capacity_bytes + fit->capacity_bytes / 100) {
@@ -282,7 +306,7 @@ static void print_all(const struct page *page, const struct advise *advise,
         struct text sentence = {0};
         char calls[48];
         text_add(&sentence, "%s: ", trace->name);
-        add_memory(&sentence, trace->now.reserved_bytes, then->reserved_bytes);
+        add_memory(&sentence, trace, then);
         text_add(&sentence, ", %s instead of %" PRIu64,
                  text_count(calls, (double)then->call_count, "driver call"), trace->now.call_count);
         line(page, i ? "" : "memory", &sentence);
@@ -427,13 +451,17 @@ static void print_explained(const struct advise *advise)
 
 /* ---- JSON ---- */
 
-static json_t *measure_to_json(const char *spec, const char *words, const struct measure *m,
-                               const struct fit *fit)
+static json_t *measure_to_json(const struct advised_trace *trace, const char *spec,
+                               const char *words, const struct measure *m, const struct fit *fit)
 {
     json_t *json = tree_object();
+    uint64_t least, most;
+    advise_bounds(trace, m, &least, &most);
     tree_put(json, "strategy", tree_text(spec));
     tree_put(json, "words", tree_text_or_null(words));
     tree_put(json, "reserved_bytes", tree_count(m->reserved_bytes));
+    tree_put(json, "reserved_least_bytes", tree_count(least));
+    tree_put(json, "reserved_most_bytes", most < UINT64_MAX ? tree_count(most) : json_null());
     tree_put(json, "driver_calls", tree_count(m->call_count));
     tree_put(json, "driver_ns", tree_count(m->driver_ns));
     tree_put(json, "refused_requests",
@@ -449,22 +477,23 @@ static json_t *measure_to_json(const char *spec, const char *words, const struct
     return json;
 }
 
-static json_t *setting_to_json(const struct advised_setting *setting, size_t trace,
-                               const struct fit *fit)
+static json_t *setting_to_json(const struct advised_trace *trace, size_t index,
+                               const struct advised_setting *setting, const struct fit *fit)
 {
     struct text spec = {0}, words = {0};
     if (!setting->is_known)
         return json_null();
     setting_spec(&setting->setting, &spec);
-    json_t *json =
-        measure_to_json(spec.data, words_of(&setting->setting, &words), &setting->on[trace], fit);
+    json_t *json = measure_to_json(trace, spec.data, words_of(&setting->setting, &words),
+                                   &setting->on[index], fit);
     text_free(&spec);
     text_free(&words);
     return json;
 }
 
-static json_t *refused_to_json(const struct replay_refusal *r, const struct advice *advice)
+static json_t *refused_to_json(const struct advised_trace *trace, const struct advice *advice)
 {
+    const struct replay_refusal *r = &trace->now.refusal;
     struct text reason = {0};
     if (!r->event || !r->knows_free)
         return json_null();
@@ -480,7 +509,7 @@ static json_t *refused_to_json(const struct replay_refusal *r, const struct advi
     tree_put(json, "free_bytes", places);
     refusal_add_reason(&reason, r);
     tree_put(json, "reason", tree_text(reason.data));
-    tree_put(json, "served_by", setting_to_json(&advice->single, 0, &advice->single.fit));
+    tree_put(json, "served_by", setting_to_json(trace, 0, &advice->single, &advice->single.fit));
     text_free(&reason);
     return json;
 }
@@ -497,7 +526,7 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
         tree_put(one, "requests", tree_count(trace->request_count));
         tree_put(one, "lower_bound_bytes", tree_count(trace->demand.peak_bytes));
         tree_put(one, "current",
-                 measure_to_json(trace->current, NULL, &trace->now,
+                 measure_to_json(trace, trace->current, NULL, &trace->now,
                                  is_one ? &advice->current_fit : NULL));
         tree_put(one, "current_is_refused", json_boolean(trace->is_refused));
         tree_put(one, "current_is_logged", json_boolean(trace->is_logged));
@@ -518,7 +547,7 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
         tree_put(one, "advised",
                  advice->leave
                      ? json_null()
-                     : setting_to_json(&advice->best, i, is_one ? &advice->best.fit : NULL));
+                     : setting_to_json(trace, i, &advice->best, is_one ? &advice->best.fit : NULL));
         tree_put(one, "for",
                  advice->leave
                      ? json_null()
@@ -526,8 +555,8 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
         tree_put(one, "holders",
                  trace->holders.count ? holders_to_json(&trace->holders) : json_null());
         if (is_one)
-            tree_put(one, "refused", refused_to_json(&trace->now.refusal, advice));
-        tree_put(one, "elsewhere", setting_to_json(&advice->other, i, NULL));
+            tree_put(one, "refused", refused_to_json(trace, advice));
+        tree_put(one, "elsewhere", setting_to_json(trace, i, &advice->other, NULL));
         tree_append(traces, one);
     }
     tree_put(json, "id", tree_text(id));

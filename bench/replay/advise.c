@@ -128,16 +128,18 @@ static void note_replay(struct search *s, const char *doing, const char *spec)
     text_free(&text);
 }
 
-/* `explains`: says of a refused request why. */
+/* EXPLAINED says of a refused request why. PLACED_ANEW takes no state at the start over. */
+enum how { PLAIN, EXPLAINED, PLACED_ANEW };
 static int replay(const struct search *s, const char *spec, size_t trace, uint64_t capacity_bytes,
-                  bool explains, const volatile sig_atomic_t *stop, struct measure *measure,
+                  enum how how, const volatile sig_atomic_t *stop, struct measure *measure,
                   struct error *error)
 {
     struct option_values values;
     struct replay_options options = {.options = &values,
                                      .device = replay_device(capacity_bytes, s->options->atlas),
                                      .free_at = s->options->free_at,
-                                     .explain = explains,
+                                     .explain = how == EXPLAINED,
+                                     .places_anew = how == PLACED_ANEW,
                                      .stop = stop};
     struct replay_outcome outcome = {0};
     struct trace_reader *reader;
@@ -147,8 +149,8 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
     TRY(allocator_parse_planned(s->plans, spec, &options.strategy, &values, error));
     TRY(trace_open(s->out->traces[trace].path, &reader, error));
     int code = replay_trace(reader, &options, &listener, &outcome, error);
-    const char *doubt =
-        exactness_doubt(trace_reader_info(reader), trace_reader_totals(reader), outcome.adopted);
+    const char *doubt = exactness_doubt(&heard.exactness, trace_reader_info(reader),
+                                        trace_reader_totals(reader), outcome.adopted);
     trace_close(reader);
     *measure = (struct measure){.call_count = heard.played_count,
                                 .logged_call_count = heard.logged.count,
@@ -157,6 +159,7 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
                                 .refused = outcome.refused,
                                 .refusal = outcome.refusal,
                                 .doubt = doubt,
+                                .adopted = outcome.adopted,
                                 .driver_ns = UNKNOWN_NS};
     free(heard.logged.items);
     free(heard.played.items);
@@ -193,11 +196,11 @@ static int replay_within(struct search *s, const char *spec, size_t index, uint6
 {
     struct measure other;
     struct text fraction = {0};
-    TRY(replay(s, spec, index, limit, false, stop, measure, error));
+    TRY(replay(s, spec, index, limit, PLAIN, stop, measure, error));
     if (strncmp(spec, "vmm", 3) != 0 || !measure->refused.served_count)
         return 0;
     text_add(&fraction, "%s:limit=fraction", spec);
-    const int code = replay(s, fraction.data, index, limit, false, stop, &other, error);
+    const int code = replay(s, fraction.data, index, limit, PLAIN, stop, &other, error);
     if (!code && (!other.ok || other.refused.served_count < measure->refused.served_count))
         *measure = other;
     text_free(&fraction);
@@ -258,7 +261,8 @@ static int measure(struct search *s, const struct advice *advice, struct advised
         const struct advised_trace *trace = &s->out->traces[advice->first + i];
         struct measure *m = &setting->on[i];
         code = look_up(s, spec.data, advice->first + i, stop, m, error);
-        const uint64_t now_bytes = trace->now.reserved_bytes;
+        const uint64_t now_bytes =
+            m->adopted || !trace->anew_bytes ? trace->now.reserved_bytes : trace->anew_bytes;
         const double cost = now_bytes ? (double)m->reserved_bytes / (double)now_bytes : 1;
         setting->cost = cost > setting->cost ? cost : setting->cost;
         setting->served_count += m->refused.served_count;
@@ -456,6 +460,8 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     int code = lifetimes_read(reader, &lifetimes, error);
     trace->demand = lifetimes.demand;
     trace->request_count = lifetimes.request_count;
+    trace->live_bytes = trace_reader_totals(reader)->peak_bytes;
+    trace->began_before = info->lost_beginning || trace_reader_totals(reader)->by_kind[TRACE_start];
     trace->duration_ns = trace_reader_totals(reader)->last_ns;
     /* Without the setting the calls are sums, as of PyTorch's profiler. */
     trace->knows_calls =
@@ -520,7 +526,7 @@ static int try_limit(struct search *s, size_t index, uint64_t limit_bytes, const
 {
     struct advised_trace *trace = &s->out->traces[index];
     struct measure *now = &trace->now, other;
-    TRY(replay(s, spec, index, limit_bytes, true, stop, &other, error));
+    TRY(replay(s, spec, index, limit_bytes, EXPLAINED, stop, &other, error));
     note_replay(s, "current setting", spec);
     if (!is_more_like(&other, now))
         return 0;
@@ -592,11 +598,18 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
 {
     struct search *s = context;
     struct advised_trace *trace = &s->out->traces[index];
+    struct measure anew;
     TRY(try_limits(s, index, stop, error));
     trace->is_refused = !trace->now.ok && (s->options->capacity_bytes || trace->limit_bytes);
     if (trace->is_refused)
-        TRY(replay(s, trace->current, index, 0, false, stop, &trace->now, error));
+        TRY(replay(s, trace->current, index, 0, PLAIN, stop, &trace->now, error));
     TRY(note_pair(s, index, stop, error));
+    if (trace->now.adopted) { /* what cannot start so is compared with a start like its own */
+        TRY(replay(s, trace->current, index, 0, PLACED_ANEW, stop, &anew, error));
+        trace->anew_bytes = anew.reserved_bytes < trace->now.reserved_bytes
+                                ? anew.reserved_bytes
+                                : trace->now.reserved_bytes;
+    }
     if (!trace->now.ok && !*stop)
         return error_set(error, ERR_USAGE,
                          "%s: the current setting, %s, cannot be replayed: name another one with "
@@ -730,6 +743,24 @@ int advise_traces(const char *const *paths, size_t count, const struct advise_op
     free(s.descents);
     free(s.replayed);
     return code;
+}
+
+void advise_bounds(const struct advised_trace *trace, const struct measure *m, uint64_t *least,
+                   uint64_t *most)
+{
+    const struct exactness *x = &trace->now.exactness;
+    const uint64_t held = m->reserved_bytes, logged = x->logged_peak_bytes;
+    const uint64_t apart = held > logged ? held - logged : logged - held;
+    const uint64_t off = apart > x->most_bytes ? apart : x->most_bytes;
+    const bool is_compared = trace->is_logged && trace->knows_calls;
+    *least = *most = held;
+    if (is_compared && m == &trace->now) {
+        *most = held + off;
+        *least = held > off + trace->live_bytes ? held - off : trace->live_bytes;
+    } else if (trace->began_before || (is_compared && x->most_bytes)) {
+        *most = UINT64_MAX;
+        *least = trace->live_bytes;
+    }
 }
 
 void advise_free(struct advise *advise)

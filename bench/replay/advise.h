@@ -6,6 +6,9 @@
  *   3. Better is what holds at least 1 % less. On several traces the trace counts on which a
  *      setting holds most, compared with the current one. In any case, a setting is better that
  *      serves more of the requests that were refused in the log.
+ *      Where a trace begins in the middle, the recorded strategy starts with its memory, under any
+ *      setting, and others without. Others are compared with the current one placed anew, if that
+ *      holds less: else they would be better by the start alone.
  *   4. A setting counts only if it calls the driver at most twice as often as the current one (and
  *      ten times), and at most in every tenth request (and ten). Most calls get memory for the
  *      first time: they do not come again in a longer run. With an atlas, the calls also take at
@@ -52,6 +55,7 @@ struct measure {
     bool calls_are_logged;      /* both are the same, in the same order and with the same bytes */
     struct exactness exactness;
     struct replay_refused refused;
+    bool adopted;                  /* as in struct replay_outcome */
     struct replay_refusal refusal; /* of the current setting: the last request of these */
     uint64_t spare_bytes; /* a limit that is so much lower serves the same; 0 without a limit */
     const char *doubt;    /* exactness_doubt */
@@ -72,6 +76,11 @@ struct advised_trace {
     struct measure now; /* with the current setting; without the limit, if that refuses a request */
     bool is_refused;    /* it does */
     struct holders holders; /* at the peak of the log; 0 of them without sites */
+    uint64_t live_bytes;    /* at once, at most: without what was refused */
+    bool began_before;      /* the program ran before the trace begins, and the trace lacks that */
+    /* With the current setting, and the live blocks of the start placed anew; at most what it holds
+     * with the memory of the start. 0: that memory was not adopted. */
+    uint64_t anew_bytes;
 };
 
 /* A setting, and what it does on the traces that an advice is for. */
@@ -109,4 +118,10 @@ struct advise {
 /* Finds advice. ERR_USAGE, ERR_PARSE, ERR_IO. The caller calls advise_free in any case. */
 int advise_traces(const char *const *paths, size_t count, const struct advise_options *options,
                   struct advise *advise, bool *interrupted, struct error *error);
+/* Between which bytes the peak of a measure of this trace is. They are equal if it is as the replay
+ * says. With the current setting they say how far replay and log are apart, also within a request.
+ * *most is UINT64_MAX if it is not known: that of other settings in a trace which begins in the
+ * middle, and of all if it lost the memory from before. *least always holds. */
+void advise_bounds(const struct advised_trace *trace, const struct measure *measure,
+                   uint64_t *least, uint64_t *most);
 void advise_free(struct advise *advise);

@@ -21,6 +21,7 @@ void exactness_follow(struct exactness *x, const struct trace_event *e,
                       const struct replay_state *state)
 {
     trace_hold(&x->logged_bytes, e);
+    x->has_private |= trace_is_driver_call(e->kind) && e->pool;
     if (x->logged_bytes > x->logged_peak_bytes)
         x->logged_peak_bytes = x->logged_bytes;
     x->open_count += trace_is_driver_call(e->kind);
@@ -30,8 +31,8 @@ void exactness_follow(struct exactness *x, const struct trace_event *e,
         compare(x, state);
 }
 
-const char *exactness_doubt(const struct trace_info *info, const struct trace_totals *totals,
-                            bool adopted)
+const char *exactness_doubt(const struct exactness *x, const struct trace_info *info,
+                            const struct trace_totals *totals, bool adopted)
 {
     const bool has_start = totals->by_kind[TRACE_start] > 0;
     if (info->lost_beginning && !has_start)
@@ -39,12 +40,18 @@ const char *exactness_doubt(const struct trace_info *info, const struct trace_to
     if (has_start && !adopted)
         return "the log does not say well enough where the memory was that was there when it "
                "began: its blocks are placed anew";
-    if (!info->knows[TRACE_KNOWS_pools])
+    if (strstr(info->allocator, "garbage_collection_threshold"))
+        return has_start && !strstr(info->allocator, "expandable_segments:True")
+                   ? "the log says neither the memory limit, above a share of which "
+                     "garbage_collection_threshold collects, nor for how long memory had "
+                     "been free when it began"
+                   : "the log does not say the memory limit, above a share of which "
+                     "garbage_collection_threshold collects";
+    if (x->has_private && !info->knows[TRACE_KNOWS_pools])
         return "the log does not say to which pools the released segments belonged: private ones "
                "are a guess";
-    if (has_start && strstr(info->allocator, "garbage_collection_threshold") &&
-        !strstr(info->allocator, "expandable_segments:True"))
-        return "the log does not say for how long memory had been free when it began, by which "
-               "garbage_collection_threshold chooses";
+    if (info->limit_most_bytes)
+        return "the log does not say the memory limit: it is inferred from requests that were "
+               "refused";
     return NULL;
 }

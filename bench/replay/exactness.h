@@ -11,12 +11,13 @@ struct exactness {
     double most_share;                /* of the log's bytes */
     uint64_t logged_bytes, logged_peak_bytes; /* held by the log's calls; now, and at most */
     uint64_t open_count;                      /* calls that are not yet compared */
+    bool has_private;                         /* memory of a private pool was seen */
 };
 
 /* Follows an event that was played. */
 void exactness_follow(struct exactness *exactness, const struct trace_event *event,
                       const struct replay_state *state);
 /* What the log does not say, so that a replay of its setting may differ from it; NULL: nothing that
- * is known of. `adopted`: as in struct replay_outcome. */
-const char *exactness_doubt(const struct trace_info *info, const struct trace_totals *totals,
-                            bool adopted);
+ * is known of. `exactness` is of the whole replay; `adopted`: as in struct replay_outcome. */
+const char *exactness_doubt(const struct exactness *exactness, const struct trace_info *info,
+                            const struct trace_totals *totals, bool adopted);

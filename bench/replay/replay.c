@@ -742,33 +742,25 @@ bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at
            (free_at == FREE_AT_DONE || !info->knows[TRACE_KNOWS_frees]);
 }
 
-static bool is_spec(const char *spec, const struct replay_options *options)
-{
-    const struct allocator_ops *strategy;
-    struct option_values values;
-    struct error ignored;
-    return !allocator_parse(spec, &strategy, &values, &ignored) && strategy == options->strategy &&
-           memcmp(values.value, options->options->value, sizeof values.value) == 0 &&
-           memcmp(values.common, options->options->common, sizeof values.common) == 0;
-}
-
-/* Is the strategy the recorded one, with the recorded settings, so that it can start as that one
- * was? What a limit counts makes no difference to the start. */
-static bool is_recorded(struct trace_reader *reader, const struct replay_options *options)
+/* Is the strategy that of the log, so that it can start with its memory? Other settings too: what
+ * they had held before is not known, and starts without it are further from what they hold then. */
+static bool can_start(struct trace_reader *reader, const struct replay_options *options)
 {
     const struct trace_info *info = trace_reader_info(reader);
+    const struct allocator_ops *recorded;
     struct trace_totals totals;
-    if (options->live || !options->strategy->adopt || !*info->allocator ||
+    struct option_values values;
+    struct error ignored;
+    if (options->live || options->places_anew || !options->strategy->adopt || !*info->allocator ||
         !trace_read_totals(reader, &totals) || totals.by_kind[TRACE_start] != 1)
         return false;
     struct text spec = {0}, notes = {0};
     pytorch_recorded(info->allocator, &spec, &notes);
-    bool is = is_spec(spec.data, options);
-    text_add(&spec, ":limit=fraction");
-    is = is || is_spec(spec.data, options);
+    const bool can =
+        !allocator_parse(spec.data, &recorded, &values, &ignored) && recorded == options->strategy;
     text_free(&spec);
     text_free(&notes);
-    return is;
+    return can;
 }
 
 static int replay_once(struct trace_reader *reader, const struct replay_options *options,
@@ -827,7 +819,7 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                  struct error *error)
 {
     struct ages own = {0}, *ages = options->ages ? options->ages : &own;
-    bool adopts = is_recorded(reader, options);
+    bool adopts = can_start(reader, options);
     int code = 0;
     if (adopts && !ages->memories &&
         strstr(trace_reader_info(reader)->allocator, "garbage_collection_threshold"))

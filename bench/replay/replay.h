@@ -11,8 +11,8 @@
  * another queue through the source alone; only traces with several queues need the second check.
  *
  * A trace that begins in the middle of a program has the blocks and the memory of the start (the
- * events before `start`). A strategy that is the recorded one, with its settings, adopts them as
- * they are. Others get requests for the blocks, in the order of the trace.
+ * events before `start`). The recorded strategy adopts them as they are, with any settings. Others
+ * get requests for the blocks, in the order of the trace: the order makes next to no difference.
  *
  * A replay answers what the application did, not what it would have done: if a request is refused,
  * the replay ends there. One that the recorded allocator refused is made again under a limit: an
@@ -47,6 +47,7 @@ struct replay_options {
      * Without this, all are asked for under a limit, and may be refused. Plans and devices are not
      * asked. */
     bool must_serve_refused;
+    bool places_anew; /* no strategy adopts the state at the start */
     /* Dispensable requests (trace_is_dispensable) that are refused are left out. */
     bool can_leave_out;
     struct ages *ages; /* found once for several replays of a trace, which the caller frees; NULL */

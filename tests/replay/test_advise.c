@@ -306,6 +306,103 @@ static void replays_are_under_the_inferred_limit(void **state)
     }
 }
 
+/* ---- logs that begin in the middle ---- */
+
+/* When this log began, PyTorch had a free segment of 100 MiB, and b1 in one of 20 MiB. */
+#define BEGUN(rest)                                                                                \
+    "gamut trace 1\n{\"source\":\"PyTorch by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"   \
+    "\"lost_beginning\":true,\"allocator\":\"caching\",\"knows\":[\"frees\",\"driver\","           \
+    "\"addresses\"]}\nqueue 0 \"0\"\n"                                                             \
+    "driver_alloc 104857600 q0 address=0x20000000\n"                                               \
+    "driver_alloc 20971520 q0 address=0x10000000\n"                                                \
+    "held b1 20971520 q0 address=0x10000000\nstart q0\n" rest
+
+/* Without those 100 MiB, expandable segments hold 40 MiB and the current setting 32: no gain. */
+static void no_setting_is_better_by_the_start_alone(void **state)
+{
+    (void)state;
+    import_good("begun", BEGUN("alloc b2 12582912 q0 address=0x20000000\nfree b2 q0\n"));
+    struct advise advise = advise_on((const char *const[]){"begun.trace"}, 1, NULL, "pytorch-2.11");
+    const struct advised_trace *trace = &advise.traces[0];
+    assert_true(advise.advices[0].leave);
+    assert_true(trace->began_before);
+    assert_int_equal(trace->now.reserved_bytes, 120 * MIB);
+    assert_int_equal(trace->anew_bytes, 32 * MIB);
+    advise_free(&advise);
+    /* Another setting of the recorded allocator starts with them, and cannot use them for b2. */
+    advise =
+        advise_on((const char *const[]){"begun.trace"}, 1, "caching:max_split=64MiB", "pytorch");
+    assert_true(advise.traces[0].now.adopted);
+    assert_int_equal(advise.traces[0].now.reserved_bytes, 132 * MIB);
+    advise_free(&advise);
+}
+
+/* b4 fits neither where b2 was nor where b3 was: caching gets 60 + 120 MiB in addition to what it
+ * has. vmm needs no more than b1, b2 and b3. */
+#define GROWS                                                                                      \
+    "alloc b2 104857600 q0 address=0x20000000\ndriver_alloc 62914560 q0 address=0x30000000\n"      \
+    "alloc b3 62914560 q0 address=0x30000000\nfree b2 q0\nfree b3 q0\n"                            \
+    "driver_alloc 125829120 q0 address=0x40000000\n"                                               \
+    "alloc b4 125829120 q0 address=0x40000000\nfree b4 q0\n"
+
+static void settings_that_start_without_the_memory_are_bounded_by_the_live_blocks(void **state)
+{
+    (void)state;
+    uint64_t least, most;
+    import_good("grows", BEGUN(GROWS));
+    struct advise advise = advise_on((const char *const[]){"grows.trace"}, 1, NULL, "pytorch");
+    const struct advised_trace *trace = &advise.traces[0];
+    const struct advised_setting *best = &advise.advices[0].best;
+    assert_false(advise.advices[0].leave);
+    assert_string_equal(best->setting.family.spec, "vmm");
+    assert_int_equal(trace->now.reserved_bytes, 300 * MIB);
+    advise_bounds(trace, &trace->now, &least, &most);
+    assert_int_equal(least, 300 * MIB);
+    assert_int_equal(most, 300 * MIB);
+    assert_false(best->on[0].adopted);
+    assert_int_equal(best->on[0].reserved_bytes, 180 * MIB);
+    advise_bounds(trace, &best->on[0], &least, &most);
+    assert_int_equal(least, 180 * MIB);
+    assert_true(most == UINT64_MAX);
+    advise_free(&advise);
+}
+
+/* The log of 340 MiB is not that of the replay, and so bounds it. */
+static void a_replay_that_differs_is_bounded_by_how_much(void **state)
+{
+    (void)state;
+    uint64_t least, most;
+    import_good("differs", BEGUN("driver_alloc 41943040 q0 address=0x50000000\n" GROWS));
+    struct advise advise = advise_on((const char *const[]){"differs.trace"}, 1, NULL, "pytorch");
+    struct advised_trace *trace = &advise.traces[0];
+    advise_bounds(trace, &trace->now, &least, &most);
+    assert_int_equal(trace->now.reserved_bytes, 300 * MIB);
+    assert_int_equal(trace->now.exactness.logged_peak_bytes, 340 * MIB);
+    assert_int_equal(least, 260 * MIB);
+    assert_int_equal(most, 340 * MIB);
+    trace->now.exactness.logged_peak_bytes =
+        360 * MIB; /* as if the log had held more at its peak */
+    advise_bounds(trace, &trace->now, &least, &most);
+    assert_int_equal(least, 240 * MIB);
+    assert_int_equal(most, 360 * MIB);
+    advise_free(&advise);
+}
+
+/* A log that lost its beginning, and does not say what was there. */
+static void without_a_start_there_is_only_a_least(void **state)
+{
+    (void)state;
+    uint64_t least, most;
+    import_good("lost", "gamut trace 1\n{\"source\":\"PyTorch by hand\",\"time_unit_ns\":1,"
+                        "\"capacity_bytes\":null,\"lost_beginning\":true,\"knows\":[\"frees\"]}\n"
+                        "queue 0 \"0\"\nheld b1 1048576 q0\nalloc b2 20971520 q0\n");
+    struct advise advise = advise_on((const char *const[]){"lost.trace"}, 1, NULL, "pytorch");
+    advise_bounds(&advise.traces[0], &advise.traces[0].now, &least, &most);
+    assert_int_equal(least, 21 * MIB);
+    assert_true(most == UINT64_MAX);
+    advise_free(&advise);
+}
+
 /* ---- limits that are inferred, and requests that were refused ---- */
 
 #define RECORDED(strategy, least, most, log)                                                       \
@@ -507,6 +604,10 @@ int main(void)
         cmocka_unit_test(a_driver_call_a_request_is_too_often),
         cmocka_unit_test(what_a_limit_refuses_is_changed),
         cmocka_unit_test(replays_are_under_the_inferred_limit),
+        cmocka_unit_test(no_setting_is_better_by_the_start_alone),
+        cmocka_unit_test(settings_that_start_without_the_memory_are_bounded_by_the_live_blocks),
+        cmocka_unit_test(a_replay_that_differs_is_bounded_by_how_much),
+        cmocka_unit_test(without_a_start_there_is_only_a_least),
         cmocka_unit_test(the_limit_is_the_first_that_agrees_with_the_log),
         cmocka_unit_test(a_setting_that_serves_what_was_refused_is_better),
         cmocka_unit_test(free_bytes_are_of_the_pool_of_the_blocks_beside_them),
