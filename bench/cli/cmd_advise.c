@@ -230,16 +230,13 @@ static void print_refused(const struct page *page, const struct advised_trace *t
     line(page, "refused", &refused);
 }
 
-/* Who holds the most at the peak of the log. */
+/* Who holds what at the peak of the log. */
 static void print_holders(const struct page *page, const struct holders *holders)
 {
     struct text words = {0};
-    if (!holders->count)
-        return;
-    holders_add_categories(&words, holders);
-    line(page, "holds", &words);
-    for (unsigned i = 0; i <= HOLDERS_SHOWN && holders_add_site(&words, holders, i); i++)
-        line(page, i ? "" : "at", &words);
+    const char *label;
+    for (unsigned i = 0; (label = holders_add_line(&words, holders, i)); i++)
+        line(page, label, &words);
 }
 
 static void print_one(const struct page *page, const struct advise *advise,
@@ -552,8 +549,7 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
                  advice->leave
                      ? json_null()
                      : tree_text(gain_of(&trace->now, &advice->best.on[i], trace->is_refused)));
-        tree_put(one, "holders",
-                 trace->holders.count ? holders_to_json(&trace->holders) : json_null());
+        tree_put(one, "holders", holders_to_json(&trace->holders));
         if (is_one)
             tree_put(one, "refused", refused_to_json(trace, advice));
         tree_put(one, "elsewhere", setting_to_json(trace, i, &advice->other, NULL));

@@ -146,15 +146,10 @@ static void print_facts(const struct trace_info *info, struct terminal_page *pag
 static void add_holders(struct text_grid *grid, const struct holders *holders)
 {
     struct text words = {0};
-    if (holders->count)
-        holders_add_categories(&words, holders);
-    for (unsigned i = 0; words.length; i++) {
-        text_grid_add_row(grid);
-        text_grid_add(grid, "%s", i == 0 ? "holds" : i == 1 ? "at" : "");
-        text_grid_add(grid, "%s", words.data);
+    const char *label;
+    for (unsigned i = 0; (label = holders_add_line(&words, holders, i)); i++) {
+        add_fact(grid, label, "%s", words.data);
         words.length = 0;
-        if (i <= HOLDERS_SHOWN)
-            holders_add_site(&words, holders, i);
     }
     text_free(&words);
 }
@@ -228,22 +223,20 @@ static int info_of(const struct command_line *line, struct trace_reader *reader,
         code = holders_at_peak(reader, &holders, error);
     THEN(code, read_all(reader, &found, error));
     found.holders = holders;
-    if (!code && flag_number(line, "format") != FORMAT_JSON)
+    if (!code && flag_number(line, "format") != FORMAT_JSON) {
         print_info(reader, &found);
-    if (code || flag_number(line, "format") != FORMAT_JSON) {
-        holders_free(&holders);
-        return code;
+    } else if (!code) {
+        json_t *json = trace_info_to_json(trace_reader_info(reader));
+        tree_put(json, "totals", trace_totals_to_json(trace_reader_totals(reader)));
+        tree_put(json, "cut_off", json_boolean(trace_was_cut(reader, &lost)));
+        tree_put(json, "untimed_commands", tree_count(found.untimed));
+        tree_put(json, "holders", holders_to_json(&holders));
+        json_dumpf(json, stdout, JSON_INDENT(1));
+        putchar('\n');
+        json_decref(json);
     }
-    json_t *json = trace_info_to_json(trace_reader_info(reader));
-    json_object_set_new(json, "totals", trace_totals_to_json(trace_reader_totals(reader)));
-    json_object_set_new(json, "cut_off", json_boolean(trace_was_cut(reader, &lost)));
-    json_object_set_new(json, "untimed_commands", json_integer((json_int_t)found.untimed));
-    json_object_set_new(json, "holders", holders.count ? holders_to_json(&holders) : json_null());
-    json_dumpf(json, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(json);
     holders_free(&holders);
-    return 0;
+    return code;
 }
 
 /* ---- the others ---- */

@@ -115,15 +115,11 @@ static json_t *blocks_of(struct view_data *data, const struct view_blocks *block
 json_t *data_of_history(struct view_data *data, const struct view_history *h,
                         const struct view_levels *levels)
 {
-    static const char *const categories[] = {HOLDER_CATEGORIES};
-    json_t *known = tree_array();
-    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
-        tree_append(known, tree_text(categories[i]));
     return tree_pack(
-        "{s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "categories", known, "first",
-        tree_count(h->first), "last", tree_count(h->last), "has_times", h->has_times, "has_sites",
-        trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites], "names", names_of(h), "phase_count",
-        tree_count(h->phase_count), "phases", phases_of(data, h), "summary",
+        "{s:s, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "categories", HOLDER_CATEGORIES,
+        "first", tree_count(h->first), "last", tree_count(h->last), "has_times", h->has_times,
+        "has_sites", trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites], "names", names_of(h),
+        "phase_count", tree_count(h->phase_count), "phases", phases_of(data, h), "summary",
         summary_of(data, &h->summary), "levels", tree_count(levels->level_count), "blocks",
         blocks_of(data, &h->blocks, levels));
 }

@@ -90,7 +90,7 @@ const countText = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, " ");
 const nameOf = (i) => data.names[i] || "";
 // A site is "CATEGORY: OWN > CALLED" (bench/trace/holders.h). Sites with the same beginning are one,
 // and so are all sites of a category.
-const withCategory = new RegExp("^(" + data.categories.join("|") + ")\\??(?=: )");
+const withCategory = new RegExp("^(" + data.categories + ")\\??(?=: )");
 const ownOf = (i) => nameOf(i).split(" > ")[0];
 const categoryOf = (i) => (withCategory.exec(nameOf(i)) || ["not known"])[0];
 const siteOf = (i) => (categoryOf(i) === "not known" ? ownOf(i) : ownOf(i).slice(categoryOf(i).length + 2)) || "no call stack";

@@ -153,7 +153,7 @@ void view_page_picture(FILE *out, const struct view_options *o, const struct vie
 
 /* ---- the peak ---- */
 
-static void print_holder(FILE *out, const struct holder *holder, uint64_t all)
+static void print_holder(FILE *out, const struct holder *holder, uint64_t all, bool by_site)
 {
     char bytes[32], largest[32];
     html_print(
@@ -162,38 +162,32 @@ static void print_holder(FILE *out, const struct holder *holder, uint64_t all)
         "<td class=\"n\">%s</td>",
         text_bytes(bytes, holder->bytes), all ? 100.0 * (double)holder->bytes / (double)all : 0,
         (size_t)holder->blocks, text_bytes(largest, holder->largest_bytes));
-    if (holder->category)
+    if (by_site)
         html_print(out, "<td>%s</td>", holder->category);
     html_print(out, "<td class=\"site\">%s</td></tr>\n", holder->site);
 }
 
-/* The holders of a moment; in a trace without sites, the blocks of one size are held by one. */
-static void find_holders(const struct view_history *h, uint32_t moment, bool by_site,
-                         struct holders *holders)
-{
-    for (unsigned i = 0; i < h->blocks.count; i++) {
-        const struct view_block *b = &h->blocks.items[i];
-        if (b->born <= moment && moment < b->died)
-            holders_add(holders,
-                        by_site ? trace_name_of(h->reader, b->name)
-                                : arena_printf(&holders->arena, "%" PRIu64 " B", b->bytes),
-                        b->bytes);
-    }
-    holders_end(holders);
-}
-
+/* In a trace without sites, the blocks of one size are held by one. */
 void view_page_peak(FILE *out, const struct view_history *h)
 {
     const bool by_site = trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites];
     const struct view_bucket *peak = view_peak(h);
     struct holders all = {0};
-    struct holder rest = {.category = by_site ? "" : NULL};
+    struct holder rest = {.category = ""};
     struct text by_category = {0};
     char bytes[32];
-    find_holders(h, peak->at, by_site, &all);
+    for (unsigned i = 0; i < h->blocks.count; i++) {
+        const struct view_block *b = &h->blocks.items[i];
+        if (b->born <= peak->at && peak->at < b->died)
+            holders_add(&all,
+                        by_site ? trace_name_of(h->reader, b->name)
+                                : arena_printf(&all.arena, "%" PRIu64 " B", b->bytes),
+                        b->bytes);
+    }
+    holders_end(&all);
     const unsigned shown = all.count > SITES_MOST + 1 ? SITES_MOST : all.count;
     if (by_site && all.count)
-        holders_add_categories(&by_category, &all);
+        holders_add_line(&by_category, &all, 0);
     html_print(
         out,
         "<section id=\"peak\"><h2>Who holds what at the peak</h2>\n<p class=\"about\">After "
@@ -208,11 +202,9 @@ void view_page_peak(FILE *out, const struct view_history *h)
           out);
     fputs("<tbody>\n", out);
     for (unsigned i = 0; i < all.count; i++) {
-        struct holder *holder = &all.items[i];
-        if (!by_site)
-            holder->category = NULL;
+        const struct holder *holder = &all.items[i];
         if (i < shown) {
-            print_holder(out, holder, peak->requested);
+            print_holder(out, holder, peak->requested, by_site);
             continue;
         }
         rest.bytes += holder->bytes;
@@ -222,7 +214,7 @@ void view_page_peak(FILE *out, const struct view_history *h)
     rest.site =
         arena_printf(&all.arena, "%u other %s", all.count - shown, by_site ? "sites" : "sizes");
     if (shown < all.count)
-        print_holder(out, &rest, peak->requested);
+        print_holder(out, &rest, peak->requested, by_site);
     fputs("</tbody></table></div></section>\n", out);
     text_free(&by_category);
     holders_free(&all);

@@ -6,35 +6,32 @@
 #include "base/sort.h"
 #include "base/tree.h"
 
-static const char *const categories[] = {HOLDER_CATEGORIES, NULL};
 static const char not_known[] = "not known", no_stack[] = "no call stack";
-
-/* The category of a site: a text that lives as long as the program, or with the arena. */
-static const char *category_of(struct arena *arena, const char *site, const char **own)
-{
-    *own = *site ? site : no_stack;
-    for (const char *const *c = categories; *c; c++) {
-        const size_t length = strlen(*c);
-        const bool is_guess = site[length < strlen(site) ? length : 0] == '?';
-        if (strncmp(site, *c, length) != 0 || strncmp(site + length + is_guess, ": ", 2) != 0)
-            continue;
-        *own = site + length + is_guess + 2;
-        return is_guess ? arena_printf(arena, "%s?", *c) : *c;
-    }
-    return not_known;
-}
 
 void holders_add(struct holders *h, const char *site, uint64_t bytes)
 {
+    struct holder one = {not_known, *site ? site : no_stack, bytes, 1, bytes};
+    for (const char *c = HOLDER_CATEGORIES; *c; c += strcspn(c, "|"), c += *c != 0) {
+        size_t length = strcspn(c, "|");
+        if (strncmp(site, c, length) != 0)
+            continue;
+        length += site[length] == '?';
+        if (strncmp(site + length, ": ", 2) == 0) {
+            one.category = arena_copy(&h->arena, site, length);
+            one.site = site + length + 2;
+        }
+    }
+    const char *end = strstr(one.site, " > ");
+    one.site = arena_copy(&h->arena, one.site, end ? (size_t)(end - one.site) : strlen(one.site));
     h->items = must_grow(h->items, h->count, &h->capacity, sizeof *h->items);
-    h->items[h->count++] = (struct holder){NULL, site, bytes, 1, bytes};
+    h->items[h->count++] = one;
     h->bytes += bytes;
 }
 
 static int by_text(const void *left, const void *right)
 {
     const struct holder *a = left, *b = right;
-    const int order = a->category ? strcmp(a->category, b->category) : 0;
+    const int order = strcmp(a->category, b->category);
     return order ? order : strcmp(a->site, b->site);
 }
 
@@ -44,78 +41,44 @@ static int by_bytes(const void *left, const void *right)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : by_text(left, right);
 }
 
-static int compare_category(const void *left, const void *right)
+static void join(struct holder *same, const struct holder *one)
 {
-    const struct holder *a = left, *b = right;
-    return strcmp(a->category, b->category);
-}
-
-/* Sorts the items, and makes one of those that are equal. */
-static unsigned merge(struct holder *items, unsigned count,
-                      int (*compare)(const void *, const void *))
-{
-    unsigned kept = 0;
-    if (count)
-        qsort(items, count, sizeof *items, compare);
-    for (unsigned i = 0; i < count; i++) {
-        struct holder *same = kept ? &items[kept - 1] : NULL;
-        if (!same || compare(same, &items[i]) != 0) {
-            items[kept++] = items[i];
-            continue;
-        }
-        same->bytes += items[i].bytes;
-        same->blocks += items[i].blocks;
-        if (items[i].largest_bytes > same->largest_bytes)
-            same->largest_bytes = items[i].largest_bytes;
-    }
-    return kept;
+    same->bytes += one->bytes;
+    same->blocks += one->blocks;
+    same->largest_bytes = larger(same->largest_bytes, one->largest_bytes);
 }
 
 void holders_end(struct holders *h)
 {
-    h->count = merge(h->items, h->count, by_text); /* whole sites first: there are fewer of them */
-    for (unsigned i = 0; i < h->count; i++) {
-        const char *own;
-        h->items[i].category = category_of(&h->arena, h->items[i].site, &own);
-        const char *end = strstr(own, " > ");
-        h->items[i].site = arena_copy(&h->arena, own, end ? (size_t)(end - own) : strlen(own));
+    struct holder *last = h->items, *category = h->categories;
+    if (!h->count)
+        return;
+    qsort(h->items, h->count, sizeof *h->items, by_text);
+    *category = *last;
+    for (const struct holder *one = last + 1; one < h->items + h->count; one++) {
+        if (strcmp(category->category, one->category) == 0)
+            join(category, one);
+        else
+            *++category = *one;
+        if (by_text(last, one) == 0)
+            join(last, one);
+        else
+            *++last = *one;
     }
-    h->count = merge(h->items, h->count, by_text);
-    h->categories = must_alloc((h->count + 1) * sizeof *h->categories);
-    if (h->count)
-        memcpy(h->categories, h->items, h->count * sizeof *h->items);
-    h->category_count = merge(h->categories, h->count, compare_category);
-    if (h->count) {
-        qsort(h->items, h->count, sizeof *h->items, by_bytes);
-        qsort(h->categories, h->category_count, sizeof *h->categories, by_bytes);
-    }
-}
-
-/* The block in each slot. */
-struct slots {
-    unsigned count, capacity;
-    struct slot {
-        unsigned name;
-        uint64_t bytes; /* 0: free */
-    } * items;
-};
-
-static void follow(struct slots *s, const struct trace_event *e)
-{
-    while (s->count <= e->slot) {
-        s->items = must_grow(s->items, s->count, &s->capacity, sizeof *s->items);
-        s->items[s->count++] = (struct slot){0};
-    }
-    if (e->kind == TRACE_held || e->kind == TRACE_alloc)
-        s->items[e->slot] = (struct slot){e->name, e->bytes};
-    else if (e->kind == TRACE_free || e->kind == TRACE_done)
-        s->items[e->slot].bytes = 0;
+    h->count = (unsigned)(last + 1 - h->items);
+    h->category_count = (unsigned)(category + 1 - h->categories);
+    qsort(h->items, h->count, sizeof *h->items, by_bytes);
+    qsort(h->categories, h->category_count, sizeof *h->categories, by_bytes);
 }
 
 int holders_at_peak(struct trace_reader *reader, struct holders *h, struct error *error)
 {
     struct trace_event e;
-    struct slots slots = {0};
+    struct slot {
+        unsigned name;
+        uint64_t bytes; /* 0: free */
+    } *slots = NULL;
+    unsigned capacity = 0;
     uint64_t most = 0, n = 0;
     int more;
     TRY(trace_rewind(reader, error));
@@ -127,12 +90,16 @@ int holders_at_peak(struct trace_reader *reader, struct holders *h, struct error
     if (more < 0)
         return more;
     TRY(trace_rewind(reader, error));
-    for (n = 0; n < h->event && (more = trace_next(reader, &e, error)) > 0; n++)
-        follow(&slots, &e);
-    for (unsigned i = 0; i < slots.count; i++)
-        if (slots.items[i].bytes)
-            holders_add(h, trace_name_of(reader, slots.items[i].name), slots.items[i].bytes);
-    free(slots.items);
+    for (n = 0; n < h->event && (more = trace_next(reader, &e, error)) > 0; n++) {
+        const bool begins = e.kind == TRACE_held || e.kind == TRACE_alloc;
+        slots = must_reach(slots, e.slot, &capacity, sizeof *slots);
+        if (begins || e.kind == TRACE_free || e.kind == TRACE_done)
+            slots[e.slot] = (struct slot){e.name, begins ? e.bytes : 0};
+    }
+    for (unsigned i = 0; i < capacity; i++)
+        if (slots[i].bytes)
+            holders_add(h, trace_name_of(reader, slots[i].name), slots[i].bytes);
+    free(slots);
     holders_end(h);
     return more < 0 ? more : trace_rewind(reader, error);
 }
@@ -140,7 +107,6 @@ int holders_at_peak(struct trace_reader *reader, struct holders *h, struct error
 void holders_free(struct holders *h)
 {
     free(h->items);
-    free(h->categories);
     arena_free(&h->arena);
     *h = (struct holders){0};
 }
@@ -149,22 +115,12 @@ void holders_free(struct holders *h)
 
 static bool is_shown(const struct holders *h, const struct holder *holder)
 {
-    return 1000 * (double)holder->bytes >= (double)h->bytes;
+    return holder->bytes && 1000 * (double)holder->bytes >= (double)h->bytes;
 }
 
-static bool knows_category(const struct holders *h)
-{
-    return h->category_count > 1 || h->categories[0].category != not_known;
-}
-
-void holders_add_categories(struct text *out, const struct holders *h)
+static void add_categories(struct text *out, const struct holders *h)
 {
     bool guesses = false;
-    if (!knows_category(h)) {
-        char bytes[32];
-        text_add(out, "%s; the sites say no category", text_bytes(bytes, h->bytes));
-        return;
-    }
     for (unsigned i = 0; i < h->category_count && is_shown(h, &h->categories[i]); i++) {
         const struct holder *c = &h->categories[i];
         char bytes[32], share[32];
@@ -172,55 +128,62 @@ void holders_add_categories(struct text *out, const struct holders *h)
                  text_percent(share, 100.0 * (double)c->bytes / (double)h->bytes));
         guesses |= c->category[strlen(c->category) - 1] == '?';
     }
-    if (guesses)
-        text_add(out, "; ? marks a guess");
+    text_add(out, "%s", guesses ? "; ? marks a guess" : "");
 }
 
-bool holders_add_site(struct text *out, const struct holders *h, unsigned i)
+const char *holders_add_line(struct text *out, const struct holders *h, unsigned i)
 {
+    const bool says = h->category_count > 1 || h->categories[0].category != not_known;
     struct holder all = {0};
     char bytes[32], blocks[48];
-    const bool is_one = i < h->count && i < HOLDERS_SHOWN && is_shown(h, &h->items[i]);
-    const bool is_behind = i > 0 && (i > h->count || !is_shown(h, &h->items[i - 1]));
-    for (unsigned k = i; k < (is_one ? i + 1 : h->count); k++) {
-        all.bytes += h->items[k].bytes;
-        all.blocks += h->items[k].blocks;
+    if (h->count == 0 || i > HOLDERS_SHOWN + 1)
+        return NULL;
+    if (i-- == 0) {
+        if (says)
+            add_categories(out, h);
+        else
+            text_add(out, "%s; the sites say no category", text_bytes(bytes, h->bytes));
+        return "holds";
     }
-    if (is_behind || !all.bytes || !is_shown(h, &all))
-        return false;
-    if (is_one && knows_category(h))
-        text_add(out, "%.100s (%s)", h->items[i].site, h->items[i].category);
-    else if (is_one)
-        text_add(out, "%.100s", h->items[i].site);
-    else
+    if (i > 0 && (i >= h->count || !is_shown(h, &h->items[i - 1])))
+        return NULL;
+    const bool is_one = i < HOLDERS_SHOWN && is_shown(h, &h->items[i]);
+    for (unsigned k = i; k < (is_one ? i + 1 : h->count); k++)
+        join(&all, &h->items[k]);
+    if (!is_shown(h, &all))
+        return NULL;
+    if (!is_one)
         text_add(out, "%s", text_count(blocks, h->count - i, "other site"));
+    else if (says)
+        text_add(out, "%.100s (%s)", h->items[i].site, h->items[i].category);
+    else
+        text_add(out, "%.100s", h->items[i].site);
     text_add(out, ": %s in %s", text_bytes(bytes, all.bytes),
              text_count(blocks, (double)all.blocks, "block"));
-    return true;
+    return i ? "" : "at";
 }
 
 static json_t *list_to_json(const struct holder *items, unsigned count, bool has_site)
 {
     json_t *list = tree_array();
-    for (unsigned i = 0; i < count; i++) {
-        json_t *one = tree_object();
+    for (const struct holder *one = items; one < items + count; one++) {
+        json_t *json =
+            tree_pack("{s:o, s:o, s:o}", "category",
+                      tree_text_or_null(one->category == not_known ? "" : one->category), "bytes",
+                      tree_count(one->bytes), "blocks", tree_count(one->blocks));
         if (has_site)
-            tree_put(one, "site", tree_text(items[i].site));
-        tree_put(one, "category",
-                 items[i].category == not_known ? json_null() : tree_text(items[i].category));
-        tree_put(one, "bytes", tree_count(items[i].bytes));
-        tree_put(one, "blocks", tree_count(items[i].blocks));
-        tree_append(list, one);
+            tree_put(json, "site", tree_text(one->site));
+        tree_append(list, json);
     }
     return list;
 }
 
 json_t *holders_to_json(const struct holders *h)
 {
-    json_t *json = tree_object();
-    tree_put(json, "event", tree_count(h->event));
-    tree_put(json, "requested_bytes", tree_count(h->bytes));
-    tree_put(json, "categories", list_to_json(h->categories, h->category_count, false));
-    tree_put(json, "sites", list_to_json(h->items, smaller(h->count, HOLDERS_LISTED), true));
-    return json;
+    if (!h->count)
+        return json_null();
+    return tree_pack("{s:o, s:o, s:o, s:o}", "event", tree_count(h->event), "requested_bytes",
+                     tree_count(h->bytes), "categories",
+                     list_to_json(h->categories, h->category_count, false), "sites",
+                     list_to_json(h->items, (unsigned)smaller(h->count, HOLDERS_LISTED), true));
 }

@@ -20,8 +20,8 @@
 
 /* Those of PyTorch. Gradients: what a backward pass makes, of parameters and of activations. */
 #define HOLDER_CATEGORIES                                                                          \
-    "parameters", "gradients", "optimizer's state", "optimizer's step", "activations",             \
-        TRACE_SITE_WORKSPACE, "cuBLAS workspaces"
+    "parameters|gradients|optimizer's state|optimizer's step|activations|" TRACE_SITE_WORKSPACE    \
+    "|cuBLAS workspaces"
 
 enum { HOLDERS_SHOWN = 5, HOLDERS_LISTED = 20 }; /* sites in a text, and in JSON */
 
@@ -34,11 +34,11 @@ struct holder {
 struct holders {
     uint64_t event, bytes; /* after this event, so much is requested at once */
     unsigned count, capacity, category_count;
-    struct holder *items, *categories; /* after holders_end: the largest first */
+    struct holder *items, categories[20]; /* after holders_end: the largest first */
     struct arena arena;
 };
 
-/* Adds a block; `site` is borrowed until holders_end, "": it has none. */
+/* Adds a block; "": it has no site. */
 void holders_add(struct holders *holders, const char *site, uint64_t bytes);
 /* Puts together what is held by one. */
 void holders_end(struct holders *holders);
@@ -47,11 +47,10 @@ void holders_end(struct holders *holders);
 int holders_at_peak(struct trace_reader *reader, struct holders *holders, struct error *error);
 void holders_free(struct holders *holders);
 
-/* Adds "activations 1.20 GiB (62 %), not known 300 MiB (15 %)"; there is a block. What holds less
- * than a thousandth is left out of texts. */
-void holders_add_categories(struct text *out, const struct holders *holders);
-/* Adds "train.py:9 loss (activations): 753 MiB in 12 blocks" for item i, or for all from there on
- * "4 other sites: ...". False behind the last line. */
-bool holders_add_site(struct text *out, const struct holders *holders, unsigned i);
-/* {"event", "requested_bytes", "categories", "sites"}; the caller owns it. */
+/* Adds a line of text, and returns its label; NULL behind the last. Line 0 has the categories
+ * ("holds": "activations 1.20 GiB (62 %), not known 300 MiB (15 %)"), the others an item each
+ * ("at": "train.py:9 loss (activations): 753 MiB in 12 blocks"), and the last one the rest. What
+ * holds less than a thousandth is left out. */
+const char *holders_add_line(struct text *out, const struct holders *holders, unsigned i);
+/* {"event", "requested_bytes", "categories", "sites"}, null without blocks; the caller owns it. */
 json_t *holders_to_json(const struct holders *holders);

@@ -726,8 +726,6 @@ int pytorch_add(struct pytorch_trace *t, const struct pytorch_entry *entry, stru
     if (entry->has_time)
         pytorch_begin_time(t, entry->time_us);
     struct trace_event e = event_of(t, entry, action->kind);
-    if (action->kind == TRACE_alloc && !e.name && t->site_without_frames)
-        e.name = trace_name(import_writer(t->stream), t->site_without_frames);
     if (action->kind == TRACE_alloc || action->kind == TRACE_free || action->kind == TRACE_done) {
         add_block_event(t, &e);
     } else if (trace_is_driver_call(action->kind)) {

@@ -53,9 +53,7 @@ struct pytorch_trace {
     struct import_stream *stream;
     uint64_t first_us; /* time of the first entry that has one */
     bool began;
-    /* The sites of blocks without frames: of those from before the history, and of others. NULL:
-     * none is known. */
-    const char *site_before, *site_without_frames;
+    const char *site_before; /* of blocks from before the history; NULL: none is known */
     struct start start;
     bool is_expandable;
     uint64_t large_segment_bytes, max_split_bytes;

@@ -9,7 +9,6 @@
  *
  * Code is the user's own if its file is neither of an installed package, nor of Python's library,
  * nor of PyTorch. Paths say so; the site keeps base names only. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -46,26 +45,7 @@ static const struct rule {
     {NULL, "at::native::generate_and_filter_plans", TRACE_SITE_WORKSPACE, false},
     {NULL, "Workspace", "cuBLAS workspaces", false},
     {NULL, "torch::autograd::Engine", "gradients", false},
-    {NULL, "torch::unwind", NULL, true},
-    {NULL, "CapturedTraceback", NULL, true},
-    {NULL, "gather_with_cpp", NULL, true},
-    {NULL, "CachingAllocator", NULL, true},
-    {NULL, "at::detail::empty", NULL, true},
-    {NULL, "at::native::empty", NULL, true},
-    {NULL, "at::native::resize_bytes", NULL, true},
-    {NULL, "at::create_out", NULL, true},
-    {NULL, "set_output_raw_strided", NULL, true},
-    {NULL, "TensorIteratorBase", NULL, true},
-    {NULL, "wrapper_CUDA", NULL, true},
-    {NULL, "c10::impl::", NULL, true},
-    {NULL, "at::_ops::", NULL, true},
 };
-
-static bool is_python(const char *file)
-{
-    const size_t length = strlen(file);
-    return length > 3 && strcmp(file + length - 3, ".py") == 0;
-}
 
 static bool has_any(const char *text, const char *const *words)
 {
@@ -108,30 +88,41 @@ static void shorten(const char *name, char function[200])
 /* An operator of autograd, or a function that is not of a library. */
 static bool is_own_native(const char *function)
 {
-    static const char *const operators[] = {
-        "torch::autograd::generated::", "torch::autograd::AccumulateGrad",
-        "torch::autograd::CopySlices",  "torch::autograd::InputBuffer",
-        "torch::autograd::Engine",      NULL};
-    static const char *const libraries[] = {
-        "at::", "c10::",  "torch::",      "std::",    "THP",      "Py", "_Py",
-        "__",   "_start", "start_thread", "pthread_", "execute_", NULL};
-    if (has_any(function, operators))
-        return !strstr(function, "::details::");
-    for (const char *const *library = libraries; *library; library++)
-        if (strncmp(function, *library, strlen(*library)) == 0)
+    static const char *const libraries[] = {"at::", "c10::", "torch::", "std::", "THP", "Py", "_"};
+    static const char *const inner[] = {"VariableType", "::Node", "::details::", "::THP", NULL};
+    if (strncmp(function, "torch::autograd::", strlen("torch::autograd::")) == 0)
+        return !has_any(function, inner);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strncmp(function, libraries[i], strlen(libraries[i])) == 0)
             return false;
     return true;
 }
 
 static const struct rule *rule_of(const char *file, const char *function, bool python)
 {
-    static const struct rule none = {0}, nameless = {.is_cut = true};
+    /* What all requests have, and functions without a name. */
+    static const char *const plumbing[] = {"??",
+                                           "torch::unwind",
+                                           "CapturedTraceback",
+                                           "gather_with_cpp",
+                                           "CachingAllocator",
+                                           "at::detail::empty",
+                                           "at::native::empty",
+                                           "at::native::resize_bytes",
+                                           "at::create_out",
+                                           "set_output_raw_strided",
+                                           "TensorIteratorBase",
+                                           "wrapper_CUDA",
+                                           "c10::impl::",
+                                           "at::_ops::",
+                                           NULL};
+    static const struct rule none = {0}, cut = {.is_cut = true};
     for (const struct rule *r = rules; r < rules + sizeof rules / sizeof *rules; r++)
-        if (python == (r->file != NULL) && (!python || strstr(file, r->file)) &&
-            (!r->function ||
-             (python ? strcmp(function, r->function) == 0 : strstr(function, r->function) != NULL)))
+        if (python ? r->file && strstr(file, r->file) &&
+                         (!r->function || strcmp(function, r->function) == 0)
+                   : !r->file && strstr(function, r->function))
             return r;
-    return python || (*function && strcmp(function, "??") != 0) ? &none : &nameless;
+    return !python && (!*function || has_any(function, plumbing)) ? &cut : &none;
 }
 
 void pytorch_site_begin(struct pytorch_site *site)
@@ -143,7 +134,7 @@ void pytorch_site_begin(struct pytorch_site *site)
 void pytorch_site_add(struct pytorch_site *site, const char *file, const char *name, uint64_t line)
 {
     const struct pytorch_frame frame = {file ? file : "", name ? name : "?", line};
-    const bool python = is_python(frame.file);
+    const bool python = text_glob("*?.py", frame.file);
     char function[200];
     shorten(frame.name, function);
     const struct rule *rule = rule_of(frame.file, python ? frame.name : function, python);
@@ -157,8 +148,7 @@ void pytorch_site_add(struct pytorch_site *site, const char *file, const char *n
     if (python != site->has_python || rule->is_cut || site->has_own)
         return;
     site->has_own = python ? is_user(frame.file) : is_own_native(function);
-    const bool is_full = site->count == (python ? PYTORCH_SITE_FRAMES - 1 : 1);
-    if (!is_full || site->has_own)
+    if (site->has_own || site->count < (python ? PYTORCH_SITE_FRAMES - 1 : 1))
         site->frames[site->count++] = frame;
 }
 
@@ -172,15 +162,15 @@ void pytorch_site_end(struct pytorch_site *site)
         const char *slash = strrchr(f->file, '/');
         char function[200];
         shorten(f->name, function);
-        const char *operator= strncmp(function, generated, sizeof generated - 1) == 0
-            ? function + sizeof generated - 1
-            : NULL;
+        const char *of_autograd = strstr(function, generated);
         if (f->line && *f->file && strcmp(f->file, "??") != 0)
             text_add(&site->text, "%s:%" PRIu64 " ", slash ? slash + 1 : f->file, f->line);
-        if (operator)
-            text_add(&site->text, "%.*s", (int)strcspn(operator, ":_"), operator);
-        else
-            text_add(&site->text, "%.200s", site->has_python ? f->name : function);
-        text_add(&site->text, "%s", i ? " > " : "");
+        if (of_autograd)
+            of_autograd += sizeof generated - 1; /* "ReluBackward0::apply" */
+        text_add(&site->text, "%.*s%s", of_autograd ? (int)strcspn(of_autograd, ":_") : 200,
+                 of_autograd        ? of_autograd
+                 : site->has_python ? f->name
+                                    : function,
+                 i ? " > " : "");
     }
 }

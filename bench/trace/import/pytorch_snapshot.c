@@ -345,6 +345,9 @@ static int add_entry(struct history *h, unsigned i, struct error *error)
     if (!is_pool_known(h, &entry))
         trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = false;
     entry.pool = pool_of_entry(h, &entry);
+    if (!entry.site && h->snapshot->has_python && !h->snapshot->has_native &&
+        is_action(&entry, "alloc"))
+        entry.site = PYTORCH_SITE_NO_PYTHON;
     if (entry.has_time)
         add_phases(h, entry.time_us);
     return pytorch_add(&h->trace, &entry, error);
@@ -451,8 +454,6 @@ static int read_history(struct history *h, struct error *error)
     TRY(pytorch_check_start(&h->trace, error));
     h->trace.site_before =
         h->snapshot->has_python || h->snapshot->has_native ? PYTORCH_SITE_BEFORE : NULL;
-    h->trace.site_without_frames =
-        h->snapshot->has_python && !h->snapshot->has_native ? PYTORCH_SITE_NO_PYTHON : NULL;
     pytorch_add_start(&h->trace);
     for (unsigned i = 0; i < h->entries->count; i++)
         TRY(add_entry(h, i, error));
