@@ -425,7 +425,7 @@ static void add_explained(struct text *out, const struct advise *advise,
         add_losses(out, advise, advice);
     }
     text_add(out, trace->holders.count ? ".\nAt the peak the most is held by " : "");
-    holders_add_site(out, &trace->holders, 0);
+    holders_add_line(out, &trace->holders, 1);
     text_add(out, ".\nSure: ");
     add_certainty(out, trace);
     text_add(out, ".\n");

@@ -1112,6 +1112,8 @@ static const struct {
       {"m.cpp", "mine(c10::Allocator*)"}},
      "m.cpp:7 mine > c10::StorageImpl::StorageImpl"},
     {{UNWOUND, {"??", "??"}}, NULL},
+    {{{"??", "at::native::add"}, {"m.cpp", "Format::run(int)"}},
+     "m.cpp:7 Format::run > at::native::add"},
     /* The last place is for the user's own line. */
     {{{LAYER},
       {LAYER},
