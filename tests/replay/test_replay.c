@@ -287,7 +287,7 @@ static void pieces_end_at_gaps_and_live_blocks(void **state)
     const struct block block = block_at(1, 320, 10);
     owners_open(&o);
     for (unsigned i = 0; i < 4; i++) /* nothing is mapped from 100 to 200 */
-        owners_got(&o, 1 + i / 3, i % 3 * 100 + (i % 3 ? 100 : 0), 100);
+        owners_got(&o, 1 + i / 3, i * 100 + (i ? 100 : 0), 100);
     owners_take(&o, &block, 3);
     owners_walk(&o, add_range, &seen);
     assert_string_equal(seen.data, "1:100free0 1:120free0 1:10live3 1:70free0 2:100free0 ");
