@@ -163,12 +163,13 @@ endif
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup setup-dev setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist check-release install uninstall clean help
+.PHONY: FORCE all setup setup-dev setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist archive wheel check-release install uninstall clean help
 all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## build gamut (build/gamut)
 
-$(BUILD)/gamut $(BUILD)/gamut-test: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
+$(BUILD)/gamut $(BUILD)/gamut-test $(BUILD)/wheel/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
+	@mkdir -p $(@D)
 	$(Q)$(STEP)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-$(BUILD)/gamut: $(KERNELS)
+$(BUILD)/gamut $(BUILD)/wheel/gamut: $(KERNELS)
 $(BUILD)/gamut-test: $(TEST_KERNELS)
 
 # Applications are not sanitized, and have no OpenMP: neither are these.
@@ -410,14 +411,23 @@ bench-self: all $(BENCHES) ## measure what gamut itself costs
 plots: $(BUILD)/gamut ## draw the charts of the newest result again
 	@BUILD=$(BUILD) scripts/plots
 
+dist: archive wheel ## pack what a version consists of: archive and wheel
+
 # Of one revision it is always the same bytes: file times are the revision's.
 DIST = gamut-$(VERSION)
-dist: ## pack the committed tree into build/gamut-VERSION.tar.gz, which builds and tests without git
+archive: ## pack the committed tree into build/gamut-VERSION.tar.gz, which builds and tests without git
 	@[ -z "$$(git status --porcelain --untracked-files=no)" ] || { echo "dist: the tree has changes: commit or undo them, so that the archive is of a revision" >&2; exit 1; }
 	@mkdir -p $(BUILD)
 	$(Q)git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar HEAD
 	$(Q)gzip -9nf $(BUILD)/$(DIST).tar
 	@echo $(BUILD)/$(DIST).tar.gz
+
+# A wheel has the library of OpenMP with it.
+$(BUILD)/wheel/gamut: private LDFLAGS += -Wl,-rpath,'$$ORIGIN/../lib/gamut'
+wheel: $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a $(BUILD)/wheel/gamut ## pack binary, libraries and Python module into build/gamut-VERSION-*.whl, for pip
+	@rm -rf $(BUILD)/wheel/root $(BUILD)/gamut-$(VERSION)-*.whl
+	$(Q)$(MAKE) -s install GAMUT=$(BUILD)/wheel/gamut DESTDIR=$(abspath $(BUILD))/wheel/root PREFIX=
+	$(Q)packaging/wheel $(BUILD)/wheel/root $(VERSION) "$(SOURCE_EPOCH)" $(BUILD)
 
 check-release: ## check what must hold of a version beyond .ci/run, which comes first
 	@.ci/release

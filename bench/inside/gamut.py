@@ -16,7 +16,8 @@ _NAME = "libgamut_alloc.so"
 def path():
     """The library: $GAMUT_LIBRARY, else where `make install` or `make` put it."""
     here = os.path.dirname(os.path.abspath(__file__))
-    places = [os.environ.get("GAMUT_LIBRARY"), os.path.join(here, "..", _NAME), os.path.join(here, "..", "..", "build", _NAME)]
+    beside = [("..",), ("..", "..", "gamut"), ("..", "..", "build")]  # make install, a wheel, the tree
+    places = [os.environ.get("GAMUT_LIBRARY"), *(os.path.join(here, *folders, _NAME) for folders in beside)]
     for place in places:
         if place and os.path.exists(place):
             return os.path.abspath(place)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `make dist` packs is the tree: packed twice it is the same bytes. Unpacked elsewhere, where git cannot be called, it builds the
+# What `make archive` packs is the tree: packed twice it is the same bytes. Unpacked elsewhere, where git cannot be called, it builds the
 # same binary and libraries as the tree, byte for byte, knows its revision, and passes tests. `make check-release` runs this.
 #   check_release.sh [TEST...]      other tests in the unpacked tree than the few that need no test program; "all": every test
 # BUILD [build] has the tree's build.
@@ -24,10 +24,10 @@ quietly() {
 
 # ---- packed
 for copy in 1 2; do
-    quietly "make dist" make -s -C "$root" BUILD="$dir/dist$copy" dist
+    quietly "make archive" make -s -C "$root" BUILD="$dir/dist$copy" archive
 done
 archive=$(cd "$dir/dist1" && ls ./*.tar.gz)
-cmp "$dir/dist1/$archive" "$dir/dist2/$archive" || fail "make dist packs other bytes the second time"
+cmp "$dir/dist1/$archive" "$dir/dist2/$archive" || fail "make archive packs other bytes the second time"
 name=$(basename "$archive" .tar.gz)
 quietly "tar" tar -x -f "$dir/dist1/$archive" -C "$dir"
 cd "$dir/$name" || exit 1
