@@ -2,6 +2,7 @@
 
     scripts/midrun.py FOLDER [--jobs 5] [--seed 1] [--only PROGRAM,...]
     scripts/midrun.py --check GAMUT FOLDER...     how exact gamut's replay of each recording is, as CSV; needs no PyTorch
+    scripts/midrun.py --others GAMUT FOLDER       how near replays under the other settings come to what PyTorch held with them, as CSV
 
 Each recording is PROGRAM.SETTING.pickle.gz, with what PyTorch's own counters say in PROGRAM.SETTING.json.
 The setting "drawn" is a combination that the seed draws. Every program first runs under the default setting, to count
@@ -462,6 +463,29 @@ def check(gamut, folders):
                       reason_of(trace, truth)])
 
 
+def others(gamut, folder):
+    """A line for each recording and other setting under which the program was recorded from the same tick on, both without a limit and
+    calls of empty_cache: the peak that a replay predicts for the setting, and the one that PyTorch then had."""
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["program", "recorded", "setting", "device", "torch", "predicted_bytes", "peak_bytes"])
+    truths = []
+    for path in sorted(glob.glob(f"{folder}/*.json")):
+        with open(path) as file:
+            truth = json.load(file)
+        if "reserved_at_start" in truth and truth["status"] == "ok" and not truth.get("limit") and not truth["empty_cache"]:
+            truths.append((path[:-4] + "pickle.gz", truth))
+    for path, recorded in truths:
+        same = [t for _, t in truths if t["program"] == recorded["program"] and t["start"] == recorded["start"] and t["conf"] != recorded["conf"]]
+        names = {("vmm" if "expandable_segments:True" in t["conf"] else "caching") + ":conf={" + t["conf"] + "}": t for t in same}
+        for name, truth in names.items():
+            said = subprocess.run([gamut, "replay", path, "--strategy", name, "--no-save", "--format", "json"], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            case = json.loads(said.stdout)["cases"][0]
+            if case["status"] == "ok":
+                out.writerow([truth["program"], recorded["conf"], truth["conf"], truth["device"], truth["torch"],
+                              case["counters"]["cold"]["peak_reserved_bytes"], truth["reserved_peak"]])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
@@ -492,5 +516,7 @@ if __name__ == "__main__":
         one(json.loads(sys.argv[2]))
     elif sys.argv[1:2] == ["--check"]:
         check(sys.argv[2], sys.argv[3:])
+    elif sys.argv[1:2] == ["--others"]:
+        others(*sys.argv[2:4])
     else:
         main()

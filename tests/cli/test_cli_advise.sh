@@ -150,4 +150,13 @@ grep -q '^gamut: interrupted: the table has the 2 lines that were done$' err || 
 expect 0 "" print part.json
 lines lstm graphs total
 [ -z "$(ls temporary)" ] || fail "files are left in TMPDIR: $(ls temporary)"
+
+# ---- a log that begins in the middle: other settings have a bound, and the current one is as far from the log as it says
+expect 0 "the limit inferred" advise "$traces/midrun/seed3/graphs.expandable_divisions.pickle.gz"
+has "^  memory  *about [0-9]* MiB (at least 572 MiB) instead of 846 MiB ± 40.0 MiB (.* % less)$"
+has "^  but  *the log does not say what the advised setting would have held when it began: its bytes are estimates$"
+expect 0 "the limit inferred" advise "$traces/midrun/seed3/graphs.expandable_divisions.pickle.gz" --format json
+has '"reserved_least_bytes": 845152256,$'
+has '"reserved_most_bytes": 929038336,$'
+has '"reserved_most_bytes": null,$'
 summary
