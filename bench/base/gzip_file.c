@@ -57,17 +57,16 @@ int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct e
 
 /* Kinds of files by a part of their first bytes, which begin with it unless it may come later. */
 static const struct {
-    const char *kind, *part;
+    const char *kind, *part, *is;
     bool later;
-    const char *is;
 } kinds[] = {
-    {"trace", "gamuttrc", false, "a trace: gamut advise, fit, replay, view and trace read it"},
-    {"result", "\"gamut.result\"", true,
-     "a result: gamut print, plot, report, compare and view read it"},
-    {"log", "\x80", false,
-     "a pickle: gamut advise, fit, replay, view and trace read those of PyTorch"},
-    {"log", "SQLite format 3", false,
-     "a database: gamut advise, fit, replay, view and trace read those of Nsight Systems"},
+    {"trace", "gamuttrc", "a trace: gamut advise, fit, replay, view and trace read it", false},
+    {"result", "\"gamut.result\"", "a result: gamut print, plot, report, compare and view read it",
+     true},
+    {"log", "\x80", "a pickle: gamut advise, fit, replay, view and trace read those of PyTorch",
+     false},
+    {"log", "SQLite format 3",
+     "a database: gamut advise, fit, replay, view and trace read those of Nsight Systems", false},
 };
 
 int gzip_explain_kind(const char *path, const char *kind, int code, struct error *error)

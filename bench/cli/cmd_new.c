@@ -35,15 +35,6 @@ static int check_name(const char *what, const char *name, struct error *error)
     return 0;
 }
 
-static void add_named(struct text *code, const char *text, const char *name)
-{
-    for (const char *at; (at = strstr(text, "raw")); text = at + 3) {
-        const bool is_word = !isalpha((unsigned char)at[-1]) && !isalpha((unsigned char)at[3]);
-        text_add(code, "%.*s%s", (int)(at - text), text, is_word ? name : "raw");
-    }
-    text_add(code, "%s", text);
-}
-
 static int new_command(const struct command_line *line)
 {
     const char *name = line->positional[1];
@@ -51,7 +42,10 @@ static int new_command(const struct command_line *line)
     struct error error = {0};
     int failed = check_name(line->positional[0], name, &error);
     text_add(&path, "%s.c", name);
-    add_named(&code, kernel_text_new_allocator, name);
+    const char *from = kernel_text_new_allocator;
+    for (const char *at; (at = strstr(from, "raw")); from = at + strlen("raw"))
+        text_add(&code, "%.*s%s", (int)(at - from), from, name);
+    text_add(&code, "%s", from);
     text_add(&code, exported, name, name);
     THEN(failed, gzip_write_file(path.data, code.data, code.length, true, NULL, &error));
     if (!failed)
@@ -69,7 +63,6 @@ const struct command command_new = {
     .most_positionals = 2,
     .flags = flags_none,
     .notes = "Writes NAME.c, which works as it is. gamut run, replay, fit and view take the\n"
-             "shared object that is made of it by its path: -s ./NAME.so. It is code, and runs\n"
-             "with your rights.\n",
+             "shared object made of it by its path, -s ./NAME.so. It runs with your rights.\n",
     .run = new_command,
 };

@@ -28,7 +28,7 @@ static int add_file(const char *path, struct error *error)
                          "%s was compiled for version %d of the interface of strategies, and this "
                          "gamut has version %d: compile it again with this gamut's headers",
                          path, (*found)->version, ALLOCATOR_API_VERSION);
-    text_add(&name, "%s", path); /* it lives as long as the process */
+    text_add(&name, "%s", path); /* the process owns it */
     return allocator_add(name.data, *found, error);
 }
 

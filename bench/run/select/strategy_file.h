@@ -1,8 +1,5 @@
-/* Allocators from outside of the tree: shared objects that a command line names by a path.
- *
- * A file of this kind is code. Only what a user names with -s is loaded, and never what a result
- * file names.
- */
+/* Allocators from outside of the tree: shared objects that a command line names by a path. They are
+ * code, so only what a user names with -s is loaded, and never what a result file names. */
 #pragma once
 
 #include "base/error.h"
