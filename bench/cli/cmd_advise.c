@@ -395,9 +395,9 @@ static void add_losses(struct text *out, const struct advise *advise, const stru
     char reserved[32], lived[32], lost[32], share[32];
     text_add(out,
              "%s reserves %s at its peak%s. Its live blocks are %s at most: %s (%s) are lost.\n",
-             application_title(advise->application), text_bytes(reserved, peak),
-             trace->is_refused ? " without the limit" : "", text_bytes(lived, live),
-             text_bytes(lost, lost_bytes),
+             advise->application->source ? advise->application->source : "The allocator",
+             text_bytes(reserved, peak), trace->is_refused ? " without the limit" : "",
+             text_bytes(lived, live), text_bytes(lost, lost_bytes),
              text_percent(share, 100 * (double)lost_bytes / (double)(peak + !peak)));
     if (now->status == CASE_ok)
         text_add(out, "It fits into %s.\n", text_bytes(lived, now->capacity_bytes));
@@ -440,7 +440,9 @@ static void print_explained(const struct advise *advise)
     for (size_t i = 0; i < advise->trace_count; i++) {
         struct text out = {0};
         add_explained(&out, advise, &advise->advices[i]);
-        terminal_print(page.out, "%s%s", i ? "\n" : "", out.data);
+        if (advise->trace_count > 1)
+            terminal_print(page.out, "%s%s:\n", i ? "\n" : "", advise->traces[i].name);
+        terminal_print(page.out, "%s", out.data);
         text_free(&out);
     }
     terminal_page_close(&page);
@@ -502,7 +504,7 @@ static json_t *refused_to_json(const struct advised_trace *trace, const struct a
         tree_count(r->granted_bytes), "free_pieces", tree_count(r->free_pieces),
         "largest_free_bytes", tree_count(r->largest_free_bytes));
     for (unsigned i = 0; i < FREE_PLACES; i++)
-        tree_put(places, free_places[i].name, tree_count(r->place_bytes[i]));
+        tree_put(places, free_places[i][0], tree_count(r->place_bytes[i]));
     tree_put(json, "free_bytes", places);
     refusal_add_reason(&reason, r);
     tree_put(json, "reason", tree_text(reason.data));

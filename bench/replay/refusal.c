@@ -1,7 +1,7 @@
 #include "replay/refusal.h"
 
 #define X(name, words) {#name, words},
-const struct free_place_text free_places[] = {FREE_PLACE_LIST(X)};
+const char *const free_places[][2] = {FREE_PLACE_LIST(X)};
 #undef X
 
 /* A walk through all memories. Free pieces are of the pool of the live blocks in their memory. */
@@ -82,5 +82,5 @@ void refusal_add_reason(struct text *out, const struct replay_refusal *r)
     for (unsigned i = FREE_own_pool + 1; i < FREE_PLACES; i++)
         if (r->place_bytes[i])
             text_add(out, "; %s of the free bytes are %s", text_bytes(bytes, r->place_bytes[i]),
-                     free_places[i].words);
+                     free_places[i][1]);
 }

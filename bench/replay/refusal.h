@@ -16,9 +16,7 @@ enum free_place {
 #undef X
         FREE_PLACES
 };
-extern const struct free_place_text {
-    const char *name, *words;
-} free_places[FREE_PLACES];
+extern const char *const free_places[FREE_PLACES][2]; /* name and words */
 
 /* The request, and the state after the allocator gave back what it could. */
 struct replay_refusal {

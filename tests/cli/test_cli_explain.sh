@@ -4,7 +4,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
 refused=$here/../traces/pytorch/refused
 
-# ---- the sentences
 limit='replays under .* bytes, the limit inferred from its refusals'
 expect 0 "$limit" explain "$refused/gpt.pickle.gz"
 has '^Out of memory: 157 MiB asked for\. Of a limit of at most 1\.78 GiB, 1\.63 GiB are reserved: 1\.35 GiB by live blocks, and 288 MiB are free in 36 pieces, the largest 110 MiB\.$'
@@ -47,7 +46,6 @@ has '^Where: train\.py:9 step > linear\.py:134 forward\.$'
 expect 0 '' explain alone.txt --mem-limit 64MiB
 has '^In the replay the request of 34\.0 MiB that was refused is served, so the reason is not known\.$'
 
-# ---- the same in advise, and as JSON
 expect 0 "$limit" advise "$refused/gnn.pickle.gz"
 has '^  refused  *the request of 329 MiB that was refused is served, within 1\.92 GiB; without the setting, the largest free piece of its pool has 54\.9 MiB, and more memory'
 expect 0 "$limit" explain "$refused/gnn.pickle.gz" --format json
