@@ -16,6 +16,7 @@
 #include "cli/reasons.h"
 #include "cli/recording.h"
 #include "cli/traces.h"
+#include "results/compare/gates.h"
 #include "results/compare/noise.h"
 #include "results/facts/case.h"
 #include "results/file/baseline.h"
@@ -57,6 +58,9 @@ static const struct flag flags[] = {
     FLAG_SHARD,
     {"rounds", 0, FLAG_COUNT, .fallback = "10", .least = 1, .most = 10000,
      .help = "how many times all cases run, each time in a new process"},
+    {"until", 0, FLAG_TEXT, .value = "PART",
+     .help = "end before --rounds [100] when the interval of each time is within this part of it: "
+             "2%"},
     {"samples", 0, FLAG_COUNT, .fallback = "5", .least = 1, .most = 1000000,
      .help = "the least number of timed runs of a case in a round"},
     /* More samples a round change no median, only the size of the file. */
@@ -93,6 +97,13 @@ static uint64_t number_or(const struct command_line *line, const char *name, uin
     return flag_is_on(line, "smoke") && !value->given ? smoke : value->number;
 }
 
+/* Until intervals are narrow, --rounds are the most. */
+static uint64_t rounds_of(const struct command_line *line)
+{
+    const bool are_most = flag_text(line, "until") && !flag_is_given(line, "rounds");
+    return are_most ? 100 : number_or(line, "rounds", 1);
+}
+
 /* Fills in what is measured and how; first_round is 0. ERR_USAGE where numbers contradict each
  * other, ERR_IO where the result file exists. */
 static int run_flags_options(const struct command_line *line, struct rounds_options *options,
@@ -102,7 +113,7 @@ static int run_flags_options(const struct command_line *line, struct rounds_opti
     if (most < least && flag_is_given(line, "max-samples"))
         return error_set(error, ERR_USAGE, "--max-samples %llu is below --samples %llu",
                          (unsigned long long)most, (unsigned long long)least);
-    const uint64_t rounds = number_or(line, "rounds", 1);
+    const uint64_t rounds = rounds_of(line);
     if (flag_is_on(line, "aa") && rounds < NOISE_LEAST_ROUNDS)
         return error_set(error, ERR_USAGE, "--aa compares runs of --rounds %d or more",
                          NOISE_LEAST_ROUNDS);
@@ -133,6 +144,7 @@ static int run_flags_check(const struct command_line *line, struct error *error)
         {"no-samples", "no-save,aa"},
         {"shard", "no-samples,aa"}, /* what the file lacks, a later try cannot go on with */
         {"out", "no-save"},
+        {"until", "aa,smoke,shard"},
     };
 #undef ITS_CASES
     for (size_t i = 0; i < sizeof exclusions / sizeof *exclusions; i++)
@@ -149,7 +161,7 @@ static json_t *run_flags_record(const struct command_line *line,
                                 const struct rounds_options *options)
 {
     json_t *record = record_flags(flags, line->flag);
-    tree_put(record, "rounds", tree_count(number_or(line, "rounds", 1)));
+    tree_put(record, "rounds", tree_count(rounds_of(line)));
     if (number_or(line, "min-time", 0) == 0)
         tree_put(record, "min-time", tree_text("0"));
     tree_put(record, "samples", tree_count(options->measure.least_samples));
@@ -194,7 +206,7 @@ static const char *const selecting[] = {"workload", "strategy", "merge", "datase
                                         "device",   "release",  "suite"};
 static const char *const presenting[] = {"out",      "force",      "format", "results", "no-save",
                                          "progress", "show",       "atlas",  "aa",      "like",
-                                         "add",      "no-samples", "shard"};
+                                         "add",      "no-samples", "shard",  "until"};
 enum {
     SELECTING = sizeof selecting / sizeof *selecting,
     PRESENTING = sizeof presenting / sizeof *presenting
@@ -446,6 +458,7 @@ struct run {
     struct result_file file;
     struct progress progress;
     bool interrupted;
+    double until; /* the part of a time that its interval may be wide to either side; 0: any */
     struct reasons reasons;
 };
 
@@ -670,6 +683,33 @@ static int create_result(struct run *run, struct error *error)
     return start(run, error);
 }
 
+/* ---- until intervals are narrow ------------------------------------------------------------- */
+
+/* Is the interval of each time as narrow as --until demands? An interval shrinks with the square
+ * root of the rounds. */
+static bool is_narrow(const struct run *run, bool tell)
+{
+    const struct result *result = &run->draft.result;
+    const unsigned rounds = result_rounds(result);
+    size_t times = 0, narrow = 0;
+    double widest = 0;
+    for (size_t i = 0; i < result->case_count; i++) {
+        const struct statistics *wall = &measured_stat(&result->cases[i], "wall_ns")->over;
+        const double half = fmax(wall->ci_hi - wall->median, wall->median - wall->ci_lo);
+        times += result->cases[i].status == CASE_ok;
+        narrow += result->cases[i].status == CASE_ok && half <= run->until * wall->median;
+        widest = fmax(widest, half / wall->median);
+    }
+    if (tell)
+        fprintf(stderr, "gamut: the intervals of %zu of %zu times are within %.3g %%", narrow,
+                times, 100 * run->until);
+    if (tell && narrow < times && widest > 0)
+        fprintf(stderr, "; about %.0f rounds would do for the widest, %.3g %%",
+                ceil(rounds * pow(widest / run->until, 2)), 100 * widest);
+    fputs(tell ? "\n" : "", stderr);
+    return narrow == times;
+}
+
 /* ---- while it runs ------------------------------------------------------------------------- */
 
 static void working(void *context, const struct items_state *state, const struct case_key *key)
@@ -698,7 +738,7 @@ static int round_ended(void *context, const struct items_state *state, struct er
     draft_set_session(&run->draft, state->round + 1);
     TRY(save_result(run, error));
     progress_round(&run->progress, state); /* a round that was announced is in the file */
-    return 0;
+    return run->until > 0 && is_narrow(run, false);
 }
 
 static int measure_all(struct run *run, struct error *error)
@@ -717,6 +757,10 @@ static int measure_all(struct run *run, struct error *error)
     reasons_round_ended(&run->reasons);
     if (!code && !run->interrupted && run->like.is_given)
         like_tell_changes(&run->like, &run->draft.result);
+    if (!code && !run->interrupted && run->until > 0) {
+        draft_plan_rounds(&run->draft.result, result_rounds(&run->draft.result));
+        is_narrow(run, true);
+    }
     if (!code && !run->interrupted && flag_is_on(run->line, "aa"))
         run_noise_measured(&run->draft.result);
     /* Also if the run itself failed: the cases measured so far stay. */
@@ -754,7 +798,11 @@ static int take_names(struct command_line *line, struct error *error)
 static int prepare(struct run *run, struct error *error)
 {
     TRY(take_names(run->line, error));
+    const char *until = flag_text(run->line, "until");
     TRY(run_flags_check(run->line, error));
+    if (until && (!gate_parse_part(until, &run->until) || run->until <= 0))
+        return error_set(error, ERR_USAGE, "--until is '%s', expected a percentage such as 2%%",
+                         until);
     TRY(open_like(run, error));
     TRY(run_flags_options(run->line, &run->options, error));
     if (flag_text(run->line, "add"))

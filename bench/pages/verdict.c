@@ -331,12 +331,6 @@ static void print_unsure(const struct page *page, const struct verdict *v)
 {
     size_t count = 0;
     begin_line(page->out, "unsure");
-    if (page->comparison) {
-        const double unsure =
-            tree_get_number(json_object_get(page->comparison, "gated_verdicts"), "unsure");
-        if (unsure > 0 && ++count)
-            html_print(page->out, "<p>whether %.0f gated metrics changed</p>\n", unsure);
-    }
     count += print_told(page, tell_unsure, "", told_line);
     if (v->unchecked && ++count)
         html_print(page->out, "<p>%zu answer%s not checked: the program has no reference</p>\n",
@@ -397,26 +391,6 @@ static void open_for_comparison(FILE *out, const json_t *comparison)
     text_free(&words);
 }
 
-/* Prints the changes: "gated metrics: 41 same, 1 slower". */
-static void print_changes(const struct page *page)
-{
-    const json_t *counts = json_object_get(page->comparison, "gated_verdicts");
-    const char *name, *before = "gated metrics: ";
-    json_t *count;
-    begin_line(page->out, "changed");
-    if (!page->comparison)
-        fputs("no base was given: <code>gamut report FILE --against BASE</code> compares with one",
-              page->out);
-    json_object_foreach((json_t *)counts, name, count)
-    {
-        if (json_number_value(count) > 0) {
-            html_print(page->out, "%s%.0f %s", before, json_number_value(count), name);
-            before = ", ";
-        }
-    }
-    fputs("</dd>\n", page->out);
-}
-
 void section_banner(const struct page *page)
 {
     const struct verdict v = verdict_of(page);
@@ -430,8 +404,10 @@ void section_banner(const struct page *page)
     fputs("<dl>\n", page->out);
     if (print_told(page, tell_within, "<dt>as fast</dt><dd>", told_line))
         fputs("</dd>\n", page->out);
-    if (v.cases)
-        print_changes(page);
+    if (v.cases && !page->comparison)
+        fputs("<dt>changed</dt><dd>no base was given: <code>gamut report FILE --against "
+              "BASE</code> compares with one</dd>\n",
+              page->out);
     print_unsure(page, &v);
     if (v.cases)
         print_counts(page->out, &v);
@@ -452,10 +428,6 @@ static void print_rows(FILE *out, const json_t *comparison)
                                       .rest = "gamut compare prints all of them.",
                                       .what = "rows that changed, or are gated and unsure",
                                       .can_sort = true});
-    else if (tree_get_number(comparison, "pairs") > 0)
-        fputs("<p>Nothing that was compared changed, and no gated metric is unsure.</p>\n", out);
-    else
-        html_print(out, "<p>%s.</p>\n", tree_get_text(comparison, "sentence"));
     text_grid_free(&grid);
     json_decref(rows);
 }

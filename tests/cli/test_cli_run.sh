@@ -112,6 +112,20 @@ grep -q "skipped: raw .*its inputs alone are 22.5 KiB, the limit is 4.00 KiB" er
     fail "--mem-limit: what does not fit is not told"
 has "SKIPPED  does not fit"
 expect 3 "timeout: raw" run --smoke -w canny -s raw --timeout 1ms --no-save
+# Intervals are known from the sixth round on; rounds end when they are narrow, or with --rounds.
+quick="-w canny -d smoke -s raw --samples 1 --min-time 0"
+# shellcheck disable=SC2086
+expect 0 "the intervals of 1 of 1 times are within 99 %$" run $quick --until 99% --out until.json
+rounds=$(jq .run.rounds until.json)
+[ "$rounds" -ge 6 ] && [ "$rounds" -lt 100 ] || fail "--until: $rounds rounds"
+# shellcheck disable=SC2086
+expect 0 "of 0 of 1 times .* about [0-9]* rounds would do for the widest" run $quick --until 0.000001% --rounds 7 --no-save
+has "run complete"
+has "7 rounds"
+expect 2 "until is '2', expected a percentage" run -w canny --until 2 --no-save
+expect 2 "--until and --smoke exclude" run -w canny --until 2% --smoke --no-save
+expect 0 "1 ok" run --like until.json --no-save
+has "$rounds rounds"
 # After the first time-out of a dataset the device counts as too slow for it.
 expect 3 "2 skipped, 1 timeout" run --smoke -w canny -s raw,pool,tlsf --timeout 1ms --no-save --format json
 has '"reason": *"not run: the first case of canny/smoke on host (none, last-use, [a-z]*) gave no answer within 1.00 ms; allow more with --timeout'

@@ -569,9 +569,7 @@ static void what_was_not_compared_is_said(void **state)
         tree_put(one_case, "program_digest", tree_text("bb"));
     page = page_against(&box, base, result.root);
     assert_non_null(strstr(page, "✗ incomparable: the files are not comparable"));
-    assert_non_null(strstr(page, "<p>the files are not comparable; nothing was compared"));
     assert_non_null(strstr(page, "gamut compare --force-compare"));
-    assert_null(strstr(page, "Nothing that was compared changed"));
     free(page);
 
     page = page_against(&box, result.root, result.root);

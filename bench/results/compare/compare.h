@@ -152,7 +152,8 @@ enum line_column {
 /* The rows that `show` selects, in the order in which they are printed. The caller owns the array.
  */
 json_t *compare_select(const json_t *comparison, enum compare_show show);
-/* Prints the files that were compared and what they differ in, with `end` after each line. */
+/* Prints the files that were compared, what they differ in, and how many rows have which verdict,
+ * with `end` after each line. */
 void compare_print_files(const json_t *comparison, const char *end, FILE *out);
 /* A grid with one row for each of `rows`, in their order. A column that names rows is hidden if
  * all its cells are the same. The comparison must outlive the grid; text_grid_free frees it. */

@@ -285,30 +285,6 @@ static void print_fact(const json_t *value, FILE *out)
         fputs(!value || json_is_null(value) ? "none" : json_is_true(value) ? "true" : "false", out);
 }
 
-/* "5.71 GiB, 8.09 GiB"; in bytes where these would read the same. */
-static void print_noted_pair(const json_t *difference, FILE *out)
-{
-    const json_t *base = json_object_get(difference, "base");
-    const json_t *candidate = json_object_get(difference, "new");
-    const bool are_bytes = json_is_integer(base) && json_is_integer(candidate) &&
-                           strstr(tree_get_text(difference, "subject"), "bytes");
-    char before[32] = "", now[32] = "";
-    if (are_bytes) {
-        text_bytes(before, (uint64_t)json_integer_value(base));
-        text_bytes(now, (uint64_t)json_integer_value(candidate));
-    } else if (json_is_real(base) || json_is_real(candidate)) {
-        snprintf(before, sizeof before, "%.3g", json_number_value(base));
-        snprintf(now, sizeof now, "%.3g", json_number_value(candidate));
-    }
-    if (strcmp(before, now) != 0) {
-        fprintf(out, "%s, %s", before, now);
-        return;
-    }
-    print_fact(base, out);
-    fputs(", ", out);
-    print_fact(candidate, out);
-}
-
 static bool is_noted(const json_t *difference)
 {
     return strcmp(tree_get_text(difference, "matters"), "nothing") == 0;
@@ -317,18 +293,17 @@ static bool is_noted(const json_t *difference)
 /* One line for all differences without an effect: memory and load differ between any two runs. */
 static void print_noted(const json_t *differences, const char *end, FILE *out)
 {
-    const char *before = "noted (base, new): ";
+    const char *before = "differs, and matters for nothing: ";
     size_t i;
     json_t *one;
     json_array_foreach(differences, i, one)
     {
         if (!is_noted(one))
             continue;
-        fprintf(out, "%s%s ", before, tree_get_text(one, "subject"));
-        print_noted_pair(one, out);
-        before = "; ";
+        fprintf(out, "%s%s", before, tree_get_text(one, "subject"));
+        before = ", ";
     }
-    if (*before == ';')
+    if (*before == ',')
         fputs(end, out);
 }
 
@@ -352,19 +327,6 @@ static void print_differences(const json_t *comparison, const char *end, FILE *o
         fprintf(out, "! %s%s", json_string_value(one), end);
 }
 
-void compare_print_files(const json_t *comparison, const char *end, FILE *out)
-{
-    const json_t *by = json_object_get(comparison, "by"), *files;
-    print_file("base", json_object_get(comparison, "base"), end, out);
-    files = json_object_get(comparison, "new");
-    for (size_t i = 0; i < json_array_size(files) && !json_is_object(by); i++)
-        print_file("new ", json_array_get(files, i), end, out);
-    if (json_is_object(by))
-        fprintf(out, "base of every case: the one with the %s %s, paired by round%s",
-                tree_get_text(by, "member"), tree_get_text(by, "value"), end);
-    print_differences(comparison, end, out);
-}
-
 /* Prints "41 same, 1 slower"; returns false if there is nothing to count. */
 static bool print_counts(const char *lead, const json_t *counts, const json_t *less, FILE *out)
 {
@@ -380,6 +342,24 @@ static bool print_counts(const char *lead, const json_t *counts, const json_t *l
         }
     }
     return before != lead;
+}
+
+void compare_print_files(const json_t *comparison, const char *end, FILE *out)
+{
+    const json_t *gated = json_object_get(comparison, "gated_verdicts");
+    const json_t *by = json_object_get(comparison, "by"), *files;
+    print_file("base", json_object_get(comparison, "base"), end, out);
+    files = json_object_get(comparison, "new");
+    for (size_t i = 0; i < json_array_size(files) && !json_is_object(by); i++)
+        print_file("new ", json_array_get(files, i), end, out);
+    if (json_is_object(by))
+        fprintf(out, "base of every case: the one with the %s %s, paired by round%s",
+                tree_get_text(by, "member"), tree_get_text(by, "value"), end);
+    print_differences(comparison, end, out);
+    if (print_counts("gated: ", gated, NULL, out))
+        fputs(end, out);
+    if (print_counts("not gated: ", json_object_get(comparison, "verdicts"), gated, out))
+        fputs(end, out);
 }
 
 const char *compare_finding(const json_t *comparison, size_t i)
@@ -398,15 +378,6 @@ static void print_verdict(const json_t *comparison, const char *mark, const char
             tree_get_text(comparison, "sentence"));
     for (size_t i = 0; (finding = compare_finding(comparison, i)); i++)
         fprintf(out, "%s%s\n", before, finding);
-}
-
-static void print_outcome(const json_t *comparison, const char *end, FILE *out)
-{
-    const json_t *gated = json_object_get(comparison, "gated_verdicts");
-    if (print_counts("gated: ", gated, NULL, out))
-        fputs(end, out);
-    if (print_counts("not gated: ", json_object_get(comparison, "verdicts"), gated, out))
-        fputs(end, out);
 }
 
 /* ---- formats -------------------------------------------------------------------------------- */
@@ -440,7 +411,6 @@ static void print_people(const json_t *comparison, const json_t *rows, enum tabl
         text_grid_print(&grid, format, &page.terminal, page.out);
     }
     fputc('\n', page.out);
-    print_outcome(comparison, end, page.out);
     if (format == TABLE_MARKDOWN)
         fputs("\n</details>\n", page.out);
     else

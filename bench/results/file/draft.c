@@ -474,7 +474,7 @@ struct result_draft draft_without_rounds(struct result_draft *draft)
     return bare;
 }
 
-static void plan_rounds(struct result *result, unsigned rounds)
+void draft_plan_rounds(struct result *result, unsigned rounds)
 {
     if (json_object_get(result->run.options, "rounds")) /* else the command has no such flag */
         tree_put(result->run.options, "rounds", tree_count(rounds));
@@ -499,7 +499,7 @@ int draft_continue(struct result_draft *draft, struct result *loaded, unsigned r
     TRY(check_same_tool(result, error));
     draft->session = result->run.session_count;
     add_session(result);
-    plan_rounds(result, result_rounds(result) + rounds);
+    draft_plan_rounds(result, result_rounds(result) + rounds);
     result->run.status = RUN_PARTIAL;
     result->version = RESULT_SCHEMA_VERSION;
     return 0;
@@ -542,8 +542,8 @@ int draft_rejoin(struct result_draft *draft, struct result *loaded, struct error
     add_unsaved(draft, draft->unsaved, draft->unsaved_count);
     draft->keeps_unsaved = true;
     drop_unsaved(draft);
-    plan_rounds(before,
-                result_rounds(before) + (done < draft->planned ? draft->planned - done : 0));
+    draft_plan_rounds(before,
+                      result_rounds(before) + (done < draft->planned ? draft->planned - done : 0));
     return 0;
 }
 

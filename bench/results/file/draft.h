@@ -45,6 +45,8 @@ int draft_rejoin(struct result_draft *draft, struct result *loaded, struct error
 /* A copy with every case's status and counters, but without rounds and statistics. The caller calls
  * draft_free before it frees the draft. */
 struct result_draft draft_without_rounds(struct result_draft *draft);
+/* Sets how many rounds the result is to have. */
+void draft_plan_rounds(struct result *result, unsigned rounds);
 /* Sets how many rounds of the newest session are done. */
 void draft_set_session(struct result_draft *draft, unsigned rounds);
 /* Sets the atlases that the newest session's cases are predicted by: an array of objects with the

@@ -229,7 +229,7 @@ int items_run(const struct items_options *options, const struct items_hooks *hoo
     free(it.order);
     free(it.failed);
     *interrupted = it.interrupted;
-    return code;
+    return code < 0 ? code : 0;
 }
 
 int items_work(const json_t *job, FILE *out,

@@ -60,7 +60,8 @@ struct items_hooks {
     /* (optional) A worker ended before its first item and sent the reason `why`. The returned code
      * ends the run. Without this hook the first item fails for that reason. */
     int (*unable)(void *context, const char *why, struct error *error);
-    /* All items of the round have ended. A negative code ends the run with that error. */
+    /* All items of the round have ended. A negative code ends the run with that error, and a
+     * positive one without. */
     int (*round_ended)(void *context, const struct items_state *state, struct error *error);
 };
 

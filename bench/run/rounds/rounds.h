@@ -30,7 +30,8 @@ struct rounds_watcher {
     /* A case has ended. `round` is borrowed. */
     void (*case_ended)(void *context, const struct items_state *state,
                        const struct case_round *round);
-    /* All cases of the round have ended. A negative code ends the run with that error. */
+    /* All cases of the round have ended. A negative code ends the run with that error, and a
+     * positive one without. */
     int (*round_ended)(void *context, const struct items_state *state, struct error *error);
 };
 

@@ -188,35 +188,20 @@ static void half_the_memory_is_worth_a_sentence(void **state)
     }
 }
 
-/* What is noted stands in one line, in units where these tell the two apart. */
-static void what_is_noted_can_be_read(void **state)
+/* What matters for nothing is named in one line. */
+static void what_is_noted_is_named(void **state)
 {
     (void)state;
-    static const struct {
-        const char *part, *member;
-        double before, after;
-        const char *words;
-    } table[] = {
-        {"device", "memory_bytes", 6134394880, 8684531712,
-         "noted (base, new): device cuda:0 memory_bytes 5.71 GiB, 8.09 GiB\n"},
-        {"device", "memory_bytes", 25276502016, 25276518400,
-         "noted (base, new): device cuda:0 memory_bytes 25276502016, 25276518400\n"},
-        {"host", "load1", 0.5055, 11.25, "noted (base, new): host load1 0.505, 11.2\n"},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        json_t *comparison =
-            compare_with(table[i].part, table[i].member, tree_number(table[i].before),
-                         tree_number(table[i].after), false);
-        char *text = NULL;
-        size_t length;
-        FILE *out = open_memstream(&text, &length);
-        assert_int_equal(compare_print(comparison, TABLE_TEXT, COMPARE_SHOW_CHANGED, out, NULL), 0);
-        fclose(out);
-        if (!strstr(text, table[i].words))
-            fail_msg("'%s' is missing in\n%s", table[i].words, text);
-        free(text);
-        json_decref(comparison);
-    }
+    json_t *comparison =
+        compare_with("host", "load1", tree_number(0.5055), tree_number(11.25), false);
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(compare_print(comparison, TABLE_TEXT, COMPARE_SHOW_CHANGED, out, NULL), 0);
+    fclose(out);
+    assert_non_null(strstr(text, "\ndiffers, and matters for nothing: host load1\n"));
+    free(text);
+    json_decref(comparison);
 }
 
 /* A few KiB more can round to another id of the machine. */
@@ -319,7 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fact_matters_for_what_it_says),
         cmocka_unit_test(half_the_memory_is_worth_a_sentence),
-        cmocka_unit_test(what_is_noted_can_be_read),
+        cmocka_unit_test(what_is_noted_is_named),
         cmocka_unit_test(the_id_of_a_machine_rounds),
         cmocka_unit_test(devices_are_compared_one_by_one),
         cmocka_unit_test(dropped_cases_are_named),
