@@ -460,7 +460,7 @@ static json_t *measure_to_json(const struct advised_trace *trace, const char *sp
     tree_put(json, "words", tree_text_or_null(words));
     tree_put(json, "reserved_bytes", tree_count(m->reserved_bytes));
     tree_put(json, "reserved_least_bytes", tree_count(least));
-    tree_put(json, "reserved_most_bytes", most < UINT64_MAX ? tree_count(most) : json_null());
+    tree_put(json, "reserved_most_bytes", tree_count(most));
     tree_put(json, "driver_calls", tree_count(m->call_count));
     tree_put(json, "driver_ns", tree_count(m->driver_ns));
     tree_put(json, "refused_requests",
@@ -892,6 +892,7 @@ const struct command command_advise = {
              "first, files that cannot be read last, with the reason (exit code 3). sure is\n"
              "  exact      a replay of the recorded setting always holds what the log says\n"
              "  ±2 %       it holds up to 2 % of the peak more or less: bytes are estimates\n"
+             "  about      exact, but of a log that begins in the middle: then is an estimate\n"
              "  unchecked  the log does not say; now is the peak of the replay\n"
              "  assumed    the log does not say which setting the program had\n"
              "Programs of one name have their folders in the table. gamut print shows the table\n"

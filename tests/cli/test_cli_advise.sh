@@ -159,4 +159,6 @@ expect 0 "the limit inferred" advise "$traces/midrun/seed3/graphs.expandable_div
 has '"reserved_least_bytes": 845152256,$'
 has '"reserved_most_bytes": 929038336,$'
 has '"reserved_most_bytes": null,$'
+expect 0 "" advise "$traces"/midrun/seed1/churn.*.pickle.gz
+has "^churn.by_size.pickle.gz .* about  *expandable_segments:True"
 summary

@@ -36,11 +36,14 @@ static const char *sure_of(const json_t *trace, struct arena *arena)
 {
     const double off = 100 * tree_get_number(trace, "most_off_bytes") /
                        tree_get_number(trace, "logged_peak_bytes");
+    const json_t *advised = json_object_get(trace, "advised");
+    const bool is_estimate = json_is_null(json_object_get(advised, "reserved_most_bytes"));
+    const bool is_exact = json_is_true(json_object_get(trace, "calls_are_logged")) || off == 0;
     char percent[32];
-    return json_object_get(trace, "reason")                                       ? ""
-           : !json_is_true(json_object_get(trace, "current_is_logged"))           ? "assumed"
-           : json_is_true(json_object_get(trace, "calls_are_logged")) || off == 0 ? "exact"
-           : isnan(off)                                                           ? "unchecked"
+    return json_object_get(trace, "reason")                             ? ""
+           : !json_is_true(json_object_get(trace, "current_is_logged")) ? "assumed"
+           : is_exact   ? (is_estimate ? "about" : "exact")
+           : isnan(off) ? "unchecked"
                         : arena_printf(arena, "±%s", text_percent(percent, off));
 }
 
