@@ -239,8 +239,9 @@ static void explain(struct text *why, const struct fit *fit)
     char bytes[32], live[32], granted[32], free_bytes[32], largest[32];
     text_add(why, "%s: %s at event %" PRIu64, fit_cause_name(fit->cause),
              text_bytes(bytes, r->bytes), r->event);
+    const char *called = strstr(r->site, " > "); /* holders.h: the site itself stands before it */
     if (*r->site)
-        text_add(why, " (%.60s)", r->site);
+        text_add(why, " (%.*s)", called ? (int)(called - r->site) : 60, r->site);
     text_add(why, "; %s live", text_bytes(live, r->requested_bytes));
     if (fit->cause == FIT_rounding)
         text_add(why, ", which take %s", text_bytes(granted, r->granted_bytes));

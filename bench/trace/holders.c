@@ -152,12 +152,10 @@ const char *holders_add_line(struct text *out, const struct holders *h, unsigned
         join(&all, &h->items[k]);
     if (!is_shown(h, &all))
         return NULL;
-    if (!is_one)
-        text_add(out, "%s", text_count(blocks, h->count - i, "other site"));
-    else if (says)
-        text_add(out, "%.100s (%s)", h->items[i].site, h->items[i].category);
-    else
-        text_add(out, "%.100s", h->items[i].site);
+    text_add(out, "%.100s",
+             is_one ? h->items[i].site : text_count(blocks, h->count - i, "other site"));
+    if (is_one && says)
+        text_add(out, " (%s)", h->items[i].category);
     text_add(out, ": %s in %s", text_bytes(bytes, all.bytes),
              text_count(blocks, (double)all.blocks, "block"));
     return i ? "" : "at";

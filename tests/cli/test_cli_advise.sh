@@ -125,6 +125,8 @@ expect 0 "" advise "$traces/cudnn/conv3d.snapshot.pickle.gz"
 has '^  holds  *activations 150 MiB (40 %), cuDNN workspaces 116 MiB (31 %), gradients 103 MiB (28 %), not known 3.13 MiB (0.84 %)$'
 has '^  at  *extra.py:16 conv3d (activations): 150 MiB in 2 blocks$'
 has '^  *ConvolutionBackward0 (cuDNN workspaces): 116 MiB in 1 block$'
+expect 0 "" fit "$traces/cudnn/conv3d.snapshot.pickle.gz" -s caching
+has ' at event [0-9]* (cuDNN workspaces: ConvolutionBackward0); '
 expect 0 "" advise "$traces/cudnn/conv3d.snapshot.pickle.gz" --format md
 has '^- ConvolutionBackward0 (cuDNN workspaces): 116 MiB in 1 block$'
 expect 0 "" advise "$traces/cudnn/conv3d.snapshot.pickle.gz" --format json
