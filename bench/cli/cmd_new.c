@@ -10,17 +10,18 @@
 
 extern const char kernel_text_new_allocator[]; /* strategies/alloc/raw.c */
 
-static const char exported[] =
-    "\n/* What gamut -s ./%s.so looks for. */\n"
-    "__attribute__((weak, visibility(\"default\"))) const struct allocator_ops\n"
-    "    *const gamut_strategy = &allocator_%s;\n";
+static const char exported[] = "/* What gamut -s ./%s.so looks for. */\n"
+                               "__attribute__((weak, visibility(\"default\"))) const struct "
+                               "allocator_ops *const gamut_strategy =\n"
+                               "    &allocator_%s;\n";
 
 static const char told[] =
     "gamut: wrote %s: it asks the driver for each block, which its functions alloc and free do.\n"
     "Build it, and try it:\n"
     "  cc -shared -fPIC -O2 -o %s.so %s $(pkg-config --cflags --libs gamut-strategies)\n"
     "  gamut run stencil -s raw,./%s.so\n"
-    "In the tree of gamut it is strategies/alloc/%s, with a line X(%s) in list.h.\n";
+    "In the tree of gamut it is strategies/alloc/%s, with X(%s) in list.h\n"
+    "and {\"%s\", 0} in tests/alloc/alloc_variants.h.\n";
 
 static int check_name(const char *what, const char *name, struct error *error)
 {
@@ -49,7 +50,7 @@ static int new_command(const struct command_line *line)
     text_add(&code, exported, name, name);
     THEN(failed, gzip_write_file(path.data, code.data, code.length, true, NULL, &error));
     if (!failed)
-        printf(told, path.data, name, path.data, name, path.data, name);
+        printf(told, path.data, name, path.data, name, path.data, name, name);
     text_free(&code);
     text_free(&path);
     return failed ? report_error(&error) : EXIT_OK;
