@@ -23,10 +23,10 @@ struct known_atlases {
  * slash is neither. The caller frees the path. */
 int atlas_path(const char *name, struct text *path, struct error *error);
 
-/* Finds the atlases of the selected devices: those of `path` (atlas_path) or, if it is NULL, the newest of
- * the same device and driver in the result files below `results`. Says on stderr which they are.
- * The caller owns what *known has. ERR_IO or ERR_PARSE: `path` is no result file; ERR_NOT_FOUND:
- * there is no atlas of any of the devices in it. */
+/* Finds the atlases of the selected devices: those of `path` (atlas_path) or, if it is NULL, the
+ * newest of the same device and driver in the result files below `results`. Says on stderr which
+ * they are. The caller owns what *known has. ERR_IO or ERR_PARSE: `path` is no result file;
+ * ERR_NOT_FOUND: there is no atlas of any of the devices in it. */
 int run_atlases(const char *path, const char *results, const struct found_device *devices,
                 size_t count, struct known_atlases *known, struct error *error);
 

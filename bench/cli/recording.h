@@ -28,8 +28,8 @@ json_t *origins_of(const struct allocator_ops *strategy);
  * writes it elsewhere (result_file_move). ERR_IO: there is no room either. */
 int save_or_move(struct result_file *file, struct result_draft *draft, struct error *error);
 
-/* Reads the atlas of a name or result file (atlas_path); of several, that of cuda:0. The caller frees it in any case.
- * ERR_IO, ERR_PARSE; ERR_NOT_FOUND: it has none. */
+/* Reads the atlas of a name or a result file (atlas_path); of several, that of cuda:0. The caller
+ * frees it in any case. ERR_IO, ERR_PARSE; ERR_NOT_FOUND: it has none. */
 int recorded_atlas(const char *path, struct atlas *atlas, struct error *error);
 
 /* Prints "gamut: WHAT" on stderr, with the name of the file if it is `saved`. Returns the exit code
