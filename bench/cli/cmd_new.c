@@ -1,4 +1,4 @@
-/* gamut new: writes the beginning of an allocator, which is the allocator raw under another name. */
+/* gamut new: writes the beginning of an allocator, which is raw under another name. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
