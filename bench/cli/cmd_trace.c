@@ -187,8 +187,9 @@ static void print_info(const struct trace_reader *reader, const struct findings 
     add_fact(&grid, "from before", "%" PRIu64 " blocks lived when the trace began%s",
              t->by_kind[TRACE_held],
              t->by_kind[TRACE_start] ? "; replays of the recorded allocator begin with its memory"
-             : info->lost_beginning  ? "; the log lost its beginning"
-                                     : "");
+             : info->lost_beginning
+                 ? "; the log lost its beginning, so replays lack memory from before"
+                 : "");
     add_fact(&grid, "at the end", "%" PRIu64 " blocks live", t->live_at_end);
     add_fact(&grid, "queues", "%" PRIu64, t->queues);
     add_holders(&grid, &f->holders);

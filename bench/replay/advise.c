@@ -149,8 +149,9 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
     TRY(allocator_parse_planned(s->plans, spec, &options.strategy, &values, error));
     TRY(trace_open(s->out->traces[trace].path, &reader, error));
     int code = replay_trace(reader, &options, &listener, &outcome, error);
-    const char *doubt = exactness_doubt(&heard.exactness, trace_reader_info(reader),
-                                        trace_reader_totals(reader), outcome.adopted);
+    const char *doubt =
+        exactness_doubt(&heard.exactness, trace_reader_info(reader), trace_reader_totals(reader),
+                        outcome.adopted, s->options->capacity_bytes != 0);
     trace_close(reader);
     *measure = (struct measure){.call_count = heard.played_count,
                                 .logged_call_count = heard.logged.count,

@@ -32,7 +32,7 @@ void exactness_follow(struct exactness *x, const struct trace_event *e,
 }
 
 const char *exactness_doubt(const struct exactness *x, const struct trace_info *info,
-                            const struct trace_totals *totals, bool adopted)
+                            const struct trace_totals *totals, bool adopted, bool knows_limit)
 {
     const bool has_start = totals->by_kind[TRACE_start] > 0;
     if (info->lost_beginning && !has_start)
@@ -40,18 +40,18 @@ const char *exactness_doubt(const struct exactness *x, const struct trace_info *
     if (has_start && !adopted)
         return "the log does not say well enough where the memory was that was there when it "
                "began: its blocks are placed anew";
-    if (strstr(info->allocator, "garbage_collection_threshold"))
-        return has_start && !strstr(info->allocator, "expandable_segments:True")
-                   ? "the log says neither the memory limit, above a share of which "
-                     "garbage_collection_threshold collects, nor for how long memory had "
-                     "been free when it began"
-                   : "the log does not say the memory limit, above a share of which "
-                     "garbage_collection_threshold collects";
+    const bool collects = strstr(info->allocator, "garbage_collection_threshold") != NULL;
+    if (collects && !knows_limit)
+        return "the log does not say the memory limit, above a share of which "
+               "garbage_collection_threshold collects";
     if (x->has_private && !info->knows[TRACE_KNOWS_pools])
         return "the log does not say to which pools the released segments belonged: private ones "
                "are a guess";
-    if (info->limit_most_bytes)
+    if (info->limit_most_bytes && !knows_limit)
         return "the log does not say the memory limit: it is inferred from requests that were "
                "refused";
+    if (has_start && collects && !strstr(info->allocator, "expandable_segments:True"))
+        return "the log does not say for how long memory had been free when it began, by which "
+               "garbage_collection_threshold chooses";
     return NULL;
 }

@@ -18,6 +18,7 @@ struct exactness {
 void exactness_follow(struct exactness *exactness, const struct trace_event *event,
                       const struct replay_state *state);
 /* What the log does not say, so that a replay of its setting may differ from it; NULL: nothing that
- * is known of. `exactness` is of the whole replay; `adopted`: as in struct replay_outcome. */
+ * is known of. `exactness` is of the whole replay; `adopted`: as in struct replay_outcome.
+ * `knows_limit`: the caller says what the limit was. */
 const char *exactness_doubt(const struct exactness *exactness, const struct trace_info *info,
-                            const struct trace_totals *totals, bool adopted);
+                            const struct trace_totals *totals, bool adopted, bool knows_limit);

@@ -403,6 +403,42 @@ static void without_a_start_there_is_only_a_least(void **state)
     advise_free(&advise);
 }
 
+static void a_doubt_names_what_the_log_lacks(void **state)
+{
+    (void)state;
+#define GC "caching:conf={garbage_collection_threshold:0.6}"
+    static const struct {
+        const char *allocator;
+        bool has_start, adopted, has_private, knows_pools;
+        uint64_t limit_bytes; /* inferred */
+        bool knows_limit;
+        const char *doubt; /* a part; NULL: none */
+    } cases[] = {
+        {"caching", true, true, false, false, 0, false, NULL},
+        {"caching", true, false, false, false, 0, false, "placed anew"},
+        {"caching", true, true, true, false, MIB, false, "private ones are a guess"},
+        {"caching", true, true, true, true, MIB, false, "memory limit: it is inferred"},
+        {"caching", true, true, false, false, MIB, false, "memory limit: it is inferred"},
+        {"caching", true, true, false, false, MIB, true, NULL},
+        {GC, true, true, true, false, MIB, false, "memory limit, above a share"},
+        {GC, true, true, false, false, MIB, true, "for how long memory had been free"},
+        {GC, false, false, false, false, MIB, true, NULL},
+        {GC, false, false, false, false, 0, false, "memory limit, above a share"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct exactness exactness = {.has_private = cases[i].has_private};
+        struct trace_info info = {.limit_most_bytes = cases[i].limit_bytes};
+        struct trace_totals totals = {0};
+        snprintf(info.allocator, sizeof info.allocator, "%s", cases[i].allocator);
+        info.knows[TRACE_KNOWS_pools] = cases[i].knows_pools;
+        totals.by_kind[TRACE_start] = cases[i].has_start;
+        const char *doubt =
+            exactness_doubt(&exactness, &info, &totals, cases[i].adopted, cases[i].knows_limit);
+        if (!cases[i].doubt ? doubt != NULL : !doubt || !strstr(doubt, cases[i].doubt))
+            fail_msg("case %zu: %s", i, doubt ? doubt : "no doubt");
+    }
+}
+
 /* ---- limits that are inferred, and requests that were refused ---- */
 
 #define RECORDED(strategy, least, most, log)                                                       \
@@ -598,6 +634,7 @@ int main(void)
         cmocka_unit_test(settings_that_start_without_the_memory_are_bounded_by_the_live_blocks),
         cmocka_unit_test(a_replay_that_differs_is_bounded_by_how_much),
         cmocka_unit_test(without_a_start_there_is_only_a_least),
+        cmocka_unit_test(a_doubt_names_what_the_log_lacks),
         cmocka_unit_test(the_limit_is_the_first_that_agrees_with_the_log),
         cmocka_unit_test(a_setting_that_serves_what_was_refused_is_better),
         cmocka_unit_test(free_bytes_are_of_the_pool_of_the_blocks_beside_them),
