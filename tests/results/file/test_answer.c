@@ -34,7 +34,8 @@ static struct case_round round_of(const struct given *given, unsigned round, str
     snprintf(r.key.dataset, sizeof r.key.dataset, "small");
     if (given->status == CASE_skipped)
         snprintf(r.reason, sizeof r.reason, "strategy %s could not start: no %s here",
-                 given->strategy, given->strategy);
+                 given->strategy,
+                 strcmp(given->strategy, "odd") == 0 ? given->workload : given->strategy);
     snprintf(r.key.merge, sizeof r.key.merge, "%s", given->merge);
     snprintf(r.key.release, sizeof r.key.release, "last-use");
     snprintf(r.key.strategy, sizeof r.key.strategy, "%s", given->strategy);
@@ -313,6 +314,9 @@ static void nothing_to_rank(void **state)
         {"a", "none", "vmm", "host", ALL(0), 0, CASE_skipped},
         {"a", "best", "vmm", "host", ALL(0), 0, CASE_skipped},
     };
+    const struct given odd[] = {{"a", "none", "odd", "host", ALL(0), 0, CASE_skipped},
+                                {"b", "none", "odd", "host", ALL(0), 0, CASE_skipped}};
+    EXPECT(odd, 6, NULL, "not on host: odd\n"); /* for two reasons */
     EXPECT(alone, 6, NULL, "");
     EXPECT(alone, 0, NULL, "");
     EXPECT(skipped, 6, NULL, "not on host: stream (no stream here), vmm (no vmm here)\n");
