@@ -350,9 +350,7 @@ static void add_refusal(struct text *out, const struct advised_trace *trace)
              text_bytes(live, r->granted_bytes), text_bytes(rest, r->free_bytes),
              text_count(pieces, (double)r->free_pieces, "piece"),
              text_bytes(largest, r->largest_free_bytes));
-    if (*r->site)
-        text_add(out, "Where: %s.\n", r->site);
-    text_add(out, "Why: ");
+    text_add(out, *r->site ? "Where: %s.\nWhy: " : "%sWhy: ", r->site);
     refusal_add_reason(out, r);
 }
 
@@ -419,9 +417,11 @@ static void add_explained(struct text *out, const struct advise *advise,
         add_refusal(out, trace);
         add_help(out, advise, advice);
     } else {
-        text_add(out, trace->now.refused.count ? "In the replay " : "");
-        replay_add_refused(out, &trace->now.refused);
-        text_add(out, trace->now.refused.count ? ", so the reason is not known.\n" : "");
+        if (trace->now.refused.served_count) {
+            text_add(out, "In the replay ");
+            replay_add_refused(out, &trace->now.refused);
+            text_add(out, ", so the reason is not known.\n");
+        }
         add_losses(out, advise, advice);
     }
     text_add(out, trace->holders.count ? ".\nAt the peak the most is held by " : "");

@@ -34,7 +34,6 @@ static bool asks_for_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* The arguments of the command begin with argv[first]. */
 static int run_command(const struct command *command, int first, struct command_line *line)
 {
     for (int i = first; i < line->argc && strcmp(line->argv[i], "--") != 0; i++)

@@ -357,7 +357,7 @@ static int ask_refused(struct replay *r, const struct trace_event *e)
         return code;
     if (code && must_serve)
         refuse(r, e, index);
-    else if (code && r->options->explain)
+    else if (code && r->options->explain && !trace_is_dispensable(r->reader, e))
         note_refusal(r, e, index);
     refused->count++;
     refused->served_count += !code;

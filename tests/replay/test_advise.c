@@ -561,7 +561,8 @@ static void free_bytes_are_of_the_pool_of_the_blocks_beside_them(void **state)
          {18 * MIB, 3 * MIB / 2, 18 * MIB, 18 * MIB}},
         {"refused 31457280 q1\n", "the largest", {18 * MIB, 0, 39 * MIB / 2, 18 * MIB}},
         {"refused 73400320 q0\n",
-         "what is free and what the limit leaves are 57.5 MiB, less than the request, and more",
+         "the rest of the limit, 57.5 MiB, is less than the request; the live blocks are 0 B "
+         "larger",
          {18 * MIB, 3 * MIB / 2, 18 * MIB, 18 * MIB}},
     };
     (void)state;
