@@ -590,6 +590,18 @@ static void free_bytes_are_of_the_pool_of_the_blocks_beside_them(void **state)
     }
 }
 
+static void a_workspace_that_is_refused_is_not_explained(void **state)
+{
+    (void)state;
+    import_good("parted", PARTED "name 2 \"cuDNN workspaces: train.py:9 step\"\n"
+                                 "refused 31457280 q0 name=2\n");
+    struct advise advise =
+        advise_within(&(const char *){"parted.trace"}, 1, "caching", "auto", 64 * MIB);
+    assert_int_equal(advise.traces[0].now.refused.count, 1);
+    assert_false(advise.traces[0].now.refusal.knows_free);
+    advise_free(&advise);
+}
+
 /* caching keeps 20 MiB for a block of 2 MiB, and vmm has 38 MiB in one piece. */
 static void the_option_that_serves_alone_needs_the_least(void **state)
 {
@@ -639,6 +651,7 @@ int main(void)
         cmocka_unit_test(the_limit_is_the_first_that_agrees_with_the_log),
         cmocka_unit_test(a_setting_that_serves_what_was_refused_is_better),
         cmocka_unit_test(free_bytes_are_of_the_pool_of_the_blocks_beside_them),
+        cmocka_unit_test(a_workspace_that_is_refused_is_not_explained),
         cmocka_unit_test(the_option_that_serves_alone_needs_the_least),
         cmocka_unit_test(several_traces_have_one_advice_more),
         cmocka_unit_test(the_search_is_the_same_every_time),
