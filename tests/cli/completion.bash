@@ -57,6 +57,7 @@ offers "leading_bits= kind= handle= !policy=" run -s pool :
 offers "pinned" replay -s pool : kind = p
 offers "!pinned !kind=" run -s pool : kind = x
 offers "policy=" run -s raw,tagged : p
+offers "kind= !leading_bits=" run -s pool : leading_bits = 2 : k
 offers "{expandable_segments: !kind=" replay -s caching : conf = {exp
 offers "True,max_split_size_mb:" replay -s caching : conf = "{expandable_segments" : "True,max_s"
 offers "my.trace my.pickle.gz folder !result.json" advise ""
