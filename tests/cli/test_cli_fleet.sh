@@ -163,16 +163,16 @@ is_valid result r.json
 is_valid result v-00000000.json
 
 # ---- replays on a device: in rounds, all cases of a trace in one shard, apart by machine
-set -- traces/cupy.trace traces/ffmpeg.trace traces/opencv.trace -s raw,pool -D host --no-gaps --rounds 2
+set -- traces/tinygrad.trace traces/ffmpeg.trace traces/opencv.trace -s raw,pool -D host --no-gaps --rounds 2
 expect 0 '6 ok; wrote g-one.json' replay "$@" -o g-one.json
 for k in 1 2; do
     expect 0 "shard $k/2 has [24] of 6 items" replay "$@" --shard $k/2 -o g$k.json
 done
-expect 3 'shard 2 has no file: .*gamut[^ ]* replay traces/cupy.trace .* -o g2.json --shard 2/2' join g1.json -o g.json
+expect 3 'shard 2 has no file: .*gamut[^ ]* replay traces/tinygrad.trace .* -o g2.json --shard 2/2' join g1.json -o g.json
 expect 0 'g.json: 2 shards, 6 ok' join g1.json g2.json -o g.json
 is_valid result g.json
 has_rounds g.json ' 6 "round":0 6 "round":1 '
-for trace in cupy ffmpeg opencv; do
+for trace in tinygrad ffmpeg opencv; do
     [ "$(grep -l "\"workload\":\"$trace\"" g1.json g2.json | wc -l)" = 1 ] || fail "$trace is in two shards"
 done
 # The cases, and what each asked for, are those of one process; its times are not. A time is in every case.

@@ -21,7 +21,7 @@ done
 "$gamut" trace cut --force --phase "replay 1" -o part.trace pool-*.trace 2>/dev/null || fail "the replay under pool was not recorded"
 "$gamut" trace diff --actions app.trace part.trace >/dev/null && fail "a replay under pool seems to be one under raw"
 
-for name in ffmpeg opencv pyclesperanto tinygrad; do
+for name in ffmpeg pyclesperanto tinygrad; do
     plays_again "$root/suites/real/$name.trace"
 done
 

@@ -38,7 +38,8 @@ static unsigned compare_sets(struct measure *m, const struct entry *entry,
     const uint64_t best = peak_of(m, entry, dataset, "best");
     unsigned above = 0;
     for (const struct merge_set *set = merge_sets; set->name; set++) {
-        const uint64_t peak = peak_of(m, entry, dataset, set->name);
+        const uint64_t peak =
+            strcmp(set->name, "best") ? peak_of(m, entry, dataset, set->name) : best;
         if (peak >= best)
             continue;
         print_error("%s/%s: best holds %llu bytes, %s %llu\n", entry->name, dataset->name,

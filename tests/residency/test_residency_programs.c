@@ -117,7 +117,7 @@ static void every_workload(void **state)
 /* Few: each is compiled for each device. */
 static void random_programs(void **state)
 {
-    enum { PROGRAMS = 3, STATEMENTS = 60 };
+    enum { PROGRAMS = 2, STATEMENTS = 60 };
     static const struct grouping groups[] = {{"host+host", "versioned"}, {"host+host", "lazy"}};
     struct catalogue c = {0};
     struct error error;
