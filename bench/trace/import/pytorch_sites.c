@@ -47,19 +47,12 @@ static const struct rule {
     {NULL, "torch::autograd::Engine", "gradients", false},
 };
 
-static bool has_any(const char *text, const char *const *words)
-{
-    while (*words && !strstr(text, *words))
-        words++;
-    return *words;
-}
-
 static bool is_user(const char *file)
 {
-    static const char *const others[] = {
-        "site-packages/", "dist-packages/",   "/lib/python",  "/torch/nn/",     "/torch/optim/",
-        "/torch/utils/",  "/torch/autograd/", "/torch/cuda/", "/torch/_tensor", NULL};
-    return !has_any(file, others);
+    return !text_is_listed("*site-packages/*,*dist-packages/*,*/lib/python*,*/torch/nn/*,"
+                           "*/torch/optim/*,*/torch/utils/*,*/torch/autograd/*,*/torch/cuda/*,"
+                           "*/torch/_tensor*",
+                           file);
 }
 
 /* The name of a function of C++ without its result, its arguments, those of templates, and spaces
@@ -88,41 +81,31 @@ static void shorten(const char *name, char function[200])
 /* An operator of autograd, or a function that is not of a library. */
 static bool is_own_native(const char *function)
 {
-    static const char *const libraries[] = {"at::", "c10::", "torch::", "std::", "THP", "Py", "_"};
-    static const char *const inner[] = {"VariableType", "::Node", "::details::", "::THP", NULL};
-    if (strncmp(function, "torch::autograd::", strlen("torch::autograd::")) == 0)
-        return !has_any(function, inner);
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (strncmp(function, libraries[i], strlen(libraries[i])) == 0)
-            return false;
-    return true;
+    if (text_glob("torch::autograd::*", function))
+        return !text_is_listed("*VariableType*,*::Node*,*::details::*,*::THP*", function);
+    return !text_is_listed("at::*,c10::*,torch::*,std::*,THP*,Py*,_*", function);
+}
+
+/* What all requests have, and functions without a name. */
+static bool is_plumbing(const char *function)
+{
+    return !*function || strcmp(function, "??") == 0 ||
+           text_is_listed("*torch::unwind*,*CapturedTraceback*,*gather_with_cpp*,"
+                          "*CachingAllocator*,*at::detail::empty*,*at::native::empty*,"
+                          "*at::native::resize_bytes*,*at::create_out*,*set_output_raw_strided*,"
+                          "*TensorIteratorBase*,*wrapper_CUDA*,*c10::impl::*,*at::_ops::*",
+                          function);
 }
 
 static const struct rule *rule_of(const char *file, const char *function, bool python)
 {
-    /* What all requests have, and functions without a name. */
-    static const char *const plumbing[] = {"??",
-                                           "torch::unwind",
-                                           "CapturedTraceback",
-                                           "gather_with_cpp",
-                                           "CachingAllocator",
-                                           "at::detail::empty",
-                                           "at::native::empty",
-                                           "at::native::resize_bytes",
-                                           "at::create_out",
-                                           "set_output_raw_strided",
-                                           "TensorIteratorBase",
-                                           "wrapper_CUDA",
-                                           "c10::impl::",
-                                           "at::_ops::",
-                                           NULL};
     static const struct rule none = {0}, cut = {.is_cut = true};
     for (const struct rule *r = rules; r < rules + sizeof rules / sizeof *rules; r++)
         if (python ? r->file && strstr(file, r->file) &&
                          (!r->function || strcmp(function, r->function) == 0)
                    : !r->file && strstr(function, r->function))
             return r;
-    return !python && (!*function || has_any(function, plumbing)) ? &cut : &none;
+    return !python && is_plumbing(function) ? &cut : &none;
 }
 
 void pytorch_site_begin(struct pytorch_site *site)
