@@ -173,7 +173,7 @@ static void print_search(const struct page *page, const struct advise *advise,
 {
     const struct advised_trace *trace = &advise->traces[advice->first];
     struct text compared = {0}, spec = {0}, other = {0};
-    char bytes[32], calls[48];
+    char calls[48];
     text_add(&compared, "%s, and %zu settings of %s in replays of all %" PRIu64 " requests",
              trace->current, advice->tried_count, application_title(advise->application),
              trace->request_count);
@@ -183,8 +183,9 @@ static void print_search(const struct page *page, const struct advise *advise,
     if (!advice->other.is_known)
         return;
     setting_spec(&advice->other.setting, &spec);
-    text_add(&other, "%s of gamut would hold %s with %s", spec.data,
-             text_bytes(bytes, advice->other.on[0].reserved_bytes),
+    text_add(&other, "%s of gamut would hold ", spec.data);
+    add_held(&other, trace, &advice->other.on[0]);
+    text_add(&other, " with %s",
              text_count(calls, (double)advice->other.on[0].call_count, "driver call"));
     text_free(&spec);
     line(page, "elsewhere", &other);
@@ -404,7 +405,8 @@ static void add_losses(struct text *out, const struct advise *advise, const stru
         return;
     }
     add_with(out, &advice->best.setting);
-    text_add(out, " it reserves %s", text_bytes(reserved, advice->best.on[0].reserved_bytes));
+    text_add(out, " it reserves ");
+    add_held(out, trace, &advice->best.on[0]);
     if (then->status == CASE_ok)
         text_add(out, ", and fits into %s", text_bytes(lived, then->capacity_bytes));
 }

@@ -79,4 +79,8 @@ def served(program, limit, conf):
 wrong = [row for row in list(csv.reader(open(f"{sys.argv[2]}/served.csv")))[1:] if served(*row[:3]) != (row[3] == "yes")]
 sys.exit("\n".join(map(str, wrong)) or 0)
 END
+
+# ---- where the log begins in the middle, what another setting reserves is an estimate
+expect 0 "" explain "$here/../traces/pytorch/midrun/seed2/churn.default.pickle.gz"
+has "expandable_segments:True it reserves about 410 MiB (at least 354 MiB), and fits into"
 summary
