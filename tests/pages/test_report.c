@@ -299,7 +299,7 @@ static void spoil(json_t *value, struct random *random)
 static void spoiled_files_give_valid_pages_or_an_error(void **state)
 {
     (void)state;
-    enum { FILES = 60 };
+    enum { FILES = 30 };
     static const char *const parts[] = {"run", "context", "summary", "suite"};
     struct sandbox box = make_sandbox();
     struct random random = {3};
