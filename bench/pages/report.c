@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "results/compare/compare.h"
 #include "results/file/answer.h"
+#include "results/show/matrix.h"
 #include "pages/folder.h"
 #include "pages/sections.h"
 
@@ -85,9 +86,20 @@ static int copy_file(const struct page *page, const struct page_file *file, stru
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
-/* Adds the names of the devices, each once. */
-static void add_device_names(struct text *out, const struct result *result)
+/* Adds the names of the devices, each once; of replays "gnn and 9 more traces". */
+static void add_subject(struct text *out, const struct page_file *file)
 {
+    const struct result *result = &file->result;
+    struct labels traces = {0};
+    for (size_t i = 0; i < result->case_count && page_is_replay(file); i++)
+        labels_add(&traces, result->cases[i].key.workload);
+    if (traces.count)
+        text_add(out, "%s", traces.name[0]);
+    if (traces.count > 1)
+        text_add(out, " and %zu more trace%s", traces.count - 1, traces.count > 2 ? "s" : "");
+    labels_free(&traces);
+    if (out->length)
+        return;
     const struct record_device *devices = result->context.devices;
     for (size_t i = 0; i < result->context.device_count; i++) {
         bool known = false;
@@ -119,7 +131,7 @@ static void print_file(const struct page *page, const struct page_file *file)
 #undef X
     };
     struct text devices = {0};
-    add_device_names(&devices, &file->result);
+    add_subject(&devices, file);
     html_print(page->out, "<div id=\"%s\">\n", file->id);
     if (page->file_count > 1)
         html_print(page->out, "<h2>%s<br/><small class=\"soft\">%s</small></h2>\n",
@@ -175,7 +187,7 @@ static void print_page(struct page *page)
     if (page->options->title)
         text_add(&title, "%s", page->options->title);
     else if (page->file_count)
-        add_device_names(&title, &page->files[0].result);
+        add_subject(&title, &page->files[0]);
     page_begin(page->out, title.data ? title.data : "gamut");
     print_header(page, title.data ? title.data : "gamut");
     section_banner(page);

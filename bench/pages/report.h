@@ -17,7 +17,7 @@ struct report_options {
     const char *const *files; /* result files, at least one */
     size_t file_count;
     const char *against; /* the base with which every file is compared, or NULL */
-    const char *title;   /* NULL: the names of the first file's devices */
+    const char *title;   /* NULL: the first file's devices or traces */
     const char *out;     /* the folder of the report */
     const char *scripts; /* the folder of gnuplot's scripts */
     bool force;          /* write even into a folder that holds other files */

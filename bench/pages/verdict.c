@@ -1,21 +1,19 @@
-/* The verdict: a banner at the top of the page says in words which configuration is the fastest,
- * which one holds the least memory, what failed or became worse, as the exit code does, and what is
- * unsure. The figures stand in the sections. Another section shows the changes from the base. */
-#include <math.h>
+/* The verdict: a banner at the top of the page says which configuration is the fastest, which one
+ * holds the least memory, what failed or became worse, as the exit code does, and what is unsure.
+ * Another section shows the changes from the base. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/text.h"
 #include "base/tree.h"
-#include "results/show/matrix.h"
 #include "results/compare/compare.h"
 #include "results/file/answer.h"
 #include "results/file/measured.h"
 #include "pages/sections.h"
 
 /* The page is for reading; `gamut compare` prints all rows. */
-enum { NAMED_MOST = 12, ROWS_MOST = 400, ROWS_OPEN = 60, CONFIGURATIONS_NAMED = 8 };
+enum { NAMED_MOST = 12, ROWS_MOST = 400, ROWS_OPEN = 60 };
 
 struct verdict {
     size_t counts[CASE_STATUSES]; /* cases by status */
@@ -115,168 +113,6 @@ static void open_banner(FILE *out, const char *mood, const char *mark, const cha
 
 /* ---- the answer in words --------------------------------------------------------------------- */
 
-/* Lines of the banner, and after each the devices of which it is true. */
-struct told {
-    struct labels lines;
-    struct text *devices;
-};
-
-static void tell(struct told *told, const char *line, const char *device)
-{
-    const size_t known = told->lines.count, l = labels_add(&told->lines, line);
-    if (l == known) {
-        told->devices = must_realloc(told->devices, (known + 1) * sizeof *told->devices);
-        told->devices[l] = (struct text){0};
-    }
-    text_add(&told->devices[l], "%s%s", told->devices[l].length ? ", " : "", device);
-}
-
-static void told_free(struct told *told)
-{
-    for (size_t i = 0; i < told->lines.count; i++)
-        text_free(&told->devices[i]);
-    free(told->devices);
-    labels_free(&told->lines);
-}
-
-/* Adds names, and how many more there are: "raw, pool and 7 more". */
-static void add_names(struct text *out, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count && i < CONFIGURATIONS_NAMED; i++)
-        text_add(out, "%s%s", i ? ", " : "", names[i]);
-    if (count > CONFIGURATIONS_NAMED)
-        text_add(out, " and %zu more", count - CONFIGURATIONS_NAMED);
-}
-
-/* Adds the names of the ranked configurations with this verdict, and returns how many there are. */
-static size_t add_ranked(struct text *out, const struct answer_device *device, const char *verdict)
-{
-    const char **names = must_alloc((device->ranked_count + 1) * sizeof *names);
-    size_t count = 0;
-    for (size_t i = 0; i < device->ranked_count; i++)
-        if (answer_has_verdict(&device->ranking[i], verdict))
-            names[count++] = device->ranking[i].name;
-    add_names(out, names, count);
-    free(names);
-    return count;
-}
-
-/* "pool is the fastest", or what the rounds establish instead. A replay has no times. */
-static void tell_fastest(struct told *told, const struct answer_device *device, const char *where)
-{
-    const char *first = device->ranking[0].name;
-    size_t unsure = 0;
-    struct text line = {0};
-    if (!device->rounds)
-        return;
-    for (size_t i = 0; i < device->ranked_count; i++)
-        unsure += answer_has_verdict(&device->ranking[i], "unsure");
-    if (!device->ranking[1].verdict)
-        text_add(&line, "%s leads, but fewer than 6 rounds do not establish it", first);
-    else if (unsure)
-        text_add(&line, "%s leads, but %zu other%s not told apart from it", first, unsure,
-                 unsure == 1 ? " is" : "s are");
-    else
-        text_add(&line, "%s is the fastest", first);
-    tell(told, line.data, where);
-    text_free(&line);
-}
-
-static void tell_least_memory(struct told *told, const struct answer_device *device,
-                              const char *where)
-{
-    const size_t count = device->least_memory_count;
-    struct text line = {0};
-    if (count == device->ranked_count) {
-        text_add(&line, "all hold the same memory");
-    } else if (count) {
-        add_names(&line, device->least_memory, count);
-        text_add(&line, count == 1 ? " holds the least memory" : " hold the least memory");
-    }
-    if (line.length)
-        tell(told, line.data, where);
-    text_free(&line);
-}
-
-/* Without times: the configuration that needs the fewest driver calls. */
-static void tell_fewest_calls(struct told *told, const struct answer_device *device,
-                              const char *where)
-{
-    const struct answer_ranked *fewest = NULL;
-    struct text line = {0};
-    for (size_t i = 0; i < device->ranked_count && !device->rounds; i++) {
-        const struct answer_ranked *each = &device->ranking[i];
-        if (!isnan(each->driver_calls) && (!fewest || each->driver_calls < fewest->driver_calls))
-            fewest = each;
-    }
-    if (!fewest)
-        return;
-    text_add(&line, "%s makes the fewest driver calls", fewest->name);
-    tell(told, line.data, where);
-    text_free(&line);
-}
-
-static void tell_within(struct told *told, const struct answer_device *device, const char *where)
-{
-    struct text line = {0};
-    if (add_ranked(&line, device, "within")) {
-        text_add(&line, ", within %.0f %% of %s", 100 * ANSWER_CLOSE, device->ranking[0].name);
-        tell(told, line.data, where);
-    }
-    text_free(&line);
-}
-
-static void tell_unsure(struct told *told, const struct answer_device *device, const char *where)
-{
-    struct text line = {0};
-    char rounds[48];
-    if (add_ranked(&line, device, "unsure")) {
-        text_add(&line, ", not told apart from %s by %s", device->ranking[0].name,
-                 text_count(rounds, (double)device->rounds, "round"));
-        tell(told, line.data, where);
-    }
-    text_free(&line);
-}
-
-static const char told_line[] = "<p>%s: %s</p>\n";
-
-typedef void tell_one(struct told *told, const struct answer_device *device, const char *where);
-
-/* Collects what a teller says of each device of each file on which there is something to
- * compare. */
-static struct told tell_all(const struct page *page, tell_one *teller)
-{
-    struct told told = {0};
-    for (size_t f = 0; f < page->file_count; f++) {
-        const struct answer *answer = &page->files[f].result.answer;
-        for (size_t i = 0; i < answer->device_count; i++) {
-            const struct answer_device *device = &answer->devices[i];
-            struct text where = {0};
-            text_add(&where, "%s", device->device);
-            if (page->file_count > 1)
-                text_add(&where, " (%s)", page->files[f].name);
-            if (device->ranked_count > 1)
-                teller(&told, device, where.data);
-            text_free(&where);
-        }
-    }
-    return told;
-}
-
-/* Prints each line and its devices, which stand first in `format`. Before the first line stands
- * `lead`. Returns how many lines there were. */
-static size_t print_told(const struct page *page, tell_one *teller, const char *lead,
-                         const char *format)
-{
-    struct told told = tell_all(page, teller);
-    const size_t count = told.lines.count;
-    fputs(count ? lead : "", page->out);
-    for (size_t i = 0; i < count; i++)
-        html_print(page->out, format, told.devices[i].data, told.lines.name[i]);
-    told_free(&told);
-    return count;
-}
-
 /* Is there a device with several configurations to choose from? */
 static bool has_answer(const struct page *page)
 {
@@ -289,11 +125,27 @@ static bool has_answer(const struct page *page)
     return is_any;
 }
 
+/* The sentences of each device on which there is something to compare, as the terminal has them. */
 static void print_answer(const struct page *page)
 {
-    static tell_one *const tellers[] = {tell_fastest, tell_least_memory, tell_fewest_calls};
-    for (size_t t = 0; t < sizeof tellers / sizeof *tellers; t++)
-        print_told(page, tellers[t], "", "<p class=\"headline\">On %s %s.</p>\n");
+    size_t devices = 0;
+    for (size_t f = 0; f < page->file_count; f++) {
+        const struct answer *answer = &page->files[f].result.answer;
+        for (size_t i = 0; i < answer->device_count; i++) {
+            const struct answer_device *device = &answer->devices[i];
+            if (device->ranked_count < 2 || devices++ >= NAMED_MOST)
+                continue;
+            fputs("<p class=\"headline\">", page->out);
+            if (page->file_count > 1)
+                html_print(page->out, "%s: ", page->files[f].name);
+            for (size_t j = device->omission_count; j < device->sentence_count; j++)
+                html_print(page->out, "%s%s", j > device->omission_count ? " " : "",
+                           device->sentences[j]);
+            fputs("</p>\n", page->out);
+        }
+    }
+    if (devices > NAMED_MOST)
+        html_print(page->out, "<p>and %zu more devices, below</p>\n", devices - NAMED_MOST);
 }
 
 /* ---- what is unsure -------------------------------------------------------------------------- */
@@ -331,13 +183,12 @@ static void print_unsure(const struct page *page, const struct verdict *v)
 {
     size_t count = 0;
     begin_line(page->out, "unsure");
-    count += print_told(page, tell_unsure, "", told_line);
     if (v->unchecked && ++count)
         html_print(page->out, "<p>%zu answer%s not checked: the program has no reference</p>\n",
                    v->unchecked, v->unchecked == 1 ? " was" : "s were");
     for (size_t f = 0; f < page->file_count; f++)
         count += print_doubts(page, &page->files[f]);
-    fputs(count ? "</dd>\n" : "no reason for doubt is known</dd>\n", page->out);
+    fputs(count ? "</dd>\n" : "no further reason for doubt is known</dd>\n", page->out);
 }
 
 /* ---- the first line -------------------------------------------------------------------------- */
@@ -402,8 +253,6 @@ void section_banner(const struct page *page)
     if (v.failed)
         name_failures(page, v.failed);
     fputs("<dl>\n", page->out);
-    if (print_told(page, tell_within, "<dt>as fast</dt><dd>", told_line))
-        fputs("</dd>\n", page->out);
     if (v.cases && !page->comparison)
         fputs("<dt>changed</dt><dd>no base was given: <code>gamut report FILE --against "
               "BASE</code> compares with one</dd>\n",

@@ -58,7 +58,7 @@ has "vmm .* 1.84 GiB"
 # What a replay has not is not in the table either, nor missed.
 has "strategy *reserved *over bound *driver calls *hits"
 has "lower bound 1.76 GiB"
-has "^Least memory on dry: raw, 1.00× the lower bound with 4220 driver calls.$"
+has "^Least memory: raw, 1.00× the lower bound with 4220 driver calls.$"
 has "^Fewer driver calls: vmm (224, 1.05×); fewest: caching (20, 2.53×).$"
 grep -Eq "wall|intervals|no times" out && fail "the table misses times"
 expect 0 "" compare r.json r.json

@@ -209,7 +209,7 @@ static void add_basis(struct sentences *s)
     add_sentence(s, &out);
 }
 
-/* "Least memory on dry: tagged, 1.00× the lower bound with 3979 driver calls." and "Fewer driver
+/* "Least memory: tagged, 1.00× the lower bound with 3979 driver calls." and "Fewer driver
  * calls: vmm (224, 1.05×); fewest: bufalloc (9, 2.41×)." The ranking is by memory, so each that
  * makes fewer calls than all before it is beaten by none. */
 static void add_least(struct sentences *s)
@@ -217,6 +217,7 @@ static void add_least(struct sentences *s)
     const struct answer_device *d = s->device;
     struct text least = {0}, fewer = {0};
     double fewest = INFINITY, before = INFINITY;
+    const bool is_dry = strcmp(d->device, CASE_DRY_DEVICE) == 0;
     for (size_t i = 0; i < d->ranked_count; i++)
         fewest = fmin(fewest, d->ranking[i].driver_calls);
     for (size_t i = 0; i < d->ranked_count; i++) {
@@ -224,9 +225,9 @@ static void add_least(struct sentences *s)
         const double calls = each->driver_calls, over = each->memory_over_bound;
         if (i == 0)
             text_add(&least,
-                     "Least memory on %s: %s, %.2f× the lower bound with %s%.0f driver call%s.",
-                     d->device, each->name, over, calls == fewest ? "the fewest, " : "", calls,
-                     calls == 1 ? "" : "s");
+                     "Least memory%s%s: %s, %.2f× the lower bound with %s%.0f driver call%s.",
+                     is_dry ? "" : " on ", is_dry ? "" : d->device, each->name, over,
+                     calls == fewest ? "the fewest, " : "", calls, calls == 1 ? "" : "s");
         else if (calls < before)
             text_add(&fewer, "%s%s (%.0f, %.2f×)",
                      calls == fewest ? fewer.length ? "; fewest: " : "Fewest driver calls: "

@@ -372,7 +372,7 @@ static void counted_and_not_timed(void **state)
         {"a", "none", "bufalloc", "dry", {9}, 240, CASE_ok},
     };
     EXPECT(given, 1, NULL,
-           "Least memory on dry: tagged, 1.00× the lower bound with 3000 driver calls.\n"
+           "Least memory: tagged, 1.00× the lower bound with 3000 driver calls.\n"
            "Fewer driver calls: vmm (200, 1.05×), tlsf (50, 1.20×); fewest: bufalloc (9, 2.40×).\n"
            "1 case.\n");
     const struct given best[] = {
@@ -380,7 +380,7 @@ static void counted_and_not_timed(void **state)
         {"a", "none", "vmm", "dry", {200}, 105, CASE_ok},
     };
     EXPECT(best, 1, NULL,
-           "Least memory on dry: pool, 1.00× the lower bound with the fewest, 4 driver calls.\n"
+           "Least memory: pool, 1.00× the lower bound with the fewest, 4 driver calls.\n"
            "1 case.\n");
 }
 
