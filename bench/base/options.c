@@ -102,7 +102,8 @@ int option_value(const struct option_spec *spec, const char *where, const char *
         [OPTION_COUNT] = text_to_u64, [OPTION_BYTES] = text_to_bytes, [OPTION_TIME] = text_to_ns};
     static const char *const expected[] = {[OPTION_COUNT] = "a whole number",
                                            [OPTION_BYTES] = "a size such as 64MiB",
-                                           [OPTION_TIME] = "a time such as 150ms or 2s"};
+                                           [OPTION_TIME] =
+                                               "a time with its unit, such as 150ms, 2s or 3m"};
     const char *unit = spec->type == OPTION_TIME ? " ns" : "";
     const bool has_max = spec->type == OPTION_BYTES && spec->most == UINT64_MAX;
     if (spec->type == OPTION_CHOICE)

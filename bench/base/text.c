@@ -147,12 +147,14 @@ bool text_to_ns(const char *text, uint64_t *ns)
     static const struct {
         const char *name;
         double ns;
-    } units[] = {{"", 1e9},   {"s", 1e9}, {"ms", 1e6}, {"us", 1e3},
-                 {"µs", 1e3}, {"ns", 1},  {"m", 60e9}};
+    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"µs", 1e3}, {"ns", 1}, {"m", 60e9}};
     double value;
     const char *unit;
     if (!leading_number(text, &value, &unit))
         return false;
+    *ns = 0;
+    if (value == 0 && !*unit)
+        return true;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(unit, units[i].name) == 0 && value * units[i].ns < 0x1p63) {
             *ns = (uint64_t)(value * units[i].ns);

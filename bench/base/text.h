@@ -39,7 +39,8 @@ int text_write_file(const struct text *t, const char *path, struct error *error)
 /* "64MiB", "4k", "1.5GB", "123" -> bytes. k, M, G and T count by 1024, and kB, MB, ... by 1000,
  * in capitals or small letters. False if it is not a size. */
 bool text_to_bytes(const char *text, uint64_t *bytes);
-/* "2s", "150ms", "20us" or "20µs", "5" (seconds) -> nanoseconds. False if it is not a time. */
+/* "2s", "150ms", "20us" or "20µs", "3m" (minutes), "0" -> nanoseconds. False if it is not a time;
+ * any number but 0 needs its unit. */
 bool text_to_ns(const char *text, uint64_t *ns);
 /* "123" -> 123. False if it is not a decimal integer and nothing else. */
 bool text_to_u64(const char *text, uint64_t *value);

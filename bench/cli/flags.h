@@ -33,7 +33,7 @@ enum flag_type {
     FLAG_LIST,  /* comma-separated; a second use adds to the first */
     FLAG_COUNT, /* a whole number */
     FLAG_BYTES, /* "64MiB" */
-    FLAG_TIME,  /* "150ms"; a plain number is seconds */
+    FLAG_TIME,  /* "150ms"; 0 needs no unit */
     FLAG_CHOICE,
 };
 

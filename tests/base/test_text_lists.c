@@ -91,6 +91,8 @@ static void microseconds_have_one_name(void **state)
     assert_string_equal(text_ns(text, 2500), "2.50 µs");
     assert_true(text_to_ns("20µs", &ns) && ns == 20000);
     assert_true(text_to_ns("20us", &ns) && ns == 20000);
+    assert_true(text_to_ns("0", &ns) && ns == 0);
+    assert_false(text_to_ns("5", &ns));
 }
 
 static void shares_have_no_exponents(void **state)
