@@ -19,6 +19,7 @@
 #include "alloc/registry.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/text.h"
 #include "base/tree.h"
 #include "run/execute/execute.h"
 #include "run/select/device_group.h"
@@ -175,20 +176,30 @@ static int open_allocators(struct session *s, uint64_t capacity_bytes)
     return code;
 }
 
+/* Adds what is left of `taken` bytes, which is negative where more was given back than taken. */
+static void add_left(struct text *t, uint64_t taken, const char *what)
+{
+    const bool is_less = taken > INT64_MAX;
+    if (taken)
+        text_add(t, "%s%llu bytes%s of %s were %s", t->length ? "; and " : "",
+                 (unsigned long long)(is_less ? -taken : taken), is_less ? " more" : "", what,
+                 is_less ? "given back than taken" : "never given back");
+}
+
 /* Closes the allocators. Bytes that the sources have not got back by then have leaked. `code` is
  * that of the runs: their failure stays the first reason, and a leak is added to it. */
 static int close_allocators(struct session *s, int code)
 {
-    uint64_t live = spaces_blocks(&s->spaces)->requested_bytes;
+    struct text left = {0};
+    text_add(&left, "%s", code ? s->error.text : "");
+    const size_t before = left.length;
+    add_left(&left, spaces_blocks(&s->spaces)->requested_bytes, "blocks");
     spaces_close(&s->spaces);
-    uint64_t reserved = spaces_counts(&s->spaces).reserved_bytes;
-    if (!live && !reserved)
-        return code;
-    const struct error first = code ? s->error : (struct error){.code = ERR_INTERNAL};
-    return error_set(
-        &s->error, first.code,
-        "%s%s%llu bytes of blocks and %llu bytes of driver memory were never given back",
-        first.text, code ? "; and " : "", (unsigned long long)live, (unsigned long long)reserved);
+    add_left(&left, spaces_counts(&s->spaces).reserved_bytes, "driver memory");
+    if (left.length > before)
+        code = error_set(&s->error, code ? s->error.code : ERR_INTERNAL, "%s", left.data);
+    text_free(&left);
+    return code;
 }
 
 static int poisoned_run(struct session *s, uint64_t capacity_bytes)
