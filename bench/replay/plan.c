@@ -148,6 +148,11 @@ static int read_events(struct recording *r, struct trace_reader *reader, struct 
         }
     }
     plan->digest = trace_reader_totals(reader)->digest;
+    for (unsigned q = 0; q < r->queue_count; q++) { /* so that the sanitizers see where they end */
+        struct sequence *s = &r->queues[q];
+        if (s->count)
+            s->requests = must_realloc(s->requests, s->count * sizeof *s->requests);
+    }
     return more;
 }
 
@@ -406,8 +411,10 @@ static void kind_lives(const struct sequence *s, const struct iteration *all, un
     for (uint32_t i = 0; i < length; i++) {
         bool ended = false;
         for (unsigned k = once; k < count; k++) {
+            if (all[k].kind != kind)
+                continue; /* it may be shorter */
             const uint32_t end = s->requests[all[k].begin + i].end;
-            if (all[k].kind != kind || (end == NEVER && k + 1 >= count))
+            if (end == NEVER && k + 1 >= count)
                 continue;
             note_life(&lives[i], end, all[k].begin, length,
                       k + 1 < count ? all[k + 1].end : s->count);

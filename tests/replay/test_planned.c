@@ -113,6 +113,30 @@ static void shapes_that_come_by_chance_have_a_round_each(void **state)
     requests_free(&program);
 }
 
+/* Iterations of 64, 64, 1 and 1 requests: the last has fewer than another kind. */
+static void a_short_iteration_ends_the_recording(void **state)
+{
+    static const unsigned lengths[] = {2, 64, 64, 1, 1, 0};
+    struct requests program = {0};
+    struct offset_plan plan;
+    char spec[512];
+    (void)state;
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        requests_add(&program, &(struct step){.marks = true});
+        for (unsigned k = 0; k < lengths[i]; k++) {
+            const unsigned block = program.block_count;
+            requests_add(&program, &(struct step){.block = block, .size = 1024 * (k + lengths[i])});
+            requests_add(&program, &(struct step){.block = block, .frees = true});
+        }
+    }
+    requests_finish(&program);
+    requests_write(&program, trace_path("short.trace"));
+    requests_free(&program);
+    plan_as("short.trace", 0, "short.plan", spec, &plan);
+    assert_int_equal(plan.queues[0].round_count, 2);
+    plan_free(&plan);
+}
+
 /* ---- random programs ---- */
 
 enum { LOOP_BLOCKS = 40, SEEDS = 12 };
@@ -220,6 +244,7 @@ int main(void)
         cmocka_unit_test(a_later_run_holds_what_it_needs),
         cmocka_unit_test(two_shapes_in_turn_are_one_loop),
         cmocka_unit_test(shapes_that_come_by_chance_have_a_round_each),
+        cmocka_unit_test(a_short_iteration_ends_the_recording),
         cmocka_unit_test(a_recorded_program_is_served_whole),
         cmocka_unit_test(deviations_cost_memory_and_not_data),
     };
