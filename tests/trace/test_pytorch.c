@@ -168,6 +168,39 @@ static void a_pickle_that_would_run_code_is_refused(void **state)
         is_refused(cases[i].bytes, cases[i].length, cases[i].message);
 }
 
+/* A few hundred bytes can name one list in many places. What is made of it is bounded. */
+static void a_pickle_that_shares_values_is_bounded(void **state)
+{
+    static const char begin[] = "\x80\x02}(\x8c\x0d"
+                                "device_traces]]}(\x8c\x06"
+                                "action\x8c\x08snapshot\x8c\x04"
+                                "addrK\x00\x8c\x04sizeK\x00uaa";
+    static const char settings[] = "\x8c\x12"
+                                   "allocator_settings}\x8c\x01x]q\x00";
+    static const char segments[] = "\x8c\x08segments](}(\x8c\x07"
+                                   "addressK\x00\x8c\x06"
+                                   "blocks]}aq\x00u}(\x8c\x07"
+                                   "addressK\x01\x8c\x06"
+                                   "blocksh\x00ueu.";
+    struct text pickle = {0};
+    (void)state;
+    text_add_bytes(&pickle, begin, sizeof begin - 1);
+    text_add_bytes(&pickle, settings, sizeof settings - 1);
+    for (char level = 0; level < 12; level++) {
+        text_add(&pickle, "0](");
+        for (unsigned i = 0; i < 10; i++)
+            text_add_bytes(&pickle, (const char[]){'h', level}, 2);
+        text_add_bytes(&pickle, (const char[]){'e', 'q', (char)(level + 1)}, 3);
+    }
+    text_add(&pickle, "su.");
+    is_refused(pickle.data, pickle.length, "allocator_settings have more than a MiB");
+    pickle.length = 0;
+    text_add_bytes(&pickle, begin, sizeof begin - 1);
+    text_add_bytes(&pickle, segments, sizeof segments - 1);
+    is_refused(pickle.data, pickle.length, "the blocks of segments[1] are those of another");
+    text_free(&pickle);
+}
+
 static void a_damaged_pickle_is_refused(void **state)
 {
     (void)state;
@@ -1219,6 +1252,7 @@ int main(void)
         cmocka_unit_test(a_real_snapshot_is_its_history),
         cmocka_unit_test(a_pickle_that_would_run_code_is_refused),
         cmocka_unit_test(a_damaged_pickle_is_refused),
+        cmocka_unit_test(a_pickle_that_shares_values_is_bounded),
         cmocka_unit_test(a_history_is_the_same_in_all_forms),
         cmocka_unit_test(skipped_actions_are_unknown),
         cmocka_unit_test(what_has_no_history_is_named),

@@ -243,6 +243,13 @@ static int add_final(struct history *h, const struct pool_segment *s, struct err
                                         .is_large = type && strcmp(type, "large") == 0};
     const struct value_list *blocks = value_list_of(value_get(s->value, "blocks"));
     uint64_t address = s->address;
+    if (blocks->count && blocks->is_taken)
+        return import_error(h->snapshot->log, error,
+                            "the snapshot contradicts itself: the blocks of segments[%u] are those "
+                            "of another segment" HOW_TO_DUMP,
+                            s->index);
+    if (blocks->count)
+        value_get(s->value, "blocks")->list->is_taken = true;
     start_final_memory(&h->trace.start, &memory);
     for (unsigned k = 0; k < blocks->count; k++) {
         const struct value *value = &blocks->items[k];
@@ -531,6 +538,10 @@ static int import_snapshot(struct snapshot *s, struct error *error)
     const struct value *settings = value_get(&s->root, "allocator_settings");
     json_t *json = settings && settings->type == VALUE_DICT ? value_to_json(settings) : NULL;
     int code = 0;
+    if (settings && settings->type == VALUE_DICT && !json)
+        code = import_error(s->log, error,
+                            "allocator_settings have more than a MiB, where PyTorch writes less "
+                            "than a KiB" HOW_TO_DUMP);
     for (unsigned d = 0; d < s->device_count && !code; d++)
         if (s->devices[d].entries.count)
             code = import_device(s, d, json, error);

@@ -4,6 +4,8 @@
 
 #include "base/tree.h"
 
+enum { JSON_MOST_BYTES = 1 << 20 };
+
 struct value value_new_list(struct arena *arena, enum value_type type)
 {
     return (struct value){.type = type, .list = arena_alloc(arena, sizeof(struct value_list))};
@@ -84,10 +86,13 @@ struct value value_from_json(struct arena *arena, const json_t *json)
     }
 }
 
-static json_t *to_json(const struct value *value, unsigned depth)
+/* *left: bytes that the JSON may still have. A value may be shared, and is as large each time. */
+static json_t *to_json(const struct value *value, unsigned depth, size_t *left)
 {
+    const size_t bytes = 1 + (value->type == VALUE_TEXT ? strlen(value->text) : 0);
     json_t *json;
-    switch (depth ? value->type : VALUE_NONE) {
+    *left -= bytes < *left ? bytes : *left;
+    switch (depth && *left ? value->type : VALUE_NONE) {
     case VALUE_BOOLEAN:
         return json_boolean(value->integer);
     case VALUE_INTEGER:
@@ -98,16 +103,17 @@ static json_t *to_json(const struct value *value, unsigned depth)
         return tree_text(value->text);
     case VALUE_LIST:
         json = tree_array();
-        for (unsigned i = 0; i < value->list->count; i++)
-            tree_append(json, to_json(&value->list->items[i], depth - 1));
+        for (unsigned i = 0; i < value->list->count && *left; i++)
+            tree_append(json, to_json(&value->list->items[i], depth - 1, left));
         return json;
     case VALUE_DICT:
         json = tree_object();
-        for (unsigned i = 0; i + 1 < value->list->count; i += 2)
+        for (unsigned i = 0; i + 1 < value->list->count && *left; i += 2)
             if (value->list->items[i].type == VALUE_TEXT) {
-                json_t *key = tree_text(value->list->items[i].text);
-                tree_put(json, json_string_value(key),
-                         to_json(&value->list->items[i + 1], depth - 1));
+                json_t *key = to_json(&value->list->items[i], depth, left);
+                if (*left)
+                    tree_put(json, json_string_value(key),
+                             to_json(&value->list->items[i + 1], depth - 1, left));
                 json_decref(key);
             }
         return json;
@@ -118,5 +124,10 @@ static json_t *to_json(const struct value *value, unsigned depth)
 
 json_t *value_to_json(const struct value *value)
 {
-    return to_json(value, 16);
+    size_t left = JSON_MOST_BYTES;
+    json_t *json = to_json(value, 16, &left);
+    if (left)
+        return json;
+    json_decref(json);
+    return NULL;
 }

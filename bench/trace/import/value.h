@@ -36,7 +36,8 @@ struct value {
 struct value_list {
     unsigned count, capacity;
     struct value *items;
-    bool is_taken;    /* for pickle.c: its items went to a sink */
+    bool is_taken;    /* for pickle.c: its items went to a sink; for pytorch_snapshot.c: they are
+                       * the blocks of a segment */
     const char *site; /* for pytorch_snapshot.c: the site that these frames name, once it is made */
 };
 
@@ -55,7 +56,8 @@ bool value_count_of(const struct value *value, uint64_t *number);
 
 /* The value of a JSON tree. */
 struct value value_from_json(struct arena *arena, const json_t *json);
-/* The value as JSON for the caller to free; null for what is deeper than 16 lists. */
+/* The value as JSON for the caller to free; null for what is deeper than 16 lists. NULL if it has
+ * more than a MiB: a value that is shared counts each time. */
 json_t *value_to_json(const struct value *value);
 
 /* A history that does not have to fit memory: the items of the lists in the list that the root has
