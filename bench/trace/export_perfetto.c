@@ -23,7 +23,8 @@ struct export
         bool waits, is_shown;
     } requested, held;
     unsigned *open, open_capacity; /* by name: how many phases have begun and not ended */
-    unsigned threads;              /* how many have names */
+    bool *named;                   /* threads */
+    unsigned named_capacity;
 };
 
 /* ---- records ---- */
@@ -127,12 +128,14 @@ static void add_call(struct export *x, const struct trace_event *e, uint64_t tim
     end_record(x);
 }
 
-static void name_threads(struct export *x, unsigned thread)
+static void name_thread(struct export *x, unsigned thread)
 {
-    for (; x->threads <= thread; x->threads++) {
-        const char *name = trace_thread_of(x->reader, x->threads);
-        name_track(x, "thread_name", TRACK_THREADS + x->threads, *name ? name : "application");
-    }
+    x->named = must_reach(x->named, thread, &x->named_capacity, sizeof *x->named);
+    if (x->named[thread])
+        return;
+    const char *name = trace_thread_of(x->reader, thread);
+    name_track(x, "thread_name", TRACK_THREADS + thread, *name ? name : "application");
+    x->named[thread] = true;
 }
 
 static void follow_driver(struct export *x, const struct trace_event *e, uint64_t time_ns)
@@ -163,7 +166,7 @@ static void add_event(struct export *x, const struct trace_event *e, uint64_t ti
         add_call(x, e, time_ns, TRACK_DRIVER);
         break;
     default:
-        name_threads(x, e->thread);
+        name_thread(x, e->thread);
         add_call(x, e, x->has_times ? trace_begin_ns(e) : time_ns, TRACK_THREADS + e->thread);
     }
 }
@@ -195,5 +198,6 @@ int trace_export_perfetto(struct trace_reader *reader, FILE *out, struct error *
     flush_counter(&x, &x.held);
     fputs("\n]}\n", out);
     free(x.open);
+    free(x.named);
     return more;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -10,6 +11,10 @@
 #include "base/digest.h"
 #include "trace/codec.h"
 #include "trace/trace.h"
+
+/* Writers number queues, threads and names one by one, and each is defined where an event uses it,
+ * so a larger number is damage. It must not cost more time or memory than the file is large. */
+enum { INDICES_FEW = 4096, INDICES_A_BYTE = 8 };
 
 struct name_list {
     unsigned capacity;
@@ -24,7 +29,8 @@ struct trace_reader {
     char *path;
     FILE *in;
     struct trace_info info;
-    long begins; /* place of the first chunk in the file */
+    long begins;           /* place of the first chunk in the file */
+    uint64_t indices_most; /* that queues, threads and names of a file of this size can have */
     struct arena arena;
     struct name_list names[3]; /* names, queues, threads: in the order of DEFINE_* */
     struct trace_slots slots;
@@ -73,6 +79,10 @@ static int read_head(struct trace_reader *r, struct error *error)
         return head_error(r, "is no trace of gamut", error);
     if (n < sizeof head)
         return head_error(r, "the trace ends in its head: it was cut off", error);
+    struct stat file;
+    if (fstat(fileno(r->in), &file) != 0)
+        return error_set(error, ERR_IO, "%s: %s", r->path, strerror(errno));
+    r->indices_most = INDICES_FEW + INDICES_A_BYTE * (uint64_t)file.st_size;
     const uint32_t version = get_u32(head + TRACE_MAGIC_BYTES);
     const uint32_t length = get_u32(head + TRACE_MAGIC_BYTES + 4);
     if (version != TRACE_VERSION)
@@ -151,12 +161,16 @@ int trace_rewind(struct trace_reader *r, struct error *error)
 
 /* ---- definitions ---- */
 
+static bool can_be(const struct trace_reader *r, uint64_t index)
+{
+    return index < TRACE_NAMES_MAX && index < r->indices_most;
+}
+
 static bool read_definition(struct trace_reader *r, unsigned what)
 {
     struct name_list *list = &r->names[what - DEFINE_NAME];
     const uint64_t index = codec_get_number(&r->cursor), length = codec_get_number(&r->cursor);
-    if (r->cursor.failed || index >= TRACE_NAMES_MAX ||
-        length > (size_t)(r->cursor.end - r->cursor.at))
+    if (r->cursor.failed || !can_be(r, index) || length > (size_t)(r->cursor.end - r->cursor.at))
         return false;
     list->names = must_reach(list->names, (unsigned)index, &list->capacity, sizeof *list->names);
     const char *text = (const char *)r->cursor.at;
@@ -309,7 +323,8 @@ static const char *check_event(const struct trace_reader *r, const struct trace_
     const struct trace_totals *t = &r->slots.totals;
     if (e->kind == TRACE_held && t->events > t->by_kind[TRACE_held])
         return "a block that lived before the trace began stands after other events";
-    if (e->queue >= TRACE_NAMES_MAX || e->thread >= TRACE_NAMES_MAX || e->name >= TRACE_NAMES_MAX)
+    if (!can_be(r, e->queue) || !can_be(r, e->thread) || !can_be(r, e->name) ||
+        !can_be(r, e->other))
         return "it names a queue, a thread or a name that no trace can have";
     return NULL;
 }

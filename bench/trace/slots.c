@@ -1,7 +1,6 @@
 #include "trace/codec.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 
@@ -76,17 +75,16 @@ const char *slots_follow(struct trace_slots *s, struct trace_event *e)
     return NULL;
 }
 
-void slots_restart(struct trace_slots *s)
-{
-    if (s->slots)
-        memset(s->slots, 0, s->capacity * sizeof *s->slots);
-    s->live_bytes = 0;
-    s->totals = (struct trace_totals){0};
-}
-
 void slots_free(struct trace_slots *s)
 {
     free(s->slots);
     s->slots = NULL;
     s->capacity = 0;
+}
+
+void slots_restart(struct trace_slots *s)
+{
+    slots_free(s); /* most may be untouched */
+    s->live_bytes = 0;
+    s->totals = (struct trace_totals){0};
 }

@@ -22,6 +22,8 @@
 #include "trace/raw.h"
 #include "trace/text.h"
 
+enum { EXPORT_MOST = 16384 }; /* bytes for each byte of a trace, which is compressed */
+
 static char folder[] = "/dev/shm/gamut-fuzz-XXXXXX";
 static unsigned long long accepted, refused, read_whole, waits_found;
 
@@ -287,6 +289,22 @@ static void check_waits(const char *trace, struct random *r)
     trace_close(reader);
 }
 
+/* What a damaged trace gives before it is refused is no larger than a sound one of its size. */
+static void check_export(const char *trace, size_t length)
+{
+    struct trace_reader *reader;
+    struct error error;
+    if (trace_open(trace, &reader, &error))
+        return;
+    FILE *out = fopen(path_of("export"), "w");
+    if (out)
+        trace_export_perfetto(reader, out, &error);
+    if (!out || (uint64_t)ftell(out) > ((uint64_t)length + 64) * EXPORT_MOST)
+        give_up("an export is too large for its trace", &error);
+    fclose(out);
+    trace_close(reader);
+}
+
 /* Damages the trace; it may be refused, but must not do harm. */
 static void check_damage(const char *trace, struct random *r)
 {
@@ -300,6 +318,7 @@ static void check_damage(const char *trace, struct random *r)
     else
         mutate_chunk(&file, r);
     must_write(&file, "damaged.trace");
+    check_export(path_of("damaged.trace"), file.length);
     text_free(&file);
     if (read_all(path_of("damaged.trace"), &totals, &error))
         return;

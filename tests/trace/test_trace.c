@@ -12,6 +12,7 @@
 
 #include "tests/trace/trace_fixture.h"
 #include "trace/edit.h"
+#include "trace/text.h"
 
 #define HEAD                                                                                       \
     "gamut trace 1\n"                                                                              \
@@ -425,6 +426,48 @@ static void totals_are_those_of_the_events(void **state)
     assert_int_equal(t.by_kind[TRACE_alloc], 3);
 }
 
+/* Numbers of one event: what `trace_finish` reads back, and how many threads the export names. */
+static void a_number_costs_no_more_than_the_file(void **state)
+{
+    static const struct {
+        struct trace_event event;
+        bool is_read;
+    } cases[] = {
+        {{.kind = TRACE_wait, .thread = 4000}, true},
+        {{.kind = TRACE_wait, .thread = 1 << 23}, false},
+        {{.kind = TRACE_wait, .queue = 1 << 23}, false},
+        {{.kind = TRACE_wait, .name = 1 << 23}, false},
+        {{.kind = TRACE_order, .other = UINT32_MAX}, false},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct trace_info info = {.source = "test", .time_unit_ns = 1};
+        struct trace_writer *writer;
+        struct trace_reader *reader;
+        struct text json = {0};
+        struct error error;
+        unsigned named = 0;
+        assert_int_equal(trace_create(trace_path("number.trace"), &info, &writer, &error), 0);
+        trace_put(writer, &cases[i].event);
+        const int code = trace_finish(writer, true, NULL, &error);
+        assert_int_equal(code == 0, cases[i].is_read);
+        if (code) {
+            assert_non_null(strstr(error.text, "it names a queue, a thread or a name"));
+            continue;
+        }
+        FILE *out = fopen(trace_path("number.json"), "w");
+        assert_int_equal(trace_open(trace_path("number.trace"), &reader, &error), 0);
+        assert_int_equal(trace_export_perfetto(reader, out, &error), 0);
+        fclose(out);
+        trace_close(reader);
+        read_bytes("number.json", &json);
+        for (const char *at = json.data; (at = strstr(at, "thread_name")); at++)
+            named++;
+        assert_int_equal(named, 3); /* phases, the driver, and this one */
+        text_free(&json);
+    }
+}
+
 static void totals_have_an_end(void **state)
 {
     (void)state;
@@ -743,6 +786,7 @@ int main(void)
         cmocka_unit_test(damage_in_a_chunk_is_named_with_its_place),
         cmocka_unit_test(totals_are_those_of_the_events),
         cmocka_unit_test(totals_have_an_end),
+        cmocka_unit_test(a_number_costs_no_more_than_the_file),
         cmocka_unit_test(a_part_has_what_lived_before_it),
         cmocka_unit_test(a_cut_in_two_parts_loses_nothing),
         cmocka_unit_test(no_part_begins_after_the_end),
