@@ -6,7 +6,6 @@
 #include "alloc/pytorch_conf.h"
 #include "base/arena.h"
 #include "base/sort.h"
-#include "replay/replay.h"
 
 enum { NONE = UINT32_MAX, COLLECTIONS_MOST = 1000 }; /* later ones say nothing of the start */
 
@@ -233,7 +232,7 @@ int ages_find(struct trace_reader *reader, struct ages *ages, struct error *erro
 {
     struct finding *f = must_alloc(sizeof *f);
     struct trace_event event;
-    f->ends_at_done = replay_frees_at_done(reader, FREE_AT_DONE);
+    f->ends_at_done = trace_reader_info(reader)->knows[TRACE_KNOWS_done];
     int more = trace_rewind(reader, error);
     while (!more && (more = trace_next(reader, &event, error)) > 0) {
         take(f, &event);
