@@ -44,7 +44,7 @@ has '^Fastest on host: '
 has "$escape\\[1m"
 fits 80 run --suite mine.json --no-save --smoke
 fits 80 compare a.json b.json --show all
-has ' metric .* base .* new .* change .* verdict'
+has ' metric .* base .* new .* change'
 fits 80 list
 fits 80 plan stencil -m all
 has 'left out for width: '

@@ -163,7 +163,7 @@ static const char *verdict_cell(struct arena *arena, const json_t *comparison, c
     const char *sign = " ", *remark = "", *reason = tree_get_text(row, "reason");
     const double rounds = tree_get_number(row, "rounds_needed");
     if (rounds > 0)
-        return arena_printf(arena, "? needs %.0f rounds", rounds);
+        return arena_printf(arena, "? %.0f rounds", rounds);
     if (severity(row) > 2)
         sign = "!";
     else if (is_verdict(row, "unsure") || is_verdict(row, "dropped"))
