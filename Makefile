@@ -37,7 +37,7 @@ WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst 
 SUITES    := $(sort $(wildcard suites/*.json))
 TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
-KERNEL_TEXTS := device_heap isosurface stall report page_style view view_style new_allocator completion_bash completion_zsh
+KERNEL_TEXTS := device_heap isosurface stall report report_hash page_style view view_hash view_style new_allocator completion_bash completion_zsh
 KERNEL_device_heap := bench/experiment/heap/heap_layout.h bench/experiment/heap/index.kernel bench/experiment/heap/heap.kernel bench/experiment/heap/walk.kernel
 KERNEL_isosurface := bench/experiment/heap/heap_layout.h bench/experiment/isosurface.kernel
 KERNEL_stall := bench/experiment/heap/heap_layout.h bench/experiment/stall.kernel
@@ -46,6 +46,9 @@ KERNEL_report := bench/pages/report.js
 KERNEL_page_style := bench/pages/page.css
 KERNEL_view := bench/pages/view.js
 KERNEL_view_style := bench/pages/view.css
+# By these a browser knows the script of a page. The text of a file ends with one newline more.
+KERNEL_report_hash := $(BUILD)/embedded/report.hash
+KERNEL_view_hash := $(BUILD)/embedded/view.hash
 # What `gamut new allocator` begins with.
 KERNEL_new_allocator := strategies/alloc/raw.c
 KERNEL_completion_bash := scripts/completion/gamut.bash
@@ -264,6 +267,9 @@ $(BUILD)/embedded/list.c: $(BUILD)/embed $(BUILD)/sources
 $(BUILD)/embedded/suites.c: $(BUILD)/embed $(SUITES) $(BUILD)/sources
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/embed suites $(SUITES) > $@
+$(BUILD)/embedded/%.hash: bench/pages/%.js Makefile
+	@mkdir -p $(@D)
+	$(Q)env printf "sha256-$$(env printf "$$({ cat $<; echo; } | sha256sum | sed 's/ .*//; s/../\\x&/g')" | base64)" > $@
 define kernel_text
 $(BUILD)/embedded/kernel_$(1).c: $(BUILD)/embed $(KERNEL_$(1))
 	@mkdir -p $$(@D)

@@ -102,3 +102,12 @@ void html_print(FILE *out, const char *format, ...)
     }
     va_end(arguments);
 }
+
+void html_policy(FILE *out, const char *hash)
+{
+    fprintf(out,
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+            "'%.51s'; style-src 'unsafe-inline'; img-src 'self' file:; base-uri 'none'; form-action "
+            "'none'\"/>\n",
+            hash);
+}

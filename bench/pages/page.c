@@ -6,7 +6,8 @@
 #include "base/arena.h"
 #include "pages/folder.h"
 
-extern const char kernel_text_page_style[], kernel_text_report[]; /* page.css, report.js */
+/* page.css, report.js and its hash */
+extern const char kernel_text_page_style[], kernel_text_report[], kernel_text_report_hash[];
 
 /* NUMBERS_MOST: a column of numbers after these is not aligned. */
 enum { NUMBERS_MOST = 32 };
@@ -28,6 +29,7 @@ void page_begin(FILE *out, const char *title)
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" REPORT_MARK
           "/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
           out);
+    html_policy(out, kernel_text_report_hash);
     html_print(out, "<title>%s – gamut report</title>\n<style>\n", title);
     fputs(kernel_text_page_style, out);
     for (size_t c = 1; c <= NUMBERS_MOST; c++)
@@ -37,7 +39,7 @@ void page_begin(FILE *out, const char *title)
 
 void page_end(FILE *out)
 {
-    fprintf(out, "<script>\n%s</script>\n</body>\n</html>\n", kernel_text_report);
+    fprintf(out, "<script>%s</script>\n</body>\n</html>\n", kernel_text_report);
 }
 
 void page_section(const struct page *page, const struct page_file *file, const char *id,

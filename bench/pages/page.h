@@ -19,6 +19,10 @@ void html_print(FILE *out, const char *format, ...) __attribute__((format(printf
  * characters that HTML forbids become U+FFFD. */
 void html_text(FILE *out, const char *text);
 
+/* Prints the policy of a page that has one script, whose hash this is, "sha256-" and 44 letters:
+ * browsers run no other, and take pictures from the page's folder alone. */
+void html_policy(FILE *out, const char *hash);
+
 /* Prints the path of a file of the report, relative to the page, as the value of href or src.
  * Bytes other than letters, digits and "/-._~" become %XX. */
 void html_path(FILE *out, const char *path);

@@ -108,7 +108,7 @@ static int write_page(struct view_history *h, const struct view_options *o,
         view_page_peak(out, h);
         view_page_end(out, o, h, report->strategies);
         write_json(out, json);
-        fprintf(out, "<script>\n%s</script>\n</body>\n</html>\n", kernel_text_view);
+        fprintf(out, "<script>%s</script>\n</body>\n</html>\n", kernel_text_view);
     }
     json_decref(json);
     return code;

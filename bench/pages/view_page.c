@@ -8,7 +8,8 @@
 #include "pages/page.h"
 #include "trace/holders.h"
 
-extern const char kernel_text_page_style[], kernel_text_view_style[]; /* page.css, view.css */
+/* page.css, view.css, and the hash of view.js */
+extern const char kernel_text_page_style[], kernel_text_view_style[], kernel_text_view_hash[];
 
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#e69f00", "#56b4e9", "#7f7f7f", "#882255"};
@@ -32,11 +33,11 @@ void view_page_begin(FILE *out, const struct view_options *o, const struct view_
 {
     const struct trace_info *info = trace_reader_info(h->reader);
     char bytes[32];
-    html_print(out,
-               "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-               "<title>%s: memory over time</title>\n<style>\n",
-               o->name);
+    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+          out);
+    html_policy(out, kernel_text_view_hash);
+    html_print(out, "<title>%s: memory over time</title>\n<style>\n", o->name);
     fprintf(out, "%s%s", kernel_text_page_style, kernel_text_view_style);
     html_print(out, "</style>\n</head>\n<body>\n<header><h1>%s: memory over time</h1>\n", o->name);
     html_print(out,

@@ -33,6 +33,13 @@ TMPDIR=$dir expect 0 "2120 blocks; 1.76 GiB .* wrote gnn.html" view "$traces/pyt
 [ -z "$(ls -d gamut-view.* 2>/dev/null)" ] || fail "view left a folder"
 has "^gnn.html"
 grep -q "caching" gnn.html || fail "the recorded allocator is missing"
+# The name of a file stays text, and the policy of the page names its one script.
+cp gnn.trace "q'\"<img src=x onerror=alert(1)>.trace"
+expect 0 "wrote" view "q'\"<img src=x onerror=alert(1)>.trace" -s pool -o named.html
+tests=$((tests + 1))
+grep -q '<h1>q&#39;&quot;&lt;img src=x onerror=alert(1)&gt;' named.html && ! grep -q '<img' named.html || fail "the name of a file is markup"
+hash=$(sed -n '/^<script>/,/^<\/script>/p' named.html | sed '1s/^<script>//; /^<\/script>/d' | sha256sum | cut -d' ' -f1)
+[ "$(sed -n "s/.*script-src 'sha256-\([^']*\)'.*/\1/p" named.html | base64 -d | od -An -v -tx1 | tr -d ' \n')" = "$hash" ] || fail "the policy names another script"
 
 # ---- a case
 # The blocks are had again without a device, with a result that kept none of them.

@@ -138,7 +138,7 @@ static void show_gnuplot(char *path)
 extern const char kernel_text_report[]; /* report.js */
 static void cut_script(char *page)
 {
-    char *script = strstr(page, "<script>\n"), *at = script + strlen("<script>\n");
+    char *script = strstr(page, "<script>"), *at = script + strlen("<script>");
     assert_non_null(script);
     const size_t length = strlen(kernel_text_report);
     assert_int_equal(strncmp(at, kernel_text_report, length), 0);

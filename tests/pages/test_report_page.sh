@@ -98,3 +98,10 @@ if (page.document.querySelector('img[src=x]')) wrong('a name became markup');
 say(links.length + ' cases were told');
 JS
 check hostile --do "$work/do.js"
+
+# The policy of the page takes no script but its own.
+sed -i 's|<main>|&<img src="x" alt="x" onerror="window.acted=1"/>|; s|</main>|<script>window.acted=1</script>&|' "$work/hostile/index.html"
+echo "if (page.acted) say('a foreign script ran');" >"$work/do.js"
+"$root/scripts/check_page" "$work/hostile/index.html" --do "$work/do.js" >"$work/out" 2>&1
+grep -q "violates the following Content Security Policy" "$work/out" && ! grep -q 'a foreign script ran' "$work/out" ||
+    { cat "$work/out"; echo "the policy of the page does not hold"; exit 1; }
