@@ -105,9 +105,10 @@ void html_print(FILE *out, const char *format, ...)
 
 void html_policy(FILE *out, const char *hash)
 {
-    fprintf(out,
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-            "'%.51s'; style-src 'unsafe-inline'; img-src 'self' file:; base-uri 'none'; form-action "
-            "'none'\"/>\n",
-            hash);
+    fprintf(
+        out,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+        "'%.51s'; style-src 'unsafe-inline'; img-src 'self' file:; base-uri 'none'; form-action "
+        "'none'\"/>\n",
+        hash);
 }

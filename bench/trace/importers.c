@@ -25,8 +25,19 @@ static const struct {
     {"PK\3\4", "a zip archive, as torch.save writes; gamut does not read it. Write the snapshot as "
                "a pickle: torch.cuda.memory._dump_snapshot(FILE)"},
     {"\"bufferImageGranularity\"",
-     "a state of VulkanMemoryAllocator (vmaBuildStatsString): what is "
-     "held at one moment, without the history that a trace needs"},
+     "a state of VulkanMemoryAllocator (vmaBuildStatsString): what is held at one moment, without "
+     "the history that a trace needs. Let the program write its requests and frees in gamut's text "
+     "form, which docs/traces.md names"},
+    {"-chakra.",
+     "an execution trace of PyTorch (Chakra): operators and their tensors, without the requests "
+     "and frees that a trace needs. Record the program with "
+     "torch.cuda.memory._record_memory_history(), and write a snapshot: "
+     "torch.cuda.memory._dump_snapshot(FILE)"},
+    {"Total Allocated(MB)",
+     "a table of Ascend's profiler (operator_memory.csv or memory_record.csv): it lacks the "
+     "addresses and the order of frees that a trace needs. Record the program with "
+     "torch_npu.npu.memory._record_memory_history(), and write a snapshot: "
+     "torch_npu.npu.memory._dump_snapshot(FILE)"},
 };
 
 /* The importer that is named `format`, or the first that recognises the log. */
