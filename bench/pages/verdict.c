@@ -135,7 +135,7 @@ static void print_answer(const struct page *page)
             const struct answer_device *device = &answer->devices[i];
             if (device->ranked_count < 2 || devices++ >= NAMED_MOST)
                 continue;
-            fputs("<p class=\"headline\">", page->out);
+            fputs(page->comparison ? "<p>" : "<p class=\"headline\">", page->out);
             if (page->file_count > 1)
                 html_print(page->out, "%s: ", page->files[f].name);
             for (size_t j = device->omission_count; j < device->sentence_count; j++)

@@ -115,7 +115,7 @@ expect 3 "timeout: raw" run --smoke -w canny -s raw --timeout 1ms --no-save
 # Intervals are known from the sixth round on; rounds end when they are narrow, or with --rounds.
 quick="-w canny -d smoke -s raw --samples 1 --min-time 0"
 # shellcheck disable=SC2086
-expect 0 "the intervals of 1 of 1 times are within 99 %$" run $quick --until 99% --out until.json
+expect 0 "the intervals of 1 of 1 times are within 999 %$" run $quick --until 999% --out until.json
 rounds=$(jq .run.rounds until.json)
 [ "$rounds" -ge 6 ] && [ "$rounds" -lt 100 ] || fail "--until: $rounds rounds"
 # shellcheck disable=SC2086

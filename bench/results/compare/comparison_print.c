@@ -401,8 +401,9 @@ static void print_people(const json_t *comparison, const json_t *rows, enum tabl
     terminal_page_open(&page, out);
     if (format == TABLE_MARKDOWN) {
         print_verdict(comparison, "**", "- ", page.out);
-        fprintf(page.out, "\n<details><summary>%s, and what was compared</summary>\n\n",
-                text_count(rows_shown, (double)grid.row_count, "row"));
+        fprintf(page.out, "\n<details><summary>%s%swhat was compared</summary>\n\n",
+                grid.row_count ? text_count(rows_shown, (double)grid.row_count, "row") : "",
+                grid.row_count ? ", and " : "");
     }
     compare_print_files(comparison, end, page.out);
     text_grid_print_once(&grid, end, page.out);
