@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
+#include "pages/view.h"
 #include "trace/holders.h"
 
 static json_t *put(struct view_data *data, struct text *bytes)
@@ -29,6 +30,7 @@ static json_t *names_of(const struct view_history *h)
         used[h->blocks.items[i].name] = true;
     for (unsigned i = 0; i < h->phase_count; i++)
         used[h->phases[i].name] = true;
+    used[h->refusal.name] |= h->refusal.moment > 0;
     for (unsigned i = 0; i < h->name_count; i++)
         tree_append(names, tree_text(used[i] ? trace_name_of(h->reader, i) : ""));
     free(used);
@@ -112,16 +114,26 @@ static json_t *blocks_of(struct view_data *data, const struct view_blocks *block
     return chunks;
 }
 
+static json_t *refusal_of(const struct view_history *h)
+{
+    const struct view_refusal *r = &h->refusal;
+    return r->moment ? tree_pack("{s:o, s:o, s:o, s:o}", "at", tree_count(r->moment), "bytes",
+                                 tree_count(r->bytes), "requested", tree_count(r->requested),
+                                 "name", tree_count(r->name))
+                     : json_null();
+}
+
 json_t *data_of_history(struct view_data *data, const struct view_history *h,
                         const struct view_levels *levels)
 {
-    return tree_pack(
-        "{s:s, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "categories", HOLDER_CATEGORIES,
-        "first", tree_count(h->first), "last", tree_count(h->last), "has_times", h->has_times,
-        "has_sites", trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites], "names", names_of(h),
-        "phase_count", tree_count(h->phase_count), "phases", phases_of(data, h), "summary",
-        summary_of(data, &h->summary), "levels", tree_count(levels->level_count), "blocks",
-        blocks_of(data, &h->blocks, levels));
+    return tree_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "categories",
+                     HOLDER_CATEGORIES, "refusal", refusal_of(h), "first", tree_count(h->first),
+                     "last", tree_count(h->last), "has_times", h->has_times, "has_sites",
+                     trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites], "names", names_of(h),
+                     "phase_count", tree_count(h->phase_count), "phases", phases_of(data, h),
+                     "summary", summary_of(data, &h->summary), "levels",
+                     tree_count(levels->level_count), "blocks",
+                     blocks_of(data, &h->blocks, levels));
 }
 
 /* ---- a strategy ---- */
@@ -215,12 +227,12 @@ json_t *data_of_strategy(struct view_data *data, const struct view_history *h,
                          uint64_t measured_bytes, const struct view_strategy *s)
 {
     const uint64_t unit = unit_of(s);
-    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "name",
                      tree_text(name), "unit", tree_count(unit), "top", tree_count(top_of(s)),
                      "reserved", tree_count(s->outcome.counts.peak_reserved_bytes), "measured",
                      tree_count_or_null(measured_bytes), "scattered", tree_count(s->scattered),
                      "nowhere", tree_count(s->nowhere), "summary",
                      strategy_summary(data, &h->summary, &s->summary), "blocks",
                      places_of(data, h, levels, s, unit), "cover", cover_to_json(&s->cover), "held",
-                     held_of(data, h, s, unit));
+                     held_of(data, h, s, unit), "words", view_words(name));
 }

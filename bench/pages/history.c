@@ -200,6 +200,15 @@ static void note_phase(struct recording *r, const struct trace_event *e)
 
 /* ---- events ---- */
 
+static void note_refusal(struct view_history *h, const struct trace_event *e, uint32_t moment,
+                         uint64_t requested)
+{
+    if (moment < h->first || moment > h->last || trace_is_dispensable(h->reader, e))
+        return;
+    h->refusal = (struct view_refusal){moment, e->name, e->bytes, requested};
+    note_name(h, e->name);
+}
+
 static void note_bytes(struct recording *r, const struct replay_state *state)
 {
     struct view_summary *summary = &r->history->summary;
@@ -224,6 +233,8 @@ static void hear(void *context, const struct trace_event *e, const struct block 
         end_block(r, e);
     if (r->is_first && (e->kind == TRACE_begin || e->kind == TRACE_end))
         note_phase(r, e);
+    if (r->is_first && e->kind == TRACE_refused)
+        note_refusal(r->history, e, r->moment, state->requested_bytes);
     note_bytes(r, state);
 }
 

@@ -63,6 +63,13 @@ struct view_phase {
     uint32_t moment, name;
 };
 
+/* A request that the recorded allocator refused. Requests that the program can do without
+ * (trace_is_dispensable) are none. */
+struct view_refusal {
+    uint32_t moment, name;     /* 0: none; of the trace: the call site */
+    uint64_t bytes, requested; /* asked for; by the blocks that live then */
+};
+
 #define VIEW_NOWHERE UINT64_MAX
 
 /* The place at which a strategy put a block. Addresses are on one axis (view/address_places.h). */
@@ -91,6 +98,7 @@ struct view_history {
     struct view_blocks blocks;
     unsigned phase_count, phase_capacity, name_count;
     struct view_phase *phases;
+    struct view_refusal refusal; /* the last one: an error that the program survived is before it */
     struct view_summary summary;
 };
 

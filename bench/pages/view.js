@@ -2,7 +2,7 @@
 // page reads the chunks of as many levels as fit into BUDGET blocks, the largest blocks first.
 "use strict";
 (() => {
-const BUDGET = 80000, SHOWN = 4, COUNTED = 2 ** 22, LEAST_MOMENTS = 6, LEFT = 66, NOWHERE = -1;
+const BUDGET = 80000, SHOWN = 4, COUNTED = 2 ** 22, LEAST_MOMENTS = 6, LEFT = 66, DEEPEST = 30, NOWHERE = -1;
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const began = performance.now();
@@ -102,7 +102,8 @@ const firstOfSite = firstOf(ownOf), firstOfCategory = firstOf(categoryOf);
 
 // ---- state ----
 
-const view = { from: data.first, to: last, colour: data.has_sites ? "site" : "size", search: "", axis: "event", cursor: null, panels: [] };
+const view = { from: data.first, to: last, colour: data.has_sites ? "site" : "size", search: "", axis: "event", cursor: null, panels: [],
+  one_scale: true, moment: null, base: null, capacity: Infinity };
 let phases = { moment: [], name: [] };
 let top = null;  // the coarsest summary, with the peak
 let shown = null; // the blocks that are drawn
@@ -424,18 +425,23 @@ function drawCover(panel, at, pixels, width, height, scale) {
   }
 }
 
+// The highest address of a map in the window.
+function topOf(of) {
+  let top = 0;
+  for (const part of of.held)
+    for (let i = 0; i < part.count; i++)
+      if (part.born[i] < view.to && part.born[i] + part.life[i] > view.from)
+        top = Math.max(top, part.address[i] * of.strategy.unit + part.bytes[i]);
+  return top;
+}
+
 function drawMap(panel, got, set, at, image) {
   const { width, height, data: bytes } = image, pixels = new Uint32Array(bytes.buffer);
   const mine = got.strategies.find((s) => s.strategy === panel.strategy), place = set.places.get(panel.strategy);
   const colour = paintBlocks(set), held = dark.matches ? pixel(60, 67, 78) : pixel(217, 222, 229);
   pixels.fill(cssPixel("--card"));
-  let most = 1;
-  for (const part of mine.held)
-    for (let i = 0; i < part.count; i++)
-      if (part.born[i] < view.to && part.born[i] + part.life[i] > view.from)
-        most = Math.max(most, part.address[i] * panel.strategy.unit + part.bytes[i]);
-  panel.most = most *= 1.02;
-  const scale = height / most;
+  const most = 1.02 * Math.max(1, ...(view.one_scale ? got.strategies : [mine]).map(topOf)), scale = height / most;
+  panel.most = most;
   const rectangle = (from, to, address, size, value, edge) => {
     const x0 = columnOf(at.moment, from), x1 = columnOf(at.moment, to);
     if (x1 <= x0) return;
@@ -463,6 +469,27 @@ function niceStep(span, count) {
 function byteStep(most) {
   const unit = 1024 ** Math.floor(Math.log2(most) / 10);
   return niceStep(most / unit, 4) * unit;
+}
+
+// From the first event on at which a strategy reserves more than the capacity, its map is red.
+function exceeds(strategy) {
+  const level = strategyLevel(strategy, 0).value, i = level ? level.reserved.findIndex((bytes) => bytes > view.capacity) : -1;
+  return i < 0 ? null : data.first + i * data.summary[0].stride;
+}
+function markCapacity(panel, g, left, width, height, xOf) {
+  if (view.capacity === Infinity) return;
+  g.strokeStyle = g.fillStyle = css("--bad");
+  if (!panel.strategy) {
+    const y = height - view.capacity / panel.most * height;
+    g.beginPath(); g.moveTo(left, y); g.lineTo(left + width, y); g.stroke();
+    return;
+  }
+  const from = exceeds(panel.strategy);
+  if (from === null || from >= view.to) return;
+  const x = Math.max(left, xOf(from));
+  g.globalAlpha = 0.3;
+  g.fillRect(x, 0, left + width - x, height);
+  g.globalAlpha = 1;
 }
 
 function finish(panel) {
@@ -504,15 +531,38 @@ function finish(panel) {
     g.stroke();
   }
   g.lineWidth = d;
-  g.setLineDash([4 * d, 3 * d]);
-  if (peak.at >= view.from && peak.at < view.to) {
-    const x = xOf(peak.at + 0.5);
-    g.strokeStyle = g.fillStyle = css("--bad");
+  markCapacity(panel, g, left, width, height, xOf);
+  const outlined = (text, x, y) => {
+    g.strokeStyle = css("--card");
+    g.lineWidth = 3 * d;
+    g.strokeText(text, x, y);
+    g.fillText(text, x, y);
+    g.lineWidth = d;
+  };
+  let free = 0; // below the marks that names at the lines' ends could cover
+  const mark = (moment, text, row, colour, dash) => {
+    if (!(moment >= view.from && moment < view.to)) return;
+    const x = xOf(moment + 0.5);
+    if (x > left + width * 0.6) free = 13 * (row + 1) * d;
+    g.strokeStyle = g.fillStyle = css(colour);
+    g.setLineDash(dash.map((n) => n * d));
     g.beginPath(); g.moveTo(x, 0); g.lineTo(x, height); g.stroke();
+    g.setLineDash([]);
     g.textAlign = x > left + width / 2 ? "right" : "left";
-    g.fillText("peak", x + (g.textAlign === "left" ? 4 : -4) * d, 11 * d);
+    outlined(text, x + (g.textAlign === "left" ? 4 : -4) * d, (11 + 13 * row) * d);
+  };
+  const marked = data.refusal ? [[peak.at, "peak"], [data.refusal.at, "refused"]] : [[peak.at, "peak"]];
+  const is = (at) => view.moment && view.moment.at === at;
+  marked.forEach(([at, text], row) => mark(at, text + (is(at) ? ", selected" : ""), row, "--bad", is(at) ? [] : [4, 3]));
+  if (view.moment && !marked.some(([at]) => is(at))) mark(view.moment.at, "selected", 2, "--ink", []);
+  if (view.base) mark(view.base.at, "compared with", 3, "--ink", [2, 2]);
+  // Names at the lines' ends, the highest first, below each other.
+  g.textAlign = "right";
+  for (const line of [...(panel.lines || [])].sort((a, b) => b.reserved.at(-1) - a.reserved.at(-1))) {
+    free = Math.max(free + 13 * d, Math.min(height - 4 * d, height - line.reserved.at(-1) / panel.most * height + 13 * d));
+    g.fillStyle = strategyColour(line.strategy);
+    outlined((line.strategy.words && innerWidth >= 640 ? line.strategy.name + ", " + line.strategy.words : line.strategy.name), left + width - 5 * d, free);
   }
-  g.setLineDash([]);
   if (view.cursor) {
     const x = left + view.cursor.column + 0.5;
     g.strokeStyle = css("--ink");
@@ -551,7 +601,9 @@ function draw() {
   state.drawMs = Math.round(performance.now() - start);
   if (!state.firstMs) state.firstMs = Math.round(performance.now() - began);
   state.state = "drawn";
-  byId("still").hidden = true;
+  byId("still").hidden = byId("peak").hidden = true;
+  if (!view.moment && data.refusal) select(data.refusal.at, data.refusal.requested, false);
+  else if (!view.moment) select(peak.at, peak.bytes, false);
 }
 function schedule() {
   document.documentElement.dataset.state = "waiting";
@@ -577,6 +629,12 @@ function tellWindow(set, got) {
       if (set.died[i] > view.from && set.born[i] < view.to && matches(set, i)) count++, bytes += set.bytes[i];
     parts.push(countText(count) + " of those found, which requested " + bytesText(bytes) + " together.");
   }
+  for (const s of view.capacity < Infinity ? data.strategies : []) {
+    const from = exceeds(s), { stride } = data.summary[0];
+    parts.push(s.name + " reserves " + (from === null ? "no more than " : "more than ") + bytesText(view.capacity)
+      + (from === null ? "." : " from event " + countText(from) + (stride > 1 ? " to " + countText(from + stride - 1) : "") + " on."));
+  }
+  if (view.capacity < Infinity) parts.push("With such a limit an allocator first gives back what it has spare: gamut fit finds the least capacity that serves the trace.");
   byId("said").textContent = parts.join(" ");
 }
 
@@ -661,30 +719,116 @@ function point(panel, column, y, clientX, clientY) {
   tip.style.top = Math.max(4, clientY + 16 + box.height > innerHeight ? clientY - box.height - 12 : clientY + 16) + "px";
 }
 
-// Who holds what at a moment, of the blocks that were read: the table of the peak for any moment.
-function tellMoment(moment, total) {
-  const holders = new Map(), categories = new Map();
+// Bytes and blocks by name at a moment, as many as fit; the rest is "others". What must be read first is added to `need`.
+function heldAt(moment, need) {
+  const held = new Map();
   let known = 0;
-  for (let i = 0; i < shown.count && shown.born[i] <= moment; i++) {
-    if (shown.died[i] <= moment) continue;
-    const key = data.has_sites ? firstOfSite[shown.name[i]] : shown.bytes[i], holder = holders.get(key) || { bytes: 0, blocks: 0 };
-    holder.bytes += shown.bytes[i];
-    holder.blocks++;
-    known += shown.bytes[i];
-    holders.set(key, holder);
-    categories.set(categoryOf(key), (categories.get(categoryOf(key)) || 0) + shown.bytes[i]);
+  for (const c of chunksOf(data.blocks, moment.at, moment.at + 1).chosen) {
+    const { value: part, promise } = blockChunk(data.blocks[c]);
+    if (!part) need.push(promise);
+    for (let i = 0; part && i < part.count; i++) {
+      if (part.born[i] > moment.at || part.born[i] + part.life[i] <= moment.at) continue;
+      const key = data.has_sites ? part.name[i] : part.bytes[i], of = held.get(key) || { bytes: 0, blocks: 0 };
+      of.bytes += part.bytes[i];
+      of.blocks++;
+      known += part.bytes[i];
+      held.set(key, of);
+    }
   }
-  const rows = [...holders].sort((a, b) => b[1].bytes - a[1].bytes).slice(0, 20).map(([key, holder]) =>
-    [bytesText(holder.bytes), countText(holder.blocks), ...(data.has_sites ? [categoryOf(key), siteOf(key)] : ["of " + bytesText(key)])]);
-  if (total > known) rows.push([bytesText(total - known), "", ...(data.has_sites ? [""] : []), "others: smaller or shorter-lived blocks"]);
+  return { held, others: Math.max(0, moment.bytes - known) };
+}
+// What is held at a moment less what is held at another.
+function changesOf(now, before) {
+  const held = new Map(now.held);
+  for (const [key, of] of before.held) {
+    const at = held.get(key) || { bytes: 0, blocks: 0 };
+    held.set(key, { bytes: at.bytes - of.bytes, blocks: at.blocks - of.blocks });
+  }
+  return { held, others: now.others - before.others };
+}
+
+const OTHERS = "others: smaller or shorter-lived blocks";
+// A flame graph that hangs from its root: the category, the own line, and the calls from there. As wide as their bytes.
+function flameOf({ held, others }, sign, title, whole) {
+  const root = { text: title, bytes: 0, blocks: 0, category: 0, parts: new Map() };
+  const add = (path, key, of) => {
+    for (let at = root, i = 0; ; i++) {
+      at.bytes += of.bytes * sign;
+      at.blocks += of.blocks * sign;
+      if (i === path.length) break;
+      if (!at.parts.has(path[i])) at.parts.set(path[i], { text: path[i], bytes: 0, blocks: 0, key, parts: new Map() });
+      at = at.parts.get(path[i]);
+    }
+  };
+  for (const [key, of] of held)
+    if (of.bytes * sign > 0) add([categoryOf(key), siteOf(key), ...nameOf(key).split(" > ").slice(1)], key, of);
+  if (others * sign > 0) add([OTHERS], 0, { bytes: others, blocks: 0 });
+  const box = element("div", { className: "flame" });
+  box.setAttribute("aria-hidden", "true"); // the table says it
+  let deepest = 0;
+  const place = (of, depth, from) => {
+    const frame = element("div", { textContent: of.text + " " + bytesText(of.bytes), title: of.text + "\n" + bytesText(of.bytes) + " ("
+      + (100 * of.bytes / root.bytes).toFixed(1) + " %)" + (of.blocks > 0 ? ", " + countText(of.blocks) + " blocks" : "") });
+    Object.assign(frame.style, { left: 100 * from / whole + "%", width: 100 * of.bytes / whole + "%", top: depth * 19 + "px" });
+    if (depth) frame.style.background = "rgb(" + hsl(of.key ? (firstOfCategory[of.key] * 137.508) % 360 : 215, of.key ? 0.5 : 0.12, (dark.matches ? 0.3 : 0.8) + depth % 2 * 0.05).join() + ")";
+    if (depth && of.text !== OTHERS) frame.addEventListener("click", () => find(of.text));
+    box.append(frame);
+    deepest = Math.max(deepest, depth);
+    for (const part of [...of.parts.values()].sort((a, b) => b.bytes - a.bytes)) {
+      if (part.bytes * 500 >= whole && depth < DEEPEST) place(part, depth + 1, from);
+      from += part.bytes;
+    }
+  };
+  if (root.bytes > 0) place(root, 0, 0);
+  box.style.height = (deepest + 1) * 19 + "px";
+  return box;
+}
+function find(text) {
+  byId("find").value = byId("find").value === text ? "" : text;
+  byId("find").dispatchEvent(new Event("input"));
+}
+
+// Who holds what at the selected moment, or what of it is new since another.
+function tellMoment() {
+  const { moment, base } = view, need = [], now = heldAt(moment, need), told = base ? changesOf(now, heldAt(base, need)) : now;
+  if (need.length) return void Promise.all(need).then(tellMoment, fail);
+  const holders = new Map(), categories = new Map();
+  for (const [name, of] of told.held) {
+    const key = data.has_sites ? firstOfSite[name] : name, holder = holders.get(key) || { bytes: 0, blocks: 0 };
+    holder.bytes += of.bytes;
+    holder.blocks += of.blocks;
+    holders.set(key, holder);
+    if (data.has_sites) categories.set(categoryOf(name), (categories.get(categoryOf(name)) || 0) + of.bytes);
+  }
+  const signed = (value, text) => (value < 0 ? "−" : base ? "+" : "") + text(Math.abs(value));
+  const byBytes = (a, b) => Math.abs(b) - Math.abs(a);
+  const rows = [...holders].filter((of) => of[1].bytes || of[1].blocks).sort((a, b) => byBytes(a[1].bytes, b[1].bytes)).slice(0, 20).map(([key, holder]) =>
+    [signed(holder.bytes, bytesText), signed(holder.blocks, countText), ...(data.has_sites ? [categoryOf(key), siteOf(key)] : ["of " + bytesText(key)])]);
+  if (told.others) rows.push([signed(told.others, bytesText), "", ...(data.has_sites ? [""] : []), OTHERS]);
   const cells = (tag, row) => element("tr", {}, ...row.map((text, i) => element(tag, { textContent: text, className: i < 2 ? "n" : "site" })));
   const table = element("table", {}, element("thead", {}, cells("th", ["bytes", "blocks", ...(data.has_sites ? ["category", "site"] : ["size"])])),
     element("tbody", {}, ...rows.map((row) => cells("td", row))));
-  byId("moment").replaceChildren(element("h3", { textContent: "After event " + countText(moment) + ", " + bytesText(total) + " are requested" }),
-    ...(data.has_sites ? [element("p", { className: "about", textContent: [...categories].filter((of) => of[1] * 1000 >= total).sort((a, b) => b[1] - a[1])
-      .map(([name, bytes]) => name + " " + bytesText(bytes)).join(", ") })] : []),
-    element("div", { className: "scroll" }, table));
+  const grown = base ? [...told.held.values(), { bytes: told.others }].reduce((sums, of) => (sums[+(of.bytes < 0)] += Math.abs(of.bytes), sums), [0, 0]) : null;
+  const flames = !data.has_sites ? [] : base
+    ? [flameOf(told, 1, "new or more", Math.max(1, ...grown)), flameOf(told, -1, "gone or less", Math.max(1, ...grown))]
+    : [flameOf(told, 1, "requested", Math.max(1, moment.bytes))];
+  const { refusal } = data, said = "After event " + countText(moment.at) + ", " + bytesText(moment.bytes) + " are requested";
+  byId("moment").replaceChildren(element("h3", { textContent: said + (base ? "; after event " + countText(base.at) + ", " + bytesText(base.bytes) + ": the difference" : "") },
+    element("small", { className: "soft", textContent: " Click a picture to select another moment, with Shift to compare." })),
+    ...(refusal && refusal.at === moment.at ? [element("div", { className: "about", textContent: "Here the recorded allocator refused a request of " + bytesText(refusal.bytes)
+      + (nameOf(refusal.name) && ": " + nameOf(refusal.name)) })] : []),
+    ...(data.has_sites ? [element("p", { className: "about", textContent: [...categories].filter((of) => Math.abs(of[1]) * 1000 >= moment.bytes)
+      .sort((a, b) => byBytes(a[1], b[1])).map(([name, bytes]) => name + " " + signed(bytes, bytesText)).join(", ") })] : []),
+    ...flames, element("div", { className: "scroll" }, table));
 }
+// Selects a moment, or the one that it is compared with.
+function select(at, bytes, compares) {
+  if (compares) view.base = { at, bytes };
+  else view.moment = { at, bytes }, view.base = null;
+  tellMoment();
+  for (const p of view.panels) if (p.canvas && p.image) finish(p);
+}
+const selectColumn = (panel, compares) => select(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column], compares);
 
 // ---- moving ----
 
@@ -708,7 +852,13 @@ function slide(from, to, by) {
   show(momentOf(from + far), momentOf(to + far));
 }
 const pan = (share) => slide(placeOf(view.from), placeOf(view.to), (placeOf(view.to) - placeOf(view.from)) * share);
-function showPeak() { const half = Math.max(LEAST_MOMENTS, (view.to - view.from) / 8) / 2; show(peak.at - half, peak.at + half); }
+function showMoment(at, bytes) {
+  const half = Math.max(LEAST_MOMENTS, (view.to - view.from) / 8) / 2;
+  select(at, bytes, false);
+  show(at - half, at + half);
+}
+const showPeak = () => showMoment(peak.at, peak.bytes);
+const showRefused = () => data.refusal && showMoment(data.refusal.at, data.refusal.requested);
 const showAll = () => show(data.first, last);
 
 function key(panel, event) {
@@ -717,11 +867,11 @@ function key(panel, event) {
   const move = (x, y) => point(panel, cursor.column + x, cursor.y + y, box.left + LEFT + (cursor.column + x) / d, box.top + (cursor.y + y) / d);
   const step = Math.max(1, Math.round(plotWidth() / (view.to - view.from)));
   const act = {
-    "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": showAll, Home: showAll, p: showPeak,
+    "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": showAll, Home: showAll, p: showPeak, r: showRefused,
     PageUp: () => pan(-0.5), PageDown: () => pan(0.5),
     ArrowLeft: () => (event.shiftKey ? pan(-0.1) : move(-step, 0)), ArrowRight: () => (event.shiftKey ? pan(0.1) : move(step, 0)),
     ArrowUp: () => move(0, -4), ArrowDown: () => move(0, 4),
-    Enter: () => { if (view.cursor) tellMoment(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column]); },
+    Enter: () => { if (view.cursor) selectColumn(panel, event.shiftKey); },
     Escape: () => { view.cursor = null; tip.hidden = true; schedule(); },
   }[event.key];
   if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -753,7 +903,7 @@ function listen(panel) {
     view.drag = null;
     if (!still) return;
     point(panel, columnAt(event), rowAt(event), event.clientX, event.clientY);
-    if (view.cursor) tellMoment(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column]);
+    if (view.cursor) selectColumn(panel, event.shiftKey);
   };
   canvas.addEventListener("pointerup", release);
   canvas.addEventListener("pointercancel", release);
@@ -792,7 +942,7 @@ function addPanel(box, strategy, on) {
       + (strategy.nowhere ? "; " + countText(strategy.nowhere) + " blocks have no address" : "")
       + (strategy.scattered ? "; " + countText(strategy.scattered) + " blocks lie in several pieces, and are drawn from the first on" : "")
     : "what the application requested; lines: reserved, dotted: granted";
-  const title = element("h3", {}, name + " ", element("small", { textContent: note }));
+  const title = element("h3", {}, name + " ", ...(strategy && strategy.words ? ["(" + strategy.words + ") "] : []), element("small", { textContent: note }));
   const panel = { strategy, title, element: canvas, box: element("div", { className: "panel" }, title, canvas) };
   view.panels.push(panel);
   box.append(panel.box);
@@ -801,7 +951,7 @@ function addPanel(box, strategy, on) {
   panel.canvas = on ? canvas : null;
   panel.box.hidden = !on;
   listen(panel);
-  return element("label", {}, check, name);
+  return element("label", { title: strategy ? strategy.words : "" }, check, name);
 }
 
 function build() {
@@ -818,12 +968,24 @@ function build() {
   }, fail));
   const search = element("input", { type: "search", placeholder: "part of a site" });
   search.addEventListener("input", () => { view.search = search.value.toLowerCase(); schedule(); });
+  search.id = "find";
+  const scale = element("input", { type: "checkbox", checked: true });
+  scale.addEventListener("change", () => { view.one_scale = scale.checked; schedule(); });
+  const most = Math.max(1, ...data.strategies.map((s) => s.reserved)), capacityText = element("output", { textContent: "any" });
+  const capacity = element("input", { type: "range", min: 0, max: 200, value: 200 });
+  capacity.addEventListener("input", () => Promise.all(data.strategies.map((s) => strategyLevel(s, 0).promise)).then(() => {
+    view.capacity = +capacity.value < 200 ? most * capacity.value / 200 : Infinity;
+    capacityText.textContent = view.capacity < Infinity ? bytesText(view.capacity) : "any";
+    schedule();
+  }, fail));
   const choice = element("fieldset", {}, addPanel(panels, null, true), ...data.strategies.map((s, i) => addPanel(panels, s, i < SHOWN)));
   choice.setAttribute("aria-label", "pictures");
   bar.append(button("+", "zoom in", () => zoom(0.5)), button("−", "zoom out", () => zoom(2)),
     button("◀", "earlier", () => pan(-0.5)), button("▶", "later", () => pan(0.5)),
     button("all", "the whole trace", showAll), button("peak", "the moment of the peak", showPeak),
-    element("label", {}, "colour", colour), ...(data.has_times ? [element("label", {}, "axis", axis)] : []), element("label", {}, "find", search), choice);
+    ...(data.refusal ? [button("refused", "the moment of the refused request", showRefused)] : []),
+    element("label", {}, "colour", colour), ...(data.has_times ? [element("label", {}, "axis", axis)] : []), element("label", {}, "find", search), choice,
+    element("label", {}, scale, "one scale for all maps"), element("label", {}, "capacity", capacity, capacityText));
   tip = element("div", { id: "tip", hidden: true });
   tip.setAttribute("role", "status");
   const said = element("p", { id: "said", className: "soft" });

@@ -1,6 +1,7 @@
 #include "pages/view.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/sort.h"
@@ -29,6 +30,14 @@ uint64_t view_measured(const struct view_options *o, size_t strategy)
     return o->measured_bytes ? o->measured_bytes[strategy] : 0;
 }
 
+const char *view_words(const char *strategy)
+{
+    return !strcmp(strategy, "recorded")  ? "the recorded allocator"
+           : !strcmp(strategy, "caching") ? "PyTorch's default"
+           : !strcmp(strategy, "vmm")     ? "PyTorch's expandable segments"
+                                          : "";
+}
+
 void view_page_begin(FILE *out, const struct view_options *o, const struct view_history *h)
 {
     const struct trace_info *info = trace_reader_info(h->reader);
@@ -45,6 +54,11 @@ void view_page_begin(FILE *out, const struct view_options *o, const struct view_
                *info->source ? info->source : "A trace", *info->application ? ", " : "",
                info->application, *info->device ? ", " : "", info->device, (size_t)view_peak(h)->at,
                text_bytes(bytes, view_peak(h)->requested));
+    const char *site = trace_name_of(h->reader, h->refusal.name);
+    if (h->refusal.moment)
+        html_print(out, " At event %zu the recorded allocator refused a request of %s%s%s.",
+                   (size_t)h->refusal.moment, text_bytes(bytes, h->refusal.bytes),
+                   *site ? ": " : "", site);
     fputs("</p></header>\n<main>\n<section id=\"live\" hidden></section>\n", out);
 }
 
@@ -105,6 +119,16 @@ static void print_axes(FILE *out, const struct view_history *h, uint64_t most)
     }
 }
 
+static void print_mark(FILE *out, const struct view_history *h, uint64_t moment, int y,
+                       const char *text)
+{
+    const double x = LEFT + WIDE * ((double)moment - h->first) / ((double)h->last - h->first + 1);
+    fprintf(out,
+            "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"var(--bad)\" "
+            "stroke-dasharray=\"4 3\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n",
+            x, x, TOP, TOP + HIGH, x, y, x > LEFT + WIDE / 2 ? "end" : "start", text);
+}
+
 void view_page_picture(FILE *out, const struct view_options *o, const struct view_history *h,
                        const struct view_strategy *strategies, const struct view_result *results)
 {
@@ -128,19 +152,18 @@ void view_page_picture(FILE *out, const struct view_options *o, const struct vie
         if (!*results[i].reason)
             print_line(out, top, strategies[i].summary.reserved[l], most, colours[i % COLOURS],
                        "none");
-    const double x = LEFT + (double)WIDE * (peak->at - h->first) / ((double)h->last - h->first + 1);
-    fprintf(out,
-            "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"var(--bad)\" "
-            "stroke-dasharray=\"4 3\"/><text x=\"%.1f\" y=\"11\" "
-            "text-anchor=\"%s\">peak</text>\n</svg></div>\n<p>",
-            x, x, TOP, TOP + HIGH, x, x > LEFT + WIDE / 2 ? "end" : "start");
+    print_mark(out, h, peak->at, 11, "peak");
+    if (h->refusal.moment)
+        print_mark(out, h, h->refusal.moment, 24, "refused");
+    fputs("</svg></div>\n<p>", out);
     fputs("The filled area is what the application requested. The lines are what the driver gave:",
           out);
     for (size_t i = 0; i < o->strategy_count; i++)
         if (!*results[i].reason) {
             char bytes[32];
-            html_print(out, " <b style=\"color:%s\">%s</b> %s at most", colours[i % COLOURS],
-                       o->strategies[i],
+            const char *words = view_words(o->strategies[i]);
+            html_print(out, " <b style=\"color:%s\">%s</b>%s%s%s %s at most", colours[i % COLOURS],
+                       o->strategies[i], *words ? " (" : "", words, *words ? ")" : "",
                        text_bytes(bytes, most_reserved(top, strategies[i].summary.reserved[l])));
             if (view_measured(o, i))
                 html_print(out, ", measured %s", text_bytes(bytes, view_measured(o, i)));
@@ -172,14 +195,16 @@ static void print_holder(FILE *out, const struct holder *holder, uint64_t all, b
 void view_page_peak(FILE *out, const struct view_history *h)
 {
     const bool by_site = trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites];
-    const struct view_bucket *peak = view_peak(h);
+    const struct view_refusal *refusal = &h->refusal;
+    const uint64_t at = refusal->moment ? refusal->moment : view_peak(h)->at;
+    const uint64_t requested = refusal->moment ? refusal->requested : view_peak(h)->requested;
     struct holders all = {0};
     struct holder rest = {.category = ""};
     struct text by_category = {0};
     char bytes[32];
     for (unsigned i = 0; i < h->blocks.count; i++) {
         const struct view_block *b = &h->blocks.items[i];
-        if (b->born <= peak->at && peak->at < b->died)
+        if (b->born <= at && at < b->died)
             holders_add(&all,
                         by_site ? trace_name_of(h->reader, b->name)
                                 : arena_printf(&all.arena, "%" PRIu64 " B", b->bytes),
@@ -191,11 +216,12 @@ void view_page_peak(FILE *out, const struct view_history *h)
         holders_add_line(&by_category, &all, 0);
     html_print(
         out,
-        "<section id=\"peak\"><h2>Who holds what at the peak</h2>\n<p class=\"about\">After "
+        "<section id=\"peak\"><h2>Who holds what %s</h2>\n<p class=\"about\">After "
         "event %zu, %s are requested at once%s%s.%s</p>\n<div class=\"scroll\"><table><thead><tr>"
         "<th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\" class=\"n\">share</th>"
         "<th scope=\"col\" class=\"n\">blocks</th><th scope=\"col\" class=\"n\">largest</th>",
-        (size_t)peak->at, text_bytes(bytes, peak->requested), by_category.length ? ": " : "",
+        refusal->moment ? "when a request is refused" : "at the peak", (size_t)at,
+        text_bytes(bytes, requested), by_category.length ? ": " : "",
         by_category.length ? by_category.data : "",
         by_site ? "" : " The trace does not know sites: these are blocks of one size.");
     fputs(by_site ? "<th scope=\"col\">category</th><th scope=\"col\">site</th></tr></thead>"
@@ -205,7 +231,7 @@ void view_page_peak(FILE *out, const struct view_history *h)
     for (unsigned i = 0; i < all.count; i++) {
         const struct holder *holder = &all.items[i];
         if (i < shown) {
-            print_holder(out, holder, peak->requested, by_site);
+            print_holder(out, holder, requested, by_site);
             continue;
         }
         rest.bytes += holder->bytes;
@@ -215,7 +241,7 @@ void view_page_peak(FILE *out, const struct view_history *h)
     rest.site =
         arena_printf(&all.arena, "%u other %s", all.count - shown, by_site ? "sites" : "sizes");
     if (shown < all.count)
-        print_holder(out, &rest, peak->requested, by_site);
+        print_holder(out, &rest, requested, by_site);
     fputs("</tbody></table></div></section>\n", out);
     text_free(&by_category);
     holders_free(&all);
@@ -236,6 +262,16 @@ void view_page_end(FILE *out, const struct view_options *o, const struct view_hi
         "Zoom in, and these come apart, down to one event. "
         "--from and --to make a smaller page of a part.</p>\n",
         (size_t)h->blocks.count, (size_t)h->first, (size_t)h->last);
+    fputs(
+        "<p class=\"about\">A click, or Enter, selects a moment. It begins as that of the last "
+        "request "
+        "that the recorded allocator refused, or as the peak. The flame graph shows the bytes that "
+        "are requested then: a frame is as wide as its bytes, and below it is what it called. A "
+        "click on a frame finds its blocks in the pictures. With Shift, a click compares another "
+        "moment: what the selected moment has more than it, and less. Of the capacity that you "
+        "set, the maps are red from the first event on at which the allocator reserves "
+        "more.</p>\n",
+        out);
     if (o->about)
         html_print(out, "<p class=\"about\">%s</p>\n", o->about);
     fputs(

@@ -242,6 +242,67 @@ const legend = [...page.document.querySelectorAll('#legend span')].map(e => e.te
 if (legend !== 'activations,cuDNN workspaces,gradients,not known,optimizer\'s state,optimizer\'s step,parameters') wrong('the legend: ' + legend);
 END
 looks_right conv3d.html holders.js
+# A log with a refused request opens at it. The flame graph, the difference of two moments, one scale, and the capacity.
+"$gamut" view "$traces/pytorch/refused/gpt.pickle.gz" -s caching,vmm -o refused.html >/dev/null 2>&1
+tests=$((tests + 1))
+grep -q 'At event 12732 the recorded allocator refused a request of 157 MiB' refused.html && grep -q 'Who holds what when a request is refused' refused.html &&
+    grep -q 'After event 12732, 1.34 GiB are requested at once: activations 944 MiB' refused.html && grep -q '>refused</text>' refused.html ||
+    fail "the page without scripts does not say which request was refused"
+grep -q '<b style="color:[^>]*">caching</b> (PyTorch&#39;s default) 2.14 GiB at most' refused.html || fail "the page has no name in words"
+cat settle.js - >refused.js <<'END'
+const text = id => page.document.getElementById(id).textContent, moment = page.document.getElementById('moment');
+if (!/^After event 12 732, 1.34 GiB are requested.*the recorded allocator refused a request of 157 MiB/.test(text('moment'))) wrong('at first: ' + text('moment'));
+// A row of frames lies within the row above it, and is as wide as its bytes.
+const bytesOf = text => { const [, value, unit] = /([0-9.]+) (B|KiB|MiB|GiB)$/.exec(text); return value * 1024 ** ['B', 'KiB', 'MiB', 'GiB'].indexOf(unit); };
+const flames = () => [...moment.querySelectorAll('.flame')].map(box => [...box.children].map(e => ({text: e.textContent, bytes: bytesOf(e.textContent), at: parseFloat(e.style.left), wide: parseFloat(e.style.width), top: parseFloat(e.style.top)})));
+const check = (frames, whole) => frames.forEach((of, i) => {
+    const on = frames.slice(0, i).reverse().find(e => e.top < of.top);
+    if (i && (of.top - on.top !== 19 || of.at < on.at - 1e-3 || of.at + of.wide > on.at + on.wide + 1e-3)) wrong('not within ' + on.text + ': ' + of.text);
+    if (Math.abs(of.wide - 100 * of.bytes / whole) > 0.01 * of.wide + 0.01) wrong(of.text + ' is ' + of.wide + ' % wide');
+});
+const [first] = flames();
+check(first, first[0].bytes);
+if (flames().length !== 1 || first[0].text !== 'requested 1.34 GiB' || first[1].text !== 'activations 944 MiB' || first[2].text !== 'midrun.py:76 loss_of 944 MiB' || !/^container.py:253 forward/.test(first[3].text)) wrong('the frames: ' + first.slice(0, 4).map(e => e.text));
+moment.querySelectorAll('.flame div')[2].click();
+if (page.document.getElementById('find').value !== 'midrun.py:76 loss_of') wrong('a click on a frame finds nothing');
+moment.querySelectorAll('.flame div')[2].click();
+// What the selected moment has more than another, less what it has less, is the difference of the two.
+const canvases = [...page.document.querySelectorAll('canvas')], canvas = canvases[0], tip = page.document.getElementById('tip');
+const point = (kind, x, y, more, on = canvas) => on.dispatchEvent(new page.PointerEvent(kind, {clientX: on.getBoundingClientRect().left + x, clientY: on.getBoundingClientRect().top + y, bubbles: true, pointerId: 1, ...more}));
+canvas.setPointerCapture = () => {};
+for (const kind of ['pointerdown', 'pointerup']) point(kind, 150, 5, {shiftKey: true});
+const [more, less] = flames(), whole = Math.max(more[0].bytes, less[0].bytes);
+const [, now, before] = /, ([0-9.]+ .iB) are requested; after event [0-9 ]*, ([0-9.]+ .iB): the difference/.exec(text('moment'));
+if (Math.abs(bytesOf(now) - bytesOf(before) - more[0].bytes + less[0].bytes) > 0.01 * bytesOf(now)) wrong(now + ' less ' + before + ' is not ' + more[0].text + ' less ' + less[0].text);
+if (!/^−59.7 MiB−43optimizer's step/.test([...moment.querySelectorAll('tbody tr')].map(e => e.textContent).find(row => row[0] === '−'))) wrong('nothing is less');
+check(more, whole);
+check(less, whole);
+say(now + ' less ' + before + ': ' + more[0].text + ', ' + less[0].text);
+// The highest row of a map is at the same address in all of them, or at its own.
+const tops = () => canvases.slice(1).map(on => (point('pointermove', 70, 0, {}, on), /at ([0-9.]+ .iB)/.exec(tip.textContent)[1])).join();
+const one = tops(), boxes = [...page.document.querySelectorAll('#bar input[type=checkbox]')];
+root.dataset.state = 'waiting';
+boxes.at(-1).click();
+await settle();
+say('the highest row: ' + one + '; with own scales ' + tops());
+if (one !== '2.18 GiB,2.18 GiB' || tops() !== '2.18 GiB,1.52 GiB') wrong('the scales');
+// The event that is named is the first at which the lines say more, and from there on the map has another colour.
+const slider = page.document.querySelector('input[type=range]');
+root.dataset.state = 'waiting';
+slider.value = 150;
+slider.dispatchEvent(new page.Event('input'));
+await settle();
+say(text('said'));
+const [, limit, from] = /caching reserves more than ([0-9.]+ GiB) from event ([0-9 ]+) on. vmm reserves no more than \1\./.exec(text('said'));
+for (let x = 70, seen = 0; x < canvas.width - 8; x++) {
+    point('pointermove', x, 5);
+    const event = +/^event ([0-9 ]*),/.exec(tip.textContent)[1].replace(/ /g, ''), over = bytesOf(/caching reserved ([0-9.]+ .iB)/.exec(tip.textContent)[1]) > bytesOf(limit);
+    if (over !== event >= +from.replace(/ /g, '') && seen++) wrong('at event ' + event + ' it reserves ' + tip.textContent);
+}
+const row = new Uint32Array(canvases[1].getContext('2d').getImageData(0, 2, canvas.width, 1).data.buffer); // above all blocks at 200 and 600
+if (row[600] === row[200]) wrong('no map is red');
+END
+looks_right refused.html refused.js
 # More allocators than are shown at first; each can be shown and hidden.
 cat settle.js - >choose.js <<'END'
 const shown = () => [...page.document.querySelectorAll('.panel')].filter(p => !p.hidden).map(p => p.querySelector('h3').firstChild.textContent.trim()).join();
