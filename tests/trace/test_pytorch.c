@@ -193,11 +193,17 @@ static void a_pickle_that_shares_values_is_bounded(void **state)
         text_add_bytes(&pickle, (const char[]){'e', 'q', (char)(level + 1)}, 3);
     }
     text_add(&pickle, "su.");
-    is_refused(pickle.data, pickle.length, "allocator_settings have more than a MiB");
+    is_refused(pickle.data, pickle.length, "allocator_settings have more than 64 KiB");
     pickle.length = 0;
     text_add_bytes(&pickle, begin, sizeof begin - 1);
     text_add_bytes(&pickle, segments, sizeof segments - 1);
     is_refused(pickle.data, pickle.length, "the blocks of segments[1] are those of another");
+    pickle.length = 0;
+    text_add(&pickle, "\x80\x02}(");
+    for (unsigned i = 0; i <= 4096; i++)
+        text_add(&pickle, "NN");
+    text_add(&pickle, "u.");
+    is_refused(pickle.data, pickle.length, "byte 8198: a dict has more than 4096 members");
     text_free(&pickle);
 }
 

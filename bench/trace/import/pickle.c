@@ -17,6 +17,9 @@
 enum {
     STACK_MOST = 1 << 24,
     PIECE_MOST_BYTES = 1 << 24,
+    /* A text or dict can be shared by all entries, each of which looks through it. */
+    TEXT_KEPT_BYTES = 1 << 14, /* longer ones are cut; names of functions are shorter */
+    MEMBERS_MOST = 1 << 12,
 #ifdef GAMUT_DEBUG
     ITEM_ROOM_BYTES = 0, /* so that the sanitizers see what is used after its item */
 #else
@@ -215,6 +218,7 @@ static int push_text(struct pickle *p, unsigned size)
     const unsigned char *bytes = NULL;
     uint64_t count;
     TRY(get_bytes(p, size, &bytes, &count));
+    count = count < TEXT_KEPT_BYTES ? count : TEXT_KEPT_BYTES;
     return push(p,
                 (struct value){.type = VALUE_TEXT,
                                .is_kept = !in_item(p),
@@ -325,6 +329,8 @@ static int move_items(struct pickle *p, unsigned height, const struct value *con
     if (container->type == VALUE_DICT && count % 2)
         return pickle_error(p, "the pickle is damaged: a dict has a key without a value");
     struct value_list *list = container->list;
+    if (container->type == VALUE_DICT && (uint64_t)list->count + count > 2 * MEMBERS_MOST)
+        return pickle_error(p, "a dict has more than 4096 members: this is no log");
     struct arena *arena = container->is_kept ? p->kept : &p->items;
     *(container->is_kept ? &p->kept_bytes : &p->item_bytes) += count * sizeof *list->items;
     if (list->capacity == 0 && count > 0) { /* no more room than it needs */

@@ -540,7 +540,7 @@ static int import_snapshot(struct snapshot *s, struct error *error)
     int code = 0;
     if (settings && settings->type == VALUE_DICT && !json)
         code = import_error(s->log, error,
-                            "allocator_settings have more than a MiB, where PyTorch writes less "
+                            "allocator_settings have more than 64 KiB, where PyTorch writes less "
                             "than a KiB" HOW_TO_DUMP);
     for (unsigned d = 0; d < s->device_count && !code; d++)
         if (s->devices[d].entries.count)

@@ -4,7 +4,7 @@
 
 #include "base/tree.h"
 
-enum { JSON_MOST_BYTES = 1 << 20 };
+enum { JSON_MOST_BYTES = 1 << 16 };
 
 struct value value_new_list(struct arena *arena, enum value_type type)
 {

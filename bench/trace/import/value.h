@@ -57,7 +57,7 @@ bool value_count_of(const struct value *value, uint64_t *number);
 /* The value of a JSON tree. */
 struct value value_from_json(struct arena *arena, const json_t *json);
 /* The value as JSON for the caller to free; null for what is deeper than 16 lists. NULL if it has
- * more than a MiB: a value that is shared counts each time. */
+ * more than 64 KiB: a value that is shared counts each time. */
 json_t *value_to_json(const struct value *value);
 
 /* A history that does not have to fit memory: the items of the lists in the list that the root has
