@@ -154,7 +154,7 @@ const char *holders_add_line(struct text *out, const struct holders *h, unsigned
         return NULL;
     text_add(out, "%.100s",
              is_one ? h->items[i].site : text_count(blocks, h->count - i, "other site"));
-    if (is_one && says)
+    if (is_one && says && h->items[i].category != not_known)
         text_add(out, " (%s)", h->items[i].category);
     text_add(out, ": %s in %s", text_bytes(bytes, all.bytes),
              text_count(blocks, (double)all.blocks, "block"));

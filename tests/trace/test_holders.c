@@ -78,8 +78,8 @@ static void the_peak_is_grouped_by_the_beginnings_of_sites(void **state)
                  "m.py:1 f (activations): 2.93 KiB in 2 blocks\n"
                  "m.py:1 f (gradients?): 500 B in 1 block\n"
                  "m.py:5 f (optimizer's state): 404 B in 2 blocks\n"
-                 "cuda: a name (not known): 300 B in 1 block\n"
-                 "activationsx: none (not known): 200 B in 1 block\n"
+                 "cuda: a name: 300 B in 1 block\n"
+                 "activationsx: none: 200 B in 1 block\n"
                  "1 other site: 100 B in 1 block\n");
     assert_string_equal(h.items[5].site, "no call stack");
     assert_int_equal(h.items[0].largest_bytes, 2000);
@@ -130,19 +130,19 @@ static void recordings_say_who_holds_what(void **state)
          "extra.py:16 conv3d (activations): 150 MiB in 2 blocks\n"
          "ConvolutionBackward0 (cuDNN workspaces): 116 MiB in 1 block\n"
          "ConvolutionBackward0 (gradients): 100 MiB in 2 blocks\n"
-         "extra.py:16 conv3d (not known): 3.13 MiB in 2 blocks\n"
+         "extra.py:16 conv3d: 3.13 MiB in 2 blocks\n"
          "PowBackward0 (gradients): 3.13 MiB in 1 block\n"},
         {"midrun/seed1/gpt.collect_split.pickle.gz", "gpt.trace",
          "activations 648 MiB (55 %), not known 303 MiB (26 %), gradients? 223 MiB (19 %); "
          "? marks a guess",
          "midrun.py:70 loss_of (activations): 648 MiB in 71 blocks\n"
-         "before the recording (not known): 303 MiB in 156 blocks\n"
+         "before the recording: 303 MiB in 156 blocks\n"
          "a thread without Python (gradients?): 223 MiB in 2 blocks\n"},
         {"midrun/seed1/embeddings.full.pickle.gz", "embeddings.trace",
          "gradients? 1.42 GiB (68 %), not known 653 MiB (30 %), activations 46.8 MiB (2.2 %); "
          "? marks a guess",
          "a thread without Python (gradients?): 1.42 GiB in 20 blocks\n"
-         "before the recording (not known): 653 MiB in 19 blocks\n"
+         "before the recording: 653 MiB in 19 blocks\n"
          "midrun.py:292 forward (activations): 46.8 MiB in 15 blocks\n"},
     };
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
