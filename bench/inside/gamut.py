@@ -1,6 +1,7 @@
-"""Serves memory to PyTorch, CuPy or RMM by an allocator of gamut: docs/serve.md.
+"""Serves memory to PyTorch, CuPy or RMM by an allocator of gamut (docs/serve.md), and says why PyTorch ran out of memory (docs/out-of-memory.md).
 
     import gamut
+    gamut.explain()                         # at the start of the program
     gamut.serve("vmm")                      # before the first tensor on the GPU
 
 The strategy and its options are written as on gamut's command line; without one, GAMUT_SERVE says it.
@@ -9,6 +10,9 @@ The strategy and its options are written as on gamut's command line; without one
 import ctypes
 import json
 import os
+import shutil
+import subprocess
+import sys
 
 _NAME = "libgamut_alloc.so"
 
@@ -80,6 +84,83 @@ def mark(name):
 def trim():
     """Gives spare memory back to the driver."""
     _load().gamut_trim()
+
+
+def explain(max_entries=100_000, stacks="python"):
+    """PyTorch remembers its last max_entries requests and frees. If torch.OutOfMemoryError ends the program, or leaves a block
+    `with gamut.explain():`, they are dumped as oom.PID.pickle, and `gamut explain` says why. This neither imports torch nor starts CUDA."""
+    return _Explain(max_entries=max_entries, stacks=stacks)
+
+
+def _say(text):
+    sys.stderr.write(f"{text}\n" if text else "")
+
+
+class _Explain:
+    __enter__ = lambda self: self
+    def __init__(self, **history):
+        self._history, self._recording, self._before = history, False, sys.excepthook
+        sys.excepthook = self._hook
+        if "torch" in sys.modules:
+            self._imported(sys.modules["torch"])
+        else:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(self, name, path=None, target=None):  # Python looks for a module: when torch is there, _imported gets it
+        others = [finder for finder in sys.meta_path if name == "torch" and finder is not self]
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        if spec:
+            execute = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: (execute(module), self._imported(module))
+        return spec
+
+    def _imported(self, torch):
+        if torch.backends.cuda.is_built():
+            torch.cuda._lazy_call(self._start)  # when the program starts CUDA: to record would start it
+        else:
+            _say("gamut.explain: this PyTorch is built without CUDA, so it has no history of its memory")
+
+    def _start(self):
+        torch = sys.modules["torch"]
+        try:
+            self._recording = not getattr(torch._C, "_cuda_isHistoryEnabled", bool)()
+            if self._recording:  # else the program records by itself
+                torch.cuda.memory._record_memory_history(**self._history)
+        except (AttributeError, TypeError, RuntimeError) as wrong:
+            _say(f"gamut.explain: PyTorch {torch.__version__} records no history of its memory: {wrong}")
+
+    def _explained(self, error):
+        """What to print below the traceback. None: no request was refused, or this was told before."""
+        torch = sys.modules.get("torch")
+        refused = getattr(getattr(torch, "cuda", None), "OutOfMemoryError", ())
+        while error and not isinstance(error, refused):
+            error = error.__cause__
+        if not error or hasattr(error, "_gamut_told"):
+            return None
+        error._gamut_told, file = True, os.path.abspath(f"oom.{os.getpid()}.pickle")
+        beside = [os.path.join(__file__, up, "gamut") for up in ("../../../../bin", "../../../build")]  # make install or a wheel, the tree
+        binary = next(filter(os.path.exists, map(os.path.normpath, beside)), shutil.which("gamut"))
+        try:
+            torch.cuda.memory._dump_snapshot(file)
+            if not binary:
+                return f"gamut.explain: there is no gamut beside {__file__} or in PATH. Where there is one, run: gamut explain {file}"
+            told = subprocess.run([binary, "explain", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        except Exception as wrong:  # the error of the program is what counts
+            return f"gamut.explain: PyTorch's history could not be dumped or read: {wrong}"
+        return f"\n{told.stderr if told.returncode else told.stdout}To see the blocks over time: gamut view {file}"
+
+    def _hook(self, kind, error, trace):
+        self._before(kind, error, trace)
+        _say(self._explained(error))
+
+    def __exit__(self, kind, error, trace):
+        text = self._explained(error)
+        if text:  # notes stand below the traceback, whatever prints it; before Python 3.11 there are none
+            getattr(error, "add_note", _say)(text)
+        if sys.excepthook == self._hook:
+            sys.excepthook = self._before
+        if self._recording:
+            sys.modules["torch"].cuda.memory._record_memory_history(enabled=None)
 
 
 def _address(lib, door):
