@@ -413,6 +413,21 @@ static int try_single(struct search *s, struct advice *advice, struct advised_se
     return code;
 }
 
+#define PAIR                                                                                       \
+    "expandable_segments and max_split_size_mb can hurt together: free blocks join to pieces "     \
+    "that few requests may use"
+
+static void note_advised_pair(struct advised_trace *trace, const struct advice *advice)
+{
+    const size_t length = strlen(trace->notes);
+    struct text spec = {0};
+    setting_spec(&advice->best.setting, &spec);
+    if (strncmp(spec.data, "vmm:", 4) == 0 && strstr(spec.data, "max_split="))
+        snprintf(trace->notes + length, sizeof trace->notes - length,
+                 PAIR ". In this log they do not, but with other sizes they may\n");
+    text_free(&spec);
+}
+
 /* Tries the application's allocators, and each option of the first alone. */
 static int find_single(void *context, size_t index, const volatile sig_atomic_t *stop,
                        struct error *error)
@@ -433,6 +448,8 @@ static int find_single(void *context, size_t index, const volatile sig_atomic_t 
         }
     }
     free(tried.on);
+    if (!advice->leave)
+        note_advised_pair(&s->out->traces[advice->first], advice);
     return code;
 }
 
@@ -585,9 +602,8 @@ static int note_pair(struct search *s, size_t index, const volatile sig_atomic_t
     TRY(look_up(s, "vmm", index, stop, &expandable, error));
     if (plain.ok && expandable.ok)
         snprintf(trace->notes + length, sizeof trace->notes - length,
-                 "expandable_segments and max_split_size_mb can hurt together: free blocks join "
-                 "to pieces that few requests may use. This log reserves %s with both, %s with "
-                 "expandable_segments alone, and %s with max_split_size_mb alone\n",
+                 PAIR ". This log reserves %s with both, %s with expandable_segments "
+                      "alone, and %s with max_split_size_mb alone\n",
                  text_bytes(both, trace->now.reserved_bytes),
                  text_bytes(one, expandable.reserved_bytes),
                  text_bytes(other, plain.reserved_bytes));
