@@ -69,6 +69,9 @@ expect 3 "1 oom" replay gnn.trace -s caching --mem-limit 1GiB --no-save
 has "OOM  *block b[0-9]*, event [0-9]*: "
 expect 0 "2 ok" replay gnn.trace -s pool --free-at both --check --no-save
 expect 2 "No such file" replay nosuch.trace --no-save
+expect 0 "1 ok" replay gnn.trace -s vmm --atlas h200 --no-save
+has " driver calls  driver time "
+has "^  vmm .*  224  *2\.1[0-9] ms  "
 # The recorded allocator, by the settings of the snapshot, and PyTorch's words.
 expect 0 "wrote unet.trace" trace import "$traces/pytorch/settings/unet.9.pickle.gz" -o unet.trace
 expect 0 "2 ok" replay unet.trace -s 'recorded,caching:conf={max_split_size_mb:64,max_non_split_rounding_mb:32}' --no-save

@@ -33,6 +33,7 @@
     X(OVER_BOUND, ">over bound^4")                                                                 \
     X(LOWER_BOUND, ">lower bound^11")                                                              \
     X(DRIVER_CALLS, ">driver calls^6")                                                             \
+    X(DRIVER_TIME, ">driver time^6")                                                               \
     X(HITS, ">hits^10")                                                                            \
     X(COPIES, ">copies^9")                                                                         \
     X(ELIDED, ">elided^16")
@@ -144,6 +145,8 @@ static void add_measured(struct text_grid *grid, struct text_grid_row *row,
     add_number(grid, "%.2f×", reserved / bound);
     add_bytes(grid, bound);
     add_driver_calls(grid, one);
+    text_grid_add_ns(grid,
+                     one->model && isnan(one->model->predicted_ns) ? one->model->driver_ns : NAN);
     add_number(grid, "%.0f%%", requests > 0 ? 100 * hits / requests : NAN);
     add_copies(grid, last, "copy");
     add_copies(grid, last, "elided");
