@@ -22,8 +22,6 @@
 #include "trace/raw.h"
 #include "trace/text.h"
 
-enum { EXPORT_MOST = 16384 }; /* bytes for each byte of a trace, which is compressed */
-
 static char folder[] = "/dev/shm/gamut-fuzz-XXXXXX";
 static unsigned long long accepted, refused, read_whole, waits_found;
 
@@ -299,7 +297,7 @@ static void check_export(const char *trace, size_t length)
     FILE *out = fopen(path_of("export"), "w");
     if (out)
         trace_export_perfetto(reader, out, &error);
-    if (!out || (uint64_t)ftell(out) > ((uint64_t)length + 64) * EXPORT_MOST)
+    if (!out || (uint64_t)ftell(out) > ((uint64_t)length + 64) << 14)
         give_up("an export is too large for its trace", &error);
     fclose(out);
     trace_close(reader);

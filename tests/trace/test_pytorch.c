@@ -171,17 +171,11 @@ static void a_pickle_that_would_run_code_is_refused(void **state)
 /* A few hundred bytes can name one list in many places. What is made of it is bounded. */
 static void a_pickle_that_shares_values_is_bounded(void **state)
 {
-    static const char begin[] = "\x80\x02}(\x8c\x0d"
-                                "device_traces]]}(\x8c\x06"
-                                "action\x8c\x08snapshot\x8c\x04"
-                                "addrK\x00\x8c\x04sizeK\x00uaa";
-    static const char settings[] = "\x8c\x12"
-                                   "allocator_settings}\x8c\x01x]q\x00";
-    static const char segments[] = "\x8c\x08segments](}(\x8c\x07"
-                                   "addressK\x00\x8c\x06"
-                                   "blocks]}aq\x00u}(\x8c\x07"
-                                   "addressK\x01\x8c\x06"
-                                   "blocksh\x00ueu.";
+    static const char begin[] = "\200\2}(\214\15device_traces]]}(\214\6action\214\10snapshot"
+                                "\214\4addrK\0\214\4sizeK\0uaa";
+    static const char settings[] = "\214\22allocator_settings}\214\1x]q\0";
+    static const char segments[] = "\214\10segments](}(\214\7addressK\0\214\6blocks]}aq\0u}("
+                                   "\214\7addressK\1\214\6blocksh\0ueu.";
     struct text pickle = {0};
     (void)state;
     text_add_bytes(&pickle, begin, sizeof begin - 1);
