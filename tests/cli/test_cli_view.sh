@@ -294,13 +294,22 @@ slider.dispatchEvent(new page.Event('input'));
 await settle();
 say(text('said'));
 const [, limit, from] = /caching reserves more than ([0-9.]+ GiB) from event ([0-9 ]+) on. vmm reserves no more than \1\./.exec(text('said'));
-for (let x = 70, seen = 0; x < canvas.width - 8; x++) {
-    point('pointermove', x, 5);
-    const event = +/^event ([0-9 ]*),/.exec(tip.textContent)[1].replace(/ /g, ''), over = bytesOf(/caching reserved ([0-9.]+ .iB)/.exec(tip.textContent)[1]) > bytesOf(limit);
-    if (over !== event >= +from.replace(/ /g, '') && seen++) wrong('at event ' + event + ' it reserves ' + tip.textContent);
-}
 const row = new Uint32Array(canvases[1].getContext('2d').getImageData(0, 2, canvas.width, 1).data.buffer); // above all blocks at 200 and 600
 if (row[600] === row[200]) wrong('no map is red');
+// Close up, where each event has columns of its own.
+const exact = +from.replace(/ /g, '');
+point('pointermove', 66 + exact / 13187 * (canvas.width - 70), 5);
+root.dataset.state = 'waiting';
+for (let i = 0; i < 7; i++) canvas.dispatchEvent(new page.KeyboardEvent('keydown', {key: '+', bubbles: true}));
+await settle();
+const seen = new Set();
+for (let x = 70; x < canvas.width - 8; x++) {
+    point('pointermove', x, 5);
+    const event = +/^event ([0-9 ]*),/.exec(tip.textContent)[1].replace(/ /g, ''), over = bytesOf(/caching reserved ([0-9.]+ .iB)/.exec(tip.textContent)[1]) > bytesOf(limit);
+    if (over !== event >= exact) wrong('at event ' + event + ' it reserves ' + tip.textContent);
+    seen.add(event);
+}
+if (!seen.has(exact - 1) || !seen.has(exact)) wrong('the event is not there: ' + [...seen]);
 END
 looks_right refused.html refused.js
 # More allocators than are shown at first; each can be shown and hidden.
