@@ -763,6 +763,7 @@ function flameOf({ held, others }, sign, title, whole) {
   for (const [key, of] of held)
     if (of.bytes * sign > 0) add([categoryOf(key), siteOf(key), ...nameOf(key).split(" > ").slice(1)], key, of);
   if (others * sign > 0) add([OTHERS], 0, { bytes: others, blocks: 0 });
+  if (root.bytes <= 0) return element("p", { className: "about", textContent: title + ": nothing" });
   const box = element("div", { className: "flame" });
   box.setAttribute("aria-hidden", "true"); // the table says it
   let deepest = 0;
@@ -771,15 +772,21 @@ function flameOf({ held, others }, sign, title, whole) {
       + (100 * of.bytes / root.bytes).toFixed(1) + " %)" + (of.blocks > 0 ? ", " + countText(of.blocks) + " blocks" : "") });
     Object.assign(frame.style, { left: 100 * from / whole + "%", width: 100 * of.bytes / whole + "%", top: depth * 19 + "px" });
     if (depth) frame.style.background = "rgb(" + hsl(of.key ? (firstOfCategory[of.key] * 137.508) % 360 : 215, of.key ? 0.5 : 0.12, (dark.matches ? 0.3 : 0.8) + depth % 2 * 0.05).join() + ")";
-    if (depth && of.text !== OTHERS) frame.addEventListener("click", () => find(of.text));
+    if (of.key) frame.addEventListener("click", () => find(of.text));
     box.append(frame);
     deepest = Math.max(deepest, depth);
+    const small = { bytes: 0, blocks: 0, parts: new Map() };
+    let count = 0;
     for (const part of [...of.parts.values()].sort((a, b) => b.bytes - a.bytes)) {
-      if (part.bytes * 500 >= whole && depth < DEEPEST) place(part, depth + 1, from);
-      from += part.bytes;
+      if (part.bytes * 500 < whole) {
+        small.bytes += part.bytes;
+        small.blocks += part.blocks;
+        small.text = ++count + " smaller:";
+      } else if (depth < DEEPEST) place(part, depth + 1, from), from += part.bytes;
     }
+    if (small.bytes * 500 >= whole && depth < DEEPEST) place(small, depth + 1, from);
   };
-  if (root.bytes > 0) place(root, 0, 0);
+  place(root, 0, 0);
   box.style.height = (deepest + 1) * 19 + "px";
   return box;
 }

@@ -265,6 +265,8 @@ check(first, first[0].bytes);
 if (flames().length !== 1 || first[0].text !== 'requested 1.34 GiB' || first[1].text !== 'activations 944 MiB' || first[2].text !== 'midrun.py:76 loss_of 944 MiB' || !/^container.py:253 forward/.test(first[3].text)) wrong('the frames: ' + first.slice(0, 4).map(e => e.text));
 moment.querySelectorAll('.flame div')[2].click();
 if (page.document.getElementById('find').value !== 'midrun.py:76 loss_of') wrong('a click on a frame finds nothing');
+await settle();
+if (!/[1-9][0-9 ]* of those found/.test(text('said'))) wrong('the blocks of a frame are not found: ' + text('said'));
 moment.querySelectorAll('.flame div')[2].click();
 // What the selected moment has more than another, less what it has less, is the difference of the two.
 const canvases = [...page.document.querySelectorAll('canvas')], canvas = canvases[0], tip = page.document.getElementById('tip');
