@@ -37,12 +37,13 @@ static struct drawing begin_drawing(const struct page *page, const struct page_f
 static void print_links(FILE *out, const char *work, const char *made)
 {
     static const char *const endings[] = {"dat", "gp", "svg"};
+    static const char *const words[] = {"data", "script", "picture"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         struct text path = {0};
         text_add(&path, "%s.%s", made + strlen(work) + 1, endings[i]);
         fputs(" <a href=\"", out);
         html_path(out, path.data);
-        html_print(out, "\">%s</a>", endings[i]);
+        html_print(out, "\">%s</a>", words[i]);
         text_free(&path);
     }
 }
@@ -150,6 +151,8 @@ static void draw_all(struct drawing *drawing, const struct chart *chart, const c
     const size_t made_before = drawing->made;
     FILE *more = open_memstream(&folded, &length);
     for (size_t i = 0; i < count && !drawing->no_gnuplot; i++) {
+        if (chart == &chart_pareto && device == drawing->page->pictured)
+            continue;
         drawing->out = drawing->made > made_before ? more : out;
         draw_subject(drawing, chart, &subjects[i]);
     }
@@ -201,6 +204,23 @@ static void print_atlases(const struct page *page, const json_t *atlases)
         page_captured(&text, "<pre>", "</pre>", page->out);
         fputs("</details>\n", page->out);
         atlas_free(&atlas);
+    }
+}
+
+void section_picture(struct page *page)
+{
+    for (size_t f = 0; f < page->file_count && !page->pictured; f++) {
+        const struct result *result = &page->files[f].result;
+        struct text folder = {0};
+        struct drawing drawing = begin_drawing(page, &page->files[f], &folder);
+        for (size_t d = 0; d < result->context.device_count && !page->pictured; d++) {
+            const char *device = result->context.devices[d].id;
+            if (result->case_count <= CASES_MOST && !drawing.no_gnuplot)
+                draw_subject(&drawing, &chart_pareto,
+                             &(struct chart_subject){.result = result, .device = device});
+            page->pictured = drawing.made ? device : NULL;
+        }
+        text_free(&folder);
     }
 }
 

@@ -40,8 +40,10 @@ static void print_table(FILE *out, const struct machines *machines, enum machine
     text_grid_free(&grid);
 }
 
-void section_machines(const struct page *page)
+void section_machines(const struct page *page, const struct page_file *file)
 {
+    if ((file == NULL) != (page->file_count > 1))
+        return;
     struct compare_file *files = must_alloc((page->file_count + 1) * sizeof *files);
     struct machines *machines = NULL;
     for (size_t i = 0; i < page->file_count; i++)

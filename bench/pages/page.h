@@ -56,7 +56,8 @@ struct page {
     const char *work; /* the folder that the report is made in */
     size_t file_count;
     struct page_file *files;
-    json_t *comparison; /* NULL without a base */
+    json_t *comparison;   /* NULL without a base */
+    const char *pictured; /* the device whose picture stands beside the banner; NULL: none */
 };
 
 /* Were all its cases, of which there are some, traces that were replayed? They have no answers that

@@ -169,7 +169,7 @@ static void print_sections(struct page *page)
     page->contents = &contents;
     page->out = open_memstream(&sections, &length);
     section_comparison(page);
-    section_machines(page);
+    section_machines(page, NULL);
     for (size_t i = 0; i < page->file_count; i++)
         print_file(page, &page->files[i]);
     fclose(page->out);
@@ -190,7 +190,10 @@ static void print_page(struct page *page)
         add_subject(&title, &page->files[0]);
     page_begin(page->out, title.data ? title.data : "gamut");
     print_header(page, title.data ? title.data : "gamut");
+    fputs("<div class=\"front\">\n", page->out);
     section_banner(page);
+    section_picture(page);
+    fputs("</div>\n", page->out);
     print_sections(page);
     fputs(
         "</main>\n<footer>Made by <code>gamut report</code>. The page loads nothing but the charts "

@@ -7,6 +7,7 @@
 /* The sections of one file, from what is general to what is particular. */
 #define FILE_SECTION_LIST(X)                                                                       \
     X(ranking)                                                                                     \
+    X(machines)                                                                                    \
     X(matrix)                                                                                      \
     X(charts)                                                                                      \
     X(plans)                                                                                       \
@@ -21,11 +22,13 @@
 
 /* The verdict on all files together; it is above the contents and in no list. */
 void section_banner(const struct page *page);
+/* The picture beside it: time against memory on the first device that has both, which is noted in
+ * the page and drawn once. */
+void section_picture(struct page *page);
 /* The changes from the base, if there is one. */
 void section_comparison(const struct page *page);
-/* The configuration that wins on each machine, if the files have several. */
-void section_machines(const struct page *page);
-/* Prints the section of `file`. */
+/* Prints the section of `file`. That of machines is about all files: it stands after the ranking of
+ * a single one, and before the sections of several, whose file is NULL. */
 #define X(name) void section_##name(const struct page *page, const struct page_file *file);
 FILE_SECTION_LIST(X)
 #undef X

@@ -426,6 +426,12 @@ static void charts_are_images_of_the_page(void **state)
     for (const char *at = page; (at = strstr(at, "<figure>")); at++)
         charts++;
     assert_true(charts >= 4 && charts % 2 == 0);
+    /* The first file's picture of the answer is beside the verdict, and nowhere else. */
+    const char *picture = strstr(page, "src=\"charts/f1/pareto-host.svg\"");
+    assert_true(picture && strstr(picture, "<nav") &&
+                !strstr(picture + 1, "src=\"charts/f1/pareto-"));
+    assert_true(strstr(page, "<div class=\"front\">") < picture);
+    assert_non_null(strstr(strstr(page, "<nav"), "src=\"charts/f2/pareto-host.svg\""));
     assert_int_equal(check_charts(&box), charts);
     assert_null(strstr(page, "could not be added"));
     assert_non_null(strstr(page, "<h1>two &lt;files&gt;</h1>"));
@@ -623,11 +629,12 @@ static void machines_stand_next_to_each_other(void **state)
         "<h4>What a wrong choice costs</h4>",
         "<tr><td>pool</td>",
         "</section>",
-        "<section id=\"f1-ranking\">",
+        "<section id=\"f1-matrix\">",
     };
     struct sandbox box = make_sandbox();
     char *page = page_of(&box, SUITE_RESULT);
-    const char *at = after(page, "<section id=\"all-machines\">");
+    const char *at =
+        after(after(page, "<section id=\"f1-ranking\">"), "<section id=\"all-machines\">");
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         at = after(at, order[i]);
     free(page);
@@ -652,16 +659,16 @@ static void the_verdict_comes_first_then_contents_then_sections(void **state)
         "<dt>unsure</dt>",
         "448: 392 ok, 56 skipped; every answer was checked and right",
         "<nav",
-        "<a href=\"#all-machines\">",
         "<a href=\"#f1-ranking\">",
+        "<a href=\"#all-machines\">",
         "<a href=\"#f1-matrix\">",
         "<a href=\"#f1-charts\">",
         "<a href=\"#f1-stability\">",
         "<a href=\"#f1-table\">",
         "<a href=\"#f1-machine\">",
         "</nav>",
-        "<section id=\"all-machines\">",
         "<section id=\"f1-ranking\">",
+        "<section id=\"all-machines\">",
         "<section id=\"f1-matrix\">",
         "<section id=\"f1-charts\">",
         "<section id=\"f1-stability\">",

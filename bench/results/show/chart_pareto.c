@@ -10,8 +10,8 @@
  * Block 0, a line a point, the fastest first:
  *     number name time lo hi memory on_front beaten
  * Block 1: the front, as `time memory`. Block 2, a line a name: the logarithms to base 2 of the
- * point, and of where its name stands, then the name. Axes are logarithmic, and their ranges are
- * variables.
+ * point, and of where its name stands, the name, and beaten. Axes are logarithmic, and their ranges
+ * are variables.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 
 /* All points have names up to NAMED; of more, only the front. The sizes are those of the picture
  * that plots/pareto.gp draws, in its points. */
-enum { NAMED = 32, WIDTH = 700, HEIGHT = 420, LETTER = 7, LINE = 14 };
+enum { NAMED = 32, WIDTH = 480, HEIGHT = 280, LETTER = 7, LINE = 14 };
 
 struct box {
     double left, right, low, high;
@@ -159,7 +159,7 @@ static void place_name(struct pareto *all, size_t i)
 {
     enum { RINGS = 14, DIRECTIONS = 12 };
     struct point *p = &all->point[i];
-    const double length = LETTER * (double)strlen(p->name) + 4;
+    const double length = LETTER * (double)strlen(p->name) + 10;
     for (int ring = 0; ring <= RINGS; ring++)
         for (int d = 0; d < DIRECTIONS; d++) {
             /* 0, 1, -1, 2, -2, … twelfths of a turn. */
@@ -193,7 +193,7 @@ static void print_points(const struct pareto *all, FILE *out)
     for (size_t i = 0; i < all->count; i++) /* the fastest is first, so they stand by time */
         if (all->point[i].on_front)
             fprintf(out, "%.6g %.6g\n", all->point[i].time, all->point[i].memory);
-    fputs("\n\n# names: log2_time log2_memory log2_left log2_middle name\n", out);
+    fputs("\n\n# names: log2_time log2_memory log2_left log2_middle name beaten\n", out);
     for (size_t i = 0; i < all->count; i++) {
         const struct point *p = &all->point[i];
         const double left = all->low_x + (p->text.left + 2) / WIDTH * (all->high_x - all->low_x);
@@ -203,8 +203,28 @@ static void print_points(const struct pareto *all, FILE *out)
             continue;
         fprintf(out, "%.5g %.5g %.5g %.5g", log2(p->time), log2(p->memory), left, middle);
         gnuplot_data_text(p->name, out);
-        fputc('\n', out);
+        fprintf(out, " %d\n", p->beaten);
     }
+}
+
+/* What the picture says, in two lines. */
+static void add_message(const struct pareto *all, unsigned programs, struct text *variables)
+{
+    const struct point *first = &all->point[0], *least = first;
+    struct text heading = {0}, below = {0};
+    for (size_t i = 0; i < all->count; i++)
+        least = all->point[i].on_front ? &all->point[i] : least;
+    text_add(&heading, "%s takes the least time%s, and holds %.2f× the lower bound", first->name,
+             programs > 1 ? " in the mean" : "", first->memory);
+    if (least != first)
+        text_add(&below, "%s holds the least, %.2f×, and takes %.2f× as long", least->name,
+                 least->memory, least->time);
+    if (programs > 1)
+        text_add(&below, "%sgeometric means of %u programs", below.length ? "; " : "", programs);
+    gnuplot_variable(variables, "heading", heading.data);
+    gnuplot_variable(variables, "below", below.length ? below.data : "");
+    text_free(&heading);
+    text_free(&below);
 }
 
 static void add_variables(const struct pareto *all, const struct answer_device *answer,
@@ -220,7 +240,7 @@ static void add_variables(const struct pareto *all, const struct answer_device *
         text_add(&note, "%s%s", i ? ", " : "; not ranked: ", answer->not_ranked[i].name);
     gnuplot_labels(variables, "series", &series);
     gnuplot_variable(variables, "note", note.length ? note.data : "");
-    gnuplot_number(variables, "programs", (double)answer->cases);
+    add_message(all, answer->cases, variables);
     gnuplot_number(variables, "low_x", all->low_x);
     gnuplot_number(variables, "high_x", all->high_x);
     gnuplot_number(variables, "low_y", all->low_y);
@@ -261,7 +281,7 @@ static int pareto_write(const struct chart *chart, const struct chart_subject *o
 
 const struct chart chart_pareto = {
     .name = "pareto",
-    .help = "mean time against mean peak memory, a point a configuration, and the best choices",
+    .help = "mean time against peak memory",
     .scope = CHART_OF_DEVICE,
     .write = pareto_write,
 };
