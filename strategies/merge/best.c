@@ -1,6 +1,6 @@
 /* Best: merges where that saves memory, packs where that saves memory, and never needs more than
- * any other set. Extended: coalesces and reuses with all extensions, and never needs more than
- * coalescing without them.
+ * any other set. Extended: coalesces and reuses with all extensions, and never needs more than any
+ * set that it contains.
  *
  * A merged block is held for as long as any of its arrays is needed, so merging can need more
  * memory than freeing early (backprop on a GPU, Serup 2017: 272.6 MB merged, 205.5 MB unmerged but
@@ -10,8 +10,9 @@
  * several, the one that copies the fewest bytes; of these, the one that would need the least if
  * blocks were freed at the end of their scope, because allocators that keep what was freed need
  * more for many blocks of different sizes (canny, 64 x 90: 16 blocks under `pool` 142 KiB, 6 blocks
- * 89 KiB, both with a peak of 82.5 KiB); of these, the first. `extended` takes the first of its
- * methods that copies no more, and needs no more memory, than the last of them.
+ * 89 KiB, both with a peak of 82.5 KiB); of these, the one that allocates the least often; then the
+ * first. `extended` tries those that do not pack or veto. Of two that need equally much, it prefers
+ * none that makes more copies or copies more bytes.
  *
  * The methods that do not pack are tried first. Those that pack share what is left of the time
  * limit; what one leaves is for the next. Passes with which several methods begin run once: the
@@ -35,7 +36,8 @@
 enum {
     VETO = 1, /* merges that raise the bytes alive at once are refused, else those held at once */
     HELD = 2, /* blocks are held by options.hold; else to the end of their scope */
-    EXTENDED = 4, /* `extended` tries it too */
+    EXTENDED = 4,  /* `extended` tries it too */
+    CONTAINED = 8, /* so it does if the bytes can be counted: it may copy more than coalescing */
 };
 
 static const struct method {
@@ -58,11 +60,11 @@ static const struct method {
      MERGE_ALL_EXTENSIONS},
     {"coalesced with all extensions", PASSES(COALESCED, &merge_sink), HELD | EXTENDED,
      MERGE_ALL_EXTENSIONS},
-    {"merged", PASSES(MERGED, &merge_sink), 0, 0},
+    {"merged", PASSES(MERGED, &merge_sink), EXTENDED, 0},
     {"coalesced", PASSES(COALESCED, &merge_sink), EXTENDED, 0},
-    {"reused", PASSES(&merge_spaces_early, &merge_hoist_sizes, &merge_reuse), 0, 0},
-    {"lowered in place", PASSES(&merge_inplace), 0, 0},
-    {"unchanged", PASSES(NULL), 0, 0},
+    {"reused", PASSES(&merge_spaces_early, &merge_hoist_sizes, &merge_reuse), CONTAINED, 0},
+    {"lowered in place", PASSES(&merge_inplace), CONTAINED, 0},
+    {"unchanged", PASSES(NULL), CONTAINED, 0},
     /* clang-format on */
 };
 
@@ -91,7 +93,7 @@ struct candidate {
 
 struct search {
     const struct merge *m;
-    bool extended; /* only methods marked EXTENDED are tried, the last of them first */
+    bool extended; /* only methods marked EXTENDED or CONTAINED are tried */
     bool counts;   /* candidates are compared by the bytes counted, not by the estimate */
     struct stem *stems;
     bool tried[METHODS];
@@ -100,7 +102,8 @@ struct search {
 
 static bool is_tried(const struct search *s, size_t method)
 {
-    return !s->extended || methods[method].how & EXTENDED;
+    const unsigned how = methods[method].how;
+    return !s->extended || how & EXTENDED || (s->counts && how & CONTAINED);
 }
 
 static bool does_pack(const struct method *method)
@@ -204,14 +207,14 @@ static bool is_better(const struct search *s, struct candidate *a, struct candid
     const struct merge_needs *x = &a->needs, *y = &b->needs;
     if (!b->merge)
         return true;
-    if (s->extended)
-        return x->peak_bytes <= y->peak_bytes && x->copy_count <= y->copy_count &&
-               x->copied_bytes <= y->copied_bytes;
     if (x->peak_bytes != y->peak_bytes)
         return x->peak_bytes < y->peak_bytes;
+    if (s->extended && x->copy_count != y->copy_count)
+        return x->copy_count < y->copy_count && x->copied_bytes <= y->copied_bytes;
     if (x->copied_bytes != y->copied_bytes)
         return x->copied_bytes < y->copied_bytes;
-    const int64_t more = kept_bytes(s, a) - kept_bytes(s, b);
+    int64_t more = kept_bytes(s, a) - kept_bytes(s, b);
+    more = more ? more : x->alloc_count - y->alloc_count;
     return more ? more < 0 : a->method < b->method;
 }
 
@@ -252,15 +255,16 @@ static int try_best(struct search *s, uint64_t start_ns, bool *uncounted, struct
     return code;
 }
 
-/* The first method that is no worse than the last. */
+/* Of methods that need equally much, one that copies no more than the first that is tried: without
+ * extensions. */
 static int try_extended(struct search *s, bool *uncounted, struct error *error)
 {
-    size_t last = METHODS - 1;
-    while (!is_tried(s, last))
-        last--;
-    int code = try_method(s, last, 1, uncounted, error);
-    for (size_t i = 0; i < last && !code && !*uncounted; i++)
-        if (is_tried(s, i) && s->best.method == &methods[last])
+    size_t coalesced = 0;
+    while (methods[coalesced].extensions || !is_tried(s, coalesced))
+        coalesced++;
+    int code = try_method(s, coalesced, 1, uncounted, error);
+    for (size_t i = 0; i < METHODS && !code && !*uncounted; i++)
+        if (is_tried(s, i) && i != coalesced)
             code = try_method(s, i, 1, uncounted, error);
     return code;
 }

@@ -101,7 +101,7 @@ enum merge_hold { MERGE_HELD_TO_LAST_USE, MERGE_HELD_TO_SCOPE_END };
 
 struct merge_needs {
     int64_t peak_bytes; /* the most that are held at once */
-    int64_t copy_count, copied_bytes;
+    int64_t copy_count, copied_bytes, alloc_count;
 };
 
 /* Options of a merge. `gamut run` uses {0} if it does not know the sizes. */

@@ -108,7 +108,8 @@ static bool count_needs(void *scalars, const struct fun *fun, enum merge_hold ho
     const struct copy_counts copies = dry_run_copies(&run);
     *needs = (struct merge_needs){.peak_bytes = (int64_t)run.peak_requested_bytes,
                                   .copy_count = (int64_t)copies.count,
-                                  .copied_bytes = (int64_t)copies.bytes};
+                                  .copied_bytes = (int64_t)copies.bytes,
+                                  .alloc_count = (int64_t)run.alloc_count};
     return true;
 }
 
