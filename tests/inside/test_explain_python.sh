@@ -87,7 +87,7 @@ try:
             raise ValueError("the batch is too large") from error
 except ValueError:
     assert torch.cuda.memory.history is None
-with gamut.explain(max_entries=8):
+with gamut.explain(max_entries=8), gamut.explain():
     torch.empty(2)
 END
 ! python3 -c 'BaseException.add_note' 2>/dev/null || explained
@@ -103,12 +103,12 @@ raise ValueError("of the program")
 END
 [ "$(tail -1 err)" = "ValueError: of the program" ] && [ ! -s out ] || fail "another error: $(cat out err)"
 runs 0 <<'END'
-import gamut, torch
+import gamut, sys, torch
 torch.empty(1)
 torch.cuda.memory._record_memory_history(max_entries=9)
 with gamut.explain():
     pass
-assert torch.cuda.memory.history == "all, 9 entries"
+assert torch.cuda.memory.history == "all, 9 entries" and sys.excepthook is sys.__excepthook__
 END
 
 # What is missing is said.
