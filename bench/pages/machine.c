@@ -151,7 +151,7 @@ void section_reproduce(const struct page *page, const struct page_file *file)
             "<pre><code>gamut run --like %s</code></pre>\n",
             quoted.data);
     html_print(page->out,
-               "<p>To draw the charts in a terminal: <code>gamut plot %s</code></p>\n</section>\n",
+               "<p>Charts in a terminal: <code>gamut plot %s -t dumb</code></p>\n</section>\n",
                quoted.data);
     text_free(&command);
     text_free(&quoted);
