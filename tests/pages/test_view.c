@@ -63,12 +63,17 @@ static void make_trace(const char *path, struct made *made)
     for (uint32_t moment = 1; moment <= EVENTS; moment++) {
         struct trace_event e = {.time_ns = 1000 * (uint64_t)moment, .kind = TRACE_begin};
         const bool is_phase = moment % 500 == 1;
-        const bool is_birth =
-            !is_phase && (count == 0 || (count < LIVE && random_below(&random, 100) < 52));
+        const bool is_refused = moment % 500 == 2, is_dispensable = moment % 500 == 3;
+        const bool is_birth = !is_phase && !is_refused && !is_dispensable &&
+                              (count == 0 || (count < LIVE && random_below(&random, 100) < 52));
         const unsigned name = (unsigned)random_below(&random, NAMES);
         const unsigned at = is_birth || !count ? count : (unsigned)random_below(&random, count);
         if (is_phase) {
             e.name = trace_name(writer, names[name]);
+        } else if (is_refused || is_dispensable) {
+            e.kind = TRACE_refused;
+            e.bytes = moment;
+            e.name = trace_name(writer, is_refused ? names[1] : "cuDNN workspaces: a.py:1");
         } else if (is_birth) {
             e.kind = TRACE_alloc;
             e.bytes = random_below(&random, 3000000) + 1;
@@ -298,6 +303,23 @@ static unsigned count_of(const char *page, const char *what)
     return count;
 }
 
+/* The last refused request that the program could not do without. */
+static void check_refusal(const char *page, json_t *json, const struct made *made)
+{
+    enum { LAST = EVENTS - 498 };
+    json_int_t at = 0, bytes = 0, requested = 0, name = 0, live = 0;
+    json_unpack(json, "{s:{s:I, s:I, s:I, s:I}}", "refusal", "at", &at, "bytes", &bytes,
+                "requested", &requested, "name", &name);
+    for (unsigned i = 0; i < made->count; i++)
+        if (made->blocks[i].born <= LAST && made->blocks[i].died > LAST)
+            live += (json_int_t)made->blocks[i].bytes;
+    assert_int_equal(at, LAST);
+    assert_int_equal(bytes, LAST);
+    assert_int_equal(requested, live);
+    check_name(json, (unsigned)name, names[1]);
+    assert_non_null(strstr(page, "At event 5502 the recorded allocator refused"));
+}
+
 static void test_page(void **state)
 {
     static const char *const strategies[] = {"caching", "raw", "tlsf"};
@@ -333,6 +355,7 @@ static void test_page(void **state)
         peak = live > peak ? live : peak;
     }
     assert_true(report.peak_bytes == peak);
+    check_refusal(page, json, &made);
     assert_non_null(strstr(page, "<td class=\"n\">")); /* a number, which the style sheet aligns */
     assert_non_null(strstr(page, "td.n,th.n{text-align:right}"));
     json_decref(json);
