@@ -103,7 +103,7 @@ const firstOfSite = firstOf(ownOf), firstOfCategory = firstOf(categoryOf);
 // ---- state ----
 
 const view = { from: data.first, to: last, colour: data.has_sites ? "site" : "size", search: "", axis: "event", cursor: null, panels: [],
-  one_scale: true, moment: null, base: null, capacity: Infinity };
+  one_scale: true, moment: null, base: null, compares: false, capacity: Infinity };
 let phases = { moment: [], name: [] };
 let top = null;  // the coarsest summary, with the peak
 let shown = null; // the blocks that are drawn
@@ -821,7 +821,7 @@ function tellMoment() {
     : [flameOf(told, 1, "requested", Math.max(1, moment.bytes))];
   const { refusal } = data, said = "After event " + countText(moment.at) + ", " + bytesText(moment.bytes) + " are requested";
   byId("moment").replaceChildren(element("h3", { textContent: said + (base ? "; after event " + countText(base.at) + ", " + bytesText(base.bytes) + ": the difference" : "") },
-    element("small", { className: "soft", textContent: " Click a picture to select another moment, with Shift to compare." })),
+    element("small", { className: "soft", textContent: " Click a picture to select another moment, with Shift (or “compare”) to compare it with the selected one." })),
     ...(refusal && refusal.at === moment.at ? [element("div", { className: "about", textContent: "Here the recorded allocator refused a request of " + bytesText(refusal.bytes)
       + (nameOf(refusal.name) && ": " + nameOf(refusal.name)) })] : []),
     ...(data.has_sites ? [element("p", { className: "about", textContent: [...categories].filter((of) => Math.abs(of[1]) * 1000 >= moment.bytes)
@@ -835,7 +835,7 @@ function select(at, bytes, compares) {
   tellMoment();
   for (const p of view.panels) if (p.canvas && p.image) finish(p);
 }
-const selectColumn = (panel, compares) => select(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column], compares);
+const selectColumn = (panel, compares) => select(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column], compares || view.compares);
 
 // ---- moving ----
 
@@ -976,6 +976,8 @@ function build() {
   const search = element("input", { type: "search", placeholder: "part of a site" });
   search.addEventListener("input", () => { view.search = search.value.toLowerCase(); schedule(); });
   search.id = "find";
+  const compare = element("input", { type: "checkbox" });
+  compare.addEventListener("change", () => { view.compares = compare.checked; });
   const scale = element("input", { type: "checkbox", checked: true });
   scale.addEventListener("change", () => { view.one_scale = scale.checked; schedule(); });
   const most = Math.max(1, ...data.strategies.map((s) => s.reserved)), capacityText = element("output", { textContent: "any" });
@@ -992,6 +994,7 @@ function build() {
     button("all", "the whole trace", showAll), button("peak", "the moment of the peak", showPeak),
     ...(data.refusal ? [button("refused", "the moment of the refused request", showRefused)] : []),
     element("label", {}, "colour", colour), ...(data.has_times ? [element("label", {}, "axis", axis)] : []), element("label", {}, "find", search), choice,
+    element("label", { title: "a click compares another moment with the selected one, as with Shift" }, compare, "compare"),
     element("label", {}, scale, "one scale for all maps"), element("label", {}, "capacity", capacity, capacityText));
   tip = element("div", { id: "tip", hidden: true });
   tip.setAttribute("role", "status");

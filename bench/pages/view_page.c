@@ -262,16 +262,14 @@ void view_page_end(FILE *out, const struct view_options *o, const struct view_hi
         "Zoom in, and these come apart, down to one event. "
         "--from and --to make a smaller page of a part.</p>\n",
         (size_t)h->blocks.count, (size_t)h->first, (size_t)h->last);
-    fputs(
-        "<p class=\"about\">A click, or Enter, selects a moment. It begins as that of the last "
-        "request "
-        "that the recorded allocator refused, or as the peak. The flame graph shows the bytes that "
-        "are requested then: a frame is as wide as its bytes, and below it is what it called. A "
-        "click on a frame finds its blocks in the pictures. With Shift, a click compares another "
-        "moment: what the selected moment has more than it, and less. Of the capacity that you "
-        "set, the maps are red from the first event on at which the allocator reserves "
-        "more.</p>\n",
-        out);
+    fputs("<p class=\"about\">A click, or Enter, selects a moment. At first it is that of the "
+          "last request that the recorded allocator refused, or the peak. The flame graph shows "
+          "the bytes that are requested then. A frame is as wide as its bytes, and what it called"
+          " is below it. A click on a frame finds its blocks in the pictures. With Shift, or with"
+          " “compare” on, a click chooses a second moment: one graph shows what the selected "
+          "moment has more, the other what it has less. The slider sets a capacity: a map is red "
+          "from the first event on at which its allocator reserves more.</p>\n",
+          out);
     if (o->about)
         html_print(out, "<p class=\"about\">%s</p>\n", o->about);
     fputs(
