@@ -9,7 +9,7 @@ stats data using 2 name "TIME" nooutput
 stats data using 1 name "SIZE" nooutput
 low = floor(log10(TIME_min))
 high = ceil(log10(TIME_max))
-set xrange [SIZE_min / 1.5 : SIZE_max * 1.5]
+set xrange [SIZE_min / 1.5 : SIZE_max * 3]
 set yrange [10 ** low : 10 ** high]
 panel_height = 250.0
 between = 58.0
@@ -34,7 +34,9 @@ do for [file in terminals] {
                     with filledcurves lc rgb colour_of(word(series, i)) notitle, \
                 for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 \
                     with linespoints lw 2 pt 7 ps point_scale * 0.4 lc rgb colour_of(word(series, i)) notitle, \
-                for [i = 1:count] "+" every ::0::0 using (x_of(end_x[(p - 1) * count + i])):(y_of((p - 1) * count + i)):(name_at((p - 1) * count + i)) \
+                for [i = 1:count] "+" every ::0::0 using (from_x((p - 1) * count + i)):(from_y((p - 1) * count + i)):(run_x((p - 1) * count + i)):(rise_y((p - 1) * count + i)) \
+                    with vectors nohead lw 0.5 dt 3 lc rgb colour_of(word(series, i)) notitle, \
+                for [i = 1:count] "+" every ::0::0 using (names_x):(y_of((p - 1) * count + i)):(name_at((p - 1) * count + i)) \
                     with labels left offset 0.8, 0 font ",10" textcolor rgb colour_of(word(series, i)) notitle
             unset label 1
         }
@@ -44,12 +46,10 @@ do for [file in terminals] {
         # On a terminal each panel is a page, and each method is drawn with a character of its own.
         set key below Left reverse maxcols 1
         do for [p = 1:panels] {
-            set title word(titles, p)
-            if (p == panels) { set xlabel folded(caption . note) }
+            set title word(titles, p) . (p == panels ? "\n" . folded(caption . note) : "")
             plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with lines \
                 title word(legends, (p - 1) * count + i)
         }
-        unset xlabel
         unset title
     }
 }

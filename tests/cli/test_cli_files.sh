@@ -51,6 +51,25 @@ if command -v gnuplot >/dev/null; then
     done
 fi
 
+# ---- charts say what they show, and names in text are whole
+if command -v gnuplot >/dev/null; then
+    h200=$here/../../results/6827db66
+    expect 0 "" plot "$h200/20261123T145822Z-7fc008d68dd2.json.gz" -c pareto -t dumb
+    has "pool takes the least time in the mean, and holds 1.15× the lower bound"
+    has "raw holds the least, 1.00×, and takes 3.30× as long; geometric means of 36 programs"
+    for name in bufalloc tlsf stream vmm tagged caching pool raw; do
+        sed 1,4d out | grep -qw "$name" || { cat out; fail "plot pareto: the name $name is not whole"; }
+    done
+    expect 0 "" plot "$h200/20261123T145822Z-7fc008d68dd2.json.gz" -w stencil,fft -s raw,pool -c speedup -t dumb
+    has "^ *mean of 2 programs  *speed-up over raw: pool 8.19×"
+    expect 0 "" plot "$h200/20261123T145535Z-7fc008d68dd2.json.gz" -c cost,atlas -t svg,dumb --out atlas
+    has "1 MiB costs from 11.8 µs (stream:threshold=max) to 835 µs (pinned)"
+    for chart in atlas cost; do
+        grep -q "from 2.00 MiB [0-9.]* µs + [0-9.]* TiB/s" atlas/$chart-cuda-0.svg && ! grep -q … atlas/$chart-cuda-0.svg ||
+            fail "plot $chart: a label is not whole"
+    done
+fi
+
 # ---- reading stops at a bound; pipes can be read within it
 ln -s /dev/zero zero.json
 for command in plan "plan --lifetimes" "compare good.json" "compare good.json good.json --gate-file" \

@@ -151,10 +151,12 @@ is_valid result r.json
 [ "$(wc -c <r.json)" -lt 30000 ] || fail "r.json has $(wc -c <r.json) bytes for 3 cases"
 expect 0 "" plot r.json -c held --term dumb
 has "memory held from the driver at most, over the lower bound, on dry"
+has "holds the least *$"
 has "2.53× 4.44 GiB"
 expect 0 "" fit gnn.trace -s vmm,tlsf --format json
 cp out fits.json
 expect 0 "" plot fits.json --term dumb
+has "vmm needs the least *$"
 has "least memory that serves the trace, over the optimum"
 has "vmm .*1.02× 1.80 GiB"
 echo '{"fits": 3}' >bad.json
