@@ -42,9 +42,9 @@ do for [file in terminals] {
     set bmargin at screen (is_text ? 0.22 : foot / height)
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
     set label 4 (is_text ? "" : "grey name: another is faster beyond noise, and holds no more") at screen 0.5, screen 36 / height center font ",9" textcolor rgb "#606060"
-    set label 5 (is_text ? "better: lower, left" : "↙ better") at screen (is_text ? 0.02 : 10 / width), screen (is_text ? 0.14 : 82 / height) left font ",11" textcolor rgb "#0072B2"
+    set label 5 (is_text ? "better: lower, left" : "↙ better") at screen (is_text ? 0.02 : 10 / width), screen (is_text ? 0.14 : 82 / height) left font ",11" textcolor rgb "#606060"
     plot data index 1 using (log2($1)):(log2($2)) with steps lw 1.5 lc rgb "#909090", \
-        data index 2 using 1:2:($3 - $1):($4 - $2) with vectors nohead lw 0.5 lc rgb "#909090", \
+        data index 2 using 1:2:($7 - $1):($4 - $2) with vectors nohead lw 0.5 lc rgb "#909090", \
         for [i = 1:(is_text ? 0 : count)] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)):(log2($4)):(log2($5)) with xerrorbars pt 0 lw 1.2 lc rgb thin[i], \
         for [i = 1:count] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)) with points pt (is_text ? 3 : point[i]) ps point_scale * 1.3 lw 1.5 lc rgb thin[i], \
         data index 2 using 3:4:(int($6) ? "" : strcol(5)) with labels left font ",10" textcolor rgb "#000000", \

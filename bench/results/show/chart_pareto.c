@@ -10,8 +10,8 @@
  * Block 0, a line a point, the fastest first:
  *     number name time lo hi memory on_front beaten
  * Block 1: the front, as `time memory`. Block 2, a line a name: the logarithms to base 2 of the
- * point, and of where its name stands, the name, and beaten. Axes are logarithmic, and their ranges
- * are variables.
+ * point, and of where its name stands, the name, beaten, and where the line to it ends. Axes are
+ * logarithmic, and their ranges are variables.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -135,6 +135,23 @@ static bool is_on_front(const struct pareto *all, size_t j, const struct box *bo
     return overlap(box, &level) || overlap(box, &fall);
 }
 
+/* Where the line to a name ends: at its nearer end. */
+static double end_of(const struct point *p, const struct box *box)
+{
+    return fmin(fmax(p->x, box->left), box->right);
+}
+
+/* Does the line from a point to its name pass through the mark of another one? */
+static bool is_crossed(const struct point *p, const struct point *other, const struct box *box)
+{
+    enum { STEPS = 16, MARK = 6 };
+    const double dx = end_of(p, box) - p->x, dy = (box->low + box->high) / 2 - p->y;
+    bool crossed = false;
+    for (int i = 1; i <= STEPS; i++)
+        crossed |= hypot(p->x + dx * i / STEPS - other->x, p->y + dy * i / STEPS - other->y) < MARK;
+    return crossed && hypot(p->x - other->x, p->y - other->y) > 2 * MARK;
+}
+
 /* Is the box within the picture, and free of all points, of the front, and of the names before
  * i? */
 static bool is_free(const struct pareto *all, size_t i, const struct box *box)
@@ -146,7 +163,7 @@ static bool is_free(const struct pareto *all, size_t i, const struct box *box)
         const double octave = WIDTH / (all->high_x - all->low_x);
         const struct box mark = {p->x - 6 - octave * log2(p->time / p->lo),
                                  p->x + 6 + octave * log2(p->hi / p->time), p->y - 6, p->y + 6};
-        if (overlap(box, &mark) || is_on_front(all, j, box) ||
+        if (overlap(box, &mark) || is_on_front(all, j, box) || is_crossed(&all->point[i], p, box) ||
             (j < i && p->has_name && overlap(box, &p->text)))
             return false;
     }
@@ -193,7 +210,7 @@ static void print_points(const struct pareto *all, FILE *out)
     for (size_t i = 0; i < all->count; i++) /* the fastest is first, so they stand by time */
         if (all->point[i].on_front)
             fprintf(out, "%.6g %.6g\n", all->point[i].time, all->point[i].memory);
-    fputs("\n\n# names: log2_time log2_memory log2_left log2_middle name beaten\n", out);
+    fputs("\n\n# names: log2_time log2_memory log2_left log2_middle name beaten log2_end\n", out);
     for (size_t i = 0; i < all->count; i++) {
         const struct point *p = &all->point[i];
         const double left = all->low_x + (p->text.left + 2) / WIDTH * (all->high_x - all->low_x);
@@ -203,7 +220,8 @@ static void print_points(const struct pareto *all, FILE *out)
             continue;
         fprintf(out, "%.5g %.5g %.5g %.5g", log2(p->time), log2(p->memory), left, middle);
         gnuplot_data_text(p->name, out);
-        fprintf(out, " %d\n", p->beaten);
+        fprintf(out, " %d %.5g\n", p->beaten,
+                all->low_x + end_of(p, &p->text) / WIDTH * (all->high_x - all->low_x));
     }
 }
 

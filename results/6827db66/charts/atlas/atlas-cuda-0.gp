@@ -63,7 +63,7 @@ stats data using 2 name "TIME" nooutput
 stats data using 1 name "SIZE" nooutput
 low = floor(log10(TIME_min))
 high = ceil(log10(TIME_max))
-set xrange [SIZE_min / 1.5 : SIZE_max * 1.5]
+set xrange [SIZE_min / 1.5 : SIZE_max * 3]
 set yrange [10 ** low : 10 ** high]
 panel_height = 250.0
 between = 58.0
@@ -83,8 +83,8 @@ do for [k = 1:lines] {
 }
 label_low = low
 label_high = high
-label_step = 13.5 / panel_height * (high - low)
-label_near = 0.6 * (log10(SIZE_max) - log10(SIZE_min))
+label_step = (strstrt(legends, ";") ? 29 : 13.5) / panel_height * (high - low)
+label_near = 1000
 # Places for names at the ends of lines, so that none covers another. Needs panels, count (lines a panel), the arrays
 # end_x and end_y (of line (p - 1) * count + i, in units of the axes; end_y is NaN where there is no line), label_low
 # and label_high (the range of y), label_step (a line of text) and label_near (lines whose ends are farther apart
@@ -112,14 +112,19 @@ do for [pass = 1:80] {
         }
     }
 }
-# A second line of a fit is in the tables alone.
-shown(s) = strstrt(s, ";") ? s[1:strstrt(s, ";") - 1] . " …" : s
+# A fit of two lines has two lines of text. All names stand to the right of all lines, with a line to their own.
+folded_fit(s) = strstrt(s, ";") ? s[1:strstrt(s, ";") - 1] . "\n   " . s[strstrt(s, ";") + 2:*] : s
+wide(s) = strstrt(s, ";") && 2 * strstrt(s, ";") < strlen(s) + 3 ? strlen(s) - strstrt(s, ";") + 2 : strstrt(s, ";") ? strstrt(s, ";") - 1 : strlen(s)
 longest = 4
-do for [k = 1:words(legends)] { longest = strlen(shown(word(legends, k))) > longest ? strlen(shown(word(legends, k))) : longest }
-names_width = 14 + 5.9 * longest
-x_of(x) = x == x ? 10 ** x : SIZE_min
+do for [k = 1:words(legends)] { longest = wide(word(legends, k)) > longest ? wide(word(legends, k)) : longest }
+names_width = 40 + 5.9 * longest
+names_x = SIZE_max * 3
 y_of(k) = is_line(k) ? 10 ** label_y[k] : 10 ** low
-name_at(k) = is_line(k) ? shown(word(legends, k)) : ""
+name_at(k) = is_line(k) ? folded_fit(word(legends, k)) : ""
+from_x(k) = is_line(k) ? 10 ** end_x[k] : SIZE_min
+from_y(k) = is_line(k) ? 10 ** end_y[k] : 10 ** low
+run_x(k) = is_line(k) ? names_x - 10 ** end_x[k] : 0
+rise_y(k) = is_line(k) ? y_of(k) - 10 ** end_y[k] : 0
 
 do for [file in terminals] {
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
@@ -155,7 +160,9 @@ if (file eq "dumb") {
                     with filledcurves lc rgb colour_of(word(series, i)) notitle, \
                 for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 \
                     with linespoints lw 2 pt 7 ps point_scale * 0.4 lc rgb colour_of(word(series, i)) notitle, \
-                for [i = 1:count] "+" every ::0::0 using (x_of(end_x[(p - 1) * count + i])):(y_of((p - 1) * count + i)):(name_at((p - 1) * count + i)) \
+                for [i = 1:count] "+" every ::0::0 using (from_x((p - 1) * count + i)):(from_y((p - 1) * count + i)):(run_x((p - 1) * count + i)):(rise_y((p - 1) * count + i)) \
+                    with vectors nohead lw 0.5 dt 3 lc rgb colour_of(word(series, i)) notitle, \
+                for [i = 1:count] "+" every ::0::0 using (names_x):(y_of((p - 1) * count + i)):(name_at((p - 1) * count + i)) \
                     with labels left offset 0.8, 0 font ",10" textcolor rgb colour_of(word(series, i)) notitle
             unset label 1
         }
@@ -165,12 +172,10 @@ if (file eq "dumb") {
         # On a terminal each panel is a page, and each method is drawn with a character of its own.
         set key below Left reverse maxcols 1
         do for [p = 1:panels] {
-            set title word(titles, p)
-            if (p == panels) { set xlabel folded(caption . note) }
+            set title word(titles, p) . (p == panels ? "\n" . folded(caption . note) : "")
             plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with lines \
                 title word(legends, (p - 1) * count + i)
         }
-        unset xlabel
         unset title
     }
 }

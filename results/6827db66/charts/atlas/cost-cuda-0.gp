@@ -9,7 +9,7 @@ series = '"raw" "stream:threshold=0" "stream:threshold=max" "vmm" "pinned" "shar
 legends = '"raw: 13.1 µs + 1.1 TiB/s; from 2.00 MiB 78.0 µs + 2.72 TiB/s" "stream:threshold=0: 56.9 µs; from 48.0 MiB 26.2 µs + 943 GiB/s" "stream:threshold=max: 11.5 µs + 54.1 TiB/s" "vmm: 71.7 µs + 2.63 TiB/s" "pinned: 809 µs; from 2.00 MiB 0.00 ns + 2.66 GiB/s" "shared: 136 µs + 12.8 GiB/s"'
 
 # The cost of a memory by its size: alloc, first use and free on an idle device, a line a method, with the fit a + size / b
-# in its name. The dashed line is a copy of as many bytes.
+# in full in its name. The dashed line is a copy of as many bytes.
 
 panels = 1
 # Shared by the charts of an atlas: sizes and times on logarithmic axes, and a colour for each method.
@@ -64,11 +64,23 @@ stats data using 1 name "SIZE" nooutput
 low = floor(log10(TIME_min))
 high = ceil(log10(TIME_max))
 set yrange [10 ** low : 10 ** high]
-set xrange [SIZE_min / 1.5 : SIZE_max * 1.5]
+set xrange [SIZE_min / 1.5 : SIZE_max * 3]
+# What the picture says: who is cheapest and who dearest at 1 MiB.
+at_size = 2 ** 20
+least_ns = most_ns = NaN
+least = most = ""
+do for [i = 1:count] {
+    at_ns = NaN
+    stats data index i - 1 using ($1 == at_size && $2 > 0 ? (at_ns = $2, $2) : $2) nooutput
+    if (at_ns == at_ns && !(least_ns <= at_ns)) { least_ns = at_ns; least = word(series, i) }
+    if (at_ns == at_ns && !(most_ns >= at_ns)) { most_ns = at_ns; most = word(series, i) }
+}
+in_words(ns) = ns < 1e3 ? sprintf("%.3g ns", ns) : ns < 1e6 ? sprintf("%.3g µs", ns / 1e3) : sprintf("%.3g ms", ns / 1e6)
+heading = least eq most ? "" : sprintf("1 MiB costs from %s (%s) to %s (%s)", in_words(least_ns), least, in_words(most_ns), most)
 set label 1 folded(caption . note) at screen 0.5, screen 0.025 center font ',9' textcolor rgb '#606060'
 
 width = 830
-height = 520
+height = 536
 panel_height = 410.0
 legends = legends . ' "a copy of as many bytes"'
 count = count + 1
@@ -85,8 +97,8 @@ do for [k = 1:lines] {
 }
 label_low = low
 label_high = high
-label_step = 13.5 / panel_height * (high - low)
-label_near = 0.6 * (log10(SIZE_max) - log10(SIZE_min))
+label_step = (strstrt(legends, ";") ? 29 : 13.5) / panel_height * (high - low)
+label_near = 1000
 # Places for names at the ends of lines, so that none covers another. Needs panels, count (lines a panel), the arrays
 # end_x and end_y (of line (p - 1) * count + i, in units of the axes; end_y is NaN where there is no line), label_low
 # and label_high (the range of y), label_step (a line of text) and label_near (lines whose ends are farther apart
@@ -114,16 +126,21 @@ do for [pass = 1:80] {
         }
     }
 }
-# A second line of a fit is in the tables alone.
-shown(s) = strstrt(s, ";") ? s[1:strstrt(s, ";") - 1] . " …" : s
+# A fit of two lines has two lines of text. All names stand to the right of all lines, with a line to their own.
+folded_fit(s) = strstrt(s, ";") ? s[1:strstrt(s, ";") - 1] . "\n   " . s[strstrt(s, ";") + 2:*] : s
+wide(s) = strstrt(s, ";") && 2 * strstrt(s, ";") < strlen(s) + 3 ? strlen(s) - strstrt(s, ";") + 2 : strstrt(s, ";") ? strstrt(s, ";") - 1 : strlen(s)
 longest = 4
-do for [k = 1:words(legends)] { longest = strlen(shown(word(legends, k))) > longest ? strlen(shown(word(legends, k))) : longest }
-names_width = 14 + 5.9 * longest
-x_of(x) = x == x ? 10 ** x : SIZE_min
+do for [k = 1:words(legends)] { longest = wide(word(legends, k)) > longest ? wide(word(legends, k)) : longest }
+names_width = 40 + 5.9 * longest
+names_x = SIZE_max * 3
 y_of(k) = is_line(k) ? 10 ** label_y[k] : 10 ** low
-name_at(k) = is_line(k) ? shown(word(legends, k)) : ""
+name_at(k) = is_line(k) ? folded_fit(word(legends, k)) : ""
+from_x(k) = is_line(k) ? 10 ** end_x[k] : SIZE_min
+from_y(k) = is_line(k) ? 10 ** end_y[k] : 10 ** low
+run_x(k) = is_line(k) ? names_x - 10 ** end_x[k] : 0
+rise_y(k) = is_line(k) ? y_of(k) - 10 ** end_y[k] : 0
 methods = count - 1
-if (is_text) { set key below Left reverse maxcols 1; unset label 1; set xlabel folded(caption . note) }
+if (is_text) { set key below Left reverse maxcols 1; unset label 1; unset xlabel; heading = heading . "\n" . folded(caption . note) }
 do for [file in terminals] {
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
 # A label that is not to be seen has no text: gnuplot 5.4 crashes on a plot of a single label at NaN.
@@ -144,6 +161,7 @@ if (file eq "dumb") {
     set terminal dumb noenhanced size columns, (lines_of_text > 16 ? lines_of_text : 16)
     set output
 }
+    set title heading font (is_text ? "" : bold . ",12")
     if (file eq "dumb") {
         plot for [i = 1:methods] data index i - 1 using 1:2 with lines title word(legends, i), \
             data index methods using 1:2 with points title "a copy of it"
@@ -151,11 +169,13 @@ if (file eq "dumb") {
         unset key
         set lmargin at screen 86.0 / width
         set rmargin at screen (width - names_width) / width
-        set tmargin at screen 1 - 20.0 / height
+        set tmargin at screen 1 - 36.0 / height
         set bmargin at screen 90.0 / height
         plot for [i = 1:methods] data index i - 1 using 1:2 with linespoints lw 2 dt dash_of(word(series, i)) pt 7 ps point_scale * 0.5 lc rgb colour_of(word(series, i)), \
             data index methods using 1:2 with lines lw 2.5 dt 2 lc rgb "#000000", \
-            for [i = 1:count] "+" every ::0::0 using (x_of(end_x[i])):(y_of(i)):(name_at(i)) \
+            for [i = 1:count] "+" every ::0::0 using (from_x(i)):(from_y(i)):(run_x(i)):(rise_y(i)) \
+                with vectors nohead lw 0.5 dt 3 lc rgb (i > methods ? "#000000" : colour_of(word(series, i))), \
+            for [i = 1:count] "+" every ::0::0 using (names_x):(y_of(i)):(name_at(i)) \
                 with labels left offset 0.8, 0 font ",10" textcolor rgb (i > methods ? "#000000" : colour_of(word(series, i)))
     }
 }

@@ -13,12 +13,14 @@ where = 'cuda:0'
 # The most memory that each configuration held from the driver, over the lower bound.
 
 x_name = "memory held from the driver at most, over the lower bound, on " . where
+least_words = "holds the least"
 dot_name = "held"
 ring_name = ""
 optimum_name = ""
 # Sorted dots: a row a configuration, a panel a workload or trace, the least first. Vertical lines are the lower bound
 # and, where it is known, the optimum; the axis is what is over the better known of the two. Needs the variables data,
-# series, titles, x_name, dot_name, ring_name ("": there are no rings) and optimum_name.
+# series, titles, x_name, least_words (what the first of a panel does), dot_name, ring_name ("": there are no rings) and
+# optimum_name.
 
 # The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and loads open.gp for each file of terminals.
@@ -118,12 +120,23 @@ do for [p = 1:panels] {
 }
 span = high - low > 0.1 ? high - low : 0.1
 
+# What the picture says: who is first, alone or with others, in most panels.
+array least[panels]
+do for [p = 1:panels] { stats data index p using 3 name "LEAST" nooutput; least[p] = LEAST_min }
+heading = ""
+first_in = 0
+do for [i = 1:count] {
+    is_first = 0
+    do for [p = 1:panels] { stats data index p using (strcol(2) eq word(series, i) && $3 <= least[p] ? (is_first = is_first + 1, $3) : $3) nooutput }
+    if (is_first > first_in) { first_in = is_first; heading = word(series, i) . " " . least_words . (panels > 1 ? sprintf(" in %d of %d panels", first_in, panels) : "") }
+}
+
 # Sizes in points of the SVG.
 down = int(ceil(panels / (1.0 * across)))
 width = across < 2 ? 820 : 900
 line = is_text ? width * 1.4 / columns : 17.0
 names_width = is_text ? (longest + 6.0) * width / columns : 20 + 6.2 * longest
-head = is_text ? 6 * line : 66
+head = is_text ? 6 * line : 76
 panel_height = (most_rows + 1) * line + (is_text ? 5 * line : 54)
 foot = is_text ? 5 * line : 46
 height = head + down * panel_height + foot
@@ -158,7 +171,8 @@ if (file eq "dumb") {
 }
     set multiplot
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
-    set label 2 x_name at screen 0.5, screen 1 - 12.0 / height center font ",12"
+    set label 2 heading at screen 0.5, screen 1 - 12.0 / height center font bold . ",12"
+    set label 3 x_name at screen 0.5, screen 1 - (is_text ? 2.2 * line : 30.0) / height center font ",11"
     right = high + (across < 2 && !is_text ? 0.25 : 0.45) * span
     set xrange [low - 0.06 * span : right]
     set xtics font ",9"
@@ -204,7 +218,7 @@ do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word
         unset arrow
         if (bound[p] > 0) { set arrow 1 from first over(p, bound[p]), graph 0 to first over(p, bound[p]), graph 1 nohead lw 2 dt (4, 3) lc rgb "#D55E00" }
         if (best[p] > 0) { set arrow 2 from first over(p, best[p]), graph 0 to first over(p, best[p]), graph 1 nohead lw 1.5 lc rgb "#404040" }
-        set key at screen 0.5, screen 1 - (is_text ? 3 * line : 40.0) / height center horizontal samplen 2 maxrows 1 font ",10"
+        set key at screen 0.5, screen 1 - (is_text ? 3.6 * line : 50.0) / height center horizontal samplen 2 maxrows 1 font ",10"
         plot data index p using (over(p, $3)):1:ytic(shown(strcol(2))) with points pt 7 ps point_scale * 1.2 lc rgb "#0072B2" title (p == 1 ? dot_name : ''), \
             data index p using (has_rings && $4 > 0 ? over(p, $4) : NaN):1 with points pt 6 ps point_scale * 1.2 lw 1.5 lc rgb "#606060" title (p == 1 && has_rings ? ring_name : ''), \
             data index p using (right):1:(times(p, $3)) with labels right font ",9" textcolor rgb "#404040" notitle, \
@@ -213,6 +227,7 @@ do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word
         unset key
         unset label 1
         unset label 2
+        unset label 3
     }
     unset multiplot
 }

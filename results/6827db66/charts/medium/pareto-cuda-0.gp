@@ -7,16 +7,17 @@ caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, data set medium, rev 7fc008d
 note = ''
 series = '"pool" "caching" "vmm" "bufalloc" "tlsf" "tagged" "stream" "raw"'
 note = ''
-programs = 36
+heading = 'pool takes the least time in the mean, and holds 1.15× the lower bound'
+below = 'raw holds the least, 1.00×, and takes 3.30× as long; geometric means of 36 programs'
 low_x = -0.11890618524
 high_x = 1.86409010603
 low_y = -0.176558499952
 high_y = 3.11920016581
-plot_width = 700
-plot_height = 420
+plot_width = 480
+plot_height = 280
 
 # Time against memory: a point a configuration, means over the programs that all of them ran. Lower and further left is
-# better. The steps are the front; points that another one beats beyond noise are grey.
+# better. The steps are the front; names of points that another one beats beyond noise are grey.
 
 # The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and loads open.gp for each file of terminals.
@@ -90,25 +91,24 @@ do for [i = 1:count] {
 }
 
 log2(x) = log(x) / log(2)
-left = 84.0
-head = 34.0
-foot = 76.0
+left = 78.0
+head = 58.0
+foot = 106.0
 width = left + plot_width + 26
 height = head + plot_height + foot
-if (is_text) { left = 10.0 * width / columns; height = 0.62 * height }
+# In text a name has a line and columns of its own, as in the picture.
+if (is_text) { left = 10.0 * width / columns; height = 38 * 1.4 * width / columns }
+fold_at = is_text ? fold_at : 110
 
-array is_beaten[count]
-stats data index 0 using (is_beaten[int($1)] = int($8)) nooutput
-grey = "#B8B8B8"
 set border 3 lc rgb "#404040"
 set tics nomirror out font ",10"
-if (!is_text) { set grid xtics ytics lc rgb "#e4e4e4" lw 1 lt 1 }
+if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1 }
 unset key
 set xrange [low_x : high_x]
 set yrange [low_y : high_y]
 low = low_y
 high = high_y
-most = is_text ? 6 : 9
+most = 6
 # Ticks at factors on an axis whose values are their logarithms to base 2: as round numbers as the range needs. Needs
 # low and high, the range in octaves, and most, how many ticks there is room for. Sets those of the x axis, and makes
 # tick_places and tick_names.
@@ -173,8 +173,8 @@ if (span > 2.2 || step >= 1) {
 }
 set xtics ()
 do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word(tick_places, k))) }
-set xlabel "wall time over the fastest" . (is_text ? "" : ": left is faster") font ",11" offset 0, 0.3
-set ylabel (is_text ? "" : "peak held over the lower bound: lower is less") font ",11"
+set xlabel "wall time over the fastest" font ",11" offset 0, 0.3
+set ylabel (is_text ? "" : "peak held over the lower bound") font ",11"
 
 do for [file in terminals] {
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
@@ -196,16 +196,20 @@ if (file eq "dumb") {
     set terminal dumb noenhanced size columns, (lines_of_text > 16 ? lines_of_text : 16)
     set output
 }
-    set title (programs > 1 ? sprintf("time and memory, geometric means of %d programs", programs) : "time and memory") font bold . ",12" offset 0, -0.4
+    set label 2 heading at screen 0.5, screen 1 - (is_text ? 0.03 : 16 / height) center font bold . ",12"
+    set label 3 below at screen 0.5, screen 1 - (is_text ? 0.06 : 36 / height) center font ",10" textcolor rgb "#404040"
     set lmargin at screen left / width
     set rmargin at screen (is_text ? 0.97 : (left + plot_width) / width)
-    set tmargin at screen 1 - head / height
-    set bmargin at screen (is_text ? 0.28 : foot / height)
+    set tmargin at screen (is_text ? 0.9 : 1 - head / height)
+    set bmargin at screen (is_text ? 0.22 : foot / height)
     set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
+    set label 4 (is_text ? "" : "grey name: another is faster beyond noise, and holds no more") at screen 0.5, screen 36 / height center font ",9" textcolor rgb "#606060"
+    set label 5 (is_text ? "better: lower, left" : "↙ better") at screen (is_text ? 0.02 : 10 / width), screen (is_text ? 0.14 : 82 / height) left font ",11" textcolor rgb "#606060"
     plot data index 1 using (log2($1)):(log2($2)) with steps lw 1.5 lc rgb "#909090", \
-        data index 2 using 1:2:($3 - $1):($4 - $2) with vectors nohead lw 0.7 lc rgb "#C8C8C8", \
-        for [i = 1:(is_text ? 0 : count)] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)):(log2($4)):(log2($5)) with xerrorbars pt 0 lw 1.2 lc rgb (is_beaten[i] ? grey : thin[i]), \
-        for [i = 1:count] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)) with points pt (is_text ? 3 : point[i]) ps point_scale * 1.3 lw 1.5 lc rgb (is_beaten[i] ? grey : thin[i]), \
-        data index 2 using (is_text ? $1 : $3):(is_text ? $2 : $4):5 with labels left offset (is_text ? 1 : 0), 0 font ",10" textcolor rgb "#202020"
-    unset label 1
+        data index 2 using 1:2:($7 - $1):($4 - $2) with vectors nohead lw 0.5 lc rgb "#909090", \
+        for [i = 1:(is_text ? 0 : count)] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)):(log2($4)):(log2($5)) with xerrorbars pt 0 lw 1.2 lc rgb thin[i], \
+        for [i = 1:count] data index 0 every ::(i - 1)::(i - 1) using (log2($3)):(log2($6)) with points pt (is_text ? 3 : point[i]) ps point_scale * 1.3 lw 1.5 lc rgb thin[i], \
+        data index 2 using 3:4:(int($6) ? "" : strcol(5)) with labels left font ",10" textcolor rgb "#000000", \
+        data index 2 using 3:4:(int($6) ? strcol(5) : "") with labels left font ",10" textcolor rgb "#909090"
+    do for [l = 1:5] { unset label l }
 }

@@ -102,6 +102,15 @@ log2(x) = log(x) / log(2)
 at(v) = v > 0 ? log2(v) : NaN
 stats data index 0 using (strlen(strcol(2))) name "LABEL" nooutput
 stats data index 1 using (strlen(strcol(2))) name "NAME" nooutput
+# What the picture says: the mean of the first configuration, and where there is room that of the last.
+array first[2]
+do for [k = 1:measures] {
+    first[k] = ""
+    stats data index 1 every ::0::0 using (first[k] = strcol(2) . " " . strcol(6 + 4 * (k - 1)), 0) nooutput
+    to_last = ""
+    stats data index 1 every ::(count - 1) using (to_last = " to " . strcol(2) . " " . strcol(6 + 4 * (k - 1)), 0) nooutput
+    if (measures == 1 && count > 1 && strlen(titles . first[k] . to_last) < 66) { first[k] = first[k] . to_last }
+}
 rows = LABEL_records
 longest = LABEL_max > NAME_max + 2 * is_text ? LABEL_max : NAME_max + 2 * is_text
 
@@ -109,6 +118,9 @@ longest = LABEL_max > NAME_max + 2 * is_text ? LABEL_max : NAME_max + 2 * is_tex
 width = 830
 line = is_text ? width * 1.4 / columns : 18.0
 names_width = is_text ? (longest + 2.0) * width / columns : 20 + 6.6 * longest
+# The words above the names have room, too.
+over_names = is_text ? 22.0 * width / columns : 122.0
+names_width = names_width < over_names ? over_names : names_width
 texts_width = is_text ? 11.0 * width / columns : measures > 1 ? 70 : 142
 lane_height = count > 12 ? 2.2 : 3.2
 row_height = is_text ? line : lane_height * count + 5 > 17 ? lane_height * count + 5 : 17.0
@@ -206,9 +218,9 @@ do for [k = 1:words(tick_places)] { set xtics add (word(tick_names, k) real(word
         set tmargin at screen down(head)
         set bmargin at screen down(head + means_height)
         set yrange [count + 0.5 + edge : 0.5 - edge]
-        set title word(titles, k) font bold . ",11" offset 0, -0.5
+        set title word(titles, k) . ": " . first[k] font bold . ",11" offset 0, -0.5
         unset xlabel
-        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d programs", rows) : "") at screen left(k), screen down(head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
+        if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d programs", rows) : "") at screen left(k), screen down(is_text ? head - 0.3 * line : head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         plot for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1:(clip(at(column(c + 1)))):(clip(at(column(c + 2)))) \
                 with xerrorbars pt 0 lw 1.5 lc rgb thin[i] notitle, \
             for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1 with points pt point[i] ps point_scale * 1.1 lw 1.5 lc rgb thin[i] notitle, \
