@@ -41,6 +41,8 @@ enum side { STARTS, ENDS, SIDE_COUNT };
 static const double LIVES = 300;
 /* The search for a better join stops at a chance below this. */
 static const double SURE = 0.02;
+/* Guesses are as bold as SURE, or up to so many times twice as bold. */
+enum { OCTAVES = 5 };
 /* At a boundary of more groups, one of the right size is no evidence, and takes long to find. */
 enum { CROWD = 100 };
 /* The most pairs to compare; beyond this the time is better spent on searching. */
@@ -193,8 +195,11 @@ static bool join_best(struct joiner *j, double most, struct random *random)
 
 static void join_all(struct joiner *j, struct random *random)
 {
-    /* Alternately bold and careful: inputs differ in which is better. */
-    const double most = random ? 4 * random_unit(random) * random_unit(random) : HUGE_VAL;
+    /* Inputs differ in how careful a guess must be: of some, plans are found only between two and
+     * three times SURE. Beyond 2^OCTAVES times, almost every join has been made. */
+    const double most =
+        random ? ldexp(SURE * (1 + random_unit(random)), (int)random_below(random, OCTAVES))
+               : HUGE_VAL;
     while (join_best(j, most, random))
         ;
 }
@@ -276,14 +281,20 @@ static void join_free(struct pack_join *join)
  * for one that is lower than the best by a part of the gap to the bound. They begin with half of
  * it; the part is halved if none is found, and doubled if one is. So the plan is good when the time
  * is over, and no higher than with a capacity that was asked for.
+ *
+ * Most guesses at joins have no plan, and a search of a good one ends soon: of MiniMalloc's
+ * input F, within 2000 nodes. How long it takes differs. So the guesses 1, 2, 3, 4, ... get
+ * FIRST_NODES times 1, 2, 1, 4, 1, 2, 1, 8, ... for each order: all lengths get the same share of
+ * the nodes (Luby, Sinclair, Zuckerman 1993).
  */
 enum {
     ORDERS = 3,
     FIRST_NODES = 1024,
-    JOINS_A_ROUND = 8,
-    /* So many joins, a lower plan is looked for. Rarer, a plan with a capacity is often lower than
-     * one without in the same time. */
-    LOWER_EVERY = 2,
+    JOINED_NODES = 72, /* of searches of joined buffers in the first round, times FIRST_NODES */
+    /* Searches for lower plans get twice the nodes of those for the plan that is asked for; with a
+     * capacity, where a higher plan is of little use, an eighth. */
+    LOWER_TIMES = 2,
+    LOWER_SHARE = 8,
     PARTS_MOST = 16, /* the smallest part of the gap is 1/16 */
     /* With room for waste the skyline rises in many small steps: each is a node. */
     WASTE_NODES = 4,
@@ -308,6 +319,9 @@ struct component {
     size_t *buffer; /* the caller's number of each buffer that the model was built from */
     unsigned round; /* how often it was searched */
     unsigned parts; /* of the gap; the next height asked for is lower by one part */
+    bool has_capacity;
+    uint64_t guesses; /* joins that were searched for a plan as low as asked for */
+    uint64_t joined_nodes, lower_nodes; /* of these searches, and of those for lower plans */
     struct pack_squeaky *squeaky;
 };
 
@@ -448,6 +462,23 @@ static void lower_joined(struct exact *e, struct component *c, uint64_t nodes)
     c->parts = c->parts < PARTS_MOST ? 2 * c->parts : PARTS_MOST;
 }
 
+/* Searches joined buffers for the plan that is asked for, or for a lower one, whichever has spent
+ * less of its share. Returns nodes, no fewer than the join alone is worth. */
+static uint64_t search_joined(struct exact *e, struct component *c, uint64_t nodes)
+{
+    const uint64_t before = e->nodes;
+    const bool lower = c->lower_nodes < (c->has_capacity ? c->joined_nodes / LOWER_SHARE
+                                                         : LOWER_TIMES * c->joined_nodes);
+    if (lower)
+        lower_joined(e, c, nodes);
+    else
+        try_joined(e, pack_max(e->enough, e->plan->lower_bound),
+                   (uint64_t)FIRST_NODES << __builtin_ctzll(++c->guesses), &e->random);
+    const uint64_t spent = e->nodes - before > FIRST_NODES ? e->nodes - before : FIRST_NODES;
+    *(lower ? &c->lower_nodes : &c->joined_nodes) += spent;
+    return spent;
+}
+
 static void search_round(struct exact *e, struct component *c)
 {
     const uint64_t nodes = (uint64_t)FIRST_NODES << (c->round < 40 ? c->round : 40);
@@ -461,11 +492,8 @@ static void search_round(struct exact *e, struct component *c)
     ask_all(e, pack_max(e->enough, plan->lower_bound), c->round ? PLAIN_NODES * nodes : nodes);
     if (c->round >= HALVING_ROUND)
         ask_all(e, lower_by(e, 2), nodes);
-    for (int i = 0; i < JOINS_A_ROUND && e->use_skyline && !is_done(e); i++) {
-        if (i % LOWER_EVERY == 0)
-            lower_joined(e, c, nodes);
-        try_joined(e, pack_max(e->enough, plan->lower_bound), nodes, &e->random);
-    }
+    for (uint64_t spent = 0; e->use_skyline && spent < JOINED_NODES * nodes && !is_done(e);)
+        spent += search_joined(e, c, nodes);
 }
 
 /* Lowers the plan of a component until it is as low as the larger of `enough` and its lower bound,
@@ -521,6 +549,7 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
         c->plan.lower_bound = pack_max(c->plan.lower_bound, pack_clique_bound(items, count));
     c->plan.height = INT64_MAX;
     c->parts = 2;
+    c->has_capacity = enough > 0;
     c->plan.offset = must_alloc(count * sizeof *c->plan.offset);
     const int orders = count > EXACT_MOST ? 1 : PACK_ORDER_COUNT * PACK_GAP_COUNT;
     for (int k = 0; k < orders; k++) {
