@@ -36,7 +36,7 @@ methods = count - 1
 if (is_text) { set key below Left reverse maxcols 1; unset label 1; unset xlabel; heading = heading . "\n" . folded(caption . note) }
 do for [file in terminals] {
     load "open.gp"
-    set title heading font (is_text ? "" : bold . ",12")
+    if (strlen(heading)) { set title heading font (is_text ? "" : bold . ",12") }
     if (file eq "dumb") {
         plot for [i = 1:methods] data index i - 1 using 1:2 with lines title word(legends, i), \
             data index methods using 1:2 with points title "a copy of it"

@@ -161,7 +161,7 @@ if (file eq "dumb") {
     set terminal dumb noenhanced size columns, (lines_of_text > 16 ? lines_of_text : 16)
     set output
 }
-    set title heading font (is_text ? "" : bold . ",12")
+    if (strlen(heading)) { set title heading font (is_text ? "" : bold . ",12") }
     if (file eq "dumb") {
         plot for [i = 1:methods] data index i - 1 using 1:2 with lines title word(legends, i), \
             data index methods using 1:2 with points title "a copy of it"
