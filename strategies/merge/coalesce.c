@@ -18,7 +18,8 @@
  * C3 is about reads and writes, not about mentions: making a view touches nothing. A root inside of
  * a loop is made in each iteration, so C3 must hold for all of the loop.
  *
- * Beyond the thesis: C3 allows accesses to a part of the block that is proved to be another one
+ * The statement that makes a root may read the destination's block where it is proved not to write.
+ * Beyond the thesis: C3 allows all accesses to a part of the block that is proved to be another one
  * (`disjoint`), and reads by the kernel that makes the root, at the places that it writes
  * (`source`).
  *
@@ -534,7 +535,7 @@ static bool access_allowed(struct coalescer *c, const struct candidate *k, const
         analysis_in_place(&c->a, root->position, root->array, place, &access->array, 1, NULL) ==
             MERGE_ALLOWED)
         return true;
-    return merge_extends(c->a.m, EXTENSION_disjoint) &&
+    return (merge_extends(c->a.m, EXTENSION_disjoint) || access->position == root->position) &&
            analysis_elsewhere(&c->a, access->position, access->array, root->array, place,
                               c->a.o->scope_at[k->stm->first]);
 }

@@ -29,7 +29,9 @@ struct hoister {
     unsigned *anchor; /* by position of a wanted statement: the statement that it follows */
     struct stm **following, ***following_end; /* by position: the statements that follow it */
     unsigned *first_array; /* by memory name: the position of the first array in it */
-    unsigned source;       /* where the array is made that should go into the wanted block */
+    /* by array name: the first position at which it, or an array that is put into it, is made */
+    unsigned *made;
+    unsigned source; /* where the array is made that should go into the wanted block */
 };
 
 /* A kernel that reads no array. */
@@ -186,15 +188,14 @@ static void want_for_update(struct hoister *h, const struct stm *s)
         need_expr(&n, s->slice[d].length);
         need_expr(&n, s->slice[d].step);
     }
-    const struct stm *source = origin(h, s->value);
     struct stm *target = origin(h, s->array);
-    if (target && source && moves(target) && source->first < target->first &&
+    if (target && moves(target) && h->made[s->value] < target->first &&
         h->o->scope_at[target->first] == h->o->scope_at[s->first])
         want(h, target);
 }
 
-/* The statement that makes the first of the arrays which a copy, concat or update puts into its
- * result. */
+/* The first position at which an array is made that a copy, concat or update puts into its result,
+ * or that was put into one of these before. */
 static unsigned first_source(const struct hoister *h, const struct stm *s)
 {
     unsigned first = ~0u;
@@ -203,11 +204,25 @@ static unsigned first_source(const struct hoister *h, const struct stm *s)
         const int array = s->kind == STM_CONCAT   ? s->pieces[i].array
                           : s->kind == STM_UPDATE ? s->value
                                                   : s->array;
-        const struct stm *made = array == NO_NAME ? NULL : origin(h, array);
-        if (made && made->first < first)
-            first = made->first;
+        if (array != NO_NAME && h->made[array] < first)
+            first = h->made[array];
     }
     return first;
+}
+
+/* Statements are visited in order, so the arrays that this one takes are known. */
+static void find_made(struct hoister *h, const struct stm *s)
+{
+    const bool takes = s->kind == STM_COPY || s->kind == STM_CONCAT || s->kind == STM_UPDATE ||
+                       s->kind == STM_ALIAS || s->kind == STM_RESHAPE || s->kind == STM_REARRANGE ||
+                       s->kind == STM_SLICE;
+    unsigned first = s->first;
+    if (takes && h->source < first)
+        first = h->source;
+    if (takes && s->array != NO_NAME && h->made[s->array] < first)
+        first = h->made[s->array];
+    for (unsigned i = 0; i < s->out_count; i++)
+        h->made[s->outs[i]] = first;
 }
 
 static void find_wanted(struct hoister *h)
@@ -217,6 +232,7 @@ static void find_wanted(struct hoister *h)
         if (!s || s->first != p)
             continue;
         h->source = first_source(h, s);
+        find_made(h, s);
         if (s->kind == STM_UPDATE && s->value != NO_NAME)
             want_for_update(h, s);
         if (s->kind == STM_COPY || s->kind == STM_CONCAT)
@@ -311,6 +327,8 @@ static int hoist(struct merge *m, void (*find)(struct hoister *h))
 {
     struct outline *o = outline_new(m->fun);
     struct hoister h = {.m = m, .o = o, .first_array = first_arrays(o)};
+    h.made = arena_alloc(&o->arena, o->name_count * sizeof *h.made);
+    memset(h.made, 0xff, o->name_count * sizeof *h.made); /* parameters and variables of loops */
     h.wanted = arena_alloc(&o->arena, o->position_count);
     h.anchor = arena_alloc(&o->arena, o->position_count * sizeof *h.anchor);
     h.following = arena_alloc(&o->arena, o->position_count * sizeof *h.following);

@@ -96,11 +96,13 @@ static unsigned check_seed(uint64_t seed)
 }
 
 /* In these one order of the copies costs copies or memory, as do blocks enlarged for branches that
- * are not taken, and small blocks that are held for longer than large ones. */
+ * are not taken, and small blocks that are held for longer than large ones. In one of them only
+ * `inplace` needs the least. */
 static void test_orders(void **state)
 {
     (void)state;
-    static const uint64_t seeds[] = {11134, 11714, 14660, 1708, 1413, 13538, 24568, 34883, 38065};
+    static const uint64_t seeds[] = {2028, 11134, 11714, 14660, 1708,
+                                     1413, 13538, 24568, 34883, 38065};
     unsigned failed = 0;
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
         failed += check_seed(seeds[i]);

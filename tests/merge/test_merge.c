@@ -103,6 +103,7 @@ static const struct {
     {"fig_5_15",                "coalesce",       CONDITION_in_scope,     REFUSED, "coalesce"},
     {"fig_5_20",                "coalesce",       CONDITION_branches,     VIOLATED, NULL},
     {"not_disjoint",            "extended",       CONDITION_elsewhere,    VIOLATED, NULL},
+    {"other_half_shares",       "coalesce",       CONDITION_elsewhere,    VIOLATED, NULL},
     {"turned_by_creator",       "extended",       CONDITION_same_index,   VIOLATED, NULL},
     {"fig_5_17",                "reuse",          CONDITION_interference, VIOLATED, NULL},
     {"loop_neighbours",         "extended",       CONDITION_interference, VIOLATED, NULL},
