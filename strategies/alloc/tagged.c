@@ -28,9 +28,11 @@
  * and diku-dk/futhark, rts/c/free_list.h: v1 8efaaca8e, v1c c4cffb8cf, v2 4fedd7191, v3 a74a30dd7,
  * v4 f2a91022a. The least size of v1c and later is of 330308c00, five days after v1.
  *
- * The published code walks all slots. Here a table of tags finds the entry of a tag, a bitmap skips
- * the empty slots, and v3 and v4 end their search at an entry of exactly the size: the same entry
- * is chosen, and the same calls reach the driver.
+ * The published code walks all slots. Here a table finds the entry of a tag, and from v2 on an
+ * index by size and slot finds the entry of a size. If the smallest entry that is big enough wastes
+ * too much for v4, all larger ones do, and only those with the request's tag are acceptable: v4 has
+ * a second index, by tag, size and slot. The same entry is chosen, and the same calls reach the
+ * driver. steal=yes walks.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
@@ -42,6 +44,7 @@
 #include <string.h>
 
 #include "alloc/allocator.h"
+#include "alloc/piece_index.h"
 #include "alloc/tag_table.h"
 #include "base/arena.h"
 
@@ -62,9 +65,14 @@ struct tagged {
     uint32_t capacity, used;
     uint32_t first_open_word; /* all slots of the words of `valid` before this one are valid */
 
-    /* By tag that was freed at least once: the slot of its entry, plus 1; 0: it has none. Used only
-     * with one_entry_per_tag. */
-    struct tag_table slots;
+    /* By tag that was freed at least once. With one_entry_per_tag: the slot of its entry, plus 1;
+     * 0: it has none. v4: the number of the tag. v3 does not use it. */
+    struct tag_table tags;
+
+    /* The items are slots plus 1, cast to pointers. */
+    struct piece_index by_size; /* from v2 on: all entries by size_key */
+    struct piece_index by_tag;  /* v4: all entries by tag_key */
+    struct slab nodes;
 
     uint64_t held_bytes, live_bytes;
 };
@@ -104,14 +112,21 @@ static int tagged_init(struct source *source, const struct option_values *option
     t->capacity = FIRST_CAPACITY;
     t->entries = must_alloc(t->capacity * sizeof *t->entries);
     t->valid = must_alloc(words_for(t->capacity) * sizeof *t->valid);
+    t->nodes.item_bytes = sizeof(struct index_node);
+    t->by_size.nodes = t->by_tag.nodes = &t->nodes;
     *state = t;
     return 0;
 }
 
-static void set_slot_of_tag(struct tagged *t, const char *tag, uint32_t slot)
+static struct tag_cell *cell_of_tag(struct tagged *t, const char *tag)
 {
-    struct tag_cell *cell = tag_table_find(&t->slots, tag);
-    (cell ? cell : tag_table_add(&t->slots, tag))->value = slot + 1;
+    const uint32_t number = t->tags.count;
+    struct tag_cell *cell = tag_table_find(&t->tags, tag);
+    if (!cell) {
+        cell = tag_table_add(&t->tags, tag);
+        cell->value = number;
+    }
+    return cell;
 }
 
 static bool is_valid(const struct tagged *t, uint32_t slot)
@@ -136,8 +151,26 @@ static inline uint32_t next_valid(const struct tagged *t, uint32_t slot)
 
 static uint32_t slot_of_tag(const struct tagged *t, const char *tag)
 {
-    const struct tag_cell *cell = tag_table_find(&t->slots, tag);
+    const struct tag_cell *cell = tag_table_find(&t->tags, tag);
     return cell ? cell->value - 1 : NO_SLOT; /* the value 0 is NO_SLOT, too */
+}
+
+/* v2 takes the last slot of a size, v3 and v4 the first. */
+static struct index_key size_key(const struct tagged *t, uint64_t size, uint32_t slot)
+{
+    return (struct index_key){size, t->policy == POLICY_V2 ? UINT32_MAX - slot : slot};
+}
+
+/* 128 bits: the tag's number, the size, the slot. */
+static struct index_key tag_key(uint32_t tag_number, uint64_t size, uint32_t slot)
+{
+    return (struct index_key){(uint64_t)tag_number << 32 | size >> 32, size << 32 | slot};
+}
+
+/* The slot of the first entry at or after a key, or NO_SLOT. */
+static uint32_t first_from(const struct piece_index *index, struct index_key key)
+{
+    return (uint32_t)(uintptr_t)index_from(index, key) - 1; /* NULL becomes NO_SLOT */
 }
 
 static void grow_entries(struct tagged *t)
@@ -165,8 +198,13 @@ static void insert_entry(struct tagged *t, const struct block *block, const char
     t->valid[slot / 64] |= UINT64_C(1) << (slot % 64);
     t->used++;
     t->held_bytes += block->size;
+    void *item = (void *)((uintptr_t)slot + 1);
     if (t->one_entry_per_tag)
-        set_slot_of_tag(t, tag, slot);
+        cell_of_tag(t, tag)->value = slot + 1;
+    if (t->policy >= POLICY_V2)
+        index_put(&t->by_size, size_key(t, block->size, slot), item);
+    if (t->policy == POLICY_V4)
+        index_put(&t->by_tag, tag_key(cell_of_tag(t, tag)->value, block->size, slot), item);
 }
 
 static struct entry take_entry(struct tagged *t, uint32_t slot)
@@ -178,7 +216,11 @@ static struct entry take_entry(struct tagged *t, uint32_t slot)
     t->used--;
     t->held_bytes -= entry.size;
     if (t->one_entry_per_tag)
-        tag_table_find(&t->slots, entry.tag)->value = 0;
+        cell_of_tag(t, entry.tag)->value = 0;
+    if (t->policy >= POLICY_V2)
+        index_take(&t->by_size, size_key(t, entry.size, slot));
+    if (t->policy == POLICY_V4)
+        index_take(&t->by_tag, tag_key(cell_of_tag(t, entry.tag)->value, entry.size, slot));
     return entry;
 }
 
@@ -202,11 +244,8 @@ static bool fits(const struct tagged *t, uint64_t held, uint64_t wanted)
 /* v2: the last entry of this size. */
 static uint32_t find_exact(const struct tagged *t, uint64_t size)
 {
-    uint32_t last = NO_SLOT;
-    for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1))
-        if (t->entries[i].size == size)
-            last = i;
-    return last;
+    uint32_t slot = first_from(&t->by_size, (struct index_key){size, 0});
+    return slot != NO_SLOT && t->entries[slot].size == size ? slot : NO_SLOT;
 }
 
 static uint32_t find_stolen(const struct tagged *t, uint64_t size)
@@ -217,31 +256,16 @@ static uint32_t find_stolen(const struct tagged *t, uint64_t size)
     return i;
 }
 
-static bool acceptable(const struct tagged *t, const struct entry *e, uint64_t size,
-                       const char *tag)
-{
-    return t->policy == POLICY_V3 || e->size < SMALL_BYTES || e->tag == tag ||
-           e->size - size < size;
-}
-
-/* From v3 on: the smallest acceptable entry, the first one of equals. The search stops at an entry
- * of exactly the size, which a program that repeats itself finds. */
+/* From v3 on: the smallest acceptable entry, the first one of equals. */
 static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag)
 {
-    uint32_t best = NO_SLOT, word_count = words_for(t->capacity);
-    uint64_t best_size = UINT64_MAX;
-    for (uint32_t word = 0; word < word_count; word++)
-        for (uint64_t bits = t->valid[word]; bits; bits &= bits - 1) {
-            uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            const struct entry *e = &t->entries[i];
-            if (e->size == size)
-                return i;
-            if (e->size < size || e->size >= best_size || !acceptable(t, e, size, tag))
-                continue;
-            best = i;
-            best_size = e->size;
-        }
-    return best;
+    uint32_t slot = first_from(&t->by_size, (struct index_key){size, 0});
+    if (t->policy == POLICY_V3 || slot == NO_SLOT || t->entries[slot].size < SMALL_BYTES ||
+        t->entries[slot].size - size < size)
+        return slot;
+    const struct tag_cell *cell = tag_table_find(&t->tags, tag);
+    slot = cell ? first_from(&t->by_tag, tag_key(cell->value, size, 0)) : NO_SLOT;
+    return slot != NO_SLOT && t->entries[slot].tag == tag ? slot : NO_SLOT;
 }
 
 /* *slot receives the slot to take, or NO_SLOT. Releases the tag's own entry where the policy does.
@@ -317,24 +341,42 @@ static unsigned check_tags(const struct tagged *t)
 {
     unsigned broken = 0;
     uint32_t known = 0, filled = 0;
-    for (size_t i = 0; t->slots.cells && i < (size_t)1 << t->slots.bits; i++) {
-        const struct tag_cell *cell = &t->slots.cells[i];
+    for (size_t i = 0; t->tags.cells && i < (size_t)1 << t->tags.bits; i++) {
+        const struct tag_cell *cell = &t->tags.cells[i];
         known += cell->known;
-        if (!cell->known || cell->value == 0)
+        broken += t->policy == POLICY_V4 && cell->known && cell->value >= t->tags.count;
+        if (!cell->known || cell->value == 0 || !t->one_entry_per_tag)
             continue;
         uint32_t slot = cell->value - 1;
         filled++;
         broken += slot >= t->capacity || !is_valid(t, slot) || t->entries[slot].tag != cell->tag;
     }
-    broken += known != t->slots.count;
+    broken += known != t->tags.count;
     broken += filled != (t->one_entry_per_tag ? t->used : 0);
+    return broken;
+}
+
+static unsigned check_indices(const struct tagged *t)
+{
+    uint64_t by_size, by_tag;
+    unsigned broken = index_check(&t->by_size, &by_size) + index_check(&t->by_tag, &by_tag);
+    broken += by_size != (t->policy >= POLICY_V2 ? t->used : 0);
+    broken += by_tag != (t->policy == POLICY_V4 ? t->used : 0);
+    for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1)) {
+        const struct entry *e = &t->entries[i];
+        broken += by_size > 0 && first_from(&t->by_size, size_key(t, e->size, i)) != i;
+        if (by_tag > 0) {
+            const struct tag_cell *cell = tag_table_find(&t->tags, e->tag);
+            broken += !cell || first_from(&t->by_tag, tag_key(cell->value, e->size, i)) != i;
+        }
+    }
     return broken;
 }
 
 static unsigned tagged_check(const void *state)
 {
     const struct tagged *t = state;
-    unsigned broken = check_tags(t);
+    unsigned broken = check_tags(t) + check_indices(t);
     uint32_t used = 0;
     uint64_t bytes = 0;
     for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1)) {
@@ -365,7 +407,8 @@ static void tagged_fini(void *state)
 {
     struct tagged *t = state;
     tagged_trim(t);
-    tag_table_free(&t->slots);
+    tag_table_free(&t->tags);
+    slab_free(&t->nodes);
     free(t->valid);
     free(t->entries);
     free(t);
