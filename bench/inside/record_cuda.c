@@ -16,7 +16,8 @@
  *
  * With the option `times` CUPTI's activities say how long the device worked; they are joined to the
  * commands by CUPTI's correlation number. CUPTI hands over buffers that are full. The recorder asks
- * for the others at exit; an end that runs no handlers (_exit, a signal) loses them.
+ * for the others at exit, where a phase ends, and in the first call after each second, because an
+ * end that runs no handlers (_exit, a signal) loses what CUPTI still has.
  */
 #include <cuda.h>
 #include <cupti.h>
@@ -26,8 +27,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/driver_memory.h"
+#include "inside/record_cuda.h"
 #include "inside/recorder.h"
 
 /* These lists name every version of a call; the header gives the newest the plain name. */
@@ -61,6 +64,16 @@ static struct {
 } api;
 
 static bool is_timed;
+
+/* When CUPTI is asked for times. A phase that ends asks for them unless the asking would then take
+ * more than a hundredth of the time. */
+enum { PHASE_SHARE = 100, LOOK_TICKS = 1 << 26 /* some 20 to 70 ms: between looks at the clock */ };
+static struct {
+    pid_t process;      /* a forked one must not call CUPTI: another thread's lock may be held */
+    uint64_t period_ns; /* GAMUT_RECORD_FLUSH_NS [a second], for tests */
+    _Atomic uint64_t asked_ns;
+    _Atomic uint64_t look_ticks, phase_ticks; /* from when on a call looks, and a phase asks */
+} asking;
 
 /* The range of all addresses that the application got. */
 static _Atomic uint64_t lowest = UINT64_MAX, highest;
@@ -626,6 +639,8 @@ static void ended(struct call *c, CUpti_CallbackId id)
     }
 }
 
+static void look_for_times(uint64_t now);
+
 static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                             const void *data)
 {
@@ -634,8 +649,12 @@ static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_Callb
     (void)domain;
     if (call->callbackSite == CUPTI_API_ENTER)
         *call->correlationData = recorder_ticks();
-    else
-        ended(&(struct call){call, *call->correlationData, recorder_ticks(), false}, id);
+    else {
+        struct call c = {call, *call->correlationData, recorder_ticks(), false};
+        ended(&c, id);
+        if (is_timed && c.end >= atomic_load_explicit(&asking.look_ticks, memory_order_relaxed))
+            look_for_times(c.end);
+    }
 }
 
 /* ---- times of the device ---- */
@@ -684,9 +703,40 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
     free(buffer);
 }
 
+/* Without a flag CUPTI hands over times of commands that have ended. */
+static void ask_for_times(uint32_t flag)
+{
+    if (getpid() != asking.process)
+        return;
+    const uint64_t begin = recorder_ticks();
+    api.flush_activities(flag);
+    const uint64_t end = recorder_ticks();
+    atomic_store(&asking.phase_ticks, end + PHASE_SHARE * (end - begin));
+}
+
+/* One thread of those that come at once asks. */
+static void look_for_times(uint64_t now)
+{
+    uint64_t old = atomic_load(&asking.look_ticks);
+    const uint64_t next = asking.period_ns ? now + LOOK_TICKS : 0;
+    if (now < old || !atomic_compare_exchange_strong(&asking.look_ticks, &old, next))
+        return;
+    const uint64_t clock = recorder_clock();
+    if (clock - atomic_load(&asking.asked_ns) < asking.period_ns)
+        return;
+    atomic_store(&asking.asked_ns, clock);
+    ask_for_times(0);
+}
+
+void record_cuda_phase_ended(void)
+{
+    if (is_timed && recorder_ticks() >= atomic_load(&asking.phase_ticks))
+        ask_for_times(0);
+}
+
 static void end_times(void)
 {
-    api.flush_activities(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    ask_for_times(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
 static void begin_times(void)
@@ -694,7 +744,11 @@ static void begin_times(void)
     static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                                CUPTI_ACTIVITY_KIND_MEMCPY,
                                                CUPTI_ACTIVITY_KIND_MEMSET};
+    const char *period = getenv("GAMUT_RECORD_FLUSH_NS");
     CUptiResult result = api.register_buffers(give_buffer, take_buffer);
+    asking.process = getpid();
+    asking.period_ns = period && *period ? strtoull(period, NULL, 10) : 1000000000;
+    asking.asked_ns = recorder_clock();
     for (unsigned i = 0; result == CUPTI_SUCCESS && i < sizeof kinds / sizeof *kinds; i++)
         result = api.enable_activity(kinds[i]);
     is_timed = result == CUPTI_SUCCESS;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inside/record_cuda.h"
 #include "inside/recorder.h"
 
 enum { NAME_MOST = 4096 };
@@ -116,6 +117,7 @@ static void end(uint64_t key)
 {
     const uint64_t now = recorder_ticks();
     recorder_put(RAW_end, key, 0, now, now, NULL, 0);
+    record_cuda_phase_ended();
 }
 
 /* ---- the functions ---- */

@@ -274,9 +274,9 @@ static void kernels(void)
     ASK(cuMemFree_v2(a));
 }
 
-/* More commands than a buffer of CUPTI has room for, all waited for, and an end without the
- * handlers of exit. */
-static void leave(unsigned launches)
+/* Launches, a phase, later launches, all waited for, and an end without the handlers of exit.
+ * Without later launches there is no phase. */
+static void leave(unsigned launches, unsigned later)
 {
     CUdeviceptr a;
     CUmodule module;
@@ -284,6 +284,10 @@ static void leave(unsigned launches)
     ASK(cuMemAlloc_v2(&a, 512));
     CUfunction f = load(&module, "kernel 8", "kernel");
     for (unsigned i = 0; i < launches; i++)
+        launch(f, 0, (void *[]){&a}, NULL);
+    if (later)
+        nvtxMarkA("half");
+    for (unsigned i = 0; i < later; i++)
         launch(f, 0, (void *[]){&a}, NULL);
     ASK(cuMemcpyDtoHAsync_v2(host, a, sizeof host, 0));
     ASK(cuStreamSynchronize(0));
@@ -324,7 +328,7 @@ int main(int argc, char **argv)
         ASK(cuMemAlloc_v2(&a, 12345));
         kill(getpid(), SIGKILL);
     } else if (strcmp(mode, "leave") == 0) {
-        leave(argc > 2 ? (unsigned)atoi(argv[2]) : 0);
+        leave(argc > 2 ? (unsigned)atoi(argv[2]) : 0, argc > 3 ? (unsigned)atoi(argv[3]) : 0);
     } else if (strcmp(mode, "phases") == 0) {
         phases();
     } else {
