@@ -70,7 +70,8 @@ static bool is_timed;
 enum { PHASE_SHARE = 100, LOOK_TICKS = 1 << 26 /* some 20 to 70 ms: between looks at the clock */ };
 static struct {
     pid_t process;      /* a forked one must not call CUPTI: another thread's lock may be held */
-    uint64_t period_ns; /* GAMUT_RECORD_FLUSH_NS [a second], for tests */
+    uint64_t period_ns; /* GAMUT_RECORD_FLUSH_NS [a second], for tests: then each call looks */
+    uint64_t apart_ticks;
     _Atomic uint64_t asked_ns;
     _Atomic uint64_t look_ticks, phase_ticks; /* from when on a call looks, and a phase asks */
 } asking;
@@ -718,8 +719,8 @@ static void ask_for_times(uint32_t flag)
 static void look_for_times(uint64_t now)
 {
     uint64_t old = atomic_load(&asking.look_ticks);
-    const uint64_t next = asking.period_ns ? now + LOOK_TICKS : 0;
-    if (now < old || !atomic_compare_exchange_strong(&asking.look_ticks, &old, next))
+    if (now < old ||
+        !atomic_compare_exchange_strong(&asking.look_ticks, &old, now + asking.apart_ticks))
         return;
     const uint64_t clock = recorder_clock();
     if (clock - atomic_load(&asking.asked_ns) < asking.period_ns)
@@ -747,7 +748,8 @@ static void begin_times(void)
     const char *period = getenv("GAMUT_RECORD_FLUSH_NS");
     CUptiResult result = api.register_buffers(give_buffer, take_buffer);
     asking.process = getpid();
-    asking.period_ns = period && *period ? strtoull(period, NULL, 10) : 1000000000;
+    asking.period_ns = period ? strtoull(period, NULL, 10) : 1000000000;
+    asking.apart_ticks = period ? 0 : LOOK_TICKS;
     asking.asked_ns = recorder_clock();
     for (unsigned i = 0; result == CUPTI_SUCCESS && i < sizeof kinds / sizeof *kinds; i++)
         result = api.enable_activity(kinds[i]);
