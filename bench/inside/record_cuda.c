@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/driver_memory.h"
@@ -64,17 +65,6 @@ static struct {
 } api;
 
 static bool is_timed;
-
-/* When CUPTI is asked for times. A phase that ends asks for them unless the asking would then take
- * more than a hundredth of the time. */
-enum { PHASE_SHARE = 100, LOOK_TICKS = 1 << 26 /* some 20 to 70 ms: between looks at the clock */ };
-static struct {
-    pid_t process;      /* a forked one must not call CUPTI: another thread's lock may be held */
-    uint64_t period_ns; /* GAMUT_RECORD_FLUSH_NS [a second], for tests: then each call looks */
-    uint64_t apart_ticks;
-    _Atomic uint64_t asked_ns;
-    _Atomic uint64_t look_ticks, phase_ticks; /* from when on a call looks, and a phase asks */
-} asking;
 
 /* The range of all addresses that the application got. */
 static _Atomic uint64_t lowest = UINT64_MAX, highest;
@@ -640,7 +630,31 @@ static void ended(struct call *c, CUpti_CallbackId id)
     }
 }
 
-static void look_for_times(uint64_t now);
+static struct {
+    pid_t process;     /* a forked one must not call CUPTI: another thread's lock may be held */
+    uint64_t period_s; /* GAMUT_RECORD_ASK_S [1], for tests */
+    _Atomic uint64_t asked_s, phase_ticks; /* phase_ticks: from when on a phase asks */
+} asking;
+
+/* Without a flag CUPTI hands over times of commands that have ended. Phases that end ask in at most
+ * a hundredth of the time. */
+static void ask_for_times(uint32_t flag)
+{
+    if (getpid() != asking.process)
+        return;
+    const uint64_t begin = recorder_ticks();
+    api.flush_activities(flag);
+    const uint64_t end = recorder_ticks();
+    atomic_store(&asking.phase_ticks, end + 100 * (end - begin));
+}
+
+static void ask_each_period(void)
+{
+    uint64_t now = (uint64_t)time(NULL), asked = atomic_load(&asking.asked_s);
+    if (now - asked >= asking.period_s &&
+        atomic_compare_exchange_strong(&asking.asked_s, &asked, now))
+        ask_for_times(0);
+}
 
 static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                             const void *data)
@@ -651,10 +665,9 @@ static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_Callb
     if (call->callbackSite == CUPTI_API_ENTER)
         *call->correlationData = recorder_ticks();
     else {
-        struct call c = {call, *call->correlationData, recorder_ticks(), false};
-        ended(&c, id);
-        if (is_timed && c.end >= atomic_load_explicit(&asking.look_ticks, memory_order_relaxed))
-            look_for_times(c.end);
+        ended(&(struct call){call, *call->correlationData, recorder_ticks(), false}, id);
+        if (is_timed)
+            ask_each_period();
     }
 }
 
@@ -704,31 +717,6 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
     free(buffer);
 }
 
-/* Without a flag CUPTI hands over times of commands that have ended. */
-static void ask_for_times(uint32_t flag)
-{
-    if (getpid() != asking.process)
-        return;
-    const uint64_t begin = recorder_ticks();
-    api.flush_activities(flag);
-    const uint64_t end = recorder_ticks();
-    atomic_store(&asking.phase_ticks, end + PHASE_SHARE * (end - begin));
-}
-
-/* One thread of those that come at once asks. */
-static void look_for_times(uint64_t now)
-{
-    uint64_t old = atomic_load(&asking.look_ticks);
-    if (now < old ||
-        !atomic_compare_exchange_strong(&asking.look_ticks, &old, now + asking.apart_ticks))
-        return;
-    const uint64_t clock = recorder_clock();
-    if (clock - atomic_load(&asking.asked_ns) < asking.period_ns)
-        return;
-    atomic_store(&asking.asked_ns, clock);
-    ask_for_times(0);
-}
-
 void record_cuda_phase_ended(void)
 {
     if (is_timed && recorder_ticks() >= atomic_load(&asking.phase_ticks))
@@ -745,12 +733,11 @@ static void begin_times(void)
     static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                                CUPTI_ACTIVITY_KIND_MEMCPY,
                                                CUPTI_ACTIVITY_KIND_MEMSET};
-    const char *period = getenv("GAMUT_RECORD_FLUSH_NS");
+    const char *period = getenv("GAMUT_RECORD_ASK_S");
     CUptiResult result = api.register_buffers(give_buffer, take_buffer);
     asking.process = getpid();
-    asking.period_ns = period ? strtoull(period, NULL, 10) : 1000000000;
-    asking.apart_ticks = period ? 0 : LOOK_TICKS;
-    asking.asked_ns = recorder_clock();
+    asking.period_s = period ? strtoull(period, NULL, 10) : 1;
+    asking.asked_s = (uint64_t)time(NULL);
     for (unsigned i = 0; result == CUPTI_SUCCESS && i < sizeof kinds / sizeof *kinds; i++)
         result = api.enable_activity(kinds[i]);
     is_timed = result == CUPTI_SUCCESS;

@@ -69,7 +69,7 @@ expect_counts "$(ls fork-*.trace)" "alloc=1 done=1 free=1 launch=1000 wait=1 "
 
 # An end without the handlers of exit loses what CUPTI has not handed over: the commands are there, and what lacks its time is counted. CUPTI is
 # asked at the end of a phase and after a period, which is as good as endless here.
-export GAMUT_RECORD_FLUSH_NS=9000000000000000000
+export GAMUT_RECORD_ASK_S=9000000000
 # loses COMMANDS: what `gamut record` said, trace info and trace check say again
 loses() {
     local line="  not in the trace: device times of commands (lost where the application ends by _exit or a signal: let it end by exit), $1 times"
@@ -96,14 +96,14 @@ grep -q "^gamut: leave on host: $((lost - 1)) kernels: the record does not say h
 loses 101
 "$gamut" trace info leave.trace | grep '^known:' | grep -E 'device_times|ends' && fail "leave: the trace knows times that it has not"
 # After the period, here none at all, a call asks for what has ended.
-GAMUT_RECORD_FLUSH_NS=0 "$gamut" record --force --via cuda --times -o leave.trace -- "$app" leave 100 >/dev/null 2>err || fail "leave: $(cat err)"
+GAMUT_RECORD_ASK_S=0 "$gamut" record --force --via cuda --times -o leave.trace -- "$app" leave 100 >/dev/null 2>err || fail "leave: $(cat err)"
 grep -q "device times" err && fail "leave: a period asks for no times: $(cat err)"
 # A phase that ended after 100 of 130 launches: the others are lost, and the read. A forked process must not call CUPTI.
 "$gamut" record --force --via cuda --times -o leave.trace -- "$app" leave 100 30 >/dev/null 2>err || fail "leave: $(cat err)"
 loses 31
 "$gamut" trace show leave.trace | awk '/^launch / { n++; if (/ device=5000/ != (n <= 100)) bad = 1 } END { exit bad || n != 130 }' ||
     fail "leave: the end of a phase does not ask for the times of the launches before it"
-unset GAMUT_RECORD_FLUSH_NS
+unset GAMUT_RECORD_ASK_S
 
 # NVTX: nests of two domains, a range that another thread ends, a mark; the one that is open at the end has no end. Phases are the process's, and
 # those that began before the driver was asked for anything begin with the trace.
