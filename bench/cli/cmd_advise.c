@@ -240,6 +240,8 @@ static void print_holders(const struct page *page, const struct holders *holders
         line(page, label, &words);
 }
 
+#define WITHOUT_LIMIT " without the limit, which refuses a request"
+
 static void print_one(const struct page *page, const struct advise *advise,
                       const struct advice *advice)
 {
@@ -250,8 +252,7 @@ static void print_one(const struct page *page, const struct advise *advise,
     print_head(page, advice, trace->name);
     if (advice->leave) {
         add_held(&memory, trace, now);
-        text_add(&memory, "%s",
-                 trace->is_refused ? " without the limit, which refuses a request" : "");
+        text_add(&memory, "%s", trace->is_refused ? WITHOUT_LIMIT : "");
         text_add(&calls, "%" PRIu64, now->call_count);
     } else {
         text_add(&gain, "%s", gain_of(now, then, trace->is_refused));
@@ -395,13 +396,16 @@ static void add_losses(struct text *out, const struct advise *advise, const stru
     text_add(out,
              "%s reserves %s at its peak%s. Its live blocks are %s at most: %s (%s) are lost.\n",
              advise->application->source ? advise->application->source : "The allocator",
-             text_bytes(reserved, peak), trace->is_refused ? " without the limit" : "",
+             text_bytes(reserved, peak), trace->is_refused ? WITHOUT_LIMIT : "",
              text_bytes(lived, live), text_bytes(lost, lost_bytes),
              text_percent(share, 100 * (double)lost_bytes / (double)(peak + !peak)));
     if (now->status == CASE_ok)
         text_add(out, "It fits into %s.\n", text_bytes(lived, now->capacity_bytes));
     if (advice->leave) {
-        text_add(out, "No setting helps: none of %zu reserves 1 %% less", advice->tried_count);
+        text_add(out,
+                 trace->is_refused ? "None of %zu settings serves all requests under the limit"
+                                   : "No setting helps: none of %zu reserves 1 %% less",
+                 advice->tried_count);
         return;
     }
     add_with(out, &advice->best.setting);

@@ -13,6 +13,10 @@ has '^At the peak the most is held by midrun\.py:76 loss_of (activations): 901 M
 has '^Sure: the replay of the recorded setting makes the same 103 driver calls\.$'
 [ "$(wc -l <out)" -le 10 ] || fail "more than ten lines"
 cp out explained
+# A limit below what lives at once.
+expect 0 '' explain "$refused/gpt.pickle.gz" --mem-limit 1GiB
+has '^PyTorch reserves 2\.14 GiB at its peak without the limit, which refuses a request\. '
+has '^None of 18 settings serves all requests under the limit\.$'
 expect 0 "$limit" "$refused/gpt.pickle.gz"
 cmp -s out explained || fail "gamut LOG is not gamut explain LOG"
 expect 2 "there is no command 'no.pickle'" no.pickle
