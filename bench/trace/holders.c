@@ -79,18 +79,17 @@ int holders_at_peak(struct trace_reader *reader, struct holders *h, struct error
         uint64_t bytes; /* 0: free */
     } *slots = NULL;
     unsigned capacity = 0;
-    uint64_t most = 0, n = 0;
-    int more;
-    TRY(trace_rewind(reader, error));
-    while ((more = trace_next(reader, &e, error)) > 0 && ++n)
-        if (trace_live_bytes(reader) > most) {
-            most = trace_live_bytes(reader);
-            h->event = n;
-        }
-    if (more < 0)
-        return more;
-    TRY(trace_rewind(reader, error));
-    for (n = 0; n < h->event && (more = trace_next(reader, &e, error)) > 0; n++) {
+    struct trace_totals totals;
+    int more = 0;
+    if (!trace_read_totals(reader, &totals)) { /* it was cut off */
+        while ((more = trace_next(reader, &e, error)) > 0)
+            ;
+        totals = *trace_reader_totals(reader);
+    }
+    THEN(more, trace_rewind(reader, error));
+    for (; more >= 0 && trace_live_bytes(reader) < totals.peak_bytes &&
+           (more = trace_next(reader, &e, error)) > 0;
+         h->event++) {
         const bool begins = e.kind == TRACE_held || e.kind == TRACE_alloc;
         slots = must_reach(slots, e.slot, &capacity, sizeof *slots);
         if (begins || e.kind == TRACE_free || e.kind == TRACE_done)
