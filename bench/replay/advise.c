@@ -9,6 +9,7 @@
 #include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
+#include "base/sort.h"
 #include "replay/plan.h"
 #include "replay/cases.h"
 #include "replay/parallel.h"
@@ -421,6 +422,8 @@ static void note_advised_pair(struct advised_trace *trace, const struct advice *
 {
     const size_t length = strlen(trace->notes);
     struct text spec = {0};
+    if (advice->leave)
+        return;
     setting_spec(&advice->best.setting, &spec);
     if (strncmp(spec.data, "vmm:", 4) == 0 && strstr(spec.data, "max_split="))
         snprintf(trace->notes + length, sizeof trace->notes - length,
@@ -448,8 +451,6 @@ static int find_single(void *context, size_t index, const volatile sig_atomic_t 
         }
     }
     free(tried.on);
-    if (!advice->leave)
-        note_advised_pair(&s->out->traces[advice->first], advice);
     return code;
 }
 
@@ -623,9 +624,7 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
     TRY(note_pair(s, index, stop, error));
     if (trace->now.adopted) { /* what cannot start so is compared with a start like its own */
         TRY(replay(s, trace->current, index, 0, PLACED_ANEW, stop, &anew, error));
-        trace->anew_bytes = anew.reserved_bytes < trace->now.reserved_bytes
-                                ? anew.reserved_bytes
-                                : trace->now.reserved_bytes;
+        trace->anew_bytes = smaller(anew.reserved_bytes, trace->now.reserved_bytes);
     }
     if (!trace->now.ok && !*stop)
         return error_set(error, ERR_USAGE,
@@ -735,6 +734,8 @@ static int search_all(struct search *s, bool *interrupted, struct error *error)
     TRY(run(s, s->descent_count, descend, interrupted, error));
     for (size_t i = 0; i < out->advice_count; i++)
         choose(s, i);
+    for (size_t i = 0; i < out->trace_count; i++)
+        note_advised_pair(&out->traces[out->advices[i].first], &out->advices[i]);
     TRY(run(s, out->trace_count, find_single, interrupted, error));
     return run(s, 3 * out->trace_count, fit_one, interrupted, error);
 }
@@ -768,7 +769,7 @@ void advise_bounds(const struct advised_trace *trace, const struct measure *m, u
     const struct exactness *x = &trace->now.exactness;
     const uint64_t held = m->reserved_bytes, logged = x->logged_peak_bytes;
     const uint64_t apart = held > logged ? held - logged : logged - held;
-    const uint64_t off = apart > x->most_bytes ? apart : x->most_bytes;
+    const uint64_t off = larger(apart, x->most_bytes);
     const bool is_compared = trace->is_logged && trace->knows_calls;
     *least = *most = held;
     if (is_compared && m == &trace->now) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 
 struct life {
     size_t buffer; /* index + 1; 0: no block that has bytes */
@@ -27,11 +28,6 @@ static struct life *life_of(struct reading *r, unsigned slot)
     return &r->lives[slot];
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* A block that ends with the trace, unless end_life is called. */
 static struct life add_life(struct reading *r, const struct trace_event *e, uint64_t needed_bytes)
 {
@@ -43,8 +39,8 @@ static struct life add_life(struct reading *r, const struct trace_event *e, uint
                                                   .alignment = (int64_t)e->alignment};
     r->live_bytes += e->bytes;
     r->needed_bytes += needed_bytes;
-    l->demand.peak_bytes = most(l->demand.peak_bytes, r->live_bytes);
-    l->demand.needed_peak_bytes = most(l->demand.needed_peak_bytes, r->needed_bytes);
+    l->demand.peak_bytes = larger(l->demand.peak_bytes, r->live_bytes);
+    l->demand.needed_peak_bytes = larger(l->demand.needed_peak_bytes, r->needed_bytes);
     return (struct life){l->count, needed_bytes};
 }
 
@@ -73,7 +69,7 @@ static void take_request(struct reading *r, const struct trace_event *e)
     d->dispensable_count += is_dispensable;
     r->out->request_count += !is_refused;
     if (is_dispensable)
-        d->dispensable_most_bytes = most(d->dispensable_most_bytes, e->bytes);
+        d->dispensable_most_bytes = larger(d->dispensable_most_bytes, e->bytes);
     /* A refused request that exceeds the device says nothing of what the program needs. */
     if (e->bytes && (!is_refused || r->live_bytes + e->bytes <= r->device_bytes))
         *life = add_life(r, e, is_dispensable ? 0 : e->bytes);
