@@ -22,8 +22,8 @@
 
 /* The verdict on all files together; it is above the contents and in no list. */
 void section_banner(const struct page *page);
-/* The picture beside it: time against memory on the first device that has both, which is noted in
- * the page and drawn once. */
+/* Beside the verdict: the picture of time against memory. It is of the first device that has both,
+ * and the page notes which one that is, so that its section does not draw the picture again. */
 void section_picture(struct page *page);
 /* The changes from the base, if there is one. */
 void section_comparison(const struct page *page);
