@@ -10,13 +10,17 @@
 enum {
     WORD_BYTES = 4,
     PAGE_WORDS = 1024,
-    /* Arguments: items, spin (ticks; below 0: use all words), step (words), number of blocks, and
+    /* Arguments: items, spin (ticks; USE_...: use all words), step (words), number of blocks, and
      * for each block memory, offset and words. */
     FIRST_BLOCK = 4,
     BLOCK_ARGUMENTS = 3,
     ARGUMENTS_MAX = FIRST_BLOCK + BLOCK_ARGUMENTS * STANDIN_USES_MAX,
     GROUP_ITEMS = 256,
     GROUPS_PER_UNIT = 16,
+    /* How the items of a launch share the words of a block: on a GPU neighbours take neighbouring
+     * words, on a CPU each takes a piece of its own, since there a core runs an item to its end. */
+    USE_WORDS = -1,
+    USE_PIECES = -2,
 };
 
 struct standins {
@@ -124,9 +128,15 @@ static void add_kernel(struct standins *s, unsigned count)
             GROUP_ITEMS, b, b, b);
     text_add(t, "        (void)every;\n        if (item != 0) return;\n        GAMUT_SPIN(spin)\n"
                 "        return;\n    }\n    if (item >= items) return;\n");
+    text_add(t, "    const int in_pieces = spin == %d;\n    i64 piece, i;\n", USE_PIECES);
     for (unsigned b = 0; b < count; b++)
-        text_add(t, "    for (i64 i = item; i < n%u; i += items) b%u[o%u + i] += 1u;\n", b, b, b);
-    text_add(t, "}\n");
+        text_add(t,
+                 "    piece = (n%u + items - 1) / items;\n"
+                 "    i = in_pieces ? item * piece : item;\n"
+                 "    for (i64 k = 0; k < piece && i < n%u; k++, i += in_pieces ? 1 : items) "
+                 "b%u[o%u + i] += 1u;\n",
+                 b, b, b, b);
+    text_add(t, "    (void)in_pieces, (void)piece, (void)i;\n}\n");
 }
 
 static void name_kernels(struct standins *s, const bool wanted[STANDIN_USES_MAX + 1])
@@ -210,7 +220,8 @@ int standins_launch(struct standins *s, const struct standin_use *uses, unsigned
                     uint64_t device_ns, struct error *error)
 {
     const double ticks = (double)device_ns * s->ticks_per_ns;
-    return launch(s, uses, count, device_ns ? (int64_t)(ticks + 0.5) : -1, error);
+    const int64_t use = s->device->info->kind == DEVICE_CPU ? USE_PIECES : USE_WORDS;
+    return launch(s, uses, count, device_ns ? (int64_t)(ticks + 0.5) : use, error);
 }
 
 /* ---- how fast they spin ---- */

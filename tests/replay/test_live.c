@@ -302,6 +302,68 @@ static void memory_that_was_let_go_waits_for_its_last_commands(void **state)
     }
 }
 
+static uint64_t odd_words; /* words that are not 1, in all that was read */
+
+static int counted_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
+                        uint64_t bytes, struct error *error)
+{
+    const int code = fake_read(device, host, memory, offset, bytes, error);
+    const uint32_t *words = host;
+    for (uint64_t i = 0; i < bytes / sizeof *words; i++)
+        odd_words += words[i] != 1;
+    return code;
+}
+
+/* A kernel without a time adds 1 to each word of its blocks, however its items share them. */
+static void a_stand_in_without_a_time_uses_each_word_once(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"host", "opencl:0"};
+    static const unsigned bytes[] = {4, 1020, 4096, 40004, 1000004};
+    for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++)
+        for (unsigned b = 0; b < sizeof bytes / sizeof *bytes; b++) {
+            struct device *device;
+            struct error error;
+            if (device_open(devices[i], &device, &error))
+                continue;
+            char log[640];
+            snprintf(
+                log, sizeof log,
+                HEAD(
+                    "\"times\",\"frees\",\"done\",\"queues\",\"threads\",\"uses\"") "queue 0 "
+                                                                                    "\"0\"\nalloc "
+                                                                                    "b1 %u q0 "
+                                                                                    "@1\nalloc b2 "
+                                                                                    "4096 q0 @1\n"
+                                                                                    "fill %u q0 @2 "
+                                                                                    "uses="
+                                                                                    "b1w\nfill "
+                                                                                    "4096 q0 @2 "
+                                                                                    "uses=b2w\n"
+                                                                                    "launch q0 @3 "
+                                                                                    "uses=b1rw,"
+                                                                                    "b2rw\n"
+                                                                                    "read %u q0 @4 "
+                                                                                    "uses="
+                                                                                    "b1r\nread "
+                                                                                    "4096 q0 @4 "
+                                                                                    "uses="
+                                                                                    "b2r\nwait q0 "
+                                                                                    "@5\n",
+                bytes[b], bytes[b], bytes[b]);
+            struct device_ops ops = *device->ops;
+            fake_read = ops.read;
+            ops.read = counted_read;
+            device->ops = &ops;
+            odd_words = 0;
+            assert_int_equal(replay_in(device, log, "raw", false, 0).status, CASE_ok);
+            if (odd_words)
+                fail_msg("%s: %u of %u words are not 1", devices[i], (unsigned)odd_words,
+                         bytes[b] / 4 + 1024);
+            device->ops->close(device);
+        }
+}
+
 /* A blocking call and its wait are one; a wait for an event names the command behind which the
  * event was made. */
 static void the_schedule_knows_what_is_waited_for(void **state)
@@ -339,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_map_of_unknown_size_has_room_on_the_host),
         cmocka_unit_test(pinned_memory_beside_a_strategy_of_device_memory_alone),
         cmocka_unit_test(memory_that_was_let_go_waits_for_its_last_commands),
+        cmocka_unit_test(a_stand_in_without_a_time_uses_each_word_once),
         cmocka_unit_test(the_schedule_knows_what_is_waited_for),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
