@@ -24,7 +24,7 @@ const struct example examples[] = {
 
     {"experiment", "gamut experiment stall:frames=5:longest_us=500 -s raw,pool",
      "what the device loses while it waits for a size"},
-    {"experiment", "gamut experiment overflow -D cuda --rounds 6", "six rounds on a GPU"},
+    {"experiment", "gamut experiment isosurface -D cuda --rounds 6", "six rounds on a GPU"},
 
     {"list", "gamut list devices", "what was found and, for the rest, why not"},
     {"list", "gamut list strategies", "allocators and their options"},

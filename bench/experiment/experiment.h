@@ -108,8 +108,6 @@ bool experiment_strategy(const struct experiment_settings *settings, bool uses_a
 
 /* ---- for measure ---- */
 
-/* The index in `names` of a word that must be one of them. */
-unsigned experiment_find_word(const char *const *names, const char *word);
 /* Opens an allocator by its strategy over `source`, which must outlive it. On failure
  * allocator->ops is NULL. Errors of allocator_parse and allocator_open. */
 int experiment_open_allocator(struct allocator *allocator, const char *strategy,

@@ -1,7 +1,6 @@
 /* The experiments, in the order in which `gamut list` shows them.
  *
- * X(name): a file in this folder defines `const struct experiment experiment_NAME`. On the
- * command line the name has '-' for '_'.
+ * X(name): a file in this folder defines `const struct experiment experiment_NAME`.
  */
 #pragma once
 
@@ -10,10 +9,7 @@
 /* clang-format off */
 #define EXPERIMENT_LIST(X)                                                                         \
     X(isosurface)                                                                                  \
-    X(stall)                                                                                       \
-    X(overflow)                                                                                    \
-    X(heap_ops)                                                                                    \
-    X(heap_utilisation)
+    X(stall)
 /* clang-format on */
 
 #define X(name) extern const struct experiment experiment_##name;

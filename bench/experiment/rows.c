@@ -51,14 +51,6 @@ void experiment_put_word(struct experiment_row *row, size_t parameter, const cha
     snprintf(row->word[parameter], EXPERIMENT_WORD_MAX, "%s", word);
 }
 
-unsigned experiment_find_word(const char *const *names, const char *word)
-{
-    unsigned i = 0;
-    while (strcmp(names[i], word) != 0)
-        i++;
-    return i;
-}
-
 void experiment_take(struct experiment_record *record, size_t metric, double value)
 {
     if (metric >= EXPERIMENT_METRICS_MAX || isnan(value))

@@ -92,13 +92,13 @@ expect 0 "" compare c-raw-wrong.json c-raw-wrong.json --gate exact:0
 has "^ok: no gated metric is worse; 2 failed in both files"
 
 # ---- experiments
-expect 0 "0 failed" experiment overflow:cells=6:window=2:frames=8 -s raw --rounds 1 --out c-rows.json
+expect 0 "0 failed" experiment isosurface:cells=6:window=2:frames=3 -s raw --rounds 1 --out c-rows.json
 expect 0 "" compare c-rows.json c-rows.json
 has "base c-rows.json: .*, 1 round, [0-9]* rows of experiments, "
-sed 's/"pool_bytes":\[[0-9]*\]/"pool_bytes":[999999999]/g' c-rows.json >c-pools.json
-expect 1 "" compare c-rows.json c-pools.json
-has "^  overflow chunks=1 percent=100  *pool .* ✗ larger"
-expect 0 "" compare c-rows.json c-pools.json --gate none
+sed 's/"peak_reserved_bytes":\[[0-9]*\]/"peak_reserved_bytes":[999999999]/g' c-rows.json >c-larger.json
+expect 1 "" compare c-rows.json c-larger.json
+has "^  isosurface method=heap .* ✗ larger"
+expect 0 "" compare c-rows.json c-larger.json --gate none
 expect 4 "" compare c-rows.json c-base.json
 has "no case in common"
 

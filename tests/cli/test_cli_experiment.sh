@@ -39,16 +39,6 @@ expect 0 "" report iso.json --out page
 grep -q 'id="f1-experiments"' page/index.html || fail "the report has no experiments"
 expect 0 "" plot iso.json -c isosurface -t dumb
 has "readback pool"
-# The device heap: its operations on every device, how full it gets on the host.
-expect 0 "0 failed" experiment heap-ops:live_most=100 heap-utilisation:arena_words=65536:seeds=1 -D $devices --rounds 1 --no-save
-for policy in larger smaller best tlsf; do has "^$policy  *100 .* ns"; has "^lognormal  $policy  *tight  *0\.[3-9]"; done
-# Of one chunk alone, what is claimed of a shared pool is true.
-expect 0 "0 failed" experiment overflow:cells=6:window=2:frames=8 -s raw --rounds 1 --no-save --format csv
-for metric in claim_ratio separate_ratio; do
-    a=$(sed -n "s/^overflow,host,chunks=1 percent=100,ok,overflow_ratio,//p" out)
-    b=$(sed -n "s/^overflow,host,chunks=1 percent=100,ok,$metric,//p" out)
-    [ -n "$a" ] && [ "$a" = "$b" ] || fail "of one chunk, overflow is $a and $metric $b"
-done
 # A row that takes too long, and its process, do not take the rest along.
 expect 3 "failed" experiment stall:frames=4:longest_us=100000 -s raw --rounds 1 --timeout 400ms --no-save
 has "^readback  raw .*timeout: no answer within 400 ms"

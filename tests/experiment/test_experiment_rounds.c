@@ -86,7 +86,7 @@ static void working(void *context, const struct items_state *state, const char *
 {
     struct seen *seen = context;
     assert_true(state->position < state->in_round);
-    assert_non_null(strstr(row, "sizes="));
+    assert_non_null(strstr(row, "method="));
     seen->working++;
 }
 
@@ -100,7 +100,7 @@ static int round_ended(void *context, struct error *error)
 
 static int run(const char *behaviour, struct seen *seen)
 {
-    struct experiment_task task = {.spec = "heap-utilisation",
+    struct experiment_task task = {.spec = "stall",
                                    .settings = {.strategies = behaviour, .seed = 42},
                                    .device = "host",
                                    .rounds = ROUNDS,
@@ -166,7 +166,7 @@ static void what_cannot_begin_ends_the_experiment(void **state)
     struct seen seen;
     (void)state;
     assert_int_equal(run("unable", &seen), ERR_DEVICE);
-    assert_string_equal(seen.error.text, "heap-utilisation on host: there is no such kernel");
+    assert_string_equal(seen.error.text, "stall on host: there is no such kernel");
     assert_int_equal(seen.working, 0);
     assert_int_equal(seen.rounds_ended, 0);
     assert_int_equal(seen.experiment->rows[0].status, CASE_skipped);

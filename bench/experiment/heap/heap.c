@@ -32,8 +32,8 @@ struct heap_memory {
 struct device_heap {
     struct device *device;
     const struct device_ops *ops;
-    struct device_heap_kernels *kernels;
-    bool own_kernels;
+    struct device_program *program;
+    struct text text; /* of the program, as long as it lives */
     enum device_heap_policy policy;
     enum device_heap_padding padding;
     uint32_t words, capacity, slot_count, ring_commands;
@@ -46,12 +46,6 @@ struct device_heap {
     uint32_t *batch; /* the commands that wait for a submit, COMMAND_WORDS words each */
     uint32_t batch_count, batch_capacity;
     uint64_t launches;
-};
-
-struct device_heap_kernels {
-    struct device *device;
-    struct device_program *program;
-    struct text text; /* must live as long as the program */
 };
 
 /* ---- memories ---- */
@@ -146,8 +140,8 @@ static int launch(struct device_heap *h, enum heap_kernel kernel, const struct h
 {
     const struct launch shape = {.extent = {1, 1, 1}, .rank = 1, .group_items = 1};
     h->launches++;
-    int code = h->ops->launch(h->device, h->kernels->program, kernel, &shape, a->count, a->kinds,
-                              a->values, error);
+    int code =
+        h->ops->launch(h->device, h->program, kernel, &shape, a->count, a->kinds, a->values, error);
     if (code)
         error_prefix(error, "device heap: %s: ", heap_kernel_names[kernel]);
     return code;
@@ -155,40 +149,22 @@ static int launch(struct device_heap *h, enum heap_kernel kernel, const struct h
 
 /* ---- open and close ---- */
 
-int device_heap_kernels_build(struct device *device, struct device_heap_kernels **kernels,
-                              struct error *error)
+static int build_kernels(struct device_heap *h, struct error *error)
 {
-    enum kernel_language language = device->info->language;
-    if (device->info->members > 1)
+    const enum kernel_language language = h->device->info->language;
+    if (h->device->info->members > 1)
         return error_set(error, ERR_UNSUPPORTED,
                          "a heap lives on one device, and %s is several: run it on one of them",
-                         device->info->id);
-    struct device_heap_kernels *k = must_alloc(sizeof *k);
-    k->device = device;
-    text_add(&k->text, "%s%s", prelude_text(language), kernel_text_device_heap);
+                         h->device->info->id);
+    text_add(&h->text, "%s%s", prelude_text(language), kernel_text_device_heap);
     const struct kernel_source source = {
         .name = "device_heap",
-        .text = k->text.data,
+        .text = h->text.data,
         .kernel_count = HEAP_KERNELS,
         .kernel_names = heap_kernel_names,
         .host_kernels = language == KERNEL_HOST_C ? heap_host_kernels : NULL,
     };
-    int code = device->ops->build(device, &source, &k->program, error);
-    if (code)
-        device_heap_kernels_free(k);
-    else
-        *kernels = k;
-    return code;
-}
-
-void device_heap_kernels_free(struct device_heap_kernels *k)
-{
-    if (!k)
-        return;
-    if (k->program)
-        k->device->ops->unbuild(k->device, k->program);
-    text_free(&k->text);
-    free(k);
+    return h->ops->build(h->device, &source, &h->program, error);
 }
 
 static int check_options(const struct device_info *info, const struct device_heap_options *o,
@@ -242,13 +218,11 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
                               .capacity = options->slots + 1,
                               .slot_count = options->slots,
                               .ring_commands = options->ring_commands ? options->ring_commands
-                                                                      : DEVICE_HEAP_RING_COMMANDS,
-                              .kernels = options->kernels,
-                              .own_kernels = options->kernels == NULL};
+                                                                      : DEVICE_HEAP_RING_COMMANDS};
     h->taken = must_alloc(h->slot_count);
     h->spare_slots = must_alloc(h->slot_count * sizeof *h->spare_slots);
     int code = take_memories(h, error);
-    THEN(code, h->own_kernels ? device_heap_kernels_build(device, &h->kernels, error) : 0);
+    THEN(code, build_kernels(h, error));
     THEN(code, start(h, error));
     if (code)
         device_heap_close(h);
@@ -271,8 +245,9 @@ void device_heap_close(struct device_heap *h)
     give_memory(h, &h->commands);
     give_memory(h, &h->arena);
     give_memory(h, &h->index);
-    if (h->own_kernels)
-        device_heap_kernels_free(h->kernels);
+    if (h->program)
+        h->ops->unbuild(h->device, h->program);
+    text_free(&h->text);
     free(h->spare_slots);
     free(h->batch);
     free(h->taken);

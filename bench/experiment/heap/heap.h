@@ -49,21 +49,13 @@ struct device_heap_options {
     uint64_t arena_bytes;   /* a multiple of 4, and no more than 32-bit words address */
     uint32_t slots;         /* most live blocks, empty ones included */
     uint32_t ring_commands; /* see device_heap_submit; 0: DEVICE_HEAP_RING_COMMANDS */
-    struct device_heap_kernels *kernels; /* must outlive the heap; NULL: the heap builds its own */
 };
 
 struct device_heap;
 
-struct device_heap_kernels;
-/* Builds the kernels for a device, once for all heaps on it. The caller frees *kernels. ERR_BUILD
- * or another code of the device. */
-int device_heap_kernels_build(struct device *device, struct device_heap_kernels **kernels,
-                              struct error *error);
-void device_heap_kernels_free(struct device_heap_kernels *kernels); /* NULL: nothing */
-
-/* Allocates the memories, builds the kernels unless the options have them, and enqueues heap_init.
- * On failure nothing is held: ERR_UNSUPPORTED where the device has no memory as large as the arena,
- * ERR_OOM or another code of the device. */
+/* Allocates the memories, builds the kernels, and enqueues heap_init. On failure nothing is held:
+ * ERR_UNSUPPORTED where the device has no memory as large as the arena, ERR_OOM, ERR_BUILD or
+ * another code of the device. */
 int device_heap_open(struct device *device, const struct device_heap_options *options,
                      struct device_heap **heap, struct error *error);
 /* Frees all memories; the device waits for commands that still use them. NULL: nothing. */

@@ -48,8 +48,6 @@ struct chart {
     X(cost)                                                                                        \
     X(isosurface)                                                                                  \
     X(stall)                                                                                       \
-    X(overflow)                                                                                    \
-    X(heap_ops)                                                                                    \
     X(capacity)
 
 #define X(name) extern const struct chart chart_##name;

@@ -8,31 +8,18 @@
 #include "results/file/experiment_result.h"
 #include "results/file/measured.h"
 
-enum { METRICS_MOST = 4 };
-
-/* The name of a row in a chart: one or two of its parameters. */
+/* The name of a row in a chart: one or two of its parameters; the second may be NULL. */
 struct name_of {
-    const char *first,
-        *second; /* the second may be NULL; both: there is one name for all rows, "" */
+    const char *first, *second;
 };
 
-/* A chart's `detail`: the experiment that it shows, and which of its numbers are lines. */
-struct shown {
-    const char *name; /* "heap-ops" */
-    struct name_of panel,
-        series; /* a panel for each value of these parameters; in it, a line for each */
-    const char
-        *x; /* parameter along the axis; NULL: N of the metrics op_N_ns, the sizes of batches */
-    const char *metrics[METRICS_MOST + 1]; /* with x; then NULL */
-};
-
-/* An experiment without rows if the result has none of this name. */
+/* The experiment of the chart's name; without rows if the result has none. */
 static const struct result_experiment *experiment_of(const struct chart *chart,
                                                      const struct chart_subject *of)
 {
     static const struct result_experiment none;
-    const char *name = ((const struct shown *)chart->detail)->name;
-    const struct result_experiment *found = result_experiment_of(of->result, name, of->device);
+    const struct result_experiment *found =
+        result_experiment_of(of->result, chart->name, of->device);
     return found ? found : &none;
 }
 
@@ -40,12 +27,11 @@ static const struct result_experiment *experiment_of(const struct chart *chart,
 static int check_any(const struct chart *chart, const struct chart_subject *of, size_t count,
                      struct error *error)
 {
-    const char *name = ((const struct shown *)chart->detail)->name;
     return count
                ? 0
                : error_set(error, ERR_NOT_FOUND,
                            "the result has no %s experiment of %s: `gamut experiment %s` makes one",
-                           name, of->device, name);
+                           chart->name, of->device, chart->name);
 }
 
 /* The first row from the *i-th on that is ok; NULL after the last. *i becomes the next index. */
@@ -99,82 +85,50 @@ static bool has_name(const struct result_case *row, struct name_of name, const c
     return is_it;
 }
 
-/* ---- lines: a panel for each value of a parameter --------------------------------------------
+/* ---- stall: a panel for each amount of host work -----------------------------------------------
  *
  * For each panel and each series a block, a line a point: its place on the axis, its value there,
  * and the medians of the metrics. */
 
-/* The numbers N of the metrics op_N_ns, which are of batches of N commands. */
-static struct labels batches_of(const struct result_experiment *experiment)
-{
-    struct labels batches = {0};
-    for (size_t i = 0; i < experiment->metric_count; i++) {
-        const char *name = experiment->metrics[i].name;
-        unsigned long commands;
-        char batch[32], expected[48];
-        if (sscanf(name, "op_%lu", &commands) != 1)
-            continue;
-        snprintf(batch, sizeof batch, "%lu", commands);
-        snprintf(expected, sizeof expected, "op_%s_ns", batch);
-        if (strcmp(name, expected) == 0)
-            labels_add(&batches, batch);
-    }
-    return batches;
-}
+static const struct name_of panel_name = {"host_work_ns", NULL};
+/* "pool readback", or "heap" where no strategy takes part: the colour is the strategy's. */
+static const struct name_of series_name = {"strategy", "method"};
+static const struct name_of place_name = {"spin_ns", NULL};
 
-static void print_point(const struct shown *shown, const struct result_case *row,
-                        const struct labels *places, size_t place, FILE *out)
-{
-    fprintf(out, "%zu %s", place, places->name[place]);
-    for (size_t m = 0; shown->x && shown->metrics[m]; m++)
-        gnuplot_data(measured_stat(row, shown->metrics[m])->over.median, out);
-    if (!shown->x) {
-        char metric[48];
-        snprintf(metric, sizeof metric, "op_%.32s_ns", places->name[place]);
-        gnuplot_data(measured_stat(row, metric)->over.median, out);
-    }
-    fputc('\n', out);
-}
-
-static void print_row(const struct shown *shown, const struct result_case *row,
-                      const struct labels *places, FILE *out)
+static void print_point(const struct result_case *row, const struct labels *places, FILE *out)
 {
     struct text name = {0};
-    if (shown->x) {
-        add_name(row, (struct name_of){shown->x, NULL}, &name);
-        print_point(shown, row, places, labels_find(places, name.data), out);
-        text_free(&name);
-        return;
-    }
-    for (size_t place = 0; place < places->count; place++)
-        print_point(shown, row, places, place, out);
+    add_name(row, place_name, &name);
+    fprintf(out, "%zu %s", labels_find(places, name.data), name.data);
+    gnuplot_data(measured_stat(row, "frame_ns")->over.median, out);
+    gnuplot_data(measured_stat(row, "claim_ns")->over.median, out);
+    fputc('\n', out);
+    text_free(&name);
 }
 
-static int lines_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+static int stall_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                        struct text *variables, struct error *error)
 {
-    const struct shown *shown = chart->detail;
     const struct result_experiment *experiment = experiment_of(chart, of);
     const struct result_case *row;
-    struct labels panels = names_of(experiment, shown->panel);
-    struct labels series = names_of(experiment, shown->series);
-    struct labels places =
-        shown->x ? names_of(experiment, (struct name_of){shown->x, NULL}) : batches_of(experiment);
-    gnuplot_comment(data, "gamut %s on %s", shown->name, of->device);
+    struct labels panels = names_of(experiment, panel_name);
+    struct labels series = names_of(experiment, series_name);
+    struct labels places = names_of(experiment, place_name);
+    gnuplot_comment(data, "gamut stall on %s", of->device);
     for (size_t p = 0; p < panels.count; p++)
         for (size_t s = 0; s < series.count; s++) {
-            gnuplot_comment(data, "%s %s, %s: place value medians", shown->panel.first,
+            gnuplot_comment(data, "%s %s, %s: place value medians", panel_name.first,
                             panels.name[p], series.name[s]);
             for (size_t i = 0; (row = next_row(experiment, &i));)
-                if (has_name(row, shown->panel, panels.name[p]) &&
-                    has_name(row, shown->series, series.name[s]))
-                    print_row(shown, row, &places, data);
+                if (has_name(row, panel_name, panels.name[p]) &&
+                    has_name(row, series_name, series.name[s]))
+                    print_point(row, &places, data);
             fputs("\n\n", data);
         }
     gnuplot_labels(variables, "panel_names", &panels);
     gnuplot_labels(variables, "series", &series);
     gnuplot_labels(variables, "place_names", &places);
-    const int code = check_any(chart, of, places.count ? panels.count : 0, error);
+    const int code = check_any(chart, of, panels.count, error);
     labels_free(&panels);
     labels_free(&series);
     labels_free(&places);
@@ -185,35 +139,7 @@ const struct chart chart_stall = {
     .name = "stall",
     .help = "frame time with a read-back and with a heap on the device, and the claimed times",
     .scope = CHART_OF_DEVICE,
-    .write = lines_write,
-    /* "pool readback", or "heap" where no strategy takes part: the colour is the strategy's. */
-    .detail = &(const struct shown){.name = "stall",
-                                    .panel = {"host_work_ns", NULL},
-                                    .series = {"strategy", "method"},
-                                    .x = "spin_ns",
-                                    .metrics = {"frame_ns", "claim_ns"}},
-};
-
-const struct chart chart_overflow = {
-    .name = "overflow",
-    .help = "how often a shared pool is too small against its size, measured and as claimed",
-    .scope = CHART_OF_DEVICE,
-    .write = lines_write,
-    .detail = &(const struct shown){.name = "overflow",
-                                    .panel = {"chunks", NULL},
-                                    .x = "percent",
-                                    .metrics = {"overflow_ratio", "drawn_ratio", "separate_ratio",
-                                                "claim_ratio"}},
-};
-
-const struct chart chart_heap_ops = {
-    .name = "heap_ops",
-    .help = "time of an operation of the device heap against the size of a batch, by live blocks",
-    .scope = CHART_OF_DEVICE,
-    .write = lines_write,
-    .detail = &(const struct shown){.name = "heap-ops",
-                                    .panel = {"live_blocks", NULL},
-                                    .series = {"policy", NULL}},
+    .write = stall_write,
 };
 
 /* ---- isosurface: time and bytes of each method of getting memory -----------------------------
@@ -271,5 +197,4 @@ const struct chart chart_isosurface = {
         "frame time, host time blocked and bytes held by method of getting memory of unknown size",
     .scope = CHART_OF_DEVICE,
     .write = isosurface_write,
-    .detail = &(const struct shown){.name = "isosurface"},
 };

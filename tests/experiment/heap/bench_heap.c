@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "experiment/heap/heap.h"
-#include "experiment/heap_churn.h"
+#include "tests/experiment/heap/heap_churn.h"
 
 enum { SEEDS = 5, ARENA_WORDS = 8 << 20 };
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/random.h"
-#include "experiment/heap_churn.h"
+#include "tests/experiment/heap/heap_churn.h"
 
 enum heap_order { ORDER_RANDOM, ORDER_LIFO, ORDER_FIFO, ORDER_KINDS };
 

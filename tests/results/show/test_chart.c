@@ -88,8 +88,6 @@ static void charts_of_merged_cases(void **state)
     check_golden("cost", &host);
     check_golden("isosurface", &host);
     check_golden("stall", &host);
-    check_golden("overflow", &host);
-    check_golden("heap_ops", &host);
     check_golden("capacity", &host);
     result_tree_free(&result);
 }

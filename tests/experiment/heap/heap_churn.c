@@ -1,4 +1,4 @@
-#include "experiment/heap_churn.h"
+#include "tests/experiment/heap/heap_churn.h"
 
 #include <math.h>
 #include <stdlib.h>
