@@ -302,7 +302,7 @@ static void memory_that_was_let_go_waits_for_its_last_commands(void **state)
     }
 }
 
-static uint64_t odd_words; /* words that are not 1, in all that was read */
+static uint64_t words_read, odd_words; /* odd: not 1 */
 
 static int counted_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
                         uint64_t bytes, struct error *error)
@@ -311,57 +311,41 @@ static int counted_read(struct device *device, void *host, uint64_t memory, uint
     const uint32_t *words = host;
     for (uint64_t i = 0; i < bytes / sizeof *words; i++)
         odd_words += words[i] != 1;
+    words_read += bytes / sizeof *words;
     return code;
 }
+
+static const char untimed_use[] =
+    HEAD("\"times\",\"frees\",\"done\",\"queues\",\"threads\",\"uses\"") /* of b1 and b2 */
+    "queue 0 \"0\"\nalloc b1 %u q0 @1\nalloc b2 4096 q0 @1\n"
+    "fill %u q0 @2 uses=b1w\nfill 4096 q0 @2 uses=b2w\nlaunch q0 @3 uses=b1rw,b2rw\n"
+    "read %u q0 @4 uses=b1r\nwait q0 @4\nread 4096 q0 @5 uses=b2r\nwait q0 @5\n";
 
 /* A kernel without a time adds 1 to each word of its blocks, however its items share them. */
 static void a_stand_in_without_a_time_uses_each_word_once(void **state)
 {
     (void)state;
-    static const char *const devices[] = {"host", "opencl:0"};
-    static const unsigned bytes[] = {4, 1020, 4096, 40004, 1000004};
-    for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++)
-        for (unsigned b = 0; b < sizeof bytes / sizeof *bytes; b++) {
-            struct device *device;
-            struct error error;
-            if (device_open(devices[i], &device, &error))
-                continue;
-            char log[640];
-            snprintf(
-                log, sizeof log,
-                HEAD(
-                    "\"times\",\"frees\",\"done\",\"queues\",\"threads\",\"uses\"") "queue 0 "
-                                                                                    "\"0\"\nalloc "
-                                                                                    "b1 %u q0 "
-                                                                                    "@1\nalloc b2 "
-                                                                                    "4096 q0 @1\n"
-                                                                                    "fill %u q0 @2 "
-                                                                                    "uses="
-                                                                                    "b1w\nfill "
-                                                                                    "4096 q0 @2 "
-                                                                                    "uses=b2w\n"
-                                                                                    "launch q0 @3 "
-                                                                                    "uses=b1rw,"
-                                                                                    "b2rw\n"
-                                                                                    "read %u q0 @4 "
-                                                                                    "uses="
-                                                                                    "b1r\nread "
-                                                                                    "4096 q0 @4 "
-                                                                                    "uses="
-                                                                                    "b2r\nwait q0 "
-                                                                                    "@5\n",
-                bytes[b], bytes[b], bytes[b]);
-            struct device_ops ops = *device->ops;
-            fake_read = ops.read;
-            ops.read = counted_read;
-            device->ops = &ops;
-            odd_words = 0;
-            assert_int_equal(replay_in(device, log, "raw", false, 0).status, CASE_ok);
-            if (odd_words)
-                fail_msg("%s: %u of %u words are not 1", devices[i], (unsigned)odd_words,
-                         bytes[b] / 4 + 1024);
-            device->ops->close(device);
-        }
+    static const unsigned sizes[] = {4, 1020, 4096, 40004, 1000004};
+    for (unsigned i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+        const unsigned bytes = sizes[i / 2];
+        struct device *device;
+        struct error error;
+        if (device_open(i % 2 ? "opencl:0" : "host", &device, &error))
+            continue;
+        struct device_ops ops = *device->ops;
+        fake_read = ops.read;
+        ops.read = counted_read;
+        device->ops = &ops;
+        words_read = odd_words = 0;
+        char log[sizeof untimed_use + 30];
+        snprintf(log, sizeof log, untimed_use, bytes, bytes, bytes);
+        assert_int_equal(replay_in(device, log, "raw", false, 0).status, CASE_ok);
+        assert_int_equal(words_read, bytes / 4 + 1024);
+        if (odd_words)
+            fail_msg("%s, %u bytes: %u words are not 1", device->info->id, bytes,
+                     (unsigned)odd_words);
+        device->ops->close(device);
+    }
 }
 
 /* A blocking call and its wait are one; a wait for an event names the command behind which the
