@@ -61,6 +61,18 @@ static struct replay_outcome replay_on(const char *id, const char *log, const ch
     return outcome;
 }
 
+/* No replay is shorter than from_ns. One of a busy machine may be longer than to_ns, but not all. */
+static void takes(const char *log, const char *strategy, bool keep_gaps, uint64_t from_ns,
+                  uint64_t to_ns)
+{
+    uint64_t wall_ns = UINT64_MAX;
+    for (unsigned tries = 0; tries < 50 && wall_ns > to_ns; tries++) {
+        wall_ns = replay_on("host", log, strategy, keep_gaps, 0).sample.wall_ns;
+        assert_true(wall_ns >= from_ns);
+    }
+    assert_in_range(wall_ns, from_ns, to_ns);
+}
+
 /* Two queues, two threads, each kind of command; the second kernel says how long it took. */
 static const char whole[] = TIMED "thread 0 \"0\"\nthread 1 \"1\"\nqueue 0 \"0\"\nqueue 1 \"1\"\n"
                                   "alloc b1 65536 q0 t0 @1000 call=500\n"
@@ -96,7 +108,7 @@ static void everything_is_played_under_every_strategy(void **state)
         assert_int_equal(o.counts.peak_requested_bytes, 131072);
         assert_int_equal(counts.lost + counts.shortened + counts.wide, 0);
         /* The kernel that took 3 ms takes 3 ms. */
-        assert_in_range(o.sample.wall_ns, 3000000, 60000000);
+        takes(whole, strategies[i], true, 3000000, 60000000);
     }
 }
 
@@ -114,10 +126,8 @@ static void gaps_are_kept_or_left_out(void **state)
                                     "done b1 q0 t0 @50003200\n"
                                     "free b2 q0 t1 @50003300 call=100\n"
                                     "done b2 q0 t1 @50003400\n";
-    const struct replay_outcome with = replay_on("host", log, "raw", true, 0);
-    const struct replay_outcome without = replay_on("host", log, "raw", false, 0);
-    assert_in_range(with.sample.wall_ns, 20000000, 45000000);
-    assert_in_range(without.sample.wall_ns, 1, 15000000);
+    takes(log, "raw", true, 20000000, 45000000);
+    takes(log, "raw", false, 1, 15000000);
 }
 
 /* While one thread is in a call of 40 ms, another makes a call each 10 ms: they come later here,
@@ -132,7 +142,7 @@ static void calls_within_a_call_of_another_thread_do_not_add_up(void **state)
         "fill 64 q0 t1 @10000000 call=100 uses=b1w\nfill 64 q0 t1 @20000000 call=100 uses=b1w\n"
         "fill 64 q0 t1 @30000000 call=100 uses=b1w\nfill 64 q0 t1 @39000000 call=100 uses=b1w\n"
         "fill 64 q0 t0 @50000000 call=100 uses=b1w\n";
-    assert_in_range(replay_on("host", log, "raw", true, 0).sample.wall_ns, 50000000, 65000000);
+    takes(log, "raw", true, 50000000, 65000000);
 }
 
 /* A launch whose call took 20 ms, for its code was loaded in it, takes as long here; without gaps
@@ -144,8 +154,8 @@ static void a_call_that_gives_work_takes_its_time(void **state)
                                     "alloc b1 4096 q0 t0 @1000 call=500\n"
                                     "launch q0 t0 @2000 call=20000000 device=1000 uses=b1rw\n"
                                     "wait q0 t0 @20003000 call=100\n";
-    assert_in_range(replay_on("host", log, "raw", true, 0).sample.wall_ns, 20000000, 35000000);
-    assert_in_range(replay_on("host", log, "raw", false, 0).sample.wall_ns, 1, 15000000);
+    takes(log, "raw", true, 20000000, 35000000);
+    takes(log, "raw", false, 1, 15000000);
 }
 
 /* JAX copies 0 bytes: that is no copy of the whole block, for which the host has no room. */
