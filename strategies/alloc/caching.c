@@ -46,29 +46,11 @@
 #include "alloc/adopted.h"
 #include "alloc/allocator.h"
 #include "alloc/divisions.h"
-#include "alloc/piece_index.h"
 #include "alloc/pytorch_conf.h"
-#include "base/slab.h"
+#include "alloc/segments.h"
 
 enum { LEAST_BYTES = 512 };
 enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
-
-struct segment {
-    struct segment *prev, *next; /* list of all segments, newest first */
-    struct cached *first;        /* by address */
-    struct piece_index *pool;    /* the pool of its free blocks */
-    uint64_t memory, bytes;
-    uint64_t number; /* in the order in which they were made */
-    uint64_t place;  /* its address, or the bytes of all segments that were made before it */
-};
-
-struct cached {
-    struct cached *prev, *next; /* by address */
-    struct segment *segment;
-    uint64_t offset, size;
-    uint64_t free_since; /* searches of its kind of pool when it became free */
-    bool is_free;
-};
 
 struct caching {
     struct source *source;
@@ -79,9 +61,7 @@ struct caching {
     uint64_t rounding_bytes;
     uint64_t collect_above_bytes; /* held bytes; UINT64_MAX: nothing is collected */
     uint64_t searches[POOL_COUNT];
-    struct segment *segments;
-    uint64_t segment_number, made_bytes; /* segments made, and their bytes */
-    struct slab spare_segments, spare_blocks, index_nodes;
+    struct segments segments;
     struct piece_index pools[ALLOCATOR_QUEUES_MAX][POOL_COUNT];
 };
 
@@ -162,12 +142,7 @@ static int caching_init(struct source *source, const struct option_values *optio
                                  ? (uint64_t)((double)value[OPTION_GC] / PYTORCH_SHARE_PARTS *
                                               (double)source->capacity_bytes)
                                  : UINT64_MAX;
-    c->spare_segments.item_bytes = sizeof(struct segment);
-    c->spare_blocks.item_bytes = sizeof(struct cached);
-    c->index_nodes.item_bytes = sizeof(struct index_node);
-    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
-        for (unsigned kind = 0; kind < POOL_COUNT; kind++)
-            c->pools[q][kind].nodes = &c->index_nodes;
+    segments_open(&c->segments, source);
     *state = c;
     return 0;
 }
@@ -212,120 +187,29 @@ static bool should_split(const struct caching *c, uint64_t block, uint64_t size)
 
 /* ---- blocks ---- */
 
-/* Rule 3. */
-static struct index_key key_of(const struct cached *b)
-{
-    return (struct index_key){b->size, b->segment->place + b->offset};
-}
-
 static enum pool_kind kind_of(const struct caching *c, const struct piece_index *pool)
 {
     return (enum pool_kind)((pool - c->pools[0]) % POOL_COUNT);
 }
 
-static void put_in_pool(struct caching *c, struct cached *b)
+/* `since`: searches of its kind of pool when it became free. */
+static void put_in_pool(struct caching *c, struct piece *b)
 {
-    b->is_free = true;
-    if (c->collect_above_bytes != UINT64_MAX)
-        b->free_since = c->searches[kind_of(c, b->segment->pool)];
-    index_put(b->segment->pool, key_of(b), b);
+    b->since = c->searches[kind_of(c, b->segment->pool)];
+    piece_put(b, piece_best_fit(b)); /* rule 3 */
 }
 
-static void take_from_pool(struct cached *b)
+static struct piece *find_block(const struct caching *c, const struct piece_index *pool,
+                                uint64_t size)
 {
-    b->is_free = false;
-    index_take(b->segment->pool, key_of(b));
-}
-
-static bool is_whole_segment(const struct cached *b)
-{
-    return b->size == b->segment->bytes;
-}
-
-static struct cached *find_block(const struct caching *c, const struct piece_index *pool,
-                                 uint64_t size)
-{
-    struct cached *b = index_from(pool, (struct index_key){size, 0});
+    struct piece *b = index_from(pool, (struct index_key){size, 0});
     return b && may_serve(c, b->size, size) ? b : NULL;
 }
 
 /* Frees the bytes after the first `size` of a block that is not free. */
-static void split_block(struct caching *c, struct cached *b, uint64_t size)
+static void split_block(struct caching *c, struct piece *b, uint64_t size)
 {
-    struct cached *rest = slab_take(&c->spare_blocks);
-    *rest = (struct cached){.prev = b,
-                            .next = b->next,
-                            .segment = b->segment,
-                            .offset = b->offset + size,
-                            .size = b->size - size};
-    if (b->next)
-        b->next->prev = rest;
-    b->next = rest;
-    b->size = size;
-    put_in_pool(c, rest);
-}
-
-/* Adds the block after `b`, which is in no pool, to `b`. */
-static void join_next(struct caching *c, struct cached *b)
-{
-    struct cached *next = b->next;
-    b->size += next->size;
-    b->next = next->next;
-    if (b->next)
-        b->next->prev = b;
-    slab_give(&c->spare_blocks, next);
-}
-
-/* ---- segments ---- */
-
-static struct cached *make_segment(struct caching *c, struct piece_index *pool, uint64_t memory,
-                                   uint64_t bytes)
-{
-    struct segment *s = slab_take(&c->spare_segments);
-    struct cached *b = slab_take(&c->spare_blocks);
-    *b = (struct cached){.segment = s, .size = bytes};
-    *s = (struct segment){.next = c->segments,
-                          .first = b,
-                          .pool = pool,
-                          .memory = memory,
-                          .bytes = bytes,
-                          .number = ++c->segment_number};
-    s->place = c->source->ops->address ? c->source->ops->address(c->source->context, memory)
-                                       : c->made_bytes;
-    c->made_bytes += bytes;
-    if (s->next)
-        s->next->prev = s;
-    c->segments = s;
-    return b;
-}
-
-/* Gives back a segment of one block, which is in no pool. */
-static int release_segment(struct caching *c, struct segment *s)
-{
-    uint64_t memory = s->memory, bytes = s->bytes;
-    if (s->next)
-        s->next->prev = s->prev;
-    *(s->prev ? &s->prev->next : &c->segments) = s->next;
-    slab_give(&c->spare_blocks, s->first);
-    slab_give(&c->spare_segments, s);
-    return source_free(c->source, memory, bytes);
-}
-
-static int release_block(struct caching *c, struct cached *b)
-{
-    take_from_pool(b);
-    return release_segment(c, b->segment);
-}
-
-static int release_whole_segments(struct caching *c, struct piece_index *pool)
-{
-    int first_failure = 0;
-    struct cached *next, *b = index_first(pool);
-    for (; b; b = next) {
-        next = index_after(pool, key_of(b));
-        ALSO(first_failure, is_whole_segment(b) ? release_block(c, b) : 0);
-    }
-    return first_failure;
+    put_in_pool(c, piece_split(&c->segments, b, size));
 }
 
 static int caching_trim(void *state)
@@ -334,7 +218,7 @@ static int caching_trim(void *state)
     int first_failure = 0;
     for (unsigned kind = POOL_COUNT; kind-- > 0;)
         for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
-            ALSO(first_failure, release_whole_segments(c, &c->pools[q][kind]));
+            ALSO(first_failure, segments_release_free(&c->segments, &c->pools[q][kind]));
     return first_failure;
 }
 
@@ -343,13 +227,13 @@ static int release_oversize(struct caching *c, struct piece_index *pool, uint64_
                             bool *enough)
 {
     uint64_t needed = is_oversize(c, size) ? size : c->max_split_bytes, released = 0;
-    struct cached *b = index_from(pool, (struct index_key){needed, 0});
+    struct piece *b = index_from(pool, (struct index_key){needed, 0});
     int code = 0;
     if (!b)
         b = index_last(pool);
-    while (!code && released < needed && b && is_oversize(c, b->size) && is_whole_segment(b)) {
+    while (!code && released < needed && b && is_oversize(c, b->size) && piece_is_segment(b)) {
         released += b->size;
-        code = release_block(c, b);
+        code = piece_release(&c->segments, b);
         b = index_last(pool);
     }
     *enough = released >= needed;
@@ -363,9 +247,9 @@ struct free_segments {
     uint64_t count, age; /* their number, and the sum of their ages in searches */
 };
 
-static uint64_t age_of(const struct caching *c, const struct cached *b)
+static uint64_t age_of(const struct caching *c, const struct piece *b)
 {
-    return c->searches[POOL_LARGE] - b->free_since;
+    return c->searches[POOL_LARGE] - b->since;
 }
 
 static struct free_segments count_free_segments(const struct caching *c)
@@ -373,8 +257,8 @@ static struct free_segments count_free_segments(const struct caching *c)
     struct free_segments free = {0};
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
         const struct piece_index *pool = &c->pools[q][POOL_LARGE];
-        for (const struct cached *b = index_first(pool); b; b = index_after(pool, key_of(b)))
-            if (is_whole_segment(b)) {
+        for (const struct piece *b = index_first(pool); b; b = piece_after(b))
+            if (piece_is_segment(b)) {
                 free.count++;
                 free.age += age_of(c, b);
             }
@@ -386,15 +270,15 @@ static struct free_segments count_free_segments(const struct caching *c)
 static int release_old(struct caching *c, struct piece_index *pool, double least_age,
                        struct free_segments *free)
 {
-    struct cached *next, *b = index_first(pool);
+    struct piece *next, *b = index_first(pool);
     int code = 0;
     for (; b && !code; b = next) {
-        next = index_after(pool, key_of(b));
-        if (!is_whole_segment(b) || (double)age_of(c, b) < least_age)
+        next = piece_after(b);
+        if (!piece_is_segment(b) || (double)age_of(c, b) < least_age)
             continue;
         free->count--;
         free->age -= age_of(c, b);
-        code = release_block(c, b);
+        code = piece_release(&c->segments, b);
     }
     return code;
 }
@@ -445,13 +329,13 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
     enum pool_kind kind = pool_of(c, size);
     struct piece_index *pool = &c->pools[request->queue][kind];
     c->searches[kind]++;
-    struct cached *b = find_block(c, pool, size);
+    struct piece *b = find_block(c, pool, size);
     if (b) {
-        take_from_pool(b);
+        piece_take(b);
     } else {
         uint64_t memory, bytes = segment_bytes(c, size);
         TRY(ask_driver(c, pool, size, bytes, &memory));
-        b = make_segment(c, pool, memory, bytes);
+        b = segment_make(&c->segments, pool, memory, bytes);
     }
     if (should_split(c, b->size, size))
         split_block(c, b, size);
@@ -464,17 +348,7 @@ static int caching_free(void *state, const struct block *block, const char *tag)
 {
     (void)tag;
     struct caching *c = state;
-    struct cached *b = block->node;
-    if (b->next && b->next->is_free) {
-        take_from_pool(b->next);
-        join_next(c, b);
-    }
-    if (b->prev && b->prev->is_free) {
-        b = b->prev;
-        take_from_pool(b);
-        join_next(c, b);
-    }
-    put_in_pool(c, b);
+    put_in_pool(c, piece_join(&c->segments, block->node));
     return 0;
 }
 
@@ -505,7 +379,7 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
     const enum pool_kind kind = m->bytes <= c->small_segment_bytes ? POOL_SMALL : POOL_LARGE;
     uint64_t memory;
     TRY(source_alloc(c->source, m->bytes, SOURCE_LAZY, &memory));
-    struct cached *b = make_segment(c, &c->pools[m->queue][kind], memory, m->bytes);
+    struct piece *b = segment_make(&c->segments, &c->pools[m->queue][kind], memory, m->bytes);
     for (size_t k = 0; k < m->block_count; k++) {
         const struct adopted_block *adopted = &m->blocks[k];
         const uint64_t offset = adopted->address - m->address;
@@ -513,12 +387,12 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
             split_block(c, b, offset - b->offset);
             put_in_pool(c, b);
             b = b->next;
-            take_from_pool(b);
+            piece_take(b);
         }
         const uint64_t size = adopted_bytes(c, m, k);
         if (size < b->size) {
             split_block(c, b, size);
-            take_from_pool(b->next);
+            piece_take(b->next);
         }
         *adopted->block =
             (struct block){.memory = memory, .offset = b->offset, .size = b->size, .node = b};
@@ -527,67 +401,31 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
         b = b->next;
     }
     put_in_pool(c, b);
-    b->free_since -= m->age; /* before the first search */
+    b->since -= m->age; /* before the first search */
     return 0;
-}
-
-static bool is_in_pool(const struct cached *b)
-{
-    return index_from(b->segment->pool, key_of(b)) == b;
-}
-
-static unsigned check_segment(const struct caching *c, const struct segment *s,
-                              uint64_t *free_count)
-{
-    unsigned broken = 0;
-    uint64_t end = 0;
-    const struct cached *prev = NULL;
-    for (const struct cached *b = s->first; b; prev = b, b = b->next) {
-        broken += b->segment != s || b->prev != prev;
-        broken += b->offset != end || b->size == 0 || b->offset % c->unit != 0;
-        broken += b->is_free && prev && prev->is_free;
-        broken += b->is_free && !is_in_pool(b);
-        *free_count += b->is_free;
-        end = b->offset + b->size;
-    }
-    return broken + (end != s->bytes) + (s->number > c->segment_number);
 }
 
 static unsigned caching_check(const void *state)
 {
     const struct caching *c = state;
-    unsigned broken = 0;
-    uint64_t free_count = 0, pooled_count = 0;
-    for (const struct segment *s = c->segments; s; s = s->next) {
-        broken += check_segment(c, s, &free_count);
-        broken += s->next && (s->next->prev != s || s->next->number >= s->number);
-    }
+    unsigned broken = segments_check(&c->segments, c->unit);
+    uint64_t free_count = 0;
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
-        for (unsigned kind = 0; kind < POOL_COUNT; kind++) {
-            uint64_t count;
-            broken += index_check(&c->pools[q][kind], &count);
-            pooled_count += count;
-        }
-    return broken + (free_count != pooled_count);
+        for (unsigned kind = 0; kind < POOL_COUNT; kind++)
+            broken += pool_index_check(&c->pools[q][kind], &free_count);
+    return broken + (free_count != segments_free_count(&c->segments));
 }
 
 static uint64_t caching_reserved(const void *state)
 {
     const struct caching *c = state;
-    uint64_t bytes = 0;
-    for (const struct segment *s = c->segments; s; s = s->next)
-        bytes += s->bytes;
-    return bytes;
+    return c->segments.held_bytes;
 }
 
 static void caching_fini(void *state)
 {
     struct caching *c = state;
-    while (c->segments)
-        release_segment(c, c->segments);
-    slab_free(&c->spare_blocks);
-    slab_free(&c->spare_segments);
-    slab_free(&c->index_nodes);
+    segments_close(&c->segments);
     free(c);
 }
 

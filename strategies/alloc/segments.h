@@ -1,0 +1,233 @@
+/* Memories of the source, called segments, that a strategy cuts into pieces. A piece that becomes
+ * free is joined with its free neighbours. Free pieces are in pools, each an index in the order of
+ * the strategy's own key. What a request takes, when it cuts, and when a segment goes back to the
+ * source is the strategy's policy.
+ *
+ * Its user also needs: base/arena.c base/sort.c, and links alloc/source.c.
+ */
+#pragma once
+
+#include "alloc/piece_index.h"
+#include "alloc/source.h"
+
+struct segment {
+    struct segment *prev, *next; /* list of all segments, newest first */
+    struct piece *first;         /* by address */
+    struct piece_index *pool;    /* the pool of its free pieces */
+    uint64_t memory, bytes;
+    uint64_t place; /* its address, or the bytes of all segments that were made before it */
+};
+
+struct piece {
+    struct piece *prev, *next; /* by address */
+    struct segment *segment;
+    uint64_t offset, size;
+    struct index_key key; /* of a free piece, in its pool */
+    uint64_t since;       /* belongs to the strategy */
+    bool is_free;         /* it is in its pool */
+};
+
+struct segments {
+    struct source *source;
+    struct segment *newest;
+    uint64_t made_bytes; /* of all segments that were ever made */
+    uint64_t held_bytes; /* of those that exist */
+    struct slab spare_segments, spare_pieces, index_nodes;
+};
+
+static inline void segments_open(struct segments *s, struct source *source)
+{
+    memset(s, 0, sizeof *s);
+    s->source = source;
+    s->spare_segments.item_bytes = sizeof(struct segment);
+    s->spare_pieces.item_bytes = sizeof(struct piece);
+    s->index_nodes.item_bytes = sizeof(struct index_node);
+}
+
+static inline struct piece *piece_make(struct segments *s, struct segment *g, uint64_t offset,
+                                       uint64_t size)
+{
+    struct piece *p = (struct piece *)slab_take(&s->spare_pieces);
+    memset(p, 0, sizeof *p);
+    p->segment = g;
+    p->offset = offset;
+    p->size = size;
+    return p;
+}
+
+/* The key of best fit: by size, and of one size by address. */
+static inline struct index_key piece_best_fit(const struct piece *p)
+{
+    return (struct index_key){p->size, p->segment->place + p->offset};
+}
+
+/* Puts a piece into its pool. No other piece there has the key. */
+static inline void piece_put(struct piece *p, struct index_key key)
+{
+    p->is_free = true;
+    p->key = key;
+    index_put(p->segment->pool, key, p);
+}
+
+static inline void piece_take(struct piece *p)
+{
+    p->is_free = false;
+    index_take(p->segment->pool, p->key);
+}
+
+static inline struct piece *piece_after(const struct piece *p)
+{
+    return (struct piece *)index_after(p->segment->pool, p->key);
+}
+
+static inline bool piece_is_segment(const struct piece *p)
+{
+    return p->size == p->segment->bytes;
+}
+
+/* Cuts off what follows the first `size` bytes (above 0, below all) of a piece, and returns it.
+ * Neither is in a pool. */
+static inline struct piece *piece_split(struct segments *s, struct piece *p, uint64_t size)
+{
+    struct piece *rest = piece_make(s, p->segment, p->offset + size, p->size - size);
+    rest->prev = p;
+    rest->next = p->next;
+    if (p->next)
+        p->next->prev = rest;
+    p->next = rest;
+    p->size = size;
+    return rest;
+}
+
+static inline void piece_join_next(struct segments *s, struct piece *p)
+{
+    struct piece *next = p->next;
+    p->size += next->size;
+    p->next = next->next;
+    if (p->next)
+        p->next->prev = p;
+    slab_give(&s->spare_pieces, next);
+}
+
+/* Joins a piece with its free neighbours, which leave their pool. Returns the whole, in no pool. */
+static inline struct piece *piece_join(struct segments *s, struct piece *p)
+{
+    if (p->next && p->next->is_free) {
+        piece_take(p->next);
+        piece_join_next(s, p);
+    }
+    if (p->prev && p->prev->is_free) {
+        p = p->prev;
+        piece_take(p);
+        piece_join_next(s, p);
+    }
+    return p;
+}
+
+/* Makes a segment of a memory that the source gave. Returns its one piece, in no pool. */
+static inline struct piece *segment_make(struct segments *s, struct piece_index *pool,
+                                         uint64_t memory, uint64_t bytes)
+{
+    struct segment *made = (struct segment *)slab_take(&s->spare_segments);
+    memset(made, 0, sizeof *made);
+    made->next = s->newest;
+    made->first = piece_make(s, made, 0, bytes);
+    made->pool = pool;
+    made->memory = memory;
+    made->bytes = bytes;
+    pool->nodes = &s->index_nodes;
+    made->place = s->source->ops->address ? s->source->ops->address(s->source->context, memory)
+                                          : s->made_bytes;
+    s->made_bytes += bytes;
+    s->held_bytes += bytes;
+    if (made->next)
+        made->next->prev = made;
+    s->newest = made;
+    return made->first;
+}
+
+/* Gives back a segment of one piece, which is in no pool. */
+static inline int segment_release(struct segments *s, struct segment *g)
+{
+    const uint64_t memory = g->memory, bytes = g->bytes;
+    if (g->next)
+        g->next->prev = g->prev;
+    *(g->prev ? &g->prev->next : &s->newest) = g->next;
+    s->held_bytes -= bytes;
+    slab_give(&s->spare_pieces, g->first);
+    slab_give(&s->spare_segments, g);
+    return source_free(s->source, memory, bytes);
+}
+
+/* Gives back the segment of a free piece that is all of it. */
+static inline int piece_release(struct segments *s, struct piece *p)
+{
+    piece_take(p);
+    return segment_release(s, p->segment);
+}
+
+/* Gives back all segments of a pool that are free as a whole. The first failure is returned. */
+static inline int segments_release_free(struct segments *s, struct piece_index *pool)
+{
+    int first_failure = 0;
+    struct piece *next, *p = (struct piece *)index_first(pool);
+    for (; p; p = next) {
+        next = piece_after(p);
+        ALSO(first_failure, piece_is_segment(p) ? piece_release(s, p) : 0);
+    }
+    return first_failure;
+}
+
+/* The number of broken invariants. Sizes and places are multiples of `unit`. */
+static inline unsigned segments_check(const struct segments *s, uint64_t unit)
+{
+    unsigned broken = 0;
+    uint64_t bytes = 0;
+    for (const struct segment *g = s->newest; g; bytes += g->bytes, g = g->next) {
+        const struct piece *prev = NULL;
+        uint64_t end = 0;
+        broken += g->next && g->next->prev != g;
+        for (const struct piece *p = g->first; p; prev = p, p = p->next) {
+            broken += p->segment != g || p->prev != prev;
+            broken += p->offset != end || p->size == 0 || p->offset % unit != 0;
+            broken += p->is_free && prev && prev->is_free;
+            broken += p->is_free && index_from(g->pool, p->key) != p;
+            end = p->offset + p->size;
+        }
+        broken += end != g->bytes;
+    }
+    return broken + (bytes != s->held_bytes);
+}
+
+/* The number of broken invariants of a pool. *free_count: that of its pieces is added. */
+static inline unsigned pool_index_check(const struct piece_index *pool, uint64_t *free_count)
+{
+    uint64_t count;
+    const unsigned broken = index_check(pool, &count);
+    *free_count += count;
+    return broken;
+}
+
+/* The number of free pieces, which those of all pools must equal. */
+static inline uint64_t segments_free_count(const struct segments *s)
+{
+    uint64_t count = 0;
+    for (const struct segment *g = s->newest; g; g = g->next)
+        for (const struct piece *p = g->first; p; p = p->next)
+            count += p->is_free;
+    return count;
+}
+
+/* Gives everything back; pieces in use are the caller's leak. */
+static inline void segments_close(struct segments *s)
+{
+    while (s->newest) {
+        struct segment *g = s->newest;
+        while (g->first->next)
+            piece_join_next(s, g->first);
+        segment_release(s, g);
+    }
+    slab_free(&s->spare_pieces);
+    slab_free(&s->spare_segments);
+    slab_free(&s->index_nodes);
+}
