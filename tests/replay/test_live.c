@@ -61,7 +61,7 @@ static struct replay_outcome replay_on(const char *id, const char *log, const ch
     return outcome;
 }
 
-/* No replay is shorter than from_ns. One of a busy machine may be longer than to_ns, but not all. */
+/* No replay is shorter than from_ns. One of a busy machine may be longer than to_ns, not all. */
 static void takes(const char *log, const char *strategy, bool keep_gaps, uint64_t from_ns,
                   uint64_t to_ns)
 {
