@@ -27,7 +27,10 @@ struct hoister {
     struct outline *o;
     bool *wanted;     /* by position: should this statement go up? */
     unsigned *anchor; /* by position of a wanted statement: the statement that it follows */
-    struct stm **following, ***following_end; /* by position: the statements that follow it */
+    /* by position: the statements that follow it; [true]: those that make arrays, or need what
+     * these make, so that all blocks are there when the first array is made */
+    struct stm **following[2], ***following_end[2];
+    bool *late;            /* by position of a wanted statement: it is one of [true] */
     unsigned *first_array; /* by memory name: the position of the first array in it */
     /* by array name: the first position at which it, or an array that is put into it, is made */
     unsigned *made;
@@ -64,6 +67,7 @@ struct needs {
     struct hoister *h;
     void (*visit)(struct hoister *h, struct needs *n, int name);
     unsigned scope, last; /* scope of the statement; the greatest anchor so far */
+    bool late;            /* does it need a late statement? */
 };
 
 static void need_expr(struct needs *n, const struct expr *e)
@@ -124,7 +128,7 @@ static struct needs needs_of(struct hoister *h, const struct stm *s,
                              void (*visit)(struct hoister *h, struct needs *n, int name))
 {
     unsigned scope = h->o->scope_at[s->first];
-    return (struct needs){h, visit, scope, h->o->scopes[scope].begin};
+    return (struct needs){h, visit, scope, h->o->scopes[scope].begin, false};
 }
 
 /* Is the array the first in a block of its own body? Then nothing is overwritten too early. */
@@ -150,12 +154,16 @@ static unsigned *first_arrays(struct outline *o)
     return first;
 }
 
+static bool makes_array(const struct stm *s)
+{
+    return s->kind != STM_SCALAR && s->kind != STM_ALLOC && s->kind != STM_ELEMENT;
+}
+
 static void want(struct hoister *h, struct stm *s)
 {
     const bool waits = s->kind == STM_ELEMENT || s->kind == STM_KERNEL;
-    const bool makes =
-        waits ? s->kind == STM_KERNEL : s->kind != STM_SCALAR && s->kind != STM_ALLOC;
-    if (h->wanted[s->first] || (waits && s->first < h->source) || (makes && !is_fresh(h, s)))
+    if (h->wanted[s->first] || (waits && s->first < h->source) ||
+        (makes_array(s) && !is_fresh(h, s)))
         return;
     h->wanted[s->first] = true;
     struct needs n = needs_of(h, s, want_name);
@@ -210,12 +218,12 @@ static unsigned first_source(const struct hoister *h, const struct stm *s)
     return first;
 }
 
-/* Statements are visited in order, so the arrays that this one takes are known. */
+/* Statements are visited in order, so the arrays that this one takes are known. A slice is never
+ * made elsewhere, and so nothing has to be there before its array is made. */
 static void find_made(struct hoister *h, const struct stm *s)
 {
     const bool takes = s->kind == STM_COPY || s->kind == STM_CONCAT || s->kind == STM_UPDATE ||
-                       s->kind == STM_ALIAS || s->kind == STM_RESHAPE || s->kind == STM_REARRANGE ||
-                       s->kind == STM_SLICE;
+                       s->kind == STM_ALIAS || s->kind == STM_RESHAPE || s->kind == STM_REARRANGE;
     unsigned first = s->first;
     if (takes && h->source < first)
         first = h->source;
@@ -260,8 +268,10 @@ static void raise_anchor(struct hoister *h, struct needs *n, int name)
     if (at->scope != n->scope || at->position == 0)
         return;
     unsigned p = at->position;
-    if (at->definer && h->wanted[at->definer->first])
+    if (at->definer && h->wanted[at->definer->first]) {
+        n->late |= h->late[p];
         p = h->anchor[p];
+    }
     if (p > n->last)
         n->last = p;
 }
@@ -284,20 +294,22 @@ static void move_body(struct hoister *h, unsigned scope)
         need_statement(&n, s);
         if (s->kind == STM_ELEMENT && asserted > n.last)
             n.last = asserted;
+        const bool late = h->late[s->first] = n.late || makes_array(s);
         h->anchor[s->first] = n.last;
         *link = s->next;
-        *h->following_end[n.last] = s;
-        h->following_end[n.last] = &s->next;
+        *h->following_end[late][n.last] = s;
+        h->following_end[late][n.last] = &s->next;
         s->next = NULL;
     }
     struct stm **link = &body->first;
     unsigned p = begin;
     for (;;) {
-        if (h->following[p]) {
-            *h->following_end[p] = *link;
-            *link = h->following[p];
-            link = h->following_end[p];
-        }
+        for (unsigned late = 0; late < 2; late++)
+            if (h->following[late][p]) {
+                *h->following_end[late][p] = *link;
+                *link = h->following[late][p];
+                link = h->following_end[late][p];
+            }
         if (!*link)
             return;
         p = (*link)->last;
@@ -331,10 +343,14 @@ static int hoist(struct merge *m, void (*find)(struct hoister *h))
     memset(h.made, 0xff, o->name_count * sizeof *h.made); /* parameters and variables of loops */
     h.wanted = arena_alloc(&o->arena, o->position_count);
     h.anchor = arena_alloc(&o->arena, o->position_count * sizeof *h.anchor);
-    h.following = arena_alloc(&o->arena, o->position_count * sizeof *h.following);
-    h.following_end = arena_alloc(&o->arena, o->position_count * sizeof *h.following_end);
-    for (unsigned p = 0; p < o->position_count; p++)
-        h.following_end[p] = &h.following[p];
+    h.late = arena_alloc(&o->arena, o->position_count);
+    for (unsigned late = 0; late < 2; late++) {
+        h.following[late] = arena_alloc(&o->arena, o->position_count * sizeof *h.following[late]);
+        h.following_end[late] =
+            arena_alloc(&o->arena, o->position_count * sizeof *h.following_end[late]);
+        for (unsigned p = 0; p < o->position_count; p++)
+            h.following_end[late][p] = &h.following[late][p];
+    }
     find(&h);
     for (unsigned scope = 0; scope < o->scope_count; scope++)
         move_body(&h, scope);
