@@ -173,7 +173,7 @@ static void draw_all(struct drawing *drawing, const struct chart *chart, const c
  * in the table of programs; a replay has no other chart of it. */
 static bool is_table(const struct drawing *drawing, const struct chart *chart)
 {
-    return chart == &chart_matrix || (chart == &chart_held && !page_is_replay(drawing->file));
+    return chart == &chart_held && !page_is_replay(drawing->file);
 }
 
 /* Draws the charts of a device that show all its cases. */

@@ -213,7 +213,7 @@ static void print_device(FILE *out, const struct page_file *file, const struct m
     if (rows < m->rows.count)
         html_print(out,
                    "<p class=\"about\">The first %zu of %zu programs. <code>gamut plot -c "
-                   "matrix,peak_memory -w NAMES data/%s</code> draws others.</p>\n",
+                   "speedup,peak_memory -w NAMES data/%s</code> draws others.</p>\n",
                    rows, m->rows.count, file->name);
     fputs("<div class=\"pair\">\n", out);
     if (result_has_times(m->of->result, m->of->device))

@@ -41,7 +41,7 @@ expect 2 "svg, png and dumb" plot a.json --term jpeg
 expect 2 "no atlas" plot a.json --chart atlas
 expect 2 "none of the .* cases" plot a.json -w no_such_workload
 expect 0 "" list charts
-has "^stability "
+has "^pareto "
 "$gamut" run --smoke -w right.mem -s raw --no-save >/dev/full 2>err
 [ $? -eq 2 ] || fail "a full disk behind stdout goes unnoticed"
 

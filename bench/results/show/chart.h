@@ -41,9 +41,7 @@ struct chart {
     X(held)                                                                                        \
     X(merging)                                                                                     \
     X(time)                                                                                        \
-    X(matrix)                                                                                      \
     X(pareto)                                                                                      \
-    X(stability)                                                                                   \
     X(atlas)                                                                                       \
     X(cost)                                                                                        \
     X(isosurface)                                                                                  \

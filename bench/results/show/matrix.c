@@ -186,10 +186,11 @@ int matrix_make(const char *name, const struct chart_subject *of, const struct m
         return 0;
     matrix_free(matrix);
     if (columns > 0)
-        return error_set(error, ERR_USAGE,
-                         "the chart %s of %s would have %zu bars a workload, more than the %zu "
-                         "that can be told apart: choose some with -s, or draw the chart matrix",
-                         name, of->device, columns, rules->columns_most);
+        return error_set(
+            error, ERR_USAGE,
+            "the chart %s of %s would have %zu bars a workload, more than the %zu "
+            "that can be told apart: choose some with -s, or see the tables of gamut report",
+            name, of->device, columns, rules->columns_most);
     return error_set(error, ERR_NOT_FOUND, "the result has no case on %s for the chart %s to show",
                      of->device, name);
 }

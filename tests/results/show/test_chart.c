@@ -66,8 +66,7 @@ static int code_of(const char *chart, const struct chart_subject *of, struct err
 
 static void charts_of_a_device(void **state)
 {
-    static const char *const names[] = {"speedup", "peak_memory", "time", "matrix",
-                                        "pareto",  "stability",   "held"};
+    static const char *const names[] = {"speedup", "peak_memory", "time", "pareto", "held"};
     struct result_tree result = record_fixture(6);
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -158,7 +157,6 @@ static void what_there_is_nothing_of(void **state)
         {"time", "cuda:0", NULL, "no case on cuda:0"},
         {"cost", "host", NULL, "no atlas"},
         {"pareto", "opencl:0", NULL, "fewer than two configurations on opencl:0"},
-        {"stability", "cuda:0", NULL, "needs two rounds"},
     };
     struct result_tree result = record_fixture(6);
     (void)state;
@@ -180,7 +178,7 @@ static void what_is_too_much(void **state)
     static const struct {
         const char *chart;
         int copies; /* of the fixture's cases, each under a strategy of its own */
-    } cases[] = {{"speedup", 30}, {"peak_memory", 30}, {"matrix", 80}, {"time", 250}};
+    } cases[] = {{"speedup", 30}, {"peak_memory", 30}, {"time", 250}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct result_tree result = record_fixture(1);
@@ -210,8 +208,7 @@ static void what_is_too_much(void **state)
 /* A file without a good case has no empty pictures. */
 static void what_has_no_number(void **state)
 {
-    static const char *const names[] = {"speedup", "peak_memory", "time",
-                                        "matrix",  "pareto",      "stability"};
+    static const char *const names[] = {"speedup", "peak_memory", "time", "pareto"};
     struct result_tree result = record_fixture(3);
     size_t i;
     json_t *one_case;
@@ -448,8 +445,8 @@ static void check_pictures(const char *folder)
         struct text svg = {0};
         const char *path = pictures.gl_pathv[i];
         assert_int_equal(text_read_file(&svg, path, NULL), 0);
-        /* Browsers print each patterned element as an image; a report has no matrix. */
-        if (strstr(svg.data, "url(#gpPat") && !strstr(path, "/matrix"))
+        /* Browsers print each patterned element as an image. */
+        if (strstr(svg.data, "url(#gpPat"))
             fail_msg("%s has patterns", path);
         if (strstr(svg.data, "gnuplot_svg"))
             fail_msg("%s has a script", path);
@@ -508,8 +505,7 @@ static void charts_are_drawn(void **state)
 /* Bars and cells of one value, and values that do not differ. */
 static void a_single_case_is_drawn(void **state)
 {
-    static const char *const names[] = {"speedup", "peak_memory", "time",
-                                        "matrix",  "pareto",      "merging"};
+    static const char *const names[] = {"speedup", "peak_memory", "time", "pareto", "merging"};
     struct result_tree result = chart_fixture();
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     json_t *cases = json_object_get(result.root, "cases");

@@ -1,5 +1,5 @@
 /* What the charts of programs and configurations put first, what their axes show, and what they
- * call noise: rows of dots, the matrix, and time against memory. */
+ * call noise: rows of dots, and time against memory. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,22 +155,6 @@ static void a_value_far_off_is_words(void **state)
     json_decref(root);
 }
 
-/* Rows and columns by gain, colours for what occurs, and a mark where the interval contains 1. */
-static void matrix_by_gain(void **state)
-{
-    json_t *root = result_of(two_programs);
-    char *text = printed("matrix", root);
-    (void)state;
-    check_in_order(text, (const char *const[]){"# row label", "0 \"b\"", "1 \"a\"",
-                                               "2 \"geometric mean\"", "0 \"fast\"", "1 \"slow\"",
-                                               "2 \"raw\"", "0 0 8 ok 0", "1 0 2 ok 0",
-                                               "1 1 0.8 ok 1", "1 2 1 ok 0", NULL});
-    assert_true(fabs(variable(text, "low") - log2(0.8)) < 1e-6);
-    assert_true(fabs(variable(text, "high") - 3) < 1e-6);
-    free(text);
-    json_decref(root);
-}
-
 /* Bars that look the same share a row, and the program with the largest gain is first. */
 static void same_bars_share_a_row(void **state)
 {
@@ -202,56 +186,6 @@ static void parts_may_be_more_than_the_whole(void **state)
     char *text = printed("time", root);
     check_in_order(text, (const char *const[]){"0 \"a\"", "1 \"raw\" \"1.00 ms\"", "# driver free",
                                                " 2000000", NULL});
-    free(text);
-    json_decref(root);
-}
-
-/* Moves the only sample of a case in a round. */
-static void disturb(json_t *root, size_t index, size_t round, double factor)
-{
-    json_t *one_case = json_array_get(json_object_get(root, "cases"), index);
-    const double median = result_tree_stat(one_case, "wall_ns", "median");
-    json_t *rounds = json_object_get(one_case, "rounds");
-    tree_put(json_array_get(rounds, round), "samples",
-             json_pack("{s:[f]}", "wall_ns", factor * median));
-}
-
-/* Marks are summed up in pieces of a round, and the cases that scatter most have rows, the farthest
- * first. */
-static void stability_names_the_farthest(void **state)
-{
-    enum { CASES = 40, ROUNDS = 4 };
-    char lines[CASES][32];
-    const char *list[CASES + 1] = {0};
-    (void)state;
-    for (size_t i = 0; i < CASES; i++) {
-        snprintf(lines[i], sizeof lines[i], "p%02zu raw 1 1 1 1", i);
-        list[i] = lines[i];
-    }
-    json_t *root = result_of(list);
-    for (size_t i = 0; i < CASES; i++) {
-        json_t *rounds = json_array(),
-               *one_case = json_array_get(json_object_get(root, "cases"), i);
-        for (int r = 0; r < ROUNDS; r++)
-            tree_append(rounds, json_pack("{s:i, s:i}", "round", r, "slot", (int)i));
-        tree_put(one_case, "rounds", rounds);
-        for (size_t r = 0; r < ROUNDS; r++)
-            disturb(root, i, r, 1 + 0.0001 * (double)(i + 1));
-    }
-    disturb(root, 5, 2, 1.5);
-    disturb(root, 7, 3, 0.4);
-    char *text = printed("stability", root);
-    assert_true(variable(text, "times") == CASES * ROUNDS);
-    assert_true(variable(text, "rows") == 12);
-    check_in_order(text,
-                   (const char *const[]){"0 0 0.25 ", "0 0.25 0.5 ", "3 0.75 1 ", "# number name",
-                                         "1 \"p07, raw\"", "2 \"p05, raw\"", "3 \"p39, raw\"",
-                                         "# number deviation", "1 -0.6", "2 0.5", NULL});
-    assert_true(variable(text, "half") < 0.003);
-    size_t length = 0; /* few lines, however many times there are */
-    for (const char *c = text; *c; c++)
-        length += *c == '\n';
-    assert_true(length < 100);
     free(text);
     json_decref(root);
 }
@@ -332,10 +266,8 @@ int main(void)
         cmocka_unit_test(rows_stand_by_gain),
         cmocka_unit_test(incomplete_means_stand_last),
         cmocka_unit_test(a_value_far_off_is_words),
-        cmocka_unit_test(matrix_by_gain),
         cmocka_unit_test(same_bars_share_a_row),
         cmocka_unit_test(parts_may_be_more_than_the_whole),
-        cmocka_unit_test(stability_names_the_farthest),
         cmocka_unit_test(pareto_has_a_point_a_configuration),
         cmocka_unit_test(names_have_places),
         cmocka_unit_test(captions_name_the_data_set),
