@@ -587,8 +587,10 @@ static int continue_result(struct run *run, struct error *error)
         error_prefix(error, "%s: ", like->path);
         return code;
     }
-    return result_file_continue(&run->file, &run->draft, like->path, &like->result,
-                                run->options.rounds, error);
+    TRY(result_file_continue(&run->file, &run->draft, like->path, &like->result,
+                             run->options.rounds, error));
+    run->options.first_round = result_rounds(&run->draft.result);
+    return 0;
 }
 
 /* Adds the cases that cannot be repeated to the result too, with the reason. */
@@ -805,8 +807,6 @@ static int prepare(struct run *run, struct error *error)
                          until);
     TRY(open_like(run, error));
     TRY(run_flags_options(run->line, &run->options, error));
-    if (flag_text(run->line, "add"))
-        run->options.first_round = result_rounds(&run->like.result);
     TRY(select_from_flags(run, error));
     return find_devices(run, error);
 }

@@ -64,7 +64,7 @@ kill -TERM $pid
 wait $pid
 is_json busy.json
 
-# ---- more rounds, from several processes
+# ---- more rounds, from several processes, which wait for each other
 # shellcheck disable=SC2086
 expect 0 "1 ok" $run --rounds 2 --out add.json
 : >out

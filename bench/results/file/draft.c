@@ -129,30 +129,25 @@ void draft_finish(struct result_draft *draft, enum run_status status)
     draft->result.run.status = status;
 }
 
-static void drop_unsaved(struct result_draft *draft)
-{
-    for (unsigned i = 0; i < draft->unsaved_count; i++)
-        case_round_free(&draft->unsaved[i]);
-    draft->unsaved_count = 0;
-}
-
 void draft_free(struct result_draft *draft)
 {
     result_release(&draft->result);
-    drop_unsaved(draft);
-    free(draft->unsaved);
     *draft = (struct result_draft){0};
+}
+
+static struct result_session *newest_session(struct result_draft *draft)
+{
+    return &draft->result.run.sessions[draft->result.run.session_count - 1];
 }
 
 void draft_set_session(struct result_draft *draft, unsigned rounds)
 {
-    draft->result.run.sessions[draft->session].rounds = rounds;
+    newest_session(draft)->rounds = rounds;
 }
 
 void draft_set_atlases(struct result_draft *draft, const json_t *sources)
 {
-    draft->result.run.sessions[draft->session].atlases =
-        result_keep(&draft->result, json_deep_copy(sources));
+    newest_session(draft)->atlases = result_keep(&draft->result, json_deep_copy(sources));
 }
 
 /* ---- its cases ------------------------------------------------------------------------------- */
@@ -342,16 +337,6 @@ static struct result_model *model_of(struct result *result, const struct case_mo
     return model;
 }
 
-static struct case_round copy_of(const struct case_round *round)
-{
-    struct case_round own = *round;
-    own.samples = must_alloc(round->sample_count * sizeof *own.samples);
-    if (round->sample_count)
-        memcpy(own.samples, round->samples, round->sample_count * sizeof *own.samples);
-    json_incref(own.spaces);
-    return own;
-}
-
 void draft_add_round(struct result_draft *draft, const struct case_round *from)
 {
     struct result *result = &draft->result;
@@ -366,11 +351,6 @@ void draft_add_round(struct result_draft *draft, const struct case_round *from)
         .worst_error = from->worst_error,
         .model = model_of(result, &from->model),
     };
-    if (draft->keeps_unsaved) {
-        draft->unsaved = must_grow(draft->unsaved, draft->unsaved_count, &draft->unsaved_room,
-                                   sizeof *draft->unsaved);
-        draft->unsaved[draft->unsaved_count++] = copy_of(from);
-    }
     if (from->status == CASE_ok) {
         merge_good_round(result, one, from, &round);
         set_samples(result, &round, from);
@@ -461,8 +441,6 @@ struct result_draft draft_without_rounds(struct result_draft *draft)
     result_summarise(&draft->result); /* statuses follow from rounds */
     struct result_draft bare = *draft;
     struct result *result = &bare.result;
-    bare.unsaved = NULL;
-    bare.unsaved_count = bare.unsaved_room = 0;
     result->arena = result->derived = (struct arena){0};
     json_incref(result->root);
     json_incref(result->kept);
@@ -481,69 +459,20 @@ void draft_plan_rounds(struct result *result, unsigned rounds)
     result->run.rounds = rounds;
 }
 
-static uint64_t duration_of(const struct result *result)
-{
-    return result->run.duration_ns == UINT64_MAX ? 0 : result->run.duration_ns;
-}
-
 int draft_continue(struct result_draft *draft, struct result *loaded, unsigned rounds,
                    struct error *error)
 {
-    *draft = (struct result_draft){.result = *loaded,
-                                   .started_ns = clock_ns(),
-                                   .planned = rounds,
-                                   .earlier_ns = duration_of(loaded),
-                                   .keeps_unsaved = true};
+    *draft = (struct result_draft){
+        .result = *loaded,
+        .started_ns = clock_ns(),
+        .earlier_ns = loaded->run.duration_ns == UINT64_MAX ? 0 : loaded->run.duration_ns};
     *loaded = (struct result){0};
     struct result *result = &draft->result;
     TRY(check_same_tool(result, error));
-    draft->session = result->run.session_count;
     add_session(result);
     draft_plan_rounds(result, result_rounds(result) + rounds);
     result->run.status = RUN_PARTIAL;
     result->version = RESULT_SCHEMA_VERSION;
-    return 0;
-}
-
-/* Adds the rounds that no file has, which have a number in common if they were made in one
- * round. */
-static void add_unsaved(struct result_draft *draft, struct case_round *unsaved, unsigned count)
-{
-    unsigned number = result_rounds(&draft->result);
-    for (unsigned i = 0; i < count; i++) {
-        struct case_round round = unsaved[i];
-        if (i && round.round != unsaved[i - 1].round)
-            number++;
-        round.round = number;
-        draft_add_round(draft, &round);
-    }
-}
-
-int draft_rejoin(struct result_draft *draft, struct result *loaded, struct error *error)
-{
-    struct result *before = &draft->result;
-    if (strcmp(loaded->run.id, before->run.id) != 0 ||
-        loaded->run.session_count <= draft->session) {
-        result_release(loaded);
-        return error_set(error, ERR_USAGE, "the file of another run has taken its place");
-    }
-    struct result_session *session = &loaded->run.sessions[draft->session];
-    const struct result_session *ours = &before->run.sessions[draft->session];
-    session->rounds = ours->rounds;
-    if (ours->atlases)
-        session->atlases = result_keep(loaded, json_incref(ours->atlases));
-    loaded->run.status = before->run.status;
-    draft->earlier_ns = duration_of(loaded);
-    const unsigned done = session->rounds;
-    result_release(before);
-    *before = *loaded;
-    *loaded = (struct result){0};
-    draft->keeps_unsaved = false;
-    add_unsaved(draft, draft->unsaved, draft->unsaved_count);
-    draft->keeps_unsaved = true;
-    drop_unsaved(draft);
-    draft_plan_rounds(before,
-                      result_rounds(before) + (done < draft->planned ? draft->planned - done : 0));
     return 0;
 }
 

@@ -16,11 +16,6 @@ struct result_draft {
     struct result result;
     uint64_t started_ns; /* clock_ns at the start of this session, or when it was written last */
     uint64_t earlier_ns; /* duration of the run up to then */
-    size_t session;      /* position of this session in run.sessions */
-    unsigned planned;    /* rounds of this session, done or not */
-    bool keeps_unsaved;
-    unsigned unsaved_count, unsaved_room;
-    struct case_round *unsaved; /* rounds since draft_continue or draft_rejoin */
 };
 
 struct result_command {
@@ -38,10 +33,6 @@ int draft_create(struct result_draft *draft, const struct result_command *run, s
  * planned. ERR_USAGE if another build made the result. */
 int draft_continue(struct result_draft *draft, struct result *loaded, unsigned rounds,
                    struct error *error);
-/* Goes on in `loaded`, which it takes: the file of a continued result, with what other sessions
- * have added to it meanwhile. This session's rounds that it lacks get the numbers after those that
- * it has. ERR_USAGE if it is the file of another run; then the draft is as before. */
-int draft_rejoin(struct result_draft *draft, struct result *loaded, struct error *error);
 /* A copy with every case's status and counters, but without rounds and statistics. The caller calls
  * draft_free before it frees the draft. */
 struct result_draft draft_without_rounds(struct result_draft *draft);

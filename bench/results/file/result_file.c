@@ -21,8 +21,7 @@ static bool is_at(int fd, const char *path)
            ours.st_ino == there.st_ino;
 }
 
-/* Locks an open file. Another process that adds rounds has the lock for a moment, a run that makes
- * the file has it until it ends. */
+/* Locks an open file. A run that makes the file or adds rounds to it has the lock until it ends. */
 static int wait_for_lock(int fd, const char *path, bool wait, struct error *error)
 {
     enum { TRIES_BEFORE_NOTE = 100 };
@@ -30,8 +29,8 @@ static int wait_for_lock(int fd, const char *path, bool wait, struct error *erro
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             return error_set(error, ERR_IO,
-                             "%s could not be locked, which keeps rounds of several processes "
-                             "apart: %s: copy it to a local file system",
+                             "%s could not be locked, which keeps other runs out of it: %s: copy "
+                             "it to a local file system",
                              path, strerror(errno));
         if (!wait)
             return error_set(error, ERR_IO,
@@ -169,7 +168,7 @@ static int continue_locked(struct result_draft *draft, const char *path, const s
     int code = draft_continue(draft, &loaded, rounds, error);
     if (code)
         error_prefix(error, "%s: ", path);
-    return code ? code : draft_write(draft, path, error);
+    return code;
 }
 
 int result_file_continue(struct result_file *file, struct result_draft *draft, const char *path,
@@ -178,22 +177,10 @@ int result_file_continue(struct result_file *file, struct result_draft *draft, c
     int fd;
     TRY(lock_file(path, true, &fd, error));
     int code = continue_locked(draft, path, like, rounds, error);
+    THEN(code, write_and_hold(file, draft, path, false, error));
     close(fd);
     if (!code)
         text_add(&file->path, "%s", path);
-    return code;
-}
-
-static int save_joined(const char *path, struct result_draft *draft, struct error *error)
-{
-    int fd;
-    struct result loaded;
-    TRY(lock_file(path, true, &fd, error));
-    int code = result_open(path, &loaded, error);
-    if (!code && (code = draft_rejoin(draft, &loaded, error)))
-        error_prefix(error, "%s: ", path);
-    THEN(code, draft_write(draft, path, error));
-    close(fd);
     return code;
 }
 
@@ -226,9 +213,7 @@ static int go_on(struct result_draft *draft, struct result *loaded, unsigned *fi
     text_free(&machine);
     draft_free(draft);
     const unsigned done = result_rounds(loaded);
-    TRY(draft_continue(draft, loaded, planned > done ? planned - done : 0, error));
-    draft->keeps_unsaved = false; /* no other process adds to the file */
-    return 0;
+    return draft_continue(draft, loaded, planned > done ? planned - done : 0, error);
 }
 
 static bool same_machine(const struct result *a, const struct result *b)
@@ -275,8 +260,6 @@ int result_file_save(struct result_file *file, struct result_draft *draft, struc
     const char *path = file->path.data;
     if (!file->path.length)
         return 0;
-    if (!file->is_held)
-        return save_joined(path, draft, error);
     const bool is_gone = stat(path, &status) != 0 && errno == ENOENT;
     if (!is_gone && !is_at(file->held, path))
         return error_set(error, ERR_USAGE, "%s: the file of another run has taken its place", path);

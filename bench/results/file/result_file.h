@@ -1,10 +1,10 @@
 /* The file of a run that measures: no other run's results are lost by it, and its own are not lost
  * by others.
  *
- * A new file is created exclusively, and locked (flock) as long as the run lasts. Rounds are added
- * to a file under its lock, which is held only while the file is read, joined with the new rounds
- * and written again: several processes can add to one file at once. The lock belongs to the file
- * that has the name: after it is replaced, a process that waited takes the lock of the new one.
+ * A new file is created exclusively, and locked (flock) as long as the run lasts. A run that adds
+ * rounds to a file waits for its lock, and has it until it ends: two that measure at the same time
+ * would disturb each other. The lock belongs to the file that has the name: after it is replaced, a
+ * process that waited takes the lock of the new one.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 /* {0}: none. */
 struct result_file {
     struct text path;
-    bool is_held;   /* this run alone writes it */
+    bool is_held;   /* the file was written: this run alone writes it */
     int held;       /* if is_held: the file as it was written last, locked */
     bool has_moved; /* a later part of the result is not where it was asked for */
 };
@@ -44,15 +44,14 @@ int result_file_create_in(struct result_file *file, struct result_draft *draft, 
 int result_file_resume(struct result_file *file, struct result_draft *draft, const char *path,
                        unsigned *first_round, struct error *error);
 
-/* Loads the file, adds a session to it (draft_continue) and writes it, all under its lock.
- * ERR_USAGE if the file is not that of the run `like`; errors of result_load and
- * result_continue. */
+/* Waits until no other run writes the file, loads it, adds a session to it (draft_continue) and
+ * writes it. ERR_USAGE if the file is not that of the run `like`; errors of result_open and
+ * draft_continue. */
 int result_file_continue(struct result_file *file, struct result_draft *draft, const char *path,
                          const struct result *like, unsigned rounds, struct error *error);
 
-/* Writes what has been measured; a session that continues a file is joined with the others first
- * (result_rejoin), which replaces result->root. Nothing if there is no file. ERR_IO; ERR_USAGE if
- * the file of another run has taken its place. */
+/* Writes what has been measured. Nothing if there is no file. ERR_IO; ERR_USAGE if the file of
+ * another run has taken its place. */
 int result_file_save(struct result_file *file, struct result_draft *draft, struct error *error);
 
 /* After a failed save: writes the result to a new file of the same name in $TMPDIR (/tmp), or else
