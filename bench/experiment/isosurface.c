@@ -5,7 +5,6 @@
  *
  * Before a row is timed, the same frames are run and checked:
  *
- *   - a ball against geometry and topology;
  *   - every chunk that leaves the window, by a hash of its triangles in memory; the sum of the
  *     hashes is the same for all methods and devices;
  *   - some chunks, chosen by the seed, by count and hash against a computation on the host that
@@ -166,41 +165,6 @@ static int surface_open(struct device *device, const struct experiment_settings 
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static int check_ball(struct isosurface *s, const struct isosurface_method *method,
-                      const char *strategy, struct error *error)
-{
-    enum { LAYERS = 2, CHUNKS = 4 };
-    const struct isosurface_field ball = isosurface_ball(s->cells);
-    const size_t most =
-        (size_t)LAYERS * CHUNKS * CELL_TRIANGLES_MOST * s->cells * s->cells * s->cells;
-    uint32_t counts[CHUNKS];
-    uint64_t hash;
-    size_t total = 0;
-    struct march m;
-    int32_t *triangles = must_alloc(most * TRIANGLE_BYTES);
-    int code = march_open(&s->marcher, method, strategy, &ball, 2, LAYERS, &m, error);
-    for (uint32_t layer = 0; layer < LAYERS && !code; layer++)
-        code = march_frame(&m, layer, error);
-    for (uint32_t layer = 0; layer < LAYERS && !code; layer++) {
-        code = march_hash_layer(&m, layer, counts, error);
-        for (uint32_t c = 0; c < CHUNKS && !code; c++) {
-            code =
-                march_read_chunk(&m, layer, c, counts, triangles + total * TRIANGLE_WORDS, error);
-            total += counts[c];
-        }
-    }
-    march_close(&m);
-    THEN(code, march_take_hash(&s->marcher, &hash, error));
-    THEN(code, hash != isosurface_hash(triangles, total)
-                   ? error_set(error, ERR_WRONG,
-                               "the ball: the device's hash differs from that of "
-                               "the triangles that were read")
-                   : 0);
-    THEN(code, isosurface_check_ball(triangles, total, s->cells, error));
-    free(triangles);
-    return code;
-}
-
 static int check_probe(struct march *m, const struct probe *p, const uint32_t *counts,
                        struct error *error)
 {
@@ -340,19 +304,17 @@ static int surface_measure(void *state, const struct experiment_row *row,
     struct isosurface *s = state;
     const struct isosurface_method *method = isosurface_find_method(row->word[PARAMETER_METHOD]);
     const char *strategy = row->word[PARAMETER_STRATEGY];
-    const uint32_t layers = s->frames + s->window;
     struct hashes hashes = {0};
     uint64_t left = 0, rest;
     struct march m;
     /* A failed row may have left sums on the device. */
     TRY(march_take_hash(&s->marcher, &rest, error));
-    TRY(check_ball(s, method, strategy, error));
-    int code = march_open(&s->marcher, method, strategy, &s->hills, s->window, layers, &m, error);
+    int code = march_open(&s->marcher, method, strategy, &s->hills, &m, error);
     THEN(code, checked_march(s, &m, &hashes, error));
     march_close(&m);
     if (code)
         return code;
-    code = march_open(&s->marcher, method, strategy, &s->hills, s->window, layers, &m, error);
+    code = march_open(&s->marcher, method, strategy, &s->hills, &m, error);
     THEN(code, timed_march(s, &m, record, error));
     THEN(code, hash_window(s, &m, &left, error));
     march_close(&m);

@@ -61,18 +61,6 @@ struct isosurface_answer isosurface_reference(const struct isosurface_field *fie
 /* The same hash of `count` given triangles of TRIANGLE_WORDS words each. */
 uint64_t isosurface_hash(const int32_t *triangles, size_t count);
 
-struct isosurface_mesh {
-    size_t triangles, vertices, edges; /* after welding */
-    size_t open_edges;                 /* edges without exactly one triangle on each side */
-    double area, volume; /* in cells; the volume is negative if triangles are turned around */
-};
-/* Welds equal corners of `count` triangles, and measures the mesh. */
-struct isosurface_mesh isosurface_measure(const int32_t *triangles, size_t count);
-/* ERR_WRONG if the mesh of the triangles is not that of isosurface_ball; the message says what
- * differs. */
-int isosurface_check_ball(const int32_t *triangles, size_t count, uint32_t cells,
-                          struct error *error);
-
 /* ---- a march of the window over the surface (isosurface_march.c) ---- */
 
 /* Kernels on a device and the memories that do not depend on the method. */
@@ -81,9 +69,9 @@ struct marcher {
     struct device *device;
     const struct device_ops *ops;
     struct kernels_built built;
-    uint32_t window, cells, layers; /* the memories have room for this many of each */
-    uint64_t heap_bytes;            /* size of the device heap */
-    uint64_t capacity_bytes;        /* as in struct experiment_settings */
+    uint32_t window, cells, layers;
+    uint64_t heap_bytes;     /* size of the device heap */
+    uint64_t capacity_bytes; /* as in struct experiment_settings */
 
     uint64_t table, field, cell_counts, rows, slabs;
     uint64_t counts; /* for each chunk of each layer a word: its number of triangles */
@@ -146,8 +134,8 @@ struct march {
 /* Begins a march by a method; `strategy` is the allocator, for methods that use one. The caller
  * calls march_close also after an error. */
 int march_open(struct marcher *marcher, const struct isosurface_method *method,
-               const char *strategy, const struct isosurface_field *field, uint32_t window,
-               uint32_t layers, struct march *march, struct error *error);
+               const char *strategy, const struct isosurface_field *field, struct march *march,
+               struct error *error);
 /* Frees all memory of the march. */
 void march_close(struct march *march);
 

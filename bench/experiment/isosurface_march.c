@@ -347,15 +347,16 @@ static int march_free(struct march *m, struct march_chunk *chunk, struct error *
 /* ---- a march --------------------------------------------------------------------------------- */
 
 int march_open(struct marcher *marcher, const struct isosurface_method *method,
-               const char *strategy, const struct isosurface_field *field, uint32_t window,
-               uint32_t layers, struct march *m, struct error *error)
+               const char *strategy, const struct isosurface_field *field, struct march *m,
+               struct error *error)
 {
+    const uint32_t window = marcher->window;
     int code = 0;
     *m = (struct march){.marcher = marcher,
                         .field = *field,
                         .window = window,
                         .cells = marcher->cells,
-                        .layers = layers,
+                        .layers = marcher->layers,
                         .method = method};
     m->source = device_source(marcher->device, marcher->capacity_bytes);
     m->chunks = must_alloc((size_t)window * window * window * sizeof *m->chunks);

@@ -17,6 +17,7 @@
 /* The kernels as functions. */
 #include "experiment/isosurface.kernel"
 #include "experiment/list.h"
+#include "tests/experiment/isosurface_mesh.h"
 
 enum { CELLS = 6, BALL_LAYERS = 2, BALL_CHUNKS = 4 };
 
@@ -77,7 +78,7 @@ static struct ball make_ball(struct device *device, const struct isosurface_meth
     if (spoil)
         spoil(table);
     device->ops->write(device, ball.marcher.table, 0, table, sizeof table, NULL);
-    if (march_open(&ball.marcher, method, "pool", &field, 2, BALL_LAYERS, &m, &error))
+    if (march_open(&ball.marcher, method, "pool", &field, &m, &error))
         fail_msg("%s", error.text);
     ball.triangles = must_alloc(BALL_LAYERS * BALL_CHUNKS * march_worst_bytes(&m));
     for (uint32_t layer = 0; layer < BALL_LAYERS; layer++)
