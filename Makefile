@@ -37,10 +37,9 @@ WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst 
 SUITES    := $(sort $(wildcard suites/*.json))
 TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
-KERNEL_TEXTS := device_heap isosurface stall report report_hash page_style view view_hash view_style new_allocator completion_bash completion_zsh
+KERNEL_TEXTS := device_heap isosurface report report_hash page_style view view_hash view_style new_allocator completion_bash completion_zsh
 KERNEL_device_heap := bench/experiment/heap/heap_layout.h bench/experiment/heap/index.kernel bench/experiment/heap/heap.kernel bench/experiment/heap/walk.kernel
 KERNEL_isosurface := bench/experiment/heap/heap_layout.h bench/experiment/isosurface.kernel
-KERNEL_stall := bench/experiment/heap/heap_layout.h bench/experiment/stall.kernel
 # Scripts and style sheets of pages are embedded in the same way.
 KERNEL_report := bench/pages/report.js
 KERNEL_page_style := bench/pages/page.css

@@ -22,8 +22,8 @@ const struct example examples[] = {
     {"atlas", "gamut atlas --quick -D host,opencl", "what memory costs, in seconds"},
     {"atlas", "gamut atlas --quick -D cuda --format json --no-save", "for a program to read"},
 
-    {"experiment", "gamut experiment stall:frames=5:longest_us=500 -s raw,pool",
-     "what the device loses while it waits for a size"},
+    {"experiment", "gamut experiment isosurface:cells=32:window=10 -s raw,pool",
+     "memory of sizes that only the device knows"},
     {"experiment", "gamut experiment isosurface -D cuda --rounds 6", "six rounds on a GPU"},
 
     {"list", "gamut list devices", "what was found and, for the rest, why not"},

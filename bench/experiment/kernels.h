@@ -41,7 +41,7 @@ static inline void *kernel_memory(union launch_value value)
     return (void *)(uintptr_t)value.memory;
 }
 
-extern const char kernel_text_isosurface[], kernel_text_stall[];
+extern const char kernel_text_isosurface[];
 
 enum { KERNEL_PARAMETERS_MAX = 20, SOURCE_KERNELS_MAX = 16 };
 

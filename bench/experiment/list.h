@@ -8,8 +8,7 @@
 
 /* clang-format off */
 #define EXPERIMENT_LIST(X)                                                                         \
-    X(isosurface)                                                                                  \
-    X(stall)
+    X(isosurface)
 /* clang-format on */
 
 #define X(name) extern const struct experiment experiment_##name;

@@ -20,7 +20,7 @@ together() {
 
 # ---- runs that start in the same second
 n=3
-for command in "$run" "experiment stall:frames=2:longest_us=100 -s raw --rounds 1"; do
+for command in "$run" "experiment isosurface:cells=4:window=2:frames=2 -s raw --rounds 1"; do
     rm -rf results
     # shellcheck disable=SC2086
     together $n $command >/dev/null

@@ -55,7 +55,7 @@ fits 80 --help
 fits 80 doctor
 has "$escape\\[3[123]m"
 fits 80 atlas --quick --no-save
-fits 80 experiment stall:frames=3:longest_us=100 --rounds 1 --no-save
+fits 80 experiment isosurface:cells=4:window=2:frames=2 --rounds 1 --no-save
 fits 60 list strategies
 fits 120 plan stencil -m none
 fits 80 advise "$here/../traces/pytorch/h100/lstm.trace" "$here/../traces/pytorch/h100/unet.trace"

@@ -53,7 +53,7 @@ expect 2 "exclude each other" run --no-save --out x.json
 expect 2 "below --samples" run --samples 9 --max-samples 3
 expect 2 "from 0 to 9007199254740991" run --seed 9007199254740992
 # What a script passes if its variable is not set: nothing would be saved, or below /, or no gate be left.
-for command in "run --out" "run --results" "run -w" "atlas --out" "experiment stall --results" "plan --lifetimes" \
+for command in "run --out" "run --results" "run -w" "atlas --out" "experiment isosurface --results" "plan --lifetimes" \
     "plot a.json --out" "report a.json --out" "compare a.json b.json --gate" "doctor --results"; do
     # shellcheck disable=SC2086
     expect 2 "--[a-z]* is empty, expected [A-Z:.a-z]*: is a variable" $command ""

@@ -75,7 +75,7 @@ rewrite() {
         -e 's/--aa/& --rounds 3/' \
         -e 's/-d medium/-d smoke/' \
         -e 's/--suite seed-impact/& -w canny -d seed_256/' \
-        -e 's/experiment .*stall/&:frames=2/' \
+        -e 's/experiment isosurface/&:frames=2/' \
         -e 's|^(scripts/in_turns [^ ]+) [0-9]+ (.*)|\1 1 \2 -w stencil|' \
         -e '/--like|--add/!s/(gamut run|scripts\/in_turns .*)/& --smoke/' \
         -e "s|^make( -C [^ ]+)?|make -n -C '$root'|"

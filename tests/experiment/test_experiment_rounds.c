@@ -1,5 +1,5 @@
 /* An experiment's rounds against workers that behave badly: this program starts itself as `worker`,
- * and the strategies of the experiment say what its fifth row does there. */
+ * and the strategies of the experiment say what its fourth row does there. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #include "tests/results/file/record_fixture.h"
 #include "run/rounds/process.h"
 
-enum { BAD_ROW = 5, ROUNDS = 3 };
+enum { BAD_ROW = 3, ROUNDS = 3 };
 
 /* ---- the worker ---------------------------------------------------------------------------- */
 
@@ -100,7 +100,7 @@ static int round_ended(void *context, struct error *error)
 
 static int run(const char *behaviour, struct seen *seen)
 {
-    struct experiment_task task = {.spec = "stall",
+    struct experiment_task task = {.spec = "isosurface",
                                    .settings = {.strategies = behaviour, .seed = 42},
                                    .device = "host",
                                    .rounds = ROUNDS,
@@ -166,7 +166,7 @@ static void what_cannot_begin_ends_the_experiment(void **state)
     struct seen seen;
     (void)state;
     assert_int_equal(run("unable", &seen), ERR_DEVICE);
-    assert_string_equal(seen.error.text, "stall on host: there is no such kernel");
+    assert_string_equal(seen.error.text, "isosurface on host: there is no such kernel");
     assert_int_equal(seen.working, 0);
     assert_int_equal(seen.rounds_ended, 0);
     assert_int_equal(seen.experiment->rows[0].status, CASE_skipped);

@@ -17,7 +17,7 @@ export BUILD=$build CHECKED=host GROUPS_OF_DEVICES=host+host DEVICES=host
 box=$root/scripts/gpu_box
 
 # ---- programs and experiments
-runs="cpus atlas smoke medium large seed-impact pinned matrix isosurface merge stall groups-small groups-medium"
+runs="cpus atlas smoke medium large seed-impact pinned matrix isosurface merge groups-small groups-medium"
 "$box" --rehearse "$dir/runs" $runs >"$dir/log" 2>&1 || fail "the rehearsal ends with $?: $(tail -20 "$dir/log")"
 [ "$(paste -sd' ' "$dir/runs/done")" = "$runs" ] || fail "done: $(paste -sd' ' "$dir/runs/done")"
 for step in $runs; do

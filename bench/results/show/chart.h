@@ -45,7 +45,6 @@ struct chart {
     X(atlas)                                                                                       \
     X(cost)                                                                                        \
     X(isosurface)                                                                                  \
-    X(stall)                                                                                       \
     X(capacity)
 
 #define X(name) extern const struct chart chart_##name;

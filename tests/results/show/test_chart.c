@@ -86,7 +86,6 @@ static void charts_of_merged_cases(void **state)
     check_golden("atlas", &host);
     check_golden("cost", &host);
     check_golden("isosurface", &host);
-    check_golden("stall", &host);
     check_golden("capacity", &host);
     result_tree_free(&result);
 }
