@@ -20,7 +20,8 @@ enum {
     HAS_OTHER = 512,
     HAS_BEHIND = 1024,
     HAS_ENDED = 2048,
-    HAS_ALL = 4095,
+    HAS_STACK = 4096,
+    HAS_ALL = 8191,
 };
 
 static bool has_slot(unsigned kind)
@@ -70,13 +71,14 @@ static unsigned get_unsigned(struct cursor *in)
     return (unsigned)number;
 }
 
-static uint64_t fold(uint64_t difference)
+void codec_put_difference(struct text *out, uint64_t difference)
 {
-    return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
+    codec_put_number(out, difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0));
 }
 
-static uint64_t unfold(uint64_t number)
+uint64_t codec_get_difference(struct cursor *in)
 {
+    const uint64_t number = codec_get_number(in);
     return number >> 1 ^ (number & 1 ? UINT64_MAX : 0);
 }
 
@@ -89,16 +91,16 @@ static unsigned mask_of(const struct trace_event *e)
            (e->call_ns ? HAS_CALL : 0) | (e->device_ns ? HAS_DEVICE : 0) |
            (e->use_count ? HAS_USES : 0) | (e->memory ? HAS_MEMORY : 0) | (e->pool ? HAS_POOL : 0) |
            (e->other ? HAS_OTHER : 0) | (e->behind ? HAS_BEHIND : 0) |
-           (e->ended_ns ? HAS_ENDED : 0);
+           (e->ended_ns ? HAS_ENDED : 0) | (e->stack ? HAS_STACK : 0);
 }
 
 static void put_optional(struct text *out, struct codec_state *state, const struct trace_event *e,
                          unsigned mask)
 {
     if (mask & HAS_GRANTED)
-        codec_put_number(out, fold(e->granted - e->bytes));
+        codec_put_difference(out, e->granted - e->bytes);
     if (mask & HAS_ADDRESS) {
-        codec_put_number(out, fold(e->address - state->address));
+        codec_put_difference(out, e->address - state->address);
         state->address = e->address;
     }
     const struct {
@@ -122,9 +124,11 @@ static void put_optional(struct text *out, struct codec_state *state, const stru
     if (mask & HAS_BEHIND)
         codec_put_number(out, e->behind);
     if (mask & HAS_ENDED) {
-        codec_put_number(out, fold(e->ended_ns - state->ended_ns));
+        codec_put_difference(out, e->ended_ns - state->ended_ns);
         state->ended_ns = e->ended_ns;
     }
+    if (mask & HAS_STACK)
+        codec_put_number(out, e->stack);
 }
 
 void codec_put(struct text *out, struct codec_state *state, const struct trace_event *e,
@@ -139,7 +143,7 @@ void codec_put(struct text *out, struct codec_state *state, const struct trace_e
     if (mask)
         codec_put_number(out, mask);
     if (time != state->time)
-        codec_put_number(out, fold(time - state->time));
+        codec_put_difference(out, time - state->time);
     if (moved) {
         codec_put_number(out, e->queue);
         codec_put_number(out, e->thread);
@@ -177,9 +181,9 @@ static void get_optional(struct cursor *in, struct codec_state *state, struct tr
                          unsigned mask, struct codec_uses *room)
 {
     if (mask & HAS_GRANTED)
-        e->granted = e->bytes + unfold(codec_get_number(in));
+        e->granted = e->bytes + codec_get_difference(in);
     if (mask & HAS_ADDRESS)
-        e->address = state->address += unfold(codec_get_number(in));
+        e->address = state->address += codec_get_difference(in);
     if (mask & HAS_NAME)
         e->name = get_unsigned(in);
     if (mask & HAS_ALIGNMENT)
@@ -199,7 +203,9 @@ static void get_optional(struct cursor *in, struct codec_state *state, struct tr
     if (mask & HAS_BEHIND)
         e->behind = codec_get_number(in);
     if (mask & HAS_ENDED)
-        e->ended_ns = state->ended_ns += unfold(codec_get_number(in));
+        e->ended_ns = state->ended_ns += codec_get_difference(in);
+    if (mask & HAS_STACK)
+        e->stack = get_unsigned(in);
     in->failed |= mask > HAS_ALL;
 }
 
@@ -214,7 +220,7 @@ void codec_get(struct cursor *in, unsigned char first, struct codec_state *state
     }
     const unsigned mask = first & HAS_MASK ? get_unsigned(in) : 0;
     if (first & TIME_DIFFERS)
-        state->time += unfold(codec_get_number(in));
+        state->time += codec_get_difference(in);
     if (first & PLACE_DIFFERS) {
         state->queue = get_unsigned(in);
         state->thread = get_unsigned(in);

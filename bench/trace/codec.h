@@ -17,8 +17,10 @@
 #include "trace/event.h"
 #include "trace/trace.h"
 
-/* Definitions stand between events: index, length, text. */
-enum { DEFINE_NAME = 29, DEFINE_QUEUE, DEFINE_THREAD };
+/* Definitions stand between events: index, length, text. A frame has its index as a folded
+ * difference to 1 more than that of the last frame in the chunk, and then twice its distance from
+ * its caller, and 1 if it is hidden. */
+enum { DEFINE_FRAME = 28, DEFINE_NAME, DEFINE_QUEUE, DEFINE_THREAD };
 enum { TRACE_USES_MAX = 65536 }; /* most blocks of one command */
 
 /* The values that differences refer to. Every chunk begins with all zeros. */
@@ -26,6 +28,7 @@ struct codec_state {
     uint64_t time; /* in units */
     uint64_t address, ended_ns;
     unsigned queue, thread;
+    unsigned frame; /* that was defined last */
 };
 
 /* Bytes that are being decoded. */
@@ -42,6 +45,9 @@ struct codec_uses {
 
 void codec_put_number(struct text *out, uint64_t number);
 uint64_t codec_get_number(struct cursor *in);
+/* The same for a folded difference. */
+void codec_put_difference(struct text *out, uint64_t difference);
+uint64_t codec_get_difference(struct cursor *in);
 /* Adds an event whose time is `time` units. */
 void codec_put(struct text *out, struct codec_state *state, const struct trace_event *event,
                uint64_t time);

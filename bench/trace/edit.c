@@ -19,6 +19,7 @@ struct cut_block {
 struct cut {
     struct trace_reader *reader;
     struct trace_writer *writer;
+    struct trace_known frames;
     struct cut_block *blocks; /* by slot, of the events before the part */
     unsigned capacity;
     unsigned phase_count, phase_capacity;
@@ -98,8 +99,9 @@ static bool is_of_left_out(struct cut *c, const struct trace_event *e)
 }
 
 /* The indices of the reader, as those of the writer. */
-static void rename_indices(const struct cut *c, struct trace_event *e)
+static void rename_indices(struct cut *c, struct trace_event *e)
 {
+    e->stack = trace_copy_frame(c->writer, trace_reader_names(c->reader), e->stack, &c->frames);
     e->name = e->name ? trace_name(c->writer, trace_name_of(c->reader, e->name)) : 0;
     e->queue = trace_queue(c->writer, trace_queue_of(c->reader, e->queue));
     e->thread = trace_thread(c->writer, trace_thread_of(c->reader, e->thread));
@@ -210,6 +212,7 @@ int trace_cut(struct trace_reader *reader, const struct trace_part *part, const 
         trace_abandon(c.writer);
     else
         code = trace_finish(c.writer, replace, totals, error);
+    free(c.frames.index);
     free(c.blocks);
     free(c.phases);
     free(c.named);
@@ -232,7 +235,7 @@ struct side {
 static void add_event(struct side *s, struct trace_event *e)
 {
     const char *name = trace_name_of(s->reader, e->name);
-    e->name = 0;
+    e->name = e->stack = 0;
     trace_event_text(s->reader, e, &s->line);
     if (*name) {
         char *quoted = trace_quoted(name);

@@ -24,7 +24,7 @@ int trace_cut(struct trace_reader *reader, const struct trace_part *part, const 
 
 /* The facts that trace_diff compares. */
 enum trace_view {
-    TRACE_VIEW_ALL, /* each event, names by their texts */
+    TRACE_VIEW_ALL, /* each event, names by their texts, without call stacks */
     /* The application's actions without their times: kind, bytes and kind of memory of each
      * request; the block of each free; queue, bytes and uses of each command; waits and orders.
      * Queues have numbers in the order of their first use, and a held block is one that was

@@ -71,6 +71,7 @@ struct trace_event {
     uint64_t alignment; /* alignment of the request; 0: unknown */
     uint64_t address;   /* address of the block or the driver's memory; 0: unknown */
     unsigned name;      /* index of a name: call site, kernel or phase; 0: unknown */
+    unsigned stack;     /* call stack: the index of its innermost frame (trace.h); 0: unknown */
     unsigned memory;    /* enum driver_memory: where the block lives */
     unsigned pool;      /* number of a private pool; 0: the common one */
     unsigned other;     /* `order`: index of the queue whose commands are waited for */

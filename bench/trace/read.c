@@ -16,13 +16,10 @@
  * so a larger number is damage. It must not cost more time or memory than the file is large. */
 enum { INDICES_FEW = 4096, INDICES_A_BYTE = 8 };
 
+/* Texts are kept when the reader goes back to the start; is_defined[0] is since then. */
 struct name_list {
     unsigned capacity;
-    struct name {
-        const char *text; /* NULL: never defined; kept when the reader goes back to the start */
-        uint64_t digest;
-        bool is_defined; /* since the reader was at the start */
-    } * names;
+    struct trace_name *names;
 };
 
 struct trace_reader {
@@ -151,7 +148,7 @@ int trace_rewind(struct trace_reader *r, struct error *error)
     slots_restart(&r->slots);
     for (int i = 0; i < 3; i++)
         for (unsigned k = 0; k < r->names[i].capacity; k++)
-            r->names[i].names[k].is_defined = false;
+            r->names[i].names[k].is_defined[0] = false;
     r->cursor = (struct cursor){0};
     r->events_left = 0;
     r->chunk_number = r->lost_bytes = 0;
@@ -166,32 +163,56 @@ static bool can_be(const struct trace_reader *r, uint64_t index)
     return index < TRACE_NAMES_MAX && index < r->indices_most;
 }
 
-static bool read_definition(struct trace_reader *r, unsigned what)
+static unsigned depth_of(const struct trace_reader *r, uint64_t frame)
 {
-    struct name_list *list = &r->names[what - DEFINE_NAME];
-    const uint64_t index = codec_get_number(&r->cursor), length = codec_get_number(&r->cursor);
-    if (r->cursor.failed || !can_be(r, index) || length > (size_t)(r->cursor.end - r->cursor.at))
-        return false;
-    list->names = must_reach(list->names, (unsigned)index, &list->capacity, sizeof *list->names);
-    const char *text = (const char *)r->cursor.at;
-    if (!list->names[index].text)
-        list->names[index] =
-            (struct name){arena_copy(&r->arena, text, (size_t)length),
-                          length ? digest_bytes(0, text, (size_t)length) : 0, false};
-    list->names[index].is_defined = true;
-    r->cursor.at += length;
-    return true;
+    return frame < r->names[0].capacity ? r->names[0].names[frame].depth : 0;
 }
 
-/* Reads the definitions that stand before the next event. false: one is damaged. */
-static bool read_definitions(struct trace_reader *r)
+/* A frame's caller stands before it, and what is defined first stays, so that no stack has a
+ * cycle. */
+static const char *read_definition(struct trace_reader *r, unsigned what)
 {
-    bool good = true;
-    while (good && r->cursor.at < r->cursor.end && (*r->cursor.at & 31) >= DEFINE_NAME) {
-        const unsigned what = *r->cursor.at++ & 31;
-        good = read_definition(r, what);
+    struct name_list *list = &r->names[what == DEFINE_FRAME ? 0 : what - DEFINE_NAME];
+    struct trace_name name = {0};
+    uint64_t index, twice = 0;
+    if (what == DEFINE_FRAME) {
+        index = r->state.frame + 1 + codec_get_difference(&r->cursor);
+        twice = codec_get_number(&r->cursor);
+        name = (struct trace_name){.caller = (unsigned)(index - twice / 2), .is_hidden = twice % 2};
+        name.depth = (unsigned short)(1 + depth_of(r, name.caller));
+        r->state.frame = (unsigned)index;
+    } else {
+        index = codec_get_number(&r->cursor);
     }
-    return good;
+    const uint64_t length = codec_get_number(&r->cursor);
+    if (r->cursor.failed || !can_be(r, index) || twice / 2 > index ||
+        length > (size_t)(r->cursor.end - r->cursor.at))
+        return "a definition is damaged";
+    if (name.caller && name.depth == 1)
+        return "a frame of a call stack stands before the frame that called it";
+    if (name.depth > TRACE_STACK_MOST)
+        return "a call stack has more than 1024 frames";
+    list->names = must_reach(list->names, (unsigned)index, &list->capacity, sizeof *list->names);
+    const char *text = (const char *)r->cursor.at;
+    if (!list->names[index].text) {
+        name.text = arena_copy(&r->arena, text, (size_t)length);
+        name.digest = length ? digest_bytes(0, text, (size_t)length) : 0;
+        list->names[index] = name;
+    }
+    list->names[index].is_defined[0] = true;
+    r->cursor.at += length;
+    return NULL;
+}
+
+/* Reads the definitions that stand before the next event. NULL, or what is wrong with one. */
+static const char *read_definitions(struct trace_reader *r)
+{
+    const char *wrong = NULL;
+    while (!wrong && r->cursor.at < r->cursor.end && (*r->cursor.at & 31) >= DEFINE_FRAME) {
+        const unsigned what = *r->cursor.at++ & 31;
+        wrong = read_definition(r, what);
+    }
+    return wrong;
 }
 
 /* ---- chunks ---- */
@@ -304,9 +325,8 @@ static int next_chunk(struct trace_reader *r, struct error *error)
     r->events_left = events;
     if (events == 0)
         return check_end(r, error);
-    if (!read_definitions(r))
-        return chunk_error(r, "a definition at its start is damaged", error);
-    return 0;
+    const char *wrong = read_definitions(r);
+    return wrong ? chunk_error(r, wrong, error) : 0;
 }
 
 /* ---- events ---- */
@@ -326,13 +346,16 @@ static const char *check_event(const struct trace_reader *r, const struct trace_
     if (!can_be(r, e->queue) || !can_be(r, e->thread) || !can_be(r, e->name) ||
         !can_be(r, e->other))
         return "it names a queue, a thread or a name that no trace can have";
+    if (e->stack && !depth_of(r, e->stack))
+        return "its call stack is not defined";
     return NULL;
 }
 
 static uint64_t digest_of_name(const struct trace_reader *r, unsigned what, unsigned index)
 {
     const struct name_list *list = &r->names[what - DEFINE_NAME];
-    return index < list->capacity && list->names[index].is_defined ? list->names[index].digest : 0;
+    return index < list->capacity && list->names[index].is_defined[0] ? list->names[index].digest
+                                                                      : 0;
 }
 
 /* The digest is that of what events mean: files with other slots, other indices of names or other
@@ -390,8 +413,9 @@ int trace_next(struct trace_reader *r, struct trace_event *event, struct error *
     if (wrong)
         return event_error(r, wrong, error);
     r->events_left--;
-    if (!read_definitions(r))
-        return event_error(r, "a name that is defined after it is damaged", error);
+    wrong = read_definitions(r);
+    if (wrong)
+        return event_error(r, wrong, error);
     if (r->events_left == 0 && r->cursor.at != r->cursor.end)
         return event_error(r, "the chunk has more bytes than events", error);
     r->slots.totals.digest = random_mix(r->slots.totals.digest + digest_event(r, event));
@@ -403,7 +427,8 @@ int trace_next(struct trace_reader *r, struct trace_event *event, struct error *
 static const char *text_of(const struct trace_reader *r, unsigned what, unsigned index)
 {
     const struct name_list *list = &r->names[what - DEFINE_NAME];
-    return index < list->capacity && list->names[index].is_defined ? list->names[index].text : "";
+    return index < list->capacity && list->names[index].is_defined[0] ? list->names[index].text
+                                                                      : "";
 }
 
 const char *trace_name_of(const struct trace_reader *r, unsigned name)
@@ -417,6 +442,10 @@ const char *trace_queue_of(const struct trace_reader *r, unsigned queue)
 const char *trace_thread_of(const struct trace_reader *r, unsigned thread)
 {
     return text_of(r, DEFINE_THREAD, thread);
+}
+const struct trace_name *trace_reader_names(const struct trace_reader *r)
+{
+    return r->names[0].names;
 }
 const struct trace_info *trace_reader_info(const struct trace_reader *r)
 {

@@ -41,6 +41,7 @@ void trace_event_text(const struct trace_reader *reader, const struct trace_even
     if (e->address)
         text_add(out, " address=0x%" PRIx64, e->address);
     add_member(out, "name", e->name);
+    add_member(out, "stack", e->stack);
     add_member(out, "alignment", e->alignment);
     add_member(out, "call", e->call_ns);
     add_member(out, "device", e->device_ns);
@@ -68,22 +69,42 @@ struct defined {
     bool *is;
 };
 
+static bool is_new(struct defined *defined, unsigned index)
+{
+    defined->is = must_reach(defined->is, index, &defined->capacity, sizeof *defined->is);
+    const bool was_new = !defined->is[index];
+    defined->is[index] = true;
+    return was_new;
+}
+
 /* Prints the definition of an index before the first event that needs it. */
 static void print_definition(FILE *out, const char *what, unsigned index, struct defined *defined,
                              const char *text)
 {
-    defined->is = must_reach(defined->is, index, &defined->capacity, sizeof *defined->is);
-    if (defined->is[index] || (!*text && index == 0))
+    if ((!*text && index == 0) || !is_new(defined, index))
         return;
-    defined->is[index] = true;
     char *quoted = trace_quoted(text);
     fprintf(out, "%s %u %s\n", what, index, quoted);
+    free(quoted);
+}
+
+/* Prints a frame after those that called it. */
+static void print_frame(FILE *out, const struct trace_name *names, unsigned frame,
+                        struct defined *defined)
+{
+    if (!frame || !is_new(defined, frame))
+        return;
+    const struct trace_name *n = &names[frame];
+    print_frame(out, names, n->caller, defined);
+    char *quoted = trace_quoted(n->text);
+    fprintf(out, "%s %u %u %s\n", n->is_hidden ? "hidden" : "frame", frame, n->caller, quoted);
     free(quoted);
 }
 
 static void print_definitions(FILE *out, const struct trace_reader *r, const struct trace_event *e,
                               struct defined defined[3])
 {
+    print_frame(out, trace_reader_names(r), e->stack, &defined[0]);
     print_definition(out, "name", e->name, &defined[0], trace_name_of(r, e->name));
     print_definition(out, "queue", e->queue, &defined[1], trace_queue_of(r, e->queue));
     if (e->kind == TRACE_order)

@@ -5,12 +5,18 @@
  *     {"source":"by hand","time_unit_ns":1000,"capacity_bytes":null,"lost_beginning":false,
  *      "knows":["times","frees"]}                                           (on one line)
  *     name 1 "model.py:12 forward"
+ *     frame 1 0 "model.py:40 main"
+ *     frame 2 1 "model.py:12 forward"
  *     queue 0 "default"
- *     alloc b1 131072 q0 @5000 name=1 address=0x7f0000000000
+ *     alloc b1 131072 q0 @5000 name=1 stack=2 address=0x7f0000000000
  *     launch q0 @9000 name=2 uses=b1rw,b3r
  *     free b1 q0 @12000
  *
  * The info may have limit_least_bytes and limit_most_bytes: see struct trace_info.
+ *
+ * A frame of a call stack has a number, that of the frame that called it (0: none is known), and a
+ * text; "hidden" in place of "frame" says that it belongs to the allocator, the unwinder or the
+ * interpreter. The stack of an event is the number of its innermost frame.
  *
  * A line has the kind, the block (b), the bytes, the queue (q), the thread (t), the time in
  * nanoseconds (@) and the optional members, each where the event has it.

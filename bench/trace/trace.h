@@ -13,7 +13,8 @@
  *
  * In a chunk an event is a byte (kind, and whether time and queue change) followed by numbers of
  * seven bits a byte (LEB128): only what the event has, as a difference where that is smaller. Names
- * are defined where they are first used. `trace show` prints the same as text (text.h).
+ * are defined where they are first used, and so are the frames of call stacks. `trace show` prints
+ * the same as text (text.h).
  */
 #pragma once
 
@@ -108,13 +109,45 @@ struct trace_totals {
     uint64_t requested_bytes;        /* sum over all requests */
     uint64_t last_ns;                /* time of the last event */
     uint64_t by_kind[TRACE_KINDS];
-    uint64_t digest; /* digest of all events, names as texts: equal for equal events in any file */
+    /* Of all events, with names as texts and without call stacks: equal for equal events in any
+     * file. */
+    uint64_t digest;
 };
 
 /* The sums as an object; the caller owns it. */
 json_t *trace_totals_to_json(const struct trace_totals *totals);
 /* Reads them. ERR_PARSE names the member. */
 int trace_totals_from_json(const json_t *json, struct trace_totals *totals, struct error *error);
+
+/* ---- names ---- */
+
+enum { TRACE_STACK_MOST = 1024 }; /* frames of one call stack */
+
+/* A text with an index. The frames of call stacks are among the names, as a tree: stacks share the
+ * frames that they begin with, and a stack is named by its innermost frame. */
+struct trace_name {
+    char *text; /* NULL: there is no such name */
+    uint64_t digest;
+    unsigned caller;      /* of a frame: the frame that called it; 0: none is known */
+    unsigned short depth; /* of a frame: the number of frames of its stack; 0: it is no frame */
+    bool is_hidden;     /* of the allocator, the unwinder or the interpreter: all stacks have it */
+    bool is_defined[2]; /* in the chunks; for a writer also: in the front, which precedes them */
+};
+
+/* Names that are being collected: an open hash table finds them. All zeros: none. */
+struct trace_names {
+    unsigned count, capacity, buckets; /* buckets: a power of two, or 0 */
+    struct trace_name *items;
+    unsigned *bucket; /* index + 1; 0: empty */
+};
+/* The index of a name; adds it if it is new. Bytes that are not UTF-8 become "?", and a name ends
+ * after 4096 bytes. */
+unsigned trace_names_add(struct trace_names *names, const char *text);
+/* The same for a frame. Behind a caller with TRACE_STACK_MOST frames there is none: the index is
+ * the caller's. */
+unsigned trace_names_add_frame(struct trace_names *names, unsigned caller, const char *text,
+                               bool is_hidden);
+void trace_names_free(struct trace_names *names);
 
 /* ---- writing ---- */
 
@@ -123,11 +156,20 @@ struct trace_writer;
  * ERR_IO. */
 int trace_create(const char *path, const struct trace_info *info, struct trace_writer **writer,
                  struct error *error);
-/* The index of a name, queue or thread; adds it if it is new. Bytes that are not UTF-8 become "?",
- * and a name ends after 4096 bytes. 0 is the index of the name "". Queues
- * and threads count from 0. */
+/* The index of a name, queue or thread (trace_names_add). 0 is the index of the name "". Queues and
+ * threads count from 0. */
 unsigned trace_name(struct trace_writer *writer, const char *name);
 unsigned trace_queue(struct trace_writer *writer, const char *name);
+/* The index of a frame (trace_names_add_frame), which is one of a name. */
+unsigned trace_frame(struct trace_writer *writer, unsigned caller, const char *text,
+                     bool is_hidden);
+/* The same for a frame of other names, after those that called it. `known` is of these names and
+ * this writer, and begins as zeros; the caller frees the items. */
+struct trace_known {
+    unsigned capacity, *index; /* by index of the other names; 0: not copied yet */
+};
+unsigned trace_copy_frame(struct trace_writer *writer, const struct trace_name *names,
+                          unsigned frame, struct trace_known *known);
 unsigned trace_thread(struct trace_writer *writer, const char *name);
 /* Adds an event. Slots must be consistent: a slot is taken by held or alloc, and free until then.
  * The caller takes them from trace_take_slot. */
@@ -176,6 +218,9 @@ static inline bool trace_is_dispensable(const struct trace_reader *reader,
                     sizeof TRACE_SITE_WORKSPACE - 1);
 }
 const char *trace_queue_of(const struct trace_reader *reader, unsigned queue);
+/* The names and frames that were read so far, by index, until the next call of trace_next. All
+ * frames of the stack of an event that was read are there. */
+const struct trace_name *trace_reader_names(const struct trace_reader *reader);
 const char *trace_thread_of(const struct trace_reader *reader, unsigned thread);
 /* The sums over the events that were read so far. */
 const struct trace_totals *trace_reader_totals(const struct trace_reader *reader);

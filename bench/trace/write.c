@@ -7,20 +7,9 @@
 #include <zstd.h>
 
 #include "base/arena.h"
-#include "base/digest.h"
 #include "base/tree.h"
 #include "trace/codec.h"
 #include "trace/trace.h"
-
-/* The names of one kind, each with an index; an open hash table finds them. */
-struct names {
-    unsigned count, capacity, buckets; /* buckets: a power of two, or 0 */
-    struct name {
-        char *text;
-        bool defined[2]; /* in the chunks; in the front, which stands before them */
-    } * names;
-    unsigned *bucket; /* index + 1; 0: empty */
-};
 
 /* A chunk that is being filled. */
 struct open_chunk {
@@ -36,7 +25,7 @@ struct trace_writer {
     struct open_chunk chunk;
     struct open_chunk front; /* blocks that lived before the trace began */
     struct text packed_front;
-    struct names names[3]; /* names, queues, threads: in the order of DEFINE_* */
+    struct trace_names names[3]; /* names, queues, threads: in the order of DEFINE_* */
     unsigned slot_count, spare_count, spare_capacity;
     unsigned *spare_slots;
     int failed_errno; /* errno of the first write that failed; 0: none */
@@ -90,68 +79,41 @@ static bool is_full(const struct open_chunk *chunk)
 
 /* ---- names ---- */
 
-static unsigned *bucket_of(const struct names *n, const char *text)
+static struct trace_names *names_of(struct trace_writer *w, unsigned char what)
 {
-    uint64_t at = digest_bytes(0, text, strlen(text));
-    for (;; at++) {
-        unsigned *bucket = &n->bucket[at & (n->buckets - 1)];
-        if (*bucket == 0 || strcmp(n->names[*bucket - 1].text, text) == 0)
-            return bucket;
-    }
-}
-
-static void widen(struct names *n)
-{
-    n->buckets = n->buckets ? 4 * n->buckets : 64;
-    free(n->bucket);
-    n->bucket = must_alloc(n->buckets * sizeof *n->bucket);
-    for (unsigned i = 0; i < n->count; i++)
-        *bucket_of(n, n->names[i].text) = i + 1;
-}
-
-/* The text as a trace may have it: UTF-8, and not too long. The caller frees it. */
-static char *clean_name(const char *text)
-{
-    struct text cut = {0};
-    text_add_bytes(&cut, text, strnlen(text, TRACE_NAME_BYTES));
-    json_t *json = tree_text(cut.data);
-    text_free(&cut);
-    text_add(&cut, "%s", json_string_value(json));
-    json_decref(json);
-    return cut.data;
-}
-
-static unsigned find_or_add(struct trace_writer *w, unsigned char what, const char *text)
-{
-    struct names *n = &w->names[what - DEFINE_NAME];
-    if (2 * (n->count + 1) > n->buckets)
-        widen(n);
-    unsigned *bucket = bucket_of(n, text);
-    if (*bucket)
-        return *bucket - 1;
-    char *clean = clean_name(text);
-    bucket = bucket_of(n, clean);
-    if (*bucket) {
-        free(clean);
-        return *bucket - 1;
-    }
-    n->names = must_grow(n->names, n->count, &n->capacity, sizeof *n->names);
-    n->names[n->count] = (struct name){.text = clean};
-    *bucket = ++n->count;
-    return n->count - 1;
+    return &w->names[what == DEFINE_FRAME ? 0 : what - DEFINE_NAME];
 }
 
 unsigned trace_name(struct trace_writer *w, const char *name)
 {
-    return find_or_add(w, DEFINE_NAME, name);
+    return trace_names_add(names_of(w, DEFINE_NAME), name);
 }
 unsigned trace_queue(struct trace_writer *w, const char *name)
 {
-    return find_or_add(w, DEFINE_QUEUE, name);
+    return trace_names_add(names_of(w, DEFINE_QUEUE), name);
 }
 unsigned trace_thread(struct trace_writer *w, const char *name)
 {
-    return find_or_add(w, DEFINE_THREAD, name);
+    return trace_names_add(names_of(w, DEFINE_THREAD), name);
+}
+
+unsigned trace_frame(struct trace_writer *w, unsigned caller, const char *text, bool is_hidden)
+{
+    return trace_names_add_frame(names_of(w, DEFINE_FRAME), caller, text, is_hidden);
+}
+
+unsigned trace_copy_frame(struct trace_writer *w, const struct trace_name *names, unsigned frame,
+                          struct trace_known *known)
+{
+    if (!frame)
+        return 0;
+    const struct trace_name *n = &names[frame];
+    known->index = must_reach(known->index, frame, &known->capacity, sizeof *known->index);
+    if (!known->index[frame]) {
+        const unsigned caller = trace_copy_frame(w, names, n->caller, known);
+        known->index[frame] = trace_frame(w, caller, n->text, n->is_hidden);
+    }
+    return known->index[frame];
 }
 
 /* ---- events ---- */
@@ -159,15 +121,23 @@ unsigned trace_thread(struct trace_writer *w, const char *name)
 static void define(struct trace_writer *w, struct open_chunk *chunk, unsigned char what,
                    unsigned index)
 {
-    struct names *n = &w->names[what - DEFINE_NAME];
-    if (index >= n->count || n->names[index].defined[chunk == &w->front])
+    struct trace_names *names = names_of(w, what);
+    struct trace_name *n = index < names->count ? &names->items[index] : NULL;
+    if (!n || n->is_defined[chunk == &w->front])
         return;
-    n->names[index].defined[chunk == &w->front] = true;
-    const size_t length = strlen(n->names[index].text);
+    n->is_defined[chunk == &w->front] = true;
+    if (n->caller)
+        define(w, chunk, DEFINE_FRAME, n->caller);
     text_add_bytes(&chunk->bytes, (const char *)&what, 1);
-    codec_put_number(&chunk->bytes, index);
-    codec_put_number(&chunk->bytes, length);
-    text_add_bytes(&chunk->bytes, n->names[index].text, length);
+    if (what == DEFINE_FRAME) {
+        codec_put_difference(&chunk->bytes, (uint64_t)index - chunk->state.frame - 1);
+        codec_put_number(&chunk->bytes, 2 * (uint64_t)(index - n->caller) + n->is_hidden);
+        chunk->state.frame = index;
+    } else {
+        codec_put_number(&chunk->bytes, index);
+    }
+    codec_put_number(&chunk->bytes, strlen(n->text));
+    text_add_bytes(&chunk->bytes, n->text, strlen(n->text));
 }
 
 /* Names are defined where the first event uses them, so that no chunk has definitions alone. */
@@ -175,6 +145,8 @@ static void encode(struct trace_writer *w, struct open_chunk *chunk,
                    const struct trace_event *event)
 {
     define(w, chunk, DEFINE_NAME, event->name);
+    if (event->stack)
+        define(w, chunk, DEFINE_FRAME, event->stack);
     define(w, chunk, DEFINE_QUEUE, event->queue);
     define(w, chunk, DEFINE_THREAD, event->thread);
     if (event->kind == TRACE_order)
@@ -260,13 +232,8 @@ void trace_abandon(struct trace_writer *w)
         fclose(w->chunks);
         unlink(w->part.data);
     }
-    for (int i = 0; i < 3; i++) {
-        struct names *n = &w->names[i];
-        for (unsigned k = 0; k < n->count; k++)
-            free(n->names[k].text);
-        free(n->names);
-        free(n->bucket);
-    }
+    for (int i = 0; i < 3; i++)
+        trace_names_free(&w->names[i]);
     free(w->spare_slots);
     text_free(&w->chunk.bytes);
     text_free(&w->front.bytes);

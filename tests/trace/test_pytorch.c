@@ -31,27 +31,31 @@ static void import_file(const char *file, const char *name)
 }
 
 static const char device_0[] =
-    "name 1 \"optimizer's step: train.py:9 <module> > adam.py:182 step\"\n"
+    "frame 1 0 \"train.py:9 <module>\"\n"
+    "frame 2 1 \"adam.py:182 step\"\n"
+    "hidden 3 2 \"torch::unwind\"\n"
+    "name 4 \"optimizer's step: train.py:9 <module> > adam.py:182 step\"\n"
     "queue 0 \"0\"\n"
-    "held b1 400 q0 granted=512 address=0x7f0000000000 name=1\n"
-    "name 2 \"before the recording\"\n"
-    "held b2 300 q0 address=0x7f0000001000 name=2\n"
+    "held b1 400 q0 granted=512 address=0x7f0000000000 name=4 stack=3\n"
+    "name 5 \"before the recording\"\n"
+    "held b2 300 q0 address=0x7f0000001000 name=5\n"
     "driver_alloc 2097152 q0 address=0x7f0000000000\n"
     "driver_alloc 2097152 q0 address=0x7f0000600000\n"
     "start q0\n"
-    "name 3 \"iteration\"\n"
-    "begin q0 name=3\n"
+    "name 6 \"iteration\"\n"
+    "begin q0 name=6\n"
     "done b2 q0\n"
     "driver_alloc 2097152 q0 @10000 address=0x7f0000200000\n"
-    "alloc b3 1000 q0 @11000 address=0x7f0000200000 name=1\n"
+    "alloc b3 1000 q0 @11000 address=0x7f0000200000 name=4 stack=3\n"
     "queue 1 \"77\"\n"
     "driver_alloc 2097152 q1 @20000 address=0x7f0000400000 pool=1\n"
-    "name 4 \"c10::alloc\"\n"
-    "alloc b4 5000 q1 @21000 address=0x7f0000400000 name=4 pool=1\n"
-    "end q0 @25000 name=3\n"
-    "begin q0 @26000 name=3\n"
+    "frame 7 0 \"c10::alloc\"\n"
+    "name 8 \"c10::alloc\"\n"
+    "alloc b4 5000 q1 @21000 address=0x7f0000400000 name=8 stack=7 pool=1\n"
+    "end q0 @25000 name=6\n"
+    "begin q0 @26000 name=6\n"
     "free b3 q0 @30000\n"
-    "alloc b5 2000 q0 @31000 address=0x7f0000200400 name=1\n"
+    "alloc b5 2000 q0 @31000 address=0x7f0000200400 name=4 stack=3\n"
     "done b3 q0 @40000\n"
     "refused 1099511627776 q0 @50000\n"
     "free b4 q1 @60000\n"
@@ -1245,6 +1249,34 @@ static void a_site_has_the_frames_that_say_where(void **state)
     text_free(&site.text);
 }
 
+static void a_frame_says_no_folder_of_its_machine(void **state)
+{
+    static const struct {
+        const char *file, *name, *text;
+        bool is_hidden;
+    } cases[] = {
+        {"/home/me/train.py", "main", "train.py:7 main", false},
+        {MODULE_CALL, "torch/nn/modules/module.py:7 _call_impl", true},
+        {LAYER, "torch/nn/modules/container.py:7 forward", false},
+        {"/usr/lib/python3.12/runpy.py", "run", "python3.12/runpy.py:7 run", false},
+        {"/usr/lib/python3/dist-packages/a/b.py", "f", "a/b.py:7 f", false},
+        {"/build/m.cpp", "at::native::add(at::Tensor const&)", "m.cpp:7 at::native::add", false},
+        {"ceval.c", "_PyEval_EvalFrameDefault", "ceval.c:7 _PyEval_EvalFrameDefault", true},
+        {"??", "torch::unwind::unwind()", "torch::unwind::unwind", true},
+        {"??", "??", "??", true},
+        {"<stdin>", "<module>", "<stdin>:7 <module>", true},
+        {NULL, NULL, "?", false},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text text = {0};
+        assert_int_equal(pytorch_frame_text(cases[i].file, cases[i].name, 7, &text),
+                         cases[i].is_hidden);
+        assert_string_equal(text.data, cases[i].text);
+        text_free(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1273,6 +1305,7 @@ int main(void)
         cmocka_unit_test(large_segments_bound_what_was_refused),
         cmocka_unit_test(settings_are_a_strategy),
         cmocka_unit_test(a_site_has_the_frames_that_say_where),
+        cmocka_unit_test(a_frame_says_no_folder_of_its_machine),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
 }

@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "tests/trace/trace_fixture.h"
+#include "trace/codec.h"
 #include "trace/edit.h"
 #include "trace/text.h"
 
@@ -22,19 +25,24 @@
 
 /* Every kind of event, and every member. */
 static const char all_kinds[] =
+    "frame 1 0 \"model.py:40 main\"\n"
     "queue 0 \"default\"\n"
     "thread 0 \"main\"\n"
-    "held b1 4096 q0 t0 granted=8192 memory=1\n"
-    "name 1 \"iteration\"\n"
-    "begin q0 t0 name=1\n"
+    "held b1 4096 q0 t0 granted=8192 stack=1 memory=1\n"
+    "name 2 \"iteration\"\n"
+    "begin q0 t0 name=2\n"
     "driver_alloc 2097152 q0 t0 @1000 address=0x7f0000000000\n"
-    "name 2 \"model.py:12 forward\"\n"
-    "alloc b2 100 q0 t0 @1000 granted=512 address=0x7f0000000000 name=2 alignment=256 call=700\n"
+    "hidden 3 1 \"module.py:7 _call_impl\"\n"
+    "frame 4 3 \"model.py:12 forward\"\n"
+    "name 5 \"model.py:12 forward\"\n"
+    "alloc b2 100 q0 t0 @1000 granted=512 address=0x7f0000000000 name=5 stack=4 alignment=256 "
+    "call=700\n"
+    "frame 6 3 \"model.py:13 loss\"\n"
     "queue 1 \"copies\"\n"
     "thread 1 \"worker \\\"2\\\"\\n\"\n"
-    "alloc b3 200 q1 t1 @2000 pool=3\n"
-    "name 3 \"scale\"\n"
-    "launch q0 t0 @3000 name=3 device=5000 ended=9100 uses=b2rw,b3r,b1w\n"
+    "alloc b3 200 q1 t1 @2000 stack=6 pool=3\n"
+    "name 7 \"scale\"\n"
+    "launch q0 t0 @3000 name=7 device=5000 ended=9100 uses=b2rw,b3r,b1w\n"
     "copy 100 q1 t0 @4000 ended=8200 uses=b2w,b3r\n"
     "fill 100 q1 t0 @4000 uses=b2w\n"
     "write 100 q1 t0 @4000 uses=b2w\n"
@@ -43,10 +51,10 @@ static const char all_kinds[] =
     "unmap q1 t0 @4000 uses=b3rw\n"
     "order q0 t0 @5000 other=1 behind=3\n"
     "free b2 q0 t0 @6000\n"
-    "refused 99999999999 q0 t0 @7000 name=2\n"
+    "refused 99999999999 q0 t0 @7000 name=5 stack=4\n"
     "wait q1 t0 @8000\n"
     "done b2 q0 t0 @9000\n"
-    "alloc b4 50 q0 t0 @9000\n"
+    "alloc b4 50 q0 t0 @9000 name=7 stack=4\n"
     "driver_map 2097152 q0 t0 @9000 address=0x7f0000200000\n"
     "driver_unmap 2097152 q0 t0 @9000 address=0x7f0000200000\n"
     "driver_free 2097152 q0 t0 @9000 address=0x7f0000000000\n"
@@ -54,7 +62,7 @@ static const char all_kinds[] =
     "pool_begin q0 t0 @9000 pool=3\n"
     "pool_end q0 t0 @9000 pool=3\n"
     "start q0 t0 @9000\n"
-    "end q0 t0 @10000 name=1\n";
+    "end q0 t0 @10000 name=2\n";
 
 static char *with_head(const char *events)
 {
@@ -508,27 +516,32 @@ static void a_part_has_what_lived_before_it(void **state)
 {
     (void)state;
     import_events("all", "name 1 \"step\"\n"
+                         "frame 3 0 \"main\"\n"
+                         "frame 4 3 \"early\"\n"
+                         "frame 5 3 \"late\"\n"
                          "held b1 5 q0\n"
                          "begin q0 @1000 name=1\n"
-                         "alloc b2 10 q0 @1000\n"
-                         "alloc b3 20 q1 @2000\n"
+                         "alloc b2 10 q0 @1000 stack=4\n"
+                         "alloc b3 20 q1 @2000 stack=3\n"
                          "free b2 q0 @3000\n"
                          "free b3 q1 @3000\n"
                          "done b2 q0 @4000\n"
-                         "alloc b4 40 q0 @5000\n"
+                         "alloc b4 40 q0 @5000 name=1 stack=5\n"
                          "done b3 q1 @6000\n"
                          "end q0 @7000 name=1\n");
     cut("all", 8, 10, "part");
     is_text("part", "queue 0 \"0\"\n"
                     "held b1 5 q0\n"
+                    "frame 1 0 \"main\"\n"
                     "queue 1 \"1\"\n"
-                    "held b2 20 q1\n"
+                    "held b2 20 q1 stack=1\n"
                     "free b2 q1\n"
-                    "name 1 \"step\"\n"
-                    "begin q0 name=1\n"
-                    "alloc b3 40 q0\n"
+                    "name 2 \"step\"\n"
+                    "begin q0 name=2\n"
+                    "frame 3 1 \"late\"\n"
+                    "alloc b3 40 q0 name=2 stack=3\n"
                     "done b2 q1 @1000\n"
-                    "end q0 @2000 name=1\n");
+                    "end q0 @2000 name=2\n");
 }
 
 static void a_cut_in_two_parts_loses_nothing(void **state)
@@ -537,6 +550,7 @@ static void a_cut_in_two_parts_loses_nothing(void **state)
     import_events("all", all_kinds);
     const struct trace_totals t = totals_of("all");
     cut("all", 1, UINT64_MAX, "whole");
+    is_text("whole", all_kinds);
     assert_int_equal(totals_of("whole").digest, t.digest);
     for (uint64_t k = 1; k < t.events; k++) {
         cut("all", 1, k, "left");
@@ -727,6 +741,10 @@ static void wrong_lines_are_named(void **state)
         {"alloc b1 1 q0 memory=77\n", ":3: 'memory' is no member of an event"},
         {"name 1\n", ":3: expected a number and a text in double quotes"},
         {"name 1 x\n", ":3: expected a text in double quotes"},
+        {"frame 1 0\n", ":3: expected two numbers and a text in double quotes"},
+        {"frame 1 0 x\n", ":3: expected a text in double quotes"},
+        {"frame 1 1 \"f\"\n", ":3: frame 1 stands in no line before"},
+        {"name 1 \"n\"\nalloc b1 1 q0 stack=1\n", ":4: frame 1 stands in no line before"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct import_report report;
@@ -738,6 +756,79 @@ static void wrong_lines_are_named(void **state)
         assert_int_equal(code, ERR_PARSE);
         if (!strstr(error.text, cases[i].message))
             fail_msg("%s: %s", cases[i].events, error.text);
+    }
+}
+
+/* Adds a frame of a file. */
+static void add_frame(struct text *out, uint64_t step, uint64_t twice)
+{
+    static const char frame = DEFINE_FRAME, text[] = {1, 'f'};
+    text_add_bytes(out, &frame, 1);
+    codec_put_difference(out, step);
+    codec_put_number(out, twice);
+    text_add_bytes(out, text, sizeof text);
+}
+
+/* A file with one event, after these definitions. */
+static void write_chunk(const struct text *definitions, uint64_t stack)
+{
+    const struct trace_event e = {.kind = TRACE_alloc, .bytes = 5, .stack = (unsigned)stack};
+    struct text contents = {0}, file = {0};
+    struct codec_state state = {0};
+    import_good("one", HEAD);
+    read_bytes("one.trace", &file);
+    const unsigned char *length = (const unsigned char *)file.data + TRACE_MAGIC_BYTES + 4;
+    file.length = TRACE_MAGIC_BYTES + 8 + (length[0] | (size_t)length[1] << 8) + 4;
+    text_add_bytes(&contents, definitions->data, definitions->length);
+    codec_put(&contents, &state, &e, 0);
+    char packed[65536];
+    const size_t bytes = ZSTD_compress(packed, sizeof packed, contents.data, contents.length, 1);
+    uint32_t head[5] = {(uint32_t)bytes, (uint32_t)contents.length, 1,
+                        (uint32_t)crc32(0, (unsigned char *)packed, (unsigned)bytes)};
+    head[4] = (uint32_t)crc32(TRACE_VERSION, (unsigned char *)head, 16);
+    text_add_bytes(&file, (const char *)head, sizeof head);
+    text_add_bytes(&file, packed, bytes);
+    write_bytes("one.trace", file.data, file.length);
+    text_free(&contents);
+    text_free(&file);
+}
+
+static void a_damaged_call_stack_is_refused(void **state)
+{
+    static const struct {
+        uint64_t frames[2][2]; /* the index beyond the next one, twice the way to the caller */
+        unsigned stack, depth;
+        const char *wrong;
+    } cases[] = {
+        {{{0, 2}, {0, 2}}, 2, 0, NULL},
+        {{{0, 2}, {(uint64_t)-1, 3}}, 1, 0, NULL}, /* what is defined first stays */
+        {{{0, 2}}, 2, 0, "event 1 (chunk 1, at byte "},
+        {{{0, 2}}, 2, 0, ": its call stack is not defined"},
+        {{{0, 2}, {0, 6}}, 1, 0, "chunk 1, at byte "},
+        {{{0, 2}, {0, 6}}, 1, 0, "a definition is damaged"},
+        {{{0, 2}, {1 << 24, 2}}, 1, 0, "a definition is damaged"},
+        {{{0, 2}, {(uint64_t)-2, 2}}, 1, 0, "a definition is damaged"},
+        {{{0, 2}, {0, 1}}, 1, 0, "a frame of a call stack stands before the frame that called it"},
+        {{{0, 2}, {3, 2}}, 1, 0, "a frame of a call stack stands before the frame that called it"},
+        {{{0, 2}, {0, 4}}, 1, TRACE_STACK_MOST - 1, NULL},
+        {{{0, 2}, {0, 4}}, 1, TRACE_STACK_MOST, "a call stack has more than 1024 frames"},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text frames = {0};
+        struct error error = {0};
+        uint64_t events;
+        bool cut;
+        for (unsigned k = 0; k < 2 && cases[i].frames[k][1]; k++)
+            add_frame(&frames, cases[i].frames[k][0], cases[i].frames[k][1]);
+        for (unsigned k = 0; k < cases[i].depth; k++)
+            add_frame(&frames, 0, 2);
+        write_chunk(&frames, cases[i].stack);
+        const int code = read_all("one.trace", &events, &cut, &error);
+        if (code != (cases[i].wrong ? ERR_PARSE : 0) ||
+            (code && !strstr(error.text, cases[i].wrong)))
+            fail_msg("case %u: %s", i, code ? error.text : "it is read");
+        text_free(&frames);
     }
 }
 
@@ -773,6 +864,7 @@ int main(void)
         cmocka_unit_test(text_becomes_a_file_and_the_same_text),
         cmocka_unit_test(the_digest_is_that_of_the_meaning),
         cmocka_unit_test(a_second_reading_is_like_the_first),
+        cmocka_unit_test(a_damaged_call_stack_is_refused),
         cmocka_unit_test(held_blocks_that_are_found_late_stand_in_front),
         cmocka_unit_test(frees_are_moved_in_front_of_the_next_owner),
         cmocka_unit_test(definitions_in_any_order_are_printed),

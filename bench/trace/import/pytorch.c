@@ -11,6 +11,7 @@
 #include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/sort.h"
+#include "trace/import/pytorch_sites.h"
 
 static const uint64_t round_bytes = 512;
 
@@ -198,15 +199,19 @@ static struct trace_event event_of(struct pytorch_trace *t, const struct pytorch
                                    enum trace_kind kind)
 {
     struct trace_writer *w = import_writer(t->stream);
-    if (entry->site)
+    unsigned stack = 0;
+    if (entry->site) {
         trace_writer_info(w)->knows[TRACE_KNOWS_sites] = true;
+        stack = trace_copy_frame(w, t->frames->items, entry->site->stack, &t->known);
+    }
     return (struct trace_event){
         .kind = kind,
         .queue = queue_of(t, entry->stream),
         .bytes = entry->size,
         .address = entry->address,
         .time_ns = entry->has_time ? time_of(t, entry->time_us) : 0,
-        .name = entry->site ? trace_name(w, entry->site) : 0,
+        .name = entry->site ? trace_name(w, entry->site->label) : 0,
+        .stack = stack,
         .pool = entry->pool,
     };
 }
@@ -632,6 +637,7 @@ void pytorch_end(struct pytorch_trace *t)
     free(t->segments);
     free(t->run);
     free(t->streams);
+    free(t->known.index);
 }
 
 /* ---- the start ---- */

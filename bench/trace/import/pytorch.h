@@ -35,11 +35,11 @@
 struct pytorch_entry {
     const char *action;
     uint64_t address, size, stream;
-    uint64_t time_us;        /* wall clock, if has_time */
-    bool has_time, has_pool; /* has_pool: the log says the entry's pool */
-    unsigned pool;           /* number of the private pool; 0: the common one */
-    const char *site;        /* the call site, or NULL */
-    uint64_t device_free;    /* of an oom: bytes that the driver had left; 0: unknown */
+    uint64_t time_us;                /* wall clock, if has_time */
+    bool has_time, has_pool;         /* has_pool: the log says the entry's pool */
+    unsigned pool;                   /* number of the private pool; 0: the common one */
+    const struct pytorch_call *site; /* NULL: unknown */
+    uint64_t device_free;            /* of an oom: bytes that the driver had left; 0: unknown */
 };
 
 /* A segment that lives. */
@@ -53,7 +53,9 @@ struct pytorch_trace {
     struct import_stream *stream;
     uint64_t first_us; /* time of the first entry that has one */
     bool began;
-    const char *site_before; /* of blocks from before the history; NULL: none is known */
+    const struct pytorch_call *site_before; /* of blocks from before the history, or NULL */
+    const struct trace_names *frames; /* that the stacks of sites are of; NULL: there are none */
+    struct trace_known known;
     struct start start;
     bool is_expandable;
     uint64_t large_segment_bytes, max_split_bytes;

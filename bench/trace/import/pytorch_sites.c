@@ -7,6 +7,9 @@
  * 3. A stack with frames of Python is named by these alone. Of a stack of C++ alone, the innermost
  *    frame is that behind the unwinder, the allocator and the dispatcher, which all requests have.
  *
+ * A trace also keeps all frames of a stack. Those that no site names, and those of the interpreter,
+ * are hidden in pictures, as PyTorch's own viewer hides them.
+ *
  * Code is the user's own if its file is neither of an installed package, nor of Python's library,
  * nor of PyTorch. Paths say so; the site keeps base names only. */
 #include <inttypes.h>
@@ -97,6 +100,13 @@ static bool is_plumbing(const char *function)
                           function);
 }
 
+/* C functions of the interpreter, which stand between the frames of Python. */
+static bool is_interpreter(const char *function)
+{
+    return text_is_listed("Py*,_Py*,pymain_*,_start,__libc_start*,__clone,start_thread,clone3",
+                          function);
+}
+
 static const struct rule *rule_of(const char *file, const char *function, bool python)
 {
     static const struct rule none = {0}, cut = {.is_cut = true};
@@ -106,6 +116,39 @@ static const struct rule *rule_of(const char *file, const char *function, bool p
                    : !r->file && strstr(function, r->function))
             return r;
     return !python && is_plumbing(function) ? &cut : &none;
+}
+
+/* What a frame shows of a path. */
+static const char *shown_path(const char *file)
+{
+    static const char *const roots[] = {"/site-packages/", "/dist-packages/", "/lib/python"};
+    const char *slash = strrchr(file, '/');
+    for (unsigned i = 0; i < sizeof roots / sizeof *roots; i++) {
+        const char *root = strstr(file, roots[i]);
+        if (root)
+            return root + (i < 2 ? strlen(roots[i]) : strlen("/lib/"));
+    }
+    return slash ? slash + 1 : file;
+}
+
+/* Adds the line of a frame, if it is known. */
+static void add_place(struct text *text, const char *path, const char *file, uint64_t line)
+{
+    if (line && *file && strcmp(file, "??") != 0)
+        text_add(text, "%s:%" PRIu64 " ", path, line);
+}
+
+bool pytorch_frame_text(const char *file, const char *name, uint64_t line, struct text *text)
+{
+    const bool python = file && text_glob("*?.py", file);
+    char function[200];
+    file = file ? file : "";
+    name = name ? name : "?";
+    shorten(name, function);
+    add_place(text, shown_path(file), file, line);
+    text_add(text, "%s", python || !*function ? name : function);
+    return rule_of(file, python ? name : function, python)->is_cut ||
+           (!python && is_interpreter(function));
 }
 
 void pytorch_site_begin(struct pytorch_site *site)
@@ -146,8 +189,7 @@ void pytorch_site_end(struct pytorch_site *site)
         char function[200];
         shorten(f->name, function);
         const char *of_autograd = strstr(function, generated);
-        if (f->line && *f->file && strcmp(f->file, "??") != 0)
-            text_add(&site->text, "%s:%" PRIu64 " ", slash ? slash + 1 : f->file, f->line);
+        add_place(&site->text, slash ? slash + 1 : f->file, f->file, f->line);
         if (of_autograd)
             of_autograd += sizeof generated - 1; /* "ReluBackward0::apply" */
         text_add(&site->text, "%.*s%s", of_autograd ? (int)strcspn(of_autograd, ":_") : 200,

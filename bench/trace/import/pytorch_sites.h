@@ -14,6 +14,12 @@ enum { PYTORCH_SITE_FRAMES = 8 };
 #define PYTORCH_SITE_BEFORE    "before the recording"
 #define PYTORCH_SITE_NO_PYTHON "gradients?: a thread without Python"
 
+/* Where a block was asked for. */
+struct pytorch_call {
+    const char *label; /* the text of its site */
+    unsigned stack;    /* of the trace's frames; 0: the log has none */
+};
+
 /* A site in the making. It begins as zeros. */
 struct pytorch_site {
     struct text text;     /* after pytorch_site_end; empty: no frame says where */
@@ -30,5 +36,9 @@ struct pytorch_site {
 void pytorch_site_begin(struct pytorch_site *site);
 /* Adds a frame; the innermost one comes first. file and name may be NULL, and are borrowed. */
 void pytorch_site_add(struct pytorch_site *site, const char *file, const char *name, uint64_t line);
+/* The text of a frame: "torch/optim/adam.py:182 step". Of a path it has what follows the folder of
+ * installed packages, or its end: a trace says nothing of the folders of its machine. Returns
+ * whether the frame is hidden: all requests have it, or it is a wrapper of PyTorch. */
+bool pytorch_frame_text(const char *file, const char *name, uint64_t line, struct text *text);
 /* Makes the text: "optimizer's step: train.py:9 main > adam.py:182 step". */
 void pytorch_site_end(struct pytorch_site *site);

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "base/sort.h"
 #include "trace/import/pytorch_pools.h"
 #include "trace/import/pytorch_sites.h"
@@ -46,12 +45,14 @@ struct snapshot {
         bool has_alloc, has_segment, has_free_requested, has_free_completed;
     } * devices;
     unsigned device_count, device_capacity;
-    const char **texts;                 /* of entries, in an open hash table */
-    uint64_t text_count, text_capacity; /* a power of two */
+    struct trace_names names; /* texts of entries, and the frames of call stacks */
+    unsigned call_capacity;
+    struct pytorch_call **calls; /* by the innermost frame */
     struct arena arena;
     struct value root;
     struct pools pools;
     struct pytorch_site site;
+    struct text frame;
     bool has_python, has_native; /* frames */
 };
 
@@ -108,56 +109,54 @@ static unsigned pool_of(struct pools *pools, const struct value *pair)
 
 /* ---- sites ---- */
 
-static const char **place_of_text(const char **table, uint64_t capacity, const char *text)
-{
-    uint64_t hash = 0;
-    for (const char *c = text; *c; c++)
-        hash = random_mix(hash + (unsigned char)*c);
-    while (table[hash & (capacity - 1)] && strcmp(table[hash & (capacity - 1)], text) != 0)
-        hash++;
-    return &table[hash & (capacity - 1)];
-}
-
-/* The same text as one that lives as long as the snapshot, and is there once. */
+/* The same text as one that lives as long as the snapshot. */
 static const char *one_text(struct snapshot *s, const char *text)
 {
-    if (2 * s->text_count >= s->text_capacity) {
-        const uint64_t capacity = s->text_capacity ? 2 * s->text_capacity : 256;
-        const char **table = must_alloc(capacity * sizeof *table);
-        for (uint64_t i = 0; i < s->text_capacity; i++)
-            if (s->texts[i])
-                *place_of_text(table, capacity, s->texts[i]) = s->texts[i];
-        free(s->texts);
-        s->texts = table;
-        s->text_capacity = capacity;
-    }
-    const char **place = place_of_text(s->texts, s->text_capacity, text);
-    if (!*place) {
-        *place = arena_copy(&s->arena, text, strlen(text));
-        s->text_count++;
-    }
-    return *place;
+    const unsigned index = trace_names_add(&s->names, text);
+    return s->names.items[index].text;
 }
 
-static const char *site_of(struct snapshot *s, const struct value *frames)
+static const char *label_of(struct snapshot *s, const struct value_list *frames)
 {
-    if (!frames || frames->type != VALUE_LIST || frames->list->count == 0)
-        return NULL;
-    struct value_list *list = frames->list;
-    if (list->site)
-        return *list->site ? list->site : NULL;
     pytorch_site_begin(&s->site);
-    for (unsigned i = 0; i < list->count; i++) {
-        const struct value *frame = &list->items[i];
+    for (unsigned i = 0; i < frames->count; i++) {
+        const struct value *frame = &frames->items[i];
         pytorch_site_add(&s->site, value_text_of(value_get(frame, "filename")),
                          value_text_of(value_get(frame, "name")), count_or_0(frame, "line"));
     }
     pytorch_site_end(&s->site);
     s->has_python |= s->site.has_python;
     s->has_native |= s->site.has_native;
-    const struct text *text = &s->site.text;
-    list->site = text->length ? one_text(s, text->data) : "";
-    return *list->site ? list->site : NULL;
+    return s->site.text.length ? one_text(s, s->site.text.data) : NULL;
+}
+
+static unsigned frame_of(struct snapshot *s, unsigned caller, const struct value *frame)
+{
+    s->frame.length = 0;
+    const bool is_hidden = pytorch_frame_text(value_text_of(value_get(frame, "filename")),
+                                              value_text_of(value_get(frame, "name")),
+                                              count_or_0(frame, "line"), &s->frame);
+    return trace_names_add_frame(&s->names, caller, s->frame.data, is_hidden);
+}
+
+/* The call of these frames, the innermost first; NULL: there are none, or no site. */
+static const struct pytorch_call *call_of(struct snapshot *s, const struct value *frames)
+{
+    if (!frames || frames->type != VALUE_LIST || frames->list->count == 0)
+        return NULL;
+    struct value_list *list = frames->list;
+    if (!list->call) {
+        unsigned stack = 0;
+        for (unsigned i = list->count < TRACE_STACK_MOST ? list->count : TRACE_STACK_MOST; i-- > 0;)
+            stack = frame_of(s, stack, &list->items[i]);
+        s->calls = must_reach(s->calls, stack, &s->call_capacity, sizeof *s->calls);
+        if (!s->calls[stack]) {
+            s->calls[stack] = arena_alloc(&s->arena, sizeof **s->calls);
+            *s->calls[stack] = (struct pytorch_call){label_of(s, list), stack};
+        }
+        list->call = s->calls[stack];
+    }
+    return list->call->label ? list->call : NULL;
 }
 
 /* ---- segments ---- */
@@ -257,7 +256,7 @@ static int add_final(struct history *h, const struct pool_segment *s, struct err
         struct start_block block = {.granted = count_or_0(value, "size"),
                                     .stream = s->stream,
                                     .pool = s->pool,
-                                    .site = site_of(h->snapshot, value_get(value, "frames"))};
+                                    .site = call_of(h->snapshot, value_get(value, "frames"))};
         block.requested = block.granted;
         block.address = address;
         value_count_of(value_get(value, "address"), &block.address);
@@ -348,13 +347,14 @@ static bool is_pool_known(const struct history *h, const struct pytorch_entry *e
 
 static int add_entry(struct history *h, unsigned i, struct error *error)
 {
+    static const struct pytorch_call no_python = {PYTORCH_SITE_NO_PYTHON, 0};
     struct pytorch_entry entry = *pytorch_entry_at(h->entries, i);
     if (!is_pool_known(h, &entry))
         trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = false;
     entry.pool = pool_of_entry(h, &entry);
     if (!entry.site && h->snapshot->has_python && !h->snapshot->has_native &&
         is_action(&entry, "alloc"))
-        entry.site = PYTORCH_SITE_NO_PYTHON;
+        entry.site = &no_python;
     if (entry.has_time)
         add_phases(h, entry.time_us);
     return pytorch_add(&h->trace, &entry, error);
@@ -404,7 +404,7 @@ static int take_entry(void *user, unsigned device, const struct value *value, st
     if (is_oom)
         value_count_of(device_free, &entry.device_free);
     entry.has_time = value_count_of(time, &entry.time_us);
-    entry.site = site_of(s, frames);
+    entry.site = call_of(s, frames);
     pool = pool ? pool : segment_pool;
     entry.has_pool = pool != NULL;
     entry.pool = pool ? pool_of(&d->pools, pool) : 0;
@@ -443,6 +443,7 @@ static int find_skipped(struct history *h, struct error *error)
 
 static int read_history(struct history *h, struct error *error)
 {
+    static const struct pytorch_call before = {PYTORCH_SITE_BEFORE, 0};
     uint64_t first_us = 0;
     if (h->entries->count)
         first_us = pytorch_entry_at(h->entries, 0)->time_us;
@@ -459,8 +460,8 @@ static int read_history(struct history *h, struct error *error)
     for (unsigned i = 0; i < h->segment_count; i++)
         TRY(add_final(h, &h->segments[i], error));
     TRY(pytorch_check_start(&h->trace, error));
-    h->trace.site_before =
-        h->snapshot->has_python || h->snapshot->has_native ? PYTORCH_SITE_BEFORE : NULL;
+    h->trace.site_before = h->snapshot->has_python || h->snapshot->has_native ? &before : NULL;
+    h->trace.frames = &h->snapshot->names;
     pytorch_add_start(&h->trace);
     for (unsigned i = 0; i < h->entries->count; i++)
         TRY(add_entry(h, i, error));
@@ -556,9 +557,11 @@ static void free_snapshot(struct snapshot *s)
         free(s->devices[d].pools.ids);
     }
     free(s->devices);
-    free(s->texts);
+    trace_names_free(&s->names);
+    free(s->calls);
     arena_free(&s->arena);
     text_free(&s->site.text);
+    text_free(&s->frame);
     free(s->pools.ids);
 }
 

@@ -35,8 +35,8 @@ struct start_block {
     uint64_t latest;      /* number of the latest entry of its address */
     unsigned pool;
     bool was, is_used, lives;
-    bool is_within;   /* after start_find: memory of the start */
-    const char *site; /* borrowed; or NULL */
+    bool is_within;                  /* after start_find: memory of the start */
+    const struct pytorch_call *site; /* borrowed; or NULL */
 };
 
 /* All zeros: nothing is known. */

@@ -30,6 +30,7 @@ struct reading {
     struct import *log;
     struct import_stream *stream;
     struct indices names, queues, threads;
+    struct indices frames; /* the writer's; 0: not defined */
     struct trace_use *uses;
     unsigned use_capacity;
 };
@@ -96,6 +97,36 @@ static int read_definition(struct reading *r, struct indices *known, index_of *a
     return code;
 }
 
+static int get_frame(struct reading *r, const char *word, unsigned *index, struct error *error)
+{
+    uint64_t number;
+    TRY(get_number(r->log, word, INDEX_MOST, &number, error));
+    *index = number ? *index_at(&r->frames, number) : 0;
+    return number && !*index
+               ? import_error(r->log, error, "frame %s stands in no line before", word)
+               : 0;
+}
+
+/* frame 3 2 "text": of the frame that 2 called */
+static int read_frame(struct reading *r, char *rest, bool is_hidden, struct error *error)
+{
+    uint64_t number;
+    unsigned of;
+    char *caller = strchr(rest, ' '), *quoted = caller ? strchr(caller + 1, ' ') : NULL;
+    if (!quoted)
+        return import_error(r->log, error, "expected two numbers and a text in double quotes");
+    *caller++ = *quoted++ = 0;
+    TRY(get_number(r->log, rest, INDEX_MOST, &number, error));
+    TRY(get_frame(r, caller, &of, error));
+    json_t *text = json_loads(quoted, JSON_DECODE_ANY, NULL);
+    if (json_is_string(text))
+        *index_at(&r->frames, number) =
+            trace_frame(import_writer(r->stream), of, json_string_value(text), is_hidden);
+    const bool good = json_is_string(text);
+    json_decref(text);
+    return good ? 0 : import_error(r->log, error, "expected a text in double quotes");
+}
+
 /* b1rw,b3r */
 static int read_uses(struct reading *r, char *list, struct trace_event *e, struct error *error)
 {
@@ -125,6 +156,8 @@ static int read_member(struct reading *r, char *name, char *value, struct trace_
     uint64_t number;
     if (strcmp(name, "name") == 0)
         return get_index(r, &r->names, trace_name, value, &e->name, error);
+    if (strcmp(name, "stack") == 0)
+        return get_frame(r, value, &e->stack, error);
     if (strcmp(name, "other") == 0)
         return get_index(r, &r->queues, trace_queue, value, &e->other, error);
     if (strcmp(name, "uses") == 0)
@@ -208,6 +241,8 @@ static int read_line(struct reading *r, char *line, struct error *error)
         return read_definition(r, &r->queues, trace_queue, rest, error);
     if (strcmp(word, "thread") == 0)
         return read_definition(r, &r->threads, trace_thread, rest, error);
+    if (strcmp(word, "frame") == 0 || strcmp(word, "hidden") == 0)
+        return read_frame(r, rest, *word == 'h', error);
     struct trace_event e = {.kind = TRACE_KINDS};
     for (int k = 0; k < TRACE_KINDS; k++)
         if (strcmp(word, trace_kind_name((enum trace_kind)k)) == 0)
@@ -253,6 +288,7 @@ static int import_text(struct import *log, struct error *error)
     free(r.names.index);
     free(r.queues.index);
     free(r.threads.index);
+    free(r.frames.index);
     free(r.uses);
     return code;
 }

@@ -36,9 +36,9 @@ struct value {
 struct value_list {
     unsigned count, capacity;
     struct value *items;
-    bool is_taken;    /* for pickle.c: its items went to a sink; for pytorch_snapshot.c: they are
+    bool is_taken; /* for pickle.c: its items went to a sink; for pytorch_snapshot.c: they are
                        * the blocks of a segment */
-    const char *site; /* for pytorch_snapshot.c: the site that these frames name, once it is made */
+    const struct pytorch_call *call; /* for pytorch_snapshot.c: what these frames are, once made */
 };
 
 /* An empty list or dict. */
