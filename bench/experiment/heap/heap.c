@@ -98,7 +98,7 @@ static int take_memories(struct device_heap *h, struct error *error)
 /* ---- launches ---- */
 
 /* The arguments of a launch, in the order of its kernel's parameters. */
-enum { ARGUMENTS_MAX = 40 };
+enum { ARGUMENTS_MAX = 16 };
 struct heap_arguments {
     enum launch_arg_kind kinds[ARGUMENTS_MAX];
     union launch_value values[ARGUMENTS_MAX];
@@ -350,31 +350,15 @@ static int send_commands(struct device_heap *h, const uint32_t *commands, uint32
                         error);
 }
 
-static void add_batch(struct heap_arguments *a, const struct device_heap *h, uint64_t counts,
-                      uint32_t counts_words, uint32_t command_count)
-{
-    add_memories(a, h);
-    add_memory(a, counts);
-    add_sizes(a, h);
-    add_word(a, counts ? counts_words : 0);
-    add_word(a, command_count);
-}
-
-static int submit_few(struct device_heap *h, uint64_t counts, uint32_t counts_words,
-                      struct error *error)
-{
-    struct heap_arguments a = {0};
-    add_batch(&a, h, counts, counts_words, h->batch_count);
-    for (uint32_t i = 0; i < HEAP_FEW * COMMAND_WORDS; i++)
-        add_word(&a, i < h->batch_count * COMMAND_WORDS ? h->batch[i] : 0);
-    return launch(h, HEAP_KERNEL_FEW, &a, error);
-}
-
 static int submit_some(struct device_heap *h, const uint32_t *commands, uint32_t count,
                        uint64_t counts, uint32_t counts_words, struct error *error)
 {
     struct heap_arguments a = {0};
-    add_batch(&a, h, counts, counts_words, count);
+    add_memories(&a, h);
+    add_memory(&a, counts);
+    add_sizes(&a, h);
+    add_word(&a, counts ? counts_words : 0);
+    add_word(&a, count);
     add_memory(&a, h->commands.handle);
     add_word(&a, h->ring_count);
     int code = send_commands(h, commands, count, error);
@@ -388,9 +372,7 @@ int device_heap_submit(struct device_heap *h, uint64_t counts, uint32_t counts_w
 {
     const uint32_t all = h->batch_count;
     int code = 0;
-    if (all > 0 && all <= HEAP_FEW)
-        code = submit_few(h, counts, counts_words, error);
-    for (uint32_t done = 0, count; all > HEAP_FEW && done < all && !code; done += count) {
+    for (uint32_t done = 0, count; done < all && !code; done += count) {
         uint32_t room;
         code = ring_room(h, &room, error);
         count = all - done < room ? all - done : room;

@@ -77,9 +77,8 @@ int device_heap_free(struct device_heap *heap, uint32_t slot, struct error *erro
 
 /* Enqueues the batch, and begins an empty one.
  * `counts` is device memory of counts_words 32-bit words, or 0 if no command reads a count there.
- * The call waits in one case only. A batch of more than HEAP_FEW commands goes through a ring of
- * pinned memory. When the ring is full, the host waits for the earlier batches, because a device
- * reports no progress. */
+ * The commands go through a ring of pinned memory. When the ring is full, the host waits for the
+ * earlier batches, because a device reports no progress; else the call does not wait. */
 int device_heap_submit(struct device_heap *heap, uint64_t counts, uint32_t counts_words,
                        struct error *error);
 enum { DEVICE_HEAP_RING_COMMANDS = 1 << 18 };

@@ -45,16 +45,6 @@ static void run_ops(const union launch_value *a, int64_t begin, int64_t end)
                  a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32, words_of(a[11]), a[12].u32);
 }
 
-static void run_few(const union launch_value *a, int64_t begin, int64_t end)
-{
-    if (begin < end)
-        heap_few(words_of(a[0]), words_of(a[1]), words_of(a[2]), words_of(a[3]), a[4].u32, a[5].u32,
-                 a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32, a[11].u32, a[12].u32, a[13].u32,
-                 a[14].u32, a[15].u32, a[16].u32, a[17].u32, a[18].u32, a[19].u32, a[20].u32,
-                 a[21].u32, a[22].u32, a[23].u32, a[24].u32, a[25].u32, a[26].u32, a[27].u32,
-                 a[28].u32, a[29].u32, a[30].u32, a[31].u32, a[32].u32, a[33].u32, a[34].u32);
-}
-
 static void run_check(const union launch_value *a, int64_t begin, int64_t end)
 {
     if (begin < end)
@@ -65,14 +55,12 @@ static void run_check(const union launch_value *a, int64_t begin, int64_t end)
 const char *const heap_kernel_names[HEAP_KERNELS] = {
     [HEAP_KERNEL_INIT] = "heap_init",
     [HEAP_KERNEL_OPS] = "heap_ops",
-    [HEAP_KERNEL_FEW] = "heap_few",
     [HEAP_KERNEL_CHECK] = "heap_check",
 };
 
 const struct host_kernel heap_host_kernels[HEAP_KERNELS] = {
     [HEAP_KERNEL_INIT] = {"heap_init", run_init},
     [HEAP_KERNEL_OPS] = {"heap_ops", run_ops},
-    [HEAP_KERNEL_FEW] = {"heap_few", run_few},
     [HEAP_KERNEL_CHECK] = {"heap_check", run_check},
 };
 

@@ -6,13 +6,7 @@
 #include "device/device.h"
 #include "experiment/heap/heap_layout.h"
 
-enum heap_kernel {
-    HEAP_KERNEL_INIT,
-    HEAP_KERNEL_OPS,
-    HEAP_KERNEL_FEW,
-    HEAP_KERNEL_CHECK,
-    HEAP_KERNELS
-};
+enum heap_kernel { HEAP_KERNEL_INIT, HEAP_KERNEL_OPS, HEAP_KERNEL_CHECK, HEAP_KERNELS };
 extern const char *const heap_kernel_names[HEAP_KERNELS];
 extern const struct host_kernel heap_host_kernels[HEAP_KERNELS];
 

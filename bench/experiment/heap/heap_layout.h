@@ -62,9 +62,6 @@ enum device_heap_command {
     HEAP_ALLOCATED = 1 << 30 /* in a block's first tag */
 };
 
-/* A batch of at most this many commands goes with the launch itself, as arguments of the kernel. */
-enum { HEAP_FEW = 8 };
-
 /* An arena is at least the two blocks at its ends and one of a word between them. */
 enum { HEAP_ARENA_LEAST_WORDS = 10, HEAP_FIRST_BLOCK = 5, HEAP_TAG_WORDS = 3 };
 
