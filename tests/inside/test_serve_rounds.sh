@@ -20,7 +20,7 @@ export GAMUT_LIBRARY=$build/libgamut_alloc.so GAMUT=$gamut GAMUT_PROGRAMS=$here/
 
 export GAMUT_CUPTI=$build/tests/inside/apps/fake/libcuda.so.1 GAMUT_ATLAS=$root/$(sed -n 's/^<!--tables:at-rest atlas=\(.*\)-->/\1/p' "$root/docs/driver-costs.md")
 
-timeout 300 python3 "$root/scripts/serve_rounds" out 200 layers cupy_arrays breaks captures loses >log 2>&1 || fail "serve_rounds ends with $?: $(tail -3 log)"
+timeout 1000 python3 "$root/scripts/serve_rounds" out 1000 layers cupy_arrays breaks captures loses >log 2>&1 || fail "serve_rounds ends with $?: $(tail -3 log)"
 grep -q 'torch: {"can_fork": true, "version": "2.11"}' log || fail "no process could be forked: $(cat log)"
 # Of a program of PyTorch: 6 modes in each of 6 rounds, 2 more in 2 of them; of CuPy 5 modes. And the recorded runs.
 [ "$(jq '[.runs[] | select(.program == "layers")] | length' out/runs.json)" = 41 ] || fail "runs of layers: $(jq '.runs | length' out/runs.json)"
@@ -51,11 +51,11 @@ grep -q 'captures is left out of the predicted times: RuntimeError: the driver h
 grep -q 'loses is left out of the predicted times: .*device' log || fail "loses: $(cat log)"
 sed -n '/^Predicted time/,/^Counters/p' table | grep -q '^| layers \(| [0-9.]*, [0-9.]* \)\{5\}|$' || fail "the predicted times in the table: $(cat table)"
 jq -e '.tables["predicted-times"] | .head == ["program", "`caching`", "`vmm`", "`planned`", "`pool`", "`tlsf`"] and (.rows | length == 1) and (.rows[0][1:] | all(test("^[0-9.]+, [0-9.]+$")))' data.json >/dev/null || fail "the predicted times in the data"
-timeout 300 python3 "$root/scripts/serve_rounds" late 8 sleeps layers >log 2>&1 || fail "a program that sleeps: $(cat log)"
-grep -q 'sleeps is left out of the predicted times: gamut record was ended after 2 s$' log && grep -q 'layers is left out of the predicted times: no time is left$' log || fail "a program that sleeps: $(cat log)"
+GAMUT_TIMED_S=0.5 timeout 1000 python3 "$root/scripts/serve_rounds" late 1000 sleeps layers >log 2>&1 || fail "a program that sleeps: $(cat log)"
+grep -q 'sleeps is left out of the predicted times: gamut record was ended after [0-9]* s$' log && grep -q 'layers is left out of the predicted times: no time is left$' log || fail "a program that sleeps: $(cat log)"
 [ "$(jq '[.runs[] | select(.failed | not) | select(.phase == "round 0")] | length' late/runs.json)" = 16 ] && jq -e '.timed == {}' late/runs.json >/dev/null || fail "nothing was measured after a program that sleeps"
 python3 "$root/scripts/serve_rounds" --data late | jq -e '.tables["predicted-times"].rows == []' >/dev/null || fail "predicted times that nothing predicted"
 ! pgrep -f "$dir/late" || fail "the program that sleeps is still there"
 # Without an atlas nothing is recorded with times.
-GAMUT_ATLAS= timeout 300 python3 "$root/scripts/serve_rounds" without 1 layers >log 2>&1 && ! grep -q 'predicted times\|times predicted' log || fail "without an atlas: $(cat log)"
+GAMUT_ATLAS= timeout 1000 python3 "$root/scripts/serve_rounds" without 1 layers >log 2>&1 && ! grep -q 'predicted times\|times predicted' log || fail "without an atlas: $(cat log)"
 exit $((failures > 0))
