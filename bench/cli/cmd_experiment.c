@@ -1,10 +1,8 @@
-/* gamut experiment: runs experiments on devices, one after the other. */
+/* gamut experiment: runs an experiment on devices, one after the other. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "alloc/registry.h"
-#include "base/arena.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
@@ -23,7 +21,6 @@ static const struct flag flags[] = {
     FLAG_MEM_LIMIT,
     FLAG_TIMEOUT("120s"),
     FLAG_SEED("the seed of the order and of random values"),
-    FLAG_SHARD,
     FLAG_FORMAT("table", "table|md|csv|json"),
     FLAGS_RESULT_FILE,
     FLAGS_END,
@@ -32,60 +29,38 @@ static const struct flag flags[] = {
 struct session {
     const struct command_line *line;
     struct recording recording;
-    struct experiment_task task; /* the task that runs */
-    uint64_t rows, failed;       /* counted over all tasks that ended */
+    struct experiment_task task;
+    uint64_t rows, failed; /* on all devices so far */
     struct status_line status;
     bool interrupted;
 };
 
-static int make_task(const struct session *s, const char *spec, struct experiment_task *task,
-                     struct error *error)
+/* Checks the arguments before anything is measured, and makes the task of them. */
+static int make_task(struct session *s, struct error *error)
 {
+    struct experiment_task *task = &s->task;
+    struct experiment_plan plan = {0};
+    char strategy[EXPERIMENT_WORD_MAX];
     *task = (struct experiment_task){
-        .spec = spec,
+        .spec = s->line->positional[0],
         .rounds = (unsigned)flag_number(s->line, "rounds"),
         .timeout_ns = flag_number(s->line, "timeout"),
         .settings = {.strategies = flag_text(s->line, "strategy"),
                      .seed = flag_number(s->line, "seed"),
                      .capacity_bytes = flag_number(s->line, "mem-limit")},
     };
-    return experiment_parse(spec, &task->experiment, &task->settings.options, error);
-}
-
-/* Checks the arguments before anything is measured. */
-static int check_words(const struct session *s, struct error *error)
-{
-    const struct experiment_settings settings = {.strategies = flag_text(s->line, "strategy")};
-    char strategy[EXPERIMENT_WORD_MAX];
-    int code = 0;
-    for (size_t i = 0; !code && experiment_strategy(&settings, true, i, strategy); i++) {
+    for (size_t i = 0; experiment_strategy(&task->settings, true, i, strategy); i++) {
         const struct allocator_ops *ops;
         struct option_values options;
-        code = allocator_parse(strategy, &ops, &options, error);
+        TRY(allocator_parse(strategy, &ops, &options, error));
     }
-    for (size_t i = 0; !code && i < s->line->positional_count; i++) {
-        struct experiment_task task;
-        struct experiment_plan plan = {0};
-        code = make_task(s, s->line->positional[i], &task, error);
-        THEN(code, task.experiment->plan(&task.settings, &plan, error));
-        experiment_plan_free(&plan);
-        for (size_t j = 0; j < i && !code; j++) {
-            struct experiment_task other;
-            code = make_task(s, s->line->positional[j], &other, error);
-            THEN(
-                code,
-                other.experiment == task.experiment
-                    ? error_set(
-                          error, ERR_USAGE,
-                          "%s is named twice, but a file holds one experiment of a name and device",
-                          task.experiment->name)
-                    : 0);
-        }
-    }
+    TRY(experiment_parse(task->spec, &task->experiment, &task->settings.options, error));
+    const int code = task->experiment->plan(&task->settings, &plan, error);
+    experiment_plan_free(&plan);
     return code;
 }
 
-/* ---- one experiment on one device ------------------------------------------------------------ */
+/* ---- on one device --------------------------------------------------------------------------- */
 
 /* Prints progress: on a terminal one line that is overwritten, elsewhere a line per round. */
 static void working(void *context, const struct items_state *state, const char *row)
@@ -113,7 +88,7 @@ static void count_rows(struct session *s, const struct result_experiment *experi
         s->failed += experiment->rows[i].status > CASE_skipped;
 }
 
-static int run_on(struct session *s, const char *id, struct error *error)
+static int run_on_device(struct session *s, struct error *error)
 {
     const struct experiment_watcher watcher = {
         .context = s, .working = working, .round_ended = round_ended};
@@ -125,7 +100,6 @@ static int run_on(struct session *s, const char *id, struct error *error)
     const enum table_format format = (enum table_format)flag_number(s->line, "format");
     struct error why = {0};
     json_decref(options);
-    experiment->id = arena_copy(&result->arena, id, strlen(id));
     int code = experiment_run(&s->task, result, experiment, &watcher, &s->interrupted, &why);
     status_line_clear(&s->status);
     experiment_summarise(result, experiment);
@@ -137,57 +111,22 @@ static int run_on(struct session *s, const char *id, struct error *error)
     count_rows(s, experiment);
     if (code == ERR_IO)
         return error_set(error, code, "%s", why.text);
-    if (code) { /* the next device or experiment may do better */
+    if (code) { /* the next device may do better */
         report_error(&why);
         s->failed++;
     }
     return 0;
 }
 
-/* An item is an experiment on a device: its rows are compared with each other. Each row takes as
- * long as another, as far as is known. */
-static int make_item(struct session *s, const char *spec, const char *device,
-                     struct shard_item *item, struct error *error)
-{
-    struct experiment_plan plan = {0};
-    struct text description = {0};
-    int code = make_task(s, spec, &s->task, error);
-    THEN(code, s->task.experiment->plan(&s->task.settings, &plan, error));
-    text_add(&description, "experiment %s on %s", spec, device);
-    shard_id(description.data, item->id);
-    item->unit = item->id;
-    item->cost = plan.count;
-    text_free(&description);
-    experiment_plan_free(&plan);
-    return code;
-}
-
-static int make_work(struct session *s, struct work *work, struct error *error)
+static int run_on_all(struct session *s, struct error *error)
 {
     const struct recording *r = &s->recording;
-    *work = (struct work){.items = must_alloc((s->line->positional_count * r->device_count + 1) *
-                                              sizeof *work->items)};
-    for (size_t i = 0; i < s->line->positional_count; i++)
-        for (size_t d = 0; d < r->device_count; d++)
-            if (r->devices[d].selected)
-                TRY(make_item(s, s->line->positional[i], r->devices[d].info.id,
-                              &work->items[work->count++], error));
-    return 0;
-}
-
-static int run_own(struct session *s, const struct work *work, struct error *error)
-{
-    const struct recording *r = &s->recording;
-    size_t item = 0;
     int code = 0;
-    for (size_t i = 0; i < s->line->positional_count && !code; i++)
-        for (size_t d = 0; d < r->device_count && !s->interrupted && !code; d++) {
-            if (!r->devices[d].selected || !work->own[item++])
-                continue;
-            code = make_task(s, s->line->positional[i], &s->task, error);
-            s->task.device = r->devices[d].info.id;
-            THEN(code, run_on(s, work->items[item - 1].id, error));
-        }
+    for (size_t d = 0; d < r->device_count && !s->interrupted && !code; d++) {
+        s->task.device = r->devices[d].info.id;
+        if (r->devices[d].selected)
+            code = run_on_device(s, error);
+    }
     return code ? code : recording_finish(&s->recording, s->interrupted, s->failed > 0, error);
 }
 
@@ -210,18 +149,14 @@ static int print_at_the_end(const struct session *s, struct error *error)
 static int run_session(struct session *s)
 {
     struct error error = {0};
-    struct work work = {0};
-    int code = check_words(s, &error);
+    int code = make_task(s, &error);
     THEN(code, recording_open(&s->recording, s->line, &error));
     if (code == ERR_NOT_FOUND) {
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
-    THEN(code, make_work(s, &work, &error));
-    THEN(code, recording_start(&s->recording, s->line, &work, &error));
-    const int measured = code ? code : run_own(s, &work, &error);
-    free(work.items);
-    free(work.own);
+    THEN(code, recording_start(&s->recording, s->line, NULL, &error));
+    const int measured = code ? code : run_on_all(s, &error);
     if (code)
         return report_error(&error);
     if (measured)
@@ -247,9 +182,9 @@ static int experiment_command(const struct command_line *line)
 const struct command command_experiment = {
     .name = "experiment",
     .summary = "measure what no program can express: sizes that only the device knows, and more",
-    .arguments = "EXPERIMENT...",
+    .arguments = "EXPERIMENT",
     .least_positionals = 1,
-    .most_positionals = POSITIONALS_MAX,
+    .most_positionals = 1,
     .flags = flags,
     .notes = "Options follow an experiment's name: isosurface:cells=32:window=10.\n"
              "gamut list experiments prints names, options and defaults, which are small.\n"

@@ -9,7 +9,6 @@ expect 2 "did you mean isosurface?" experiment isosurfac
 expect 2 "did you mean frames?" experiment isosurface:frame=3
 expect 2 "from 1 to 100000" experiment isosurface:frames=0
 expect 2 "there is no strategy 'pol'" experiment isosurface -s pol
-expect 2 "isosurface is named twice" experiment isosurface:frames=3 isosurface:frames=4
 expect 2 "exclude each other" experiment isosurface --no-save --out a.json
 expect 2 "host+host. is a group: this command measures one device at a time" experiment isosurface -D host+host
 expect 77 "no device matches" experiment isosurface -D opencl:no-such-device-anywhere

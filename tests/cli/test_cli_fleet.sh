@@ -188,13 +188,11 @@ sed 's/"machine_id":"[0-9a-f]*"/"machine_id":"00000000"/' g-one.json >w-one.json
 expect 0 '' compare --by machine g.json w-one.json
 has '^3 programs on 2 machines'
 
-# ---- fits, advice, experiments ----
+# ---- fits, advice ----
 for k in 1 2; do
     expect 0 "shard $k/2 has [36] of 9 items" fit traces/cupy.trace traces/opencv.trace traces/ffmpeg.trace -s raw,pool,caching \
         --shard $k/2 -o f$k.json
     expect 0 "shard $k/2 has 1 of 2 items" advise traces/opencv.trace traces/ffmpeg.trace --for rmm --shard $k/2 -o a$k.json
-    expect 0 "shard $k/2 has [01] of 1 items" experiment isosurface:cells=4:window=2:frames=2 -D host -s raw --rounds 1 \
-        --shard $k/2 -o x$k.json
 done
 expect 0 'f.json: 2 shards' join f1.json f2.json -o f.json
 is_valid result f.json
@@ -210,6 +208,4 @@ for file in a.json a-one.json; do
     sed -n '/^"advice"/,/^]/p' $file | grep -c '"id"' >>counts
 done
 [ "$(sort -u counts)" = 2 ] || fail "not all advice"
-expect 0 'x.json: 2 shards' join x1.json x2.json -o xx.json
-is_valid result xx.json
 summary

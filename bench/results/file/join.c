@@ -267,9 +267,6 @@ static void add_file(struct result *joined, const struct result *from)
                                         from->run.sessions};
     joined->cases = joined_items(arena, joined->cases, &joined->case_count, from->cases,
                                  from->case_count, sizeof *from->cases);
-    joined->experiments =
-        joined_items(arena, joined->experiments, &joined->experiment_count, from->experiments,
-                     from->experiment_count, sizeof *from->experiments);
     run->joined = joined_items(arena, run->joined, &run->joined_count, &shard, 1, sizeof shard);
     add_array(joined, &joined->fits, from->fits);
     add_array(joined, &joined->advice, from->advice);
@@ -287,7 +284,7 @@ static struct result begin(const struct join_file *first)
     struct result_run *run = &joined.run;
     joined.arena = joined.derived = (struct arena){0};
     joined.root = joined.kept = NULL;
-    joined.case_count = joined.experiment_count = run->joined_count = 0;
+    joined.case_count = run->joined_count = 0;
     joined.fits = joined.advice = NULL;
     if (joined.origins)
         joined.origins = result_keep(&joined, json_deep_copy(joined.origins));

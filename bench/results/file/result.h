@@ -272,7 +272,6 @@ struct result_parameter {
     const char *name, *unit, *help; /* unit NULL: its values are words */
 };
 struct result_experiment {
-    const char *id; /* of an item of a shard; or NULL */
     const char *name, *device;
     json_t *options;
     size_t parameter_count;

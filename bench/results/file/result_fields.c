@@ -263,8 +263,7 @@ PUBLIC(result_experiment, struct result_experiment,
        JSON_FIELD(JSON, struct result_experiment, options),
        JSON_MANY(LIST, struct result_experiment, parameters, parameter_count, &parameter_struct),
        JSON_MANY(MAP, struct result_experiment, metrics, metric_count, &counter_info_struct),
-       JSON_MANY(LIST, struct result_experiment, rows, row_count, &row_struct),
-       JSON_OPTIONAL(STRING_OR_NULL, struct result_experiment, id));
+       JSON_MANY(LIST, struct result_experiment, rows, row_count, &row_struct));
 
 STRUCT(noise_metric, struct noise_metric, JSON_FIELD(NUMBER, struct noise_metric, floor),
        JSON_OPTIONAL(COUNT, struct noise_metric, cases),

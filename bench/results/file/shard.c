@@ -165,14 +165,6 @@ json_t *shard_done(const struct result *result)
     for (size_t i = 0; i < result->case_count; i++)
         if (is_finished(&result->cases[i], planned))
             tree_put(done, result->cases[i].id, json_true());
-    for (size_t i = 0; i < result->experiment_count; i++) {
-        const struct result_experiment *each = &result->experiments[i];
-        bool all = each->row_count > 0 && each->id;
-        for (size_t k = 0; k < each->row_count; k++)
-            all = all && is_finished(&each->rows[k], planned);
-        if (all)
-            tree_put(done, each->id, json_true());
-    }
     add_done(done, result->fits);
     add_done(done, result->advice);
     return done;

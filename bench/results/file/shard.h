@@ -44,8 +44,8 @@ void shard_set(struct result *result, struct shard shard, const struct shard_ite
 /* Adds an id to the digest of a list, which begins with 0. */
 uint64_t shard_list_add(uint64_t list, const char *id);
 
-/* The ids of the items that a result has finished, each with `true`: cases and experiments that
- * have all planned rounds or failed, fits, and advice. The caller owns the object. */
+/* The ids of the items that a result has finished, each with `true`: cases that have all
+ * planned rounds or failed, fits, and advice. The caller owns the object. */
 json_t *shard_done(const struct result *result);
 
 /* Checks that two results are of one list, split into as many shards, of one build and with the
