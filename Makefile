@@ -445,7 +445,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
 # Files that people or other programs read, and that the manual names.
-DOCS = LICENSE README.md CHANGELOG.md SECURITY.md
+DOCS = LICENSE $(wildcard *.md docs/*.md docs/*.png) $(shell find bench strategies suites workloads tests results plots -name README.md)
 SHARED_DATA = $(wildcard results/schema/*.json results/data/atlases/*.json.gz)
 # The libraries that `gamut record` puts into applications stand where it looks for them. No folder of Python's own is the same in all
 # environments: PYTHONPATH names lib/gamut/python.
@@ -467,7 +467,7 @@ install: $(GAMUT) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## install
 	$(Q)$(if $(CAPTURE_LIBRARIES),install -m 755 $(CAPTURE_LIBRARIES) $(LIBRARIES))
 	$(Q)install -D -m 644 bench/inside/gamut.py $(LIBRARIES)/python/gamut.py
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
-	$(Q)install -D -m 644 -t $(SHARE)/doc/gamut $(DOCS)
+	$(Q)$(foreach f,$(DOCS),install -D -m 644 $(f) $(SHARE)/doc/gamut/$(f);)
 	$(Q)install -D -m 644 $(BUILD)/libgamut_strategies.a $(word 5,$(INSTALLED))
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@API@|$(STRATEGY_API)|; s|@VERSION@|$(VERSION)|' strategies/library/gamut-strategies.pc.in > $(BUILD)/gamut-strategies.pc
 	$(Q)install -D -m 644 $(BUILD)/gamut-strategies.pc $(word 6,$(INSTALLED))

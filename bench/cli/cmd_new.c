@@ -20,6 +20,8 @@ static const char told[] =
     "Build it, and try it:\n"
     "  cc -shared -fPIC -O2 -o %s.so %s $(pkg-config --cflags --libs gamut-strategies)\n"
     "  gamut run stencil -s raw,./%s.so\n"
+    "pkg-config finds it where gamut is installed. After make install PREFIX=FOLDER it needs\n"
+    "PKG_CONFIG_PATH=FOLDER/lib/pkgconfig.\n"
     "In the tree of gamut it is strategies/alloc/%s, with X(%s) in list.h\n"
     "and {\"%s\", 0} in tests/alloc/alloc_variants.h.\n";
 

@@ -160,7 +160,7 @@ static void print_info(const struct trace_reader *reader, const struct findings 
     const struct trace_totals *t = trace_reader_totals(reader);
     struct terminal_page page;
     struct text_grid grid = text_grid_of("fact|~value");
-    char peak[32], sum[32], capacity[32], alignment[32], duration[32];
+    char peak[32], sum[32], capacity[32], alignment[32], duration[32], least[32], most[32];
     uint64_t lost;
     terminal_page_open(&page, stdout);
     grid.no_titles = true;
@@ -170,8 +170,9 @@ static void print_info(const struct trace_reader *reader, const struct findings 
     add_fact(&grid, "capacity", "%s",
              info->capacity_bytes ? text_bytes(capacity, info->capacity_bytes) : "");
     if (info->limit_most_bytes)
-        add_fact(&grid, "limit", "inferred from refusals: %" PRIu64 " to %" PRIu64 " bytes%s",
-                 info->limit_least_bytes, info->limit_most_bytes,
+        add_fact(&grid, "limit", "inferred from refusals: %s to %s%s",
+                 text_bytes(least, info->limit_least_bytes),
+                 text_bytes(most, info->limit_most_bytes),
                  trace_limit(info) ? "" : "; it changed, so replays have none");
     add_fact(&grid, "alignment", "%s",
              info->alignment_bytes ? text_bytes(alignment, info->alignment_bytes) : "");

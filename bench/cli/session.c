@@ -32,11 +32,12 @@ static int name_limits(const struct session *s, struct error *error)
         TRY(replay_trace_name(s->traces.paths[i], name, error));
         TRY(trace_open(s->traces.paths[i], &reader, error));
         const uint64_t limit = trace_limit(trace_reader_info(reader));
+        char bytes[64];
         if (limit)
             fprintf(stderr,
-                    "gamut: %s: replays under %" PRIu64 " bytes, the limit inferred from its "
-                    "refusals; --mem-limit sets another\n",
-                    name, limit);
+                    "gamut: %s: replays under %s, the limit inferred from its refusals; "
+                    "--mem-limit sets another\n",
+                    name, text_bytes_exact(bytes, limit));
         trace_close(reader);
     }
     return 0;

@@ -102,14 +102,14 @@ alloc b3 12582912 q0
 free b2 q0
 refused 25165824 q0
 END
-expect 0 "replays under 44040192 bytes" advise refused.txt
+expect 0 "replays under 42.0 MiB," advise refused.txt
 has "^  for  *memory for a request that was refused$"
 has "^  refused  *the request of 24.0 MiB that was refused is served, within 42.0 MiB; without the setting, the largest free piece of its pool has [0-9.]* MiB, and more memory would exceed the limit"
 sed 's/refused 25165824/refused 31457280/' refused.txt >larger.txt
-expect 0 "replays under 44040192 bytes" advise larger.txt --current raw # a setting that is left has the line too
+expect 0 "replays under 42.0 MiB," advise larger.txt --current raw # a setting that is left has the line too
 has "^larger: leave it as it is$"
 has "^  refused  *the request of 30.0 MiB that was refused is served, within 42.0 MiB$"
-expect 0 "replays under 44040192 bytes" advise refused.txt -f json
+expect 0 "replays under 42.0 MiB," advise refused.txt -f json
 [ "$(sed -n 's/^ *"refused_requests[_a-z]*": \(.*\),$/\1/p' out | tr '\n' ' ')" = "1 0 1 1 1 1 " ] || fail "other numbers of refused requests in JSON"
 has '"for": "memory for a request that was refused"'
 expect 0 "" advise one/two/graphs.pickle.gz

@@ -4,7 +4,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
 refused=$here/../traces/pytorch/refused
 
-limit='replays under .* bytes, the limit inferred from its refusals'
+limit='replays under .*, the limit inferred from its refusals'
 expect 0 "$limit" explain "$refused/gpt.pickle.gz"
 has '^Out of memory: 157 MiB asked for\. Of a limit of at most 1\.78 GiB, 1\.63 GiB are reserved: 1\.35 GiB by live blocks, and 288 MiB are free in 36 pieces, the largest 110 MiB\.$'
 has '^Why: the largest free piece of its pool has 110 MiB, and more memory would exceed the limit; 3\.59 MiB of the free bytes are in the pool for blocks of other sizes\.$'

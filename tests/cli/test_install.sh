@@ -27,8 +27,14 @@ share=$dir/dest/opt/it/share
 cmp -s "$gamut" "$installed" || fail "the binary is another one"
 [ -s "$dir/dest/opt/it/lib/gamut/python/gamut.py" ] || fail "no lib/gamut/python/gamut.py"
 for file in man/man1/gamut.1 bash-completion/completions/gamut zsh/site-functions/_gamut gamut/plots/rows.gp \
-    doc/gamut/LICENSE doc/gamut/README.md; do
+    doc/gamut/LICENSE doc/gamut/docs/out-of-memory.md; do
     [ -s "$share/$file" ] || fail "no share/$file"
+done
+# The pages that the installed ones name are there too.
+for page in $(cd "$share/doc/gamut" && find . -name '*.md'); do
+    for to in $(grep -o ']([a-z0-9_./-]*\.md' "$share/doc/gamut/$page" | sed 's/](//'); do
+        [ -s "$share/doc/gamut/$(dirname "$page")/$to" ] || fail "$page names $to, which is not installed"
+    done
 done
 [ "$(cd "$share/gamut/plots" && ls)" = "$(cd "$here/plots" && ls ./*.gp | sed 's|.*/||')" ] ||
     fail "the scripts of the charts are not all there"

@@ -187,7 +187,8 @@ static void add_least_memory(struct sentences *s, bool has_times)
     if (!isnan(least))
         text_add(&out, ", %.2f× the lower bound", least);
     if (has_times && its > least)
-        text_add(&out, "; %s, the fastest, holds %.2f×", d->ranking[0].name, its);
+        text_add(&out, "; %s, the fastest, holds %.*f×", d->ranking[0].name, its < 1000 ? 2 : 0,
+                 its);
     text_add(&out, ".");
     add_sentence(s, &out);
 }

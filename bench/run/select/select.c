@@ -459,7 +459,11 @@ int select_cases(struct selection *s, const struct device_info *devices, size_t 
                     add_cases(s, devices[d].id, is_group ? s->residencies.items[r] : "",
                               s->entries[w]->name, datasets.items[i]);
         }
-    return s->case_count ? 0 : error_set(error, ERR_USAGE, "no workload selected has a dataset");
+    return s->case_count ? 0
+                         : error_set(error, ERR_USAGE,
+                                     "no workload selected has a dataset, which says what a "
+                                     "program is run with: dataset NAME { n = 4; x = [1, 2, 3, 4]; "
+                                     "}");
 }
 
 int select_check_values(const struct selection *s, const struct catalogue *catalogue,
