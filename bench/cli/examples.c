@@ -58,6 +58,9 @@ const struct example examples[] = {
     {"view", "gamut view my.trace -s recorded,tlsf --from 1000 --to 2000 -o part.html",
      "a thousand events under its own allocator and another"},
 
+    {"view", "gamut view history.csv --beside advised",
+     "the recorded setting next to the one that gamut advise names"},
+    {"view", "gamut view my.trace history.csv", "how two runs differ"},
     {"view", "gamut view base.json -w stencil -o stencil.html",
      "the allocators of a result's cases, with all blocks of their program"},
 

@@ -44,38 +44,41 @@ static int record_one(struct view_history *h, const struct view_options *o,
     return 0;
 }
 
-/* The history is that of the first strategy that serves the whole trace. */
-static int record_history(struct view_history *h, const struct view_options *o,
-                          struct allocator_plans *plans, struct view_strategy *strategies,
-                          struct view_report *report, size_t *served, struct error *error)
+/* The history is that of the first strategy that serves the whole trace, or of an earlier pane. */
+static int record_history(struct view_pane *p, bool has_history, struct allocator_plans *plans,
+                          size_t *served, struct error *error)
 {
+    const struct view_options *o = p->options;
+    struct view_history *h = p->history;
     for (*served = 0; *served < o->strategy_count; ++*served) {
-        struct view_result *result = &report->strategies[*served];
-        *h = (struct view_history){.reader = h->reader, .first = o->first, .last = o->last};
-        TRY(record_one(h, o, plans, o->strategies[*served], &strategies[*served], result, error));
+        struct view_result *result = &p->report->strategies[*served];
+        if (!has_history)
+            *h = (struct view_history){.reader = o->reader, .first = o->first, .last = o->last};
+        TRY(record_one(h, o, plans, o->strategies[*served], &p->strategies[*served], result,
+                       error));
         if (!*result->reason)
             return 0;
-        view_strategy_free(&strategies[*served]);
-        view_history_free(h);
+        view_strategy_free(&p->strategies[*served]);
+        if (!has_history)
+            view_history_free(h);
     }
     return error_set(error, ERR_USAGE, "%s: no strategy serves the trace; %s: %s", o->name,
-                     o->strategies[0], report->strategies[0].reason);
+                     o->strategies[0], p->report->strategies[0].reason);
 }
 
-static int write_strategies(struct view_data *data, struct view_history *h,
-                            const struct view_options *o, struct allocator_plans *plans,
-                            const struct view_levels *levels, struct view_strategy *strategies,
-                            struct view_report *report, size_t served, json_t *all,
-                            struct error *error)
+static int write_strategies(struct view_data *data, struct view_pane *p,
+                            struct allocator_plans *plans, const struct view_levels *levels,
+                            size_t served, json_t *all, struct error *error)
 {
+    const struct view_options *o = p->options;
     for (size_t i = served; i < o->strategy_count; i++) {
-        struct view_strategy *s = &strategies[i];
-        struct view_result *result = &report->strategies[i];
+        struct view_strategy *s = &p->strategies[i];
+        struct view_result *result = &p->report->strategies[i];
         if (i > served)
-            TRY(record_one(h, o, plans, o->strategies[i], s, result, error));
+            TRY(record_one(p->history, o, plans, o->strategies[i], s, result, error));
         if (!*result->reason)
-            tree_append(
-                all, data_of_strategy(data, h, levels, o->strategies[i], view_measured(o, i), s));
+            tree_append(all, data_of_strategy(data, p->history, levels, o->strategies[i],
+                                              view_measured(o, i), s));
         /* The picture needs the summary alone; blocks of several strategies at once would not
          * fit. */
         free(s->places);
@@ -84,49 +87,73 @@ static int write_strategies(struct view_data *data, struct view_history *h,
     return 0;
 }
 
-static int write_page(struct view_history *h, const struct view_options *o,
-                      struct allocator_plans *plans, FILE *out, struct view_strategy *strategies,
-                      struct view_report *report, struct error *error)
+/* Plays the trace of a pane, and writes its columns. The script takes what the object of the second
+ * pane lacks from the first. */
+static int write_pane(struct view_data *data, struct view_pane *panes, size_t count, size_t i,
+                      json_t **json, struct error *error)
 {
-    struct view_data data = {.out = out};
+    struct allocator_plans plans = {.make = plan_of_trace};
+    struct view_pane *p = &panes[i];
     struct view_levels levels;
     size_t served;
-    TRY(record_history(h, o, plans, strategies, report, &served, error));
-    report->blocks = h->blocks.count;
-    report->events = h->last;
-    report->peak_bytes = view_peak(h)->requested;
-    report->peak_event = view_peak(h)->at;
-    view_page_begin(out, o, h);
-    levels_make(&levels, &h->blocks, h->first, h->last);
-    json_t *json = data_of_history(&data, h, &levels), *all = tree_array();
-    tree_put(json, "strategies", all);
-    const int code =
-        write_strategies(&data, h, o, plans, &levels, strategies, report, served, all, error);
-    levels_free(&levels);
+    const bool has_history = p->history == panes[0].history && i > 0;
+    int code = record_history(p, has_history, &plans, &served, error);
     if (!code) {
-        view_page_picture(out, o, h, strategies, report->strategies);
-        view_page_peak(out, h);
-        view_page_end(out, o, h, report->strategies);
-        write_json(out, json);
-        fprintf(out, "<script>%s</script>\n</body>\n</html>\n", kernel_text_view);
+        const struct view_history *h = p->history;
+        const struct view_bucket *peak = view_peak(h);
+        p->report->blocks = h->blocks.count;
+        p->report->events = h->last;
+        p->report->peak_bytes = peak->requested;
+        p->report->peak_event = peak->at;
+        if (i == 0)
+            view_page_begin(data->out, panes, count);
+        levels_make(&levels, &h->blocks, h->first, h->last);
+        *json = has_history ? tree_object() : data_of_history(data, h, &levels);
+        json_t *all = tree_array();
+        tree_put(*json, "strategies", all);
+        if (count > 1)
+            tree_put(*json, "word", tree_text(p->options->word));
+        code = write_strategies(data, p, &plans, &levels, served, all, error);
+        levels_free(&levels);
     }
-    json_decref(json);
+    allocator_plans_free(&plans);
     return code;
 }
 
-int view_write(struct trace_reader *reader, const struct view_options *o, FILE *out,
-               struct view_report *report, struct error *error)
+int view_write(const struct view_options *options, size_t count, FILE *out,
+               struct view_report *reports, struct error *error)
 {
-    struct allocator_plans plans = {.make = plan_of_trace};
-    struct view_history history = {.reader = reader};
-    struct view_strategy *strategies = must_alloc(o->strategy_count * sizeof *strategies);
-    *report = (struct view_report){.strategies =
-                                       must_alloc(o->strategy_count * sizeof(struct view_result))};
-    const int code = write_page(&history, o, &plans, out, strategies, report, error);
-    for (size_t i = 0; i < o->strategy_count; i++)
-        view_strategy_free(&strategies[i]);
-    view_history_free(&history);
-    allocator_plans_free(&plans);
-    free(strategies);
+    struct view_data data = {.out = out};
+    struct view_history histories[PANES_MOST] = {0};
+    struct view_pane panes[PANES_MOST] = {0};
+    json_t *json[PANES_MOST] = {0};
+    int code = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t strategy_count = options[i].strategy_count;
+        reports[i] = (struct view_report){
+            .strategies = must_alloc(strategy_count * sizeof(struct view_result))};
+        panes[i] = (struct view_pane){
+            &options[i], &histories[options[i].reader == options[0].reader ? 0 : i],
+            must_alloc(strategy_count * sizeof(struct view_strategy)), &reports[i]};
+    }
+    for (size_t i = 0; i < count; i++)
+        THEN(code, write_pane(&data, panes, count, i, &json[i], error));
+    if (!code) {
+        view_page_difference(out, panes, count);
+        view_page_picture(out, panes, count);
+        view_page_peak(out, panes, count);
+        view_page_end(out, panes, count);
+        if (count > 1)
+            tree_put(json[0], "beside", json_incref(json[1]));
+        write_json(out, json[0]);
+        fprintf(out, "<script>%s</script>\n</body>\n</html>\n", kernel_text_view);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < options[i].strategy_count; k++)
+            view_strategy_free(&panes[i].strategies[k]);
+        view_history_free(&histories[i]);
+        free(panes[i].strategies);
+        json_decref(json[i]);
+    }
     return code;
 }

@@ -4,10 +4,17 @@
 (() => {
 const BUDGET = 80000, SHOWN = 4, COUNTED = 2 ** 22, LEAST_MOMENTS = 6, LEFT = 66, DEEPEST = 30, NOWHERE = -1;
 const byId = (id) => document.getElementById(id);
-const data = JSON.parse(byId("data").textContent);
+// One pane, or two; what the second one lacks is as in the first: then both are of one trace.
+const data = JSON.parse(byId("data").textContent), datas = data.beside ? [data, { ...data, ...data.beside }] : [data];
+const COARSEST = Math.min(...datas.map((one) => one.summary.at(-1).stride));
+const hasSites = datas.every((one) => one.has_sites), hasTimes = datas.every((one) => one.has_times);
+const areTwo = datas.length > 1 && datas[1].blocks !== data.blocks; // two traces
+// The names of all panes, each once: number[i] of a pane is that of its i-th name here.
+const names = [""], numbers = new Map([["", 0]]);
+for (const one of datas)
+  one.number = one.names.map((name) => numbers.get(name) ?? (numbers.set(name, names.length), names.push(name) - 1));
 const began = performance.now();
-const last = data.last + 1; // behind the last moment
-const BOTTOM = data.has_times ? 38 : 24;
+const BOTTOM = hasTimes ? 38 : 24;
 
 // ---- packed columns ----
 
@@ -57,19 +64,8 @@ function columns(bytes) {
 }
 
 const readLives = (c, count) => ({ count, born: c.steps(count), life: c.plain(count), bytes: c.plain(count) });
-const blockChunk = (chunk) =>
-  unpack(chunk[4], (c) => Object.assign(readLives(c, chunk[3]), { name: c.plain(chunk[3]) }));
 const heldChunk = (chunk) =>
   unpack(chunk[4], (c) => Object.assign(readLives(c, chunk[3]), { address: c.steps(chunk[3]) }));
-const placeChunk = (s, i) =>
-  unpack(s.blocks[i], (c) => ({ address: c.steps(data.blocks[i][3]), over: c.plain(data.blocks[i][3]) }));
-const summaryLevel = (l) =>
-  unpack(data.summary[l].data, (c) => {
-    const count = data.summary[l].count;
-    return { requested: c.steps(count), at: c.plain(count), time: c.steps(count) };
-  });
-const strategyLevel = (s, l) =>
-  unpack(s.summary[l], (c) => ({ granted: c.steps(data.summary[l].count), reserved: c.steps(data.summary[l].count) }));
 
 // ---- words ----
 
@@ -87,7 +83,7 @@ function timeText(ns, step) {
 }
 const timesText = (from, to) => timeText(from, (to - from) / 100) + " to " + timeText(to, (to - from) / 100);
 const countText = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, " ");
-const nameOf = (i) => data.names[i] || "";
+const nameOf = (i) => names[i] || "";
 // A site is "CATEGORY: OWN > CALLED" (bench/trace/holders.h). Sites with the same beginning are one,
 // and so are all sites of a category.
 const withCategory = new RegExp("^(" + data.categories + ")\\??(?=: )");
@@ -96,173 +92,19 @@ const categoryOf = (i) => (withCategory.exec(nameOf(i)) || ["not known"])[0];
 const siteOf = (i) => (categoryOf(i) === "not known" ? ownOf(i) : ownOf(i).slice(categoryOf(i).length + 2)) || "no call stack";
 function firstOf(text) {
   const first = new Map();
-  return data.names.map((_, i) => first.has(text(i)) ? first.get(text(i)) : (first.set(text(i), i), i));
+  return names.map((_, i) => first.has(text(i)) ? first.get(text(i)) : (first.set(text(i), i), i));
 }
 const firstOfSite = firstOf(ownOf), firstOfCategory = firstOf(categoryOf);
 
 // ---- state ----
 
-const view = { from: data.first, to: last, colour: data.has_sites ? "site" : "size", search: "", axis: "event", cursor: null, panels: [],
-  one_scale: true, moment: null, base: null, compares: false, capacity: Infinity };
-let phases = { moment: [], name: [] };
-let top = null;  // the coarsest summary, with the peak
-let shown = null; // the blocks that are drawn
+// The window, `from` and `to`, is in places of the axis.
+const view = { from: Math.min(...datas.map((one) => one.first)), to: Math.max(...datas.map((one) => one.last + 1)), colour: hasSites ? "site" : "size", search: "", axis: "event", cursor: null, panels: [],
+  one_scale: true, moment: null, base: null /* of the second trace, or compared with `moment` */, compares: false, capacity: Infinity };
+let panes = [];
 let frame = 0, timer = 0;
-const peak = { at: data.first, bytes: 0 };
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-function phaseAt(moment) {
-  let low = 0, high = phases.moment.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (phases.moment[middle] <= moment) low = middle + 1; else high = middle;
-  }
-  return low ? phases.name[low - 1] : 0;
-}
-
-// ---- the axis ----
-
-// Where a moment lies on the axis: events are as wide as each other, or as long as they took. Within a bucket of the
-// finest level times are interpolated. A moment lasts until the next one, and the last one for no time.
-const finest = () => summaryLevel(0).value.time;
-function placeOf(moment) {
-  if (view.axis === "event") return moment;
-  const times = finest(), inside = Math.max(0, (moment - data.first) / data.summary[0].stride), i = Math.floor(inside);
-  return i + 1 < times.length ? times[i] + (inside - i) * (times[i + 1] - times[i]) : times[times.length - 1];
-}
-function momentOf(place) {
-  if (view.axis === "event") return place;
-  const times = finest();
-  if (place <= times[0]) return data.first;
-  if (place >= times[times.length - 1]) return last;
-  const i = columnOf(times, place), behind = times[i] === place ? i : i - 1; // times[behind] <= place < times[behind + 1]
-  let low = behind;
-  while (times[low + 1] === place) low++;
-  return data.first + (low + (place - times[low]) / (times[low + 1] - times[low])) * data.summary[0].stride;
-}
-const momentAt = (column, width = plotWidth()) =>
-  column <= 0 ? view.from : column >= width ? view.to
-    : momentOf(placeOf(view.from) + column / width * (placeOf(view.to) - placeOf(view.from)));
-
-// ---- what a window needs ----
-
-// The chunks of as many levels as fit; complete: none is left out.
-function chunksOf(all, from, to) {
-  const chosen = [];
-  let count = 0, i = 0;
-  while (i < all.length) {
-    const level = all[i][0], these = [];
-    for (; i < all.length && all[i][0] === level; i++)
-      if (all[i][1] < to && all[i][2] >= from) these.push(i);
-    const more = these.reduce((sum, k) => sum + all[k][3], 0);
-    if (chosen.length && count + more > BUDGET) return { chosen, complete: false };
-    chosen.push(...these);
-    count += more;
-  }
-  return { chosen, complete: true };
-}
-
-// Waits for what the window needs; draws with what is there meanwhile.
-function fetchWindow() {
-  const need = [], blocks = chunksOf(data.blocks, view.from, view.to);
-  // Columns of time have few events or many.
-  const level = view.axis === "time" ? 0 : levelOf((view.to - view.from) / plotWidth());
-  const ask = (entry) => { if (!entry.value) need.push(entry.promise); return entry.value; };
-  const parts = blocks.chosen.map((i) => ask(blockChunk(data.blocks[i])));
-  const summary = ask(summaryLevel(level));
-  const strategies = view.panels.filter((p) => p.strategy && p.canvas).map((p) => {
-    const s = p.strategy, held = chunksOf(s.held, view.from, view.to);
-    return { strategy: s, summary: ask(strategyLevel(s, level)),
-      places: blocks.chosen.map((i) => ask(placeChunk(s, i))),
-      held: held.chosen.map((i) => ask(heldChunk(s.held[i]))) };
-  });
-  if (need.length) return { waiting: Promise.all(need) };
-  return { level, summary, strategies, parts, chosen: blocks.chosen, complete: blocks.complete };
-}
-
-// The coarsest level that has a bucket for each column.
-function levelOf(moments) {
-  let level = 0;
-  while (level + 1 < data.summary.length && data.summary[level + 1].stride <= moments) level++;
-  return level;
-}
-
-// All blocks of some chunks in the order of their births.
-function joined(got) {
-  const key = got.chosen.join() + "/" + got.strategies.map((s) => data.strategies.indexOf(s.strategy)).join();
-  if (shown && shown.key === key) return shown;
-  let count = 0;
-  for (const part of got.parts) count += part.count;
-  const raw = { part: new Uint32Array(count), index: new Uint32Array(count) };
-  const keys = new Float64Array(count); // a birth and a place: numbers are sorted faster than by a function
-  let n = 0;
-  got.parts.forEach((part, p) => {
-    for (let i = 0; i < part.count; i++, n++) keys[n] = part.born[i] * count + n, raw.part[n] = p, raw.index[n] = i;
-  });
-  const order = Uint32Array.from(keys.sort(), (key) => key % count);
-  const set = { key, count, born: new Float64Array(count), died: new Float64Array(count), bytes: new Float64Array(count),
-    name: new Uint32Array(count), colour: null, places: new Map() };
-  order.forEach((from, to) => {
-    const part = got.parts[raw.part[from]], i = raw.index[from];
-    set.born[to] = part.born[i];
-    set.died[to] = part.born[i] + part.life[i];
-    set.bytes[to] = part.bytes[i];
-    set.name[to] = part.name[i];
-  });
-  for (const s of got.strategies) {
-    const place = { address: new Float64Array(count), over: new Float64Array(count) };
-    order.forEach((from, to) => {
-      const part = s.places[raw.part[from]], i = raw.index[from];
-      place.address[to] = part.address[i] ? (part.address[i] - 1) * s.strategy.unit : NOWHERE;
-      place.over[to] = part.over[i];
-    });
-    set.places.set(s.strategy, place);
-  }
-  return (shown = set);
-}
-
-// The bytes requested at each moment of the window, by its blocks, all of which are there.
-function exactTotals(set) {
-  const first = Math.floor(view.from), totals = new Float64Array(Math.ceil(view.to) - first + 1);
-  const at = (moment) => Math.min(totals.length - 1, Math.max(0, moment - first));
-  for (let i = 0; i < set.count; i++) {
-    if (set.died[i] <= first) continue;
-    totals[at(set.born[i])] += set.bytes[i];
-    totals[at(set.died[i])] -= set.bytes[i];
-  }
-  for (let m = 1; m < totals.length; m++) totals[m] += totals[m - 1];
-  return { first, totals };
-}
-
-// For each column the moment that it shows, the one with the most, and the buckets that it stands for. Columns
-// that are narrower than a bucket need all blocks; else they show the moment of the bucket.
-function momentsOf(got, width, set) {
-  const { stride } = data.summary[got.level], { requested, at } = got.summary;
-  const few = view.axis === "time" ? stride > 1 && view.to - view.from < COUNTED : (view.to - view.from) / width < stride;
-  const exact = few && got.complete ? exactTotals(set) : null;
-  const moment = new Float64Array(width), total = new Float64Array(width);
-  const begin = new Uint32Array(width), end = new Uint32Array(width);
-  for (let c = 0; c < width; c++) {
-    const a = momentAt(c, width), b = momentAt(c + 1, width);
-    const first = Math.min(requested.length - 1, Math.max(0, Math.floor((a - data.first) / stride)));
-    const behind = Math.min(requested.length, Math.max(first + 1, Math.floor((b - data.first) / stride)));
-    let most = first;
-    for (let i = first + 1; i < behind; i++) if (requested[i] > requested[most]) most = i;
-    begin[c] = first;
-    end[c] = behind;
-    moment[c] = data.first + most * stride + at[most];
-    total[c] = requested[most];
-    if (exact) {
-      const { first: origin, totals } = exact, end_ = Math.min(data.last, Math.max(Math.floor(a), Math.ceil(b) - 1));
-      let best = Math.min(data.last, Math.floor(a));
-      if (b - a > 1) for (let m = best + 1; m <= end_; m++) if (totals[m - origin] > totals[best - origin]) best = m;
-      moment[c] = best;
-      total[c] = totals[best - origin];
-    }
-    if (c && moment[c] < moment[c - 1]) moment[c] = moment[c - 1], total[c] = total[c - 1];
-  }
-  return { moment, total, begin, end };
-}
 
 // ---- colours ----
 
@@ -283,10 +125,6 @@ function colourOf(key, shade) {
   if (!key) return hsl(215, 0.12, 0.55 + shade);
   return hsl((key * 137.508) % 360, 0.5, (dark.matches ? 0.5 : 0.56) + 0.09 * ((key * 7) % 3 - 1) + shade);
 }
-function keyOf(set, i) {
-  return view.colour === "size" ? set.bytes[i] : view.colour === "phase" ? phaseAt(set.born[i])
-    : (view.colour === "category" ? firstOfCategory : firstOfSite)[set.name[i]];
-}
 let found = new Map(), searched = ""; // by name
 function matches(set, i) {
   if (!view.search) return true;
@@ -294,21 +132,6 @@ function matches(set, i) {
   const name = set.name[i];
   if (!found.has(name)) found.set(name, nameOf(name).toLowerCase().includes(view.search));
   return found.get(name);
-}
-function paintBlocks(set) {
-  const key = [view.colour, view.search, dark.matches].join();
-  if (set.colour && set.colourKey === key) return set.colour;
-  const colour = new Uint32Array(set.count), faint = dark.matches ? pixel(46, 52, 62) : pixel(226, 230, 236);
-  const mixed = new Map();
-  for (let i = 0; i < set.count; i++) {
-    colour[i] = faint;
-    if (!matches(set, i)) continue;
-    const shade = ((set.born[i] * 2654435761) >>> 13) % 5, of = keyOf(set, i), both = of * 8 + shade;
-    if (!mixed.has(both)) mixed.set(both, pixel(...colourOf(of, shade * 0.016 - 0.032)));
-    colour[i] = mixed.get(both);
-  }
-  set.colourKey = key;
-  return (set.colour = colour);
 }
 const darker = (c) => (255 << 24 | (c >>> 16 & 255) * 0.72 << 16 | (c >>> 8 & 255) * 0.72 << 8 | (c & 255) * 0.72) >>> 0;
 function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
@@ -320,7 +143,8 @@ function cssPixel(name) {
 }
 const strategyColours = [["#0072b2", "#d55e00", "#009e73", "#b0508a", "#a87400", "#2b87bd", "#6f6f6f", "#882255"],
   ["#56b4e9", "#ff8a4c", "#35c79b", "#e59ac5", "#f0b93a", "#9fd4f2", "#b5b5b5", "#d77fae"]];
-const strategyColour = (s) => strategyColours[+dark.matches][data.strategies.indexOf(s) % strategyColours[0].length];
+const specs = [...new Set(datas.flatMap((one) => one.strategies.map((s) => s.name)))];
+const strategyColour = (s) => strategyColours[+dark.matches][specs.indexOf(s.name) % strategyColours[0].length];
 
 // ---- pictures ----
 
@@ -329,6 +153,7 @@ function plotWidth() {
   const panel = view.panels.find((p) => p.canvas);
   return Math.max(50, Math.floor(((panel && panel.canvas.clientWidth) || 800) * ratio() - LEFT * ratio() - 4));
 }
+
 
 // The first column whose moment is not before m.
 function columnOf(moment, m) {
@@ -370,23 +195,225 @@ function makeStack(count) {
   };
 }
 
-function drawActive(panel, got, set, at, image) {
+function niceStep(span, count) {
+  const raw = span / count, power = 10 ** Math.floor(Math.log10(raw));
+  return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
+}
+function byteStep(most) {
+  const unit = 1024 ** Math.floor(Math.log2(most) / 10);
+  return niceStep(most / unit, 4) * unit;
+}
+
+
+// The chunks of as many levels as fit; complete: none is left out.
+function chunksOf(all, from, to) {
+  const chosen = [];
+  let count = 0, i = 0;
+  while (i < all.length) {
+    const level = all[i][0], these = [];
+    for (; i < all.length && all[i][0] === level; i++)
+      if (all[i][1] < to && all[i][2] >= from) these.push(i);
+    const more = these.reduce((sum, k) => sum + all[k][3], 0);
+    if (chosen.length && count + more > BUDGET) return { chosen, complete: false };
+    chosen.push(...these);
+    count += more;
+  }
+  return { chosen, complete: true };
+}
+
+// ---- a pane: a trace, and its allocators ----
+
+function makePane(data, host) {
+const last = data.last + 1; // behind the last moment
+const pane = { data, panels: [] }, peak = (pane.peak = { pane, at: data.first, bytes: 0 });
+pane.refused = data.refusal && { pane, at: data.refusal.at, bytes: data.refusal.requested };
+let phases = { moment: [], name: [] };
+let from, to, at, lines; // the window in moments, its columns, and what allocators hold in them
+let shown = null; // the blocks that are drawn
+
+const blockChunk = (chunk) =>
+  unpack(chunk[4], (c) => Object.assign(readLives(c, chunk[3]), { name: c.plain(chunk[3]).map((name) => data.number[name]) }));
+const placeChunk = (s, i) =>
+  unpack(s.blocks[i], (c) => ({ address: c.steps(data.blocks[i][3]), over: c.plain(data.blocks[i][3]) }));
+const summaryLevel = (l) =>
+  unpack(data.summary[l].data, (c) => {
+    const count = data.summary[l].count;
+    return { requested: c.steps(count), at: c.plain(count), time: c.steps(count) };
+  });
+const strategyLevel = (s, l) =>
+  unpack(s.summary[l], (c) => ({ granted: c.steps(data.summary[l].count), reserved: c.steps(data.summary[l].count) }));
+
+
+function phaseAt(moment) {
+  let low = 0, high = phases.moment.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (phases.moment[middle] <= moment) low = middle + 1; else high = middle;
+  }
+  return low ? phases.name[low - 1] : 0;
+}
+
+// ---- the axis ----
+
+// Where a moment lies on the axis: events are as wide as each other, or as long as they took. Within a bucket of the
+// finest level times are interpolated. A moment lasts until the next one, and the last one for no time.
+const finest = () => summaryLevel(0).value.time;
+function placeOf(moment) {
+  if (view.axis === "event") return moment;
+  const times = finest(), inside = Math.max(0, (moment - data.first) / data.summary[0].stride), i = Math.floor(inside);
+  return i + 1 < times.length ? times[i] + (inside - i) * (times[i + 1] - times[i]) : times[times.length - 1];
+}
+function momentOf(place) {
+  if (view.axis === "event") return place;
+  const times = finest();
+  if (place <= times[0]) return data.first;
+  if (place >= times[times.length - 1]) return last;
+  const i = columnOf(times, place), behind = times[i] === place ? i : i - 1; // times[behind] <= place < times[behind + 1]
+  let low = behind;
+  while (times[low + 1] === place) low++;
+  return data.first + (low + (place - times[low]) / (times[low + 1] - times[low])) * data.summary[0].stride;
+}
+const inside = (moment) => Math.max(data.first, Math.min(last, moment));
+const momentAt = (column, width = plotWidth()) =>
+  column <= 0 ? from : column >= width ? to : inside(momentOf(view.from + column / width * (view.to - view.from)));
+
+// ---- what a window needs ----
+
+// What the window needs; what must be read first is added to `need`.
+function fetchWindow(need) {
+  from = inside(momentOf(view.from));
+  to = inside(momentOf(view.to));
+  const blocks = chunksOf(data.blocks, from, to);
+  // Columns of time have few events or many.
+  const level = view.axis === "time" ? 0 : levelOf((view.to - view.from) / plotWidth());
+  const ask = (entry) => { if (!entry.value) need.push(entry.promise); return entry.value; };
+  const parts = blocks.chosen.map((i) => ask(blockChunk(data.blocks[i])));
+  const summary = ask(summaryLevel(level));
+  const strategies = pane.panels.filter((p) => p.strategy && p.canvas).map((p) => {
+    const s = p.strategy, held = chunksOf(s.held, from, to);
+    return { strategy: s, summary: ask(strategyLevel(s, level)),
+      places: blocks.chosen.map((i) => ask(placeChunk(s, i))),
+      held: held.chosen.map((i) => ask(heldChunk(s.held[i]))) };
+  });
+  return { level, summary, strategies, parts, chosen: blocks.chosen, complete: blocks.complete };
+}
+
+// The coarsest level that has a bucket for each column, and as wide buckets as the other pane.
+function levelOf(moments) {
+  let level = 0;
+  while (level + 1 < data.summary.length && data.summary[level + 1].stride <= Math.min(moments, COARSEST)) level++;
+  return level;
+}
+
+// All blocks of some chunks in the order of their births.
+function joined(got) {
+  const key = got.chosen.join() + "/" + got.strategies.map((s) => data.strategies.indexOf(s.strategy)).join();
+  if (shown && shown.key === key) return shown;
+  let count = 0;
+  for (const part of got.parts) count += part.count;
+  const raw = { part: new Uint32Array(count), index: new Uint32Array(count) };
+  const keys = new Float64Array(count); // a birth and a place: numbers are sorted faster than by a function
+  let n = 0;
+  got.parts.forEach((part, p) => {
+    for (let i = 0; i < part.count; i++, n++) keys[n] = part.born[i] * count + n, raw.part[n] = p, raw.index[n] = i;
+  });
+  const order = Uint32Array.from(keys.sort(), (key) => key % count);
+  const set = { key, count, born: new Float64Array(count), died: new Float64Array(count), bytes: new Float64Array(count),
+    name: new Uint32Array(count), colour: null, places: new Map() };
+  order.forEach((from, to) => {
+    const part = got.parts[raw.part[from]], i = raw.index[from];
+    set.born[to] = part.born[i];
+    set.died[to] = part.born[i] + part.life[i];
+    set.bytes[to] = part.bytes[i];
+    set.name[to] = part.name[i];
+  });
+  for (const s of got.strategies) {
+    const place = { address: new Float64Array(count), over: new Float64Array(count) };
+    order.forEach((from, to) => {
+      const part = s.places[raw.part[from]], i = raw.index[from];
+      place.address[to] = part.address[i] ? (part.address[i] - 1) * s.strategy.unit : NOWHERE;
+      place.over[to] = part.over[i];
+    });
+    set.places.set(s.strategy, place);
+  }
+  return (shown = set);
+}
+
+// The bytes requested at each moment of the window, by its blocks, all of which are there.
+function exactTotals(set) {
+  const first = Math.floor(from), totals = new Float64Array(Math.ceil(to) - first + 1);
+  const at = (moment) => Math.min(totals.length - 1, Math.max(0, moment - first));
+  for (let i = 0; i < set.count; i++) {
+    if (set.died[i] <= first) continue;
+    totals[at(set.born[i])] += set.bytes[i];
+    totals[at(set.died[i])] -= set.bytes[i];
+  }
+  for (let m = 1; m < totals.length; m++) totals[m] += totals[m - 1];
+  return { first, totals };
+}
+
+// For each column the moment that it shows, the one with the most, and the buckets that it stands for. Columns
+// that are narrower than a bucket need all blocks; else they show the moment of the bucket. Columns from `count` on
+// are behind the last moment.
+function momentsOf(got, width, set) {
+  const { stride } = data.summary[got.level], { requested, at } = got.summary;
+  const few = view.axis === "time" ? stride > 1 && to - from < COUNTED : (view.to - view.from) / width < stride;
+  const exact = few && got.complete ? exactTotals(set) : null;
+  const moment = new Float64Array(width), total = new Float64Array(width);
+  const begin = new Uint32Array(width), end = new Uint32Array(width);
+  let count = 0;
+  for (let c = 0; c < width; c++) {
+    const a = momentAt(c, width), b = momentAt(c + 1, width);
+    if (a >= last) {
+      moment[c] = last;
+      continue;
+    }
+    count = c + 1;
+    const first = Math.min(requested.length - 1, Math.max(0, Math.floor((a - data.first) / stride)));
+    const behind = Math.min(requested.length, Math.max(first + 1, Math.floor((b - data.first) / stride)));
+    let most = first;
+    for (let i = first + 1; i < behind; i++) if (requested[i] > requested[most]) most = i;
+    begin[c] = first;
+    end[c] = behind;
+    moment[c] = data.first + most * stride + at[most];
+    total[c] = requested[most];
+    if (exact) {
+      const { first: origin, totals } = exact, end_ = Math.min(data.last, Math.max(Math.floor(a), Math.ceil(b) - 1));
+      let best = Math.min(data.last, Math.floor(a));
+      if (b - a > 1) for (let m = best + 1; m <= end_; m++) if (totals[m - origin] > totals[best - origin]) best = m;
+      moment[c] = best;
+      total[c] = totals[best - origin];
+    }
+    if (c && moment[c] < moment[c - 1]) moment[c] = moment[c - 1], total[c] = total[c - 1];
+  }
+  return { moment, total, begin, end, count };
+}
+
+function keyOf(set, i) {
+  return view.colour === "size" ? set.bytes[i] : view.colour === "phase" ? phaseAt(set.born[i])
+    : (view.colour === "category" ? firstOfCategory : firstOfSite)[set.name[i]];
+}
+function paintBlocks(set) {
+  const key = [view.colour, view.search, dark.matches].join();
+  if (set.colour && set.colourKey === key) return set.colour;
+  const colour = new Uint32Array(set.count), faint = dark.matches ? pixel(46, 52, 62) : pixel(226, 230, 236);
+  const mixed = new Map();
+  for (let i = 0; i < set.count; i++) {
+    colour[i] = faint;
+    if (!matches(set, i)) continue;
+    const shade = ((set.born[i] * 2654435761) >>> 13) % 5, of = keyOf(set, i), both = of * 8 + shade;
+    if (!mixed.has(both)) mixed.set(both, pixel(...colourOf(of, shade * 0.016 - 0.032)));
+    colour[i] = mixed.get(both);
+  }
+  set.colourKey = key;
+  return (set.colour = colour);
+}
+
+function drawActive(panel, got, set, image) {
   const { width, height, data: bytes } = image, pixels = new Uint32Array(bytes.buffer);
   const colour = paintBlocks(set), background = cssPixel("--card");
   const others = dark.matches ? pixel(92, 100, 112) : pixel(186, 193, 203);
-  let most = 1;
-  for (const value of at.total) most = Math.max(most, value);
-  panel.lines = got.strategies.map((s) => {
-    const line = (values) => Float64Array.from(at.begin, (b, c) => {
-      let high = 0;
-      for (let i = b; i < at.end[c]; i++) high = Math.max(high, values[i]);
-      return high;
-    });
-    return { strategy: s.strategy, reserved: line(s.summary.reserved), granted: line(s.summary.granted) };
-  });
-  for (const line of panel.lines) for (const value of line.reserved) most = Math.max(most, value);
-  panel.most = most *= 1.04;
-  const scale = height / most, column = new Uint32Array(height), stack = makeStack(set.count);
+  const scale = height / panel.most, column = new Uint32Array(height), stack = makeStack(set.count);
   const comes = byColumn(set.born.map((m) => columnOf(at.moment, m)), width);
   const goes = byColumn(set.died.map((m) => columnOf(at.moment, m)), width);
   for (let c = 0; c < width; c++) {
@@ -410,8 +437,9 @@ function drawActive(panel, got, set, at, image) {
   }
 }
 
+
 // What blocks take of each cell of the map at most, below the blocks that are drawn one by one.
-function drawCover(panel, at, pixels, width, height, scale) {
+function drawCover(panel, pixels, width, height, scale) {
   const { stride, row_bytes: high, most } = panel.strategy.cover, light = dark.matches ? [60, 67, 78] : [217, 222, 229];
   const full = dark.matches ? [112, 121, 135] : [150, 159, 172];
   const colours = [...Array(16).keys()].map((share) => pixel(...light.map((value, i) => value + (full[i] - value) * share / 15)));
@@ -425,23 +453,24 @@ function drawCover(panel, at, pixels, width, height, scale) {
   }
 }
 
+
 // The highest address of a map in the window.
 function topOf(of) {
   let top = 0;
   for (const part of of.held)
     for (let i = 0; i < part.count; i++)
-      if (part.born[i] < view.to && part.born[i] + part.life[i] > view.from)
+      if (part.born[i] < to && part.born[i] + part.life[i] > from)
         top = Math.max(top, part.address[i] * of.strategy.unit + part.bytes[i]);
   return top;
 }
 
-function drawMap(panel, got, set, at, image) {
+function drawMap(panel, got, set, image) {
   const { width, height, data: bytes } = image, pixels = new Uint32Array(bytes.buffer);
   const mine = got.strategies.find((s) => s.strategy === panel.strategy), place = set.places.get(panel.strategy);
   const colour = paintBlocks(set), held = dark.matches ? pixel(60, 67, 78) : pixel(217, 222, 229);
   pixels.fill(cssPixel("--card"));
-  const most = 1.02 * Math.max(1, ...(view.one_scale ? got.strategies : [mine]).map(topOf)), scale = height / most;
-  panel.most = most;
+  if (!view.one_scale) panel.most = 1.02 * Math.max(1, topOf(mine));
+  const scale = height / panel.most;
   const rectangle = (from, to, address, size, value, edge) => {
     const x0 = columnOf(at.moment, from), x1 = columnOf(at.moment, to);
     if (x1 <= x0) return;
@@ -456,19 +485,10 @@ function drawMap(panel, got, set, at, image) {
   for (const part of mine.held)
     for (let i = 0; i < part.count; i++)
       rectangle(part.born[i], part.born[i] + part.life[i], part.address[i] * panel.strategy.unit, part.bytes[i], held, false);
-  if (!got.complete) drawCover(panel, at, pixels, width, height, scale);
+  if (!got.complete) drawCover(panel, pixels, width, height, scale);
   for (let i = 0; i < set.count; i++)
     if (place.address[i] !== NOWHERE)
       rectangle(set.born[i], set.died[i], place.address[i], set.bytes[i] + place.over[i], colour[i], true);
-}
-
-function niceStep(span, count) {
-  const raw = span / count, power = 10 ** Math.floor(Math.log10(raw));
-  return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
-}
-function byteStep(most) {
-  const unit = 1024 ** Math.floor(Math.log2(most) / 10);
-  return niceStep(most / unit, 4) * unit;
 }
 
 // From the first event on at which a strategy reserves more than the capacity, its map is red.
@@ -484,16 +504,16 @@ function markCapacity(panel, g, left, width, height, xOf) {
     g.beginPath(); g.moveTo(left, y); g.lineTo(left + width, y); g.stroke();
     return;
   }
-  const from = exceeds(panel.strategy);
-  if (from === null || from >= view.to) return;
-  const x = Math.max(left, xOf(from));
+  const since = exceeds(panel.strategy);
+  if (since === null || since >= to) return;
+  const x = Math.max(left, xOf(since));
   g.globalAlpha = 0.3;
-  g.fillRect(x, 0, left + width - x, height);
+  g.fillRect(x, 0, xOf(to) - x, height);
   g.globalAlpha = 1;
 }
 
 function finish(panel) {
-  const { canvas, image, at } = panel, g = canvas.getContext("2d"), d = ratio();
+  const { canvas, image } = panel, g = canvas.getContext("2d"), d = ratio();
   const left = LEFT * d, width = image.width, height = image.height;
   g.fillStyle = css("--card");
   g.fillRect(0, 0, canvas.width, canvas.height);
@@ -508,26 +528,25 @@ function finish(panel) {
     g.fillRect(left - 4 * d, Math.min(height - 1, y), 4 * d, 1);
     g.fillText(bytesText(value), left - 7 * d, Math.max(10 * d, Math.min(height - 2, y + 4 * d)));
   }
-  const from = placeOf(view.from), to = placeOf(view.to);
-  const xAt = (place) => left + (place - from) / (to - from) * width, xOf = (moment) => xAt(placeOf(moment));
-  const tick = Math.max(1, niceStep(to - from, Math.max(4, width / d / 150)));
+  const xAt = (place) => left + (place - view.from) / (view.to - view.from) * width, xOf = (moment) => xAt(placeOf(moment));
+  const tick = Math.max(1, niceStep(view.to - view.from, Math.max(4, width / d / 150)));
   g.textAlign = "center";
-  for (let place = Math.ceil(from / tick) * tick; place < to; place += tick) {
+  for (let place = Math.ceil(view.from / tick) * tick; place < Math.min(view.to, placeOf(to)); place += tick) {
     const x = xAt(place), m = momentOf(place);
     g.fillRect(x, height, 1, 4 * d);
     if (x <= left + 20 * d || x >= left + width - 25 * d) continue;
     g.fillText(countText(Math.floor(m)), x, height + 16 * d);
-    if (data.has_times) g.fillText(view.axis === "time" ? timeText(place, tick) : timeText(timeOf(m)), x, height + 30 * d);
+    if (hasTimes) g.fillText(view.axis === "time" ? timeText(place, tick) : timeText(timeOf(m)), x, height + 30 * d);
   }
   g.textAlign = "left";
   g.fillText("event", 6 * d, height + 16 * d);
-  if (data.has_times) g.fillText("time", 6 * d, height + 30 * d);
+  if (hasTimes) g.fillText("time", 6 * d, height + 30 * d);
   for (const line of panel.lines || []) for (const [values, dash, wide] of [[line.granted, [2, 3], 1], [line.reserved, [], 1.5]]) {
     g.strokeStyle = strategyColour(line.strategy);
     g.lineWidth = wide * d;
     g.setLineDash(dash.map((n) => n * d));
     g.beginPath();
-    values.forEach((value, c) => g.lineTo(left + c, Math.max(-2, height - value / panel.most * height)));
+    values.subarray(0, at.count).forEach((value, c) => g.lineTo(left + c, Math.max(-2, height - value / panel.most * height)));
     g.stroke();
   }
   g.lineWidth = d;
@@ -541,7 +560,7 @@ function finish(panel) {
   };
   let free = 0; // below the marks that names at the lines' ends could cover
   const mark = (moment, text, row, colour, dash) => {
-    if (!(moment >= view.from && moment < view.to)) return;
+    if (!(moment >= from && moment < to)) return;
     const x = xOf(moment + 0.5);
     if (x > left + width * 0.6) free = 13 * (row + 1) * d;
     g.strokeStyle = g.fillStyle = css(colour);
@@ -552,16 +571,18 @@ function finish(panel) {
     outlined(text, x + (g.textAlign === "left" ? 4 : -4) * d, (11 + 13 * row) * d);
   };
   const marked = data.refusal ? [[peak.at, "peak"], [data.refusal.at, "refused"]] : [[peak.at, "peak"]];
-  const is = (at) => view.moment && view.moment.at === at;
+  const mine = [view.moment, view.base].map((of) => (of && of.pane.data.blocks === data.blocks ? of : null));
+  const selected = mine[0] || areTwo && mine[1], base = mine[0] && mine[1], is = (at) => selected && selected.at === at;
   marked.forEach(([at, text], row) => mark(at, text + (is(at) ? ", selected" : ""), row, "--bad", is(at) ? [] : [4, 3]));
-  if (view.moment && !marked.some(([at]) => is(at))) mark(view.moment.at, "selected", 2, "--ink", []);
-  if (view.base) mark(view.base.at, "compared with", 3, "--ink", [2, 2]);
+  if (selected && !marked.some(([at]) => is(at))) mark(selected.at, "selected", 2, "--ink", []);
+  if (base) mark(base.at, "compared with", 3, "--ink", [2, 2]);
   // Names at the lines' ends, the highest first, below each other.
-  g.textAlign = "right";
-  for (const line of [...(panel.lines || [])].sort((a, b) => b.reserved.at(-1) - a.reserved.at(-1))) {
-    free = Math.max(free + 13 * d, Math.min(height - 4 * d, height - line.reserved.at(-1) / panel.most * height + 13 * d));
+  const ends = (line) => line.reserved[at.count - 1] || 0;
+  for (const line of [...(panel.lines || [])].sort((a, b) => ends(b) - ends(a))) {
+    free = Math.max(free + 13 * d, Math.min(height - 4 * d, height - ends(line) / panel.most * height + 13 * d));
     g.fillStyle = strategyColour(line.strategy);
-    outlined((line.strategy.words && innerWidth >= 640 ? line.strategy.name + ", " + line.strategy.words : line.strategy.name), left + width - 5 * d, free);
+    g.textAlign = at.count < width / 2 ? "left" : "right"; // the trace may end before the window
+    outlined((line.strategy.words && innerWidth >= 640 ? line.strategy.name + ", " + line.strategy.words : line.strategy.name), left + at.count + (g.textAlign === "left" ? 5 : -5) * d, free);
   }
   if (view.cursor) {
     const x = left + view.cursor.column + 0.5;
@@ -570,91 +591,68 @@ function finish(panel) {
   }
 }
 
-function draw() {
-  cancelAnimationFrame(frame);
-  clearTimeout(timer);
-  frame = timer = 0;
-  const start = performance.now(), got = fetchWindow();
-  if (got.waiting) {
-    document.documentElement.dataset.state = "reading";
-    got.waiting.then(schedule, fail);
-    return;
-  }
-  const set = joined(got), d = ratio();
-  for (const panel of view.panels) {
+// Takes the window; returns the most bytes and the highest address in it.
+function prepare(got) {
+  shown = joined(got);
+  at = momentsOf(got, plotWidth(), shown);
+  const line = (values) => Float64Array.from(at.begin, (b, c) => {
+    let high = 0;
+    for (let i = b; i < at.end[c]; i++) high = Math.max(high, values[i]);
+    return high;
+  });
+  lines = got.strategies.map((s) => ({ strategy: s.strategy, reserved: line(s.summary.reserved), granted: line(s.summary.granted) }));
+  let bytes = 1;
+  for (const values of [at.total, ...lines.map((of) => of.reserved)]) for (const value of values) bytes = Math.max(bytes, value);
+  return { bytes, top: Math.max(1, ...got.strategies.map(topOf)) };
+}
+// Draws the pictures with a scale that all panes have.
+function draw(got, most_bytes, top) {
+  const d = ratio();
+  for (const panel of pane.panels) {
     if (!panel.canvas) continue;
     const high = Math.floor((innerWidth < 640 ? 220 : panel.strategy ? 240 : 320) * d), width = plotWidth();
     panel.canvas.width = Math.floor(LEFT * d) + width + 4;
     panel.canvas.height = high + BOTTOM * d;
     if (panel.strategy) panel.title.style.color = strategyColour(panel.strategy);
     panel.canvas.style.height = panel.canvas.height / d + "px";
-    panel.at = momentsOf(got, width, set);
     panel.image = new ImageData(width, high);
-    (panel.strategy ? drawMap : drawActive)(panel, got, set, panel.at, panel.image);
+    panel.most = panel.strategy ? top : most_bytes;
+    panel.lines = panel.strategy ? null : lines;
+    (panel.strategy ? drawMap : drawActive)(panel, got, shown, panel.image);
     finish(panel);
   }
-  if (view.cursor) view.cursor = null, tip.hidden = true;
-  legend(set);
-  tellWindow(set, got);
-  const state = document.documentElement.dataset;
-  state.blocks = set.count;
-  state.drawMs = Math.round(performance.now() - start);
-  if (!state.firstMs) state.firstMs = Math.round(performance.now() - began);
-  state.state = "drawn";
-  byId("still").hidden = byId("peak").hidden = true;
-  if (!view.moment && data.refusal) select(data.refusal.at, data.refusal.requested, false);
-  else if (!view.moment) select(peak.at, peak.bytes, false);
-}
-function schedule() {
-  document.documentElement.dataset.state = "waiting";
-  if (frame) return;
-  frame = requestAnimationFrame(draw);
-  timer = setTimeout(draw, 200); // where nobody looks there are no frames
-}
-function fail(error) {
-  byId("said").textContent = "The page could not be drawn: " + error;
-  document.documentElement.dataset.state = "failed";
-  throw error;
 }
 
-// ---- text ----
-
-function tellWindow(set, got) {
-  const parts = ["Events " + countText(Math.max(0, view.from)) + " to " + countText(Math.min(data.last, view.to - 1))
-    + (view.axis === "time" ? ", " + timesText(placeOf(view.from), placeOf(view.to)) : "") + "."];
+// What the window shows, in sentences.
+function tell(got) {
+  const set = shown;
+  if (from >= last) return "The trace ends at event " + countText(data.last) + ".";
+  const parts = ["Events " + countText(Math.max(0, from)) + " to " + countText(Math.min(data.last, to - 1))
+    + (view.axis === "time" ? ", " + timesText(placeOf(from), placeOf(to)) : "") + "."];
   parts.push(got.complete ? "Each block of them is drawn." : "The largest " + countText(set.count) + " blocks are drawn one by one.");
   if (view.search) {
     let count = 0, bytes = 0;
     for (let i = 0; i < set.count; i++)
-      if (set.died[i] > view.from && set.born[i] < view.to && matches(set, i)) count++, bytes += set.bytes[i];
+      if (set.died[i] > from && set.born[i] < to && matches(set, i)) count++, bytes += set.bytes[i];
     parts.push(countText(count) + " of those found, which requested " + bytesText(bytes) + " together.");
   }
   for (const s of view.capacity < Infinity ? data.strategies : []) {
-    const from = exceeds(s), { stride } = data.summary[0];
-    parts.push(s.name + " reserves " + (from === null ? "no more than " : "more than ") + bytesText(view.capacity)
-      + (from === null ? "." : " from event " + countText(from) + (stride > 1 ? " to " + countText(from + stride - 1) : "") + " on."));
+    const since = exceeds(s), { stride } = data.summary[0];
+    parts.push(s.name + " reserves " + (since === null ? "no more than " : "more than ") + bytesText(view.capacity)
+      + (since === null ? "." : " from event " + countText(since) + (stride > 1 ? " to " + countText(since + stride - 1) : "") + " on."));
   }
-  if (view.capacity < Infinity) parts.push("With such a limit an allocator first gives back what it has spare: gamut fit finds the least capacity that serves the trace.");
-  byId("said").textContent = parts.join(" ");
+  return parts.join(" ");
 }
 
-function legend(set) {
-  const box = byId("legend"), sums = new Map();
+// Adds the area of the blocks of the window by their keys, for the legend.
+function addAreas(sums) {
+  const set = shown;
   for (let i = 0; i < set.count; i++) {
-    if (set.died[i] <= view.from || set.born[i] >= view.to || !matches(set, i)) continue;
+    if (set.died[i] <= from || set.born[i] >= to || !matches(set, i)) continue;
     const key = view.colour === "size" ? 4 ** Math.floor(Math.log2(Math.max(1, set.bytes[i])) / 2) : keyOf(set, i);
-    const area = set.bytes[i] * (Math.min(set.died[i], view.to) - Math.max(set.born[i], view.from));
+    const area = set.bytes[i] * (Math.min(set.died[i], to) - Math.max(set.born[i], from));
     sums.set(key, (sums.get(key) || 0) + area);
   }
-  let all = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 12);
-  if (view.colour === "size") all.sort((a, b) => a[0] - b[0]);
-  box.replaceChildren(...all.map(([key]) => {
-    const item = document.createElement("span"), square = document.createElement("i");
-    square.style.background = "rgb(" + colourOf(key, 0).join() + ")";
-    item.append(square, view.colour === "size" ? "from " + bytesText(key)
-      : view.colour === "category" ? categoryOf(key) : (view.colour === "phase" ? nameOf(key) || "no phase" : siteOf(key)).slice(0, 80));
-    return item;
-  }));
 }
 
 // As exact as the levels that were read: a finer one is read when it is asked for.
@@ -672,7 +670,7 @@ function blockText(set, i, panel) {
   const lives = set.died[i] > data.last;
   lines.push("events " + countText(set.born[i]) + (lives ? " to the end" : " to " + countText(set.died[i])) + ", "
     + countText(set.died[i] - set.born[i]) + " of them");
-  if (data.has_times) {
+  if (hasTimes) {
     summaryLevel(0);
     lines.push("for " + timeText(timeOf(Math.min(set.died[i], data.last)) - timeOf(set.born[i])) + (lives ? " and on" : "")
       + (data.summary[0].stride > 1 ? " (to within " + data.summary[0].stride + " events)" : ""));
@@ -686,15 +684,16 @@ function blockText(set, i, panel) {
 
 // The block at a place of a picture, and text about it.
 function pick(panel, column, y) {
-  const set = shown, m = panel.at.moment[column], height = panel.image.height;
+  const set = shown, m = at.moment[column], height = panel.image.height;
   const value = (1 - (y + 0.5) / height) * panel.most;
-  let head = "event " + countText(m) + ", requested " + bytesText(panel.at.total[column] || 0);
+  if (column >= at.count) return { text: "the trace ends at event " + countText(data.last) };
+  let head = "event " + countText(m) + ", requested " + bytesText(at.total[column] || 0);
   if (!panel.strategy) {
     let sum = 0;
     for (let i = 0; i < set.count && set.born[i] <= m; i++)
       if (set.died[i] > m && (sum += set.bytes[i]) > value) return { block: i, text: head + "\n" + blockText(set, i, panel) };
     for (const line of panel.lines) head += "\n" + line.strategy.name + " reserved " + bytesText(line.reserved[column]);
-    return { text: head + (value < panel.at.total[column] ? "\nothers: smaller or shorter-lived blocks" : "") };
+    return { text: head + (value < at.total[column] ? "\nothers: smaller or shorter-lived blocks" : "") };
   }
   const place = set.places.get(panel.strategy), least = panel.most / height;
   for (let i = 0; i < set.count && set.born[i] <= m; i++)
@@ -704,20 +703,6 @@ function pick(panel, column, y) {
   return { text: head + "\nno block at " + bytesText(value) };
 }
 
-let tip = null;
-function point(panel, column, y, clientX, clientY) {
-  if (!panel.image || !shown || view.drag) return;
-  column = Math.max(0, Math.min(panel.image.width - 1, Math.round(column)));
-  y = Math.max(0, Math.min(panel.image.height - 1, Math.round(y)));
-  view.cursor = { panel, column, y };
-  for (const p of view.panels) if (p.canvas && p.image) finish(p);
-  const found = pick(panel, column, y);
-  tip.textContent = found.text;
-  tip.hidden = false;
-  const box = tip.getBoundingClientRect();
-  tip.style.left = Math.max(4, Math.min(clientX + 14, innerWidth - box.width - 6)) + "px";
-  tip.style.top = Math.max(4, clientY + 16 + box.height > innerHeight ? clientY - box.height - 12 : clientY + 16) + "px";
-}
 
 // Bytes and blocks by name at a moment, as many as fit; the rest is "others". What must be read first is added to `need`.
 function heldAt(moment, need) {
@@ -728,7 +713,7 @@ function heldAt(moment, need) {
     if (!part) need.push(promise);
     for (let i = 0; part && i < part.count; i++) {
       if (part.born[i] > moment.at || part.born[i] + part.life[i] <= moment.at) continue;
-      const key = data.has_sites ? part.name[i] : part.bytes[i], of = held.get(key) || { bytes: 0, blocks: 0 };
+      const key = hasSites ? part.name[i] : part.bytes[i], of = held.get(key) || { bytes: 0, blocks: 0 };
       of.bytes += part.bytes[i];
       of.blocks++;
       known += part.bytes[i];
@@ -737,6 +722,125 @@ function heldAt(moment, need) {
   }
   return { held, others: Math.max(0, moment.bytes - known) };
 }
+function addPanel(strategy, on) {
+  const name = strategy ? strategy.name : "active memory";
+  const canvas = element("canvas", { tabIndex: 0 });
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", (data.word ? data.word + ": " : "") + name + (strategy ? ": address map over the events" : ": blocks as bands over the events"));
+  canvas.setAttribute("aria-describedby", "tip");
+  const note = strategy ? "addresses, " + bytesText(strategy.reserved) + " reserved at most"
+      + (strategy.measured ? ", measured " + bytesText(strategy.measured) : "")
+      + (strategy.nowhere ? "; " + countText(strategy.nowhere) + " blocks have no address" : "")
+      + (strategy.scattered ? "; " + countText(strategy.scattered) + " blocks lie in several pieces, and are drawn from the first on" : "")
+    : "what the application requested; lines: reserved, dotted: granted";
+  const title = element("h3", {}, name + " ", ...(strategy && strategy.words ? ["(" + strategy.words + ") "] : []), element("small", { textContent: note }));
+  const panel = { pane, name, strategy, title, element: canvas, box: element("div", { className: "panel" }, title, canvas) };
+  view.panels.push(panel);
+  pane.panels.push(panel);
+  host.append(panel.box);
+  panel.canvas = on ? canvas : null;
+  panel.box.hidden = !on;
+  listen(panel);
+}
+// Reads where the peak is, and the phases.
+async function begin() {
+  const top = await summaryLevel(data.summary.length - 1).promise, count = data.phase_count;
+  top.requested.forEach((bytes, i) => {
+    if (bytes > peak.bytes) peak.bytes = bytes, peak.at = data.first + i * data.summary.at(-1).stride + top.at[i];
+  });
+  if (count) phases = await unpack(data.phases, (c) => ({ moment: c.steps(count), name: c.plain(count).map((name) => data.number[name]) })).promise;
+}
+
+return Object.assign(pane, { placeOf, momentOf, fetchWindow, prepare, draw, finish, tell, addAreas, pick, heldAt, addPanel, begin,
+  span: () => to - from, count: () => shown.count, nameOfRefusal: () => nameOf(data.number[data.refusal.name]),
+  readFinest: () => Promise.all([summaryLevel(0), ...data.strategies.map((s) => strategyLevel(s, 0))].map((of) => of.promise)),
+  // The moment that a column shows; null behind the last one.
+  momentIn: (column) => (column < at.count ? { pane, at: at.moment[column], bytes: at.total[column] } : null),
+  // The window about a moment.
+  around(moment) {
+    const width = Math.max(LEAST_MOMENTS, (to - from) / 8), begin = Math.max(data.first, Math.min(last - width, moment - width / 2));
+    return [placeOf(begin), placeOf(begin + width)];
+  } });
+}
+
+// ---- drawing ----
+
+function draw() {
+  cancelAnimationFrame(frame);
+  clearTimeout(timer);
+  frame = timer = 0;
+  const start = performance.now(), need = [], got = panes.map((pane) => pane.fetchWindow(need));
+  if (need.length) {
+    document.documentElement.dataset.state = "reading";
+    Promise.all(need).then(schedule, fail);
+    return;
+  }
+  const most = panes.map((pane, i) => pane.prepare(got[i])), most_bytes = Math.max(...most.map((of) => of.bytes)), top = Math.max(...most.map((of) => of.top));
+  panes.forEach((pane, i) => pane.draw(got[i], 1.04 * most_bytes, 1.02 * top));
+  if (view.cursor) view.cursor = null, tip.hidden = true;
+  legend();
+  tellWindow(got);
+  const state = document.documentElement.dataset;
+  state.blocks = panes.reduce((sum, pane) => sum + pane.count(), 0);
+  state.drawMs = Math.round(performance.now() - start);
+  if (!state.firstMs) state.firstMs = Math.round(performance.now() - began);
+  state.state = "drawn";
+  byId("still").hidden = byId("peak").hidden = true;
+  if (!view.moment) select(refusedOrPeak(), false);
+}
+function finishAll() {
+  for (const panel of view.panels) if (panel.canvas && panel.image) panel.pane.finish(panel);
+}
+function schedule() {
+  document.documentElement.dataset.state = "waiting";
+  if (frame) return;
+  frame = requestAnimationFrame(draw);
+  timer = setTimeout(draw, 200); // where nobody looks there are no frames
+}
+function fail(error) {
+  byId("said").textContent = "The page could not be drawn: " + error;
+  document.documentElement.dataset.state = "failed";
+  throw error;
+}
+
+// ---- text ----
+
+function tellWindow(got) {
+  const told = panes.map((pane, i) => pane.tell(got[i])), limit = " With such a limit an allocator first gives back what it has spare: gamut fit finds the least capacity that serves the trace.";
+  byId("said").textContent = (new Set(told).size === 1 ? told[0] : told.map((text, i) => "“" + datas[i].word + "”: " + text).join(" "))
+    + (view.capacity < Infinity ? limit : "");
+}
+
+function legend() {
+  const box = byId("legend"), sums = new Map();
+  for (const pane of panes) pane.addAreas(sums);
+  let all = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 12);
+  if (view.colour === "size") all.sort((a, b) => a[0] - b[0]);
+  box.replaceChildren(...all.map(([key]) => {
+    const item = document.createElement("span"), square = document.createElement("i");
+    square.style.background = "rgb(" + colourOf(key, 0).join() + ")";
+    item.append(square, view.colour === "size" ? "from " + bytesText(key)
+      : view.colour === "category" ? categoryOf(key) : (view.colour === "phase" ? nameOf(key) || "no phase" : siteOf(key)).slice(0, 80));
+    return item;
+  }));
+}
+
+
+let tip = null;
+function point(panel, column, y, clientX, clientY) {
+  if (!panel.image || view.drag) return;
+  column = Math.max(0, Math.min(panel.image.width - 1, Math.round(column)));
+  y = Math.max(0, Math.min(panel.image.height - 1, Math.round(y)));
+  view.cursor = { panel, column, y };
+  finishAll();
+  const found = panel.pane.pick(panel, column, y);
+  tip.textContent = found.text;
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(4, Math.min(clientX + 14, innerWidth - box.width - 6)) + "px";
+  tip.style.top = Math.max(4, clientY + 16 + box.height > innerHeight ? clientY - box.height - 12 : clientY + 16) + "px";
+}
+
 // What is held at a moment less what is held at another.
 function changesOf(now, before) {
   const held = new Map(now.held);
@@ -796,83 +900,97 @@ function find(text) {
 }
 
 // Who holds what at the selected moment, or what of it is new since another.
+// Who holds what at the selected moment, or what of it is new since another.
 function tellMoment() {
-  const { moment, base } = view, need = [], now = heldAt(moment, need), told = base ? changesOf(now, heldAt(base, need)) : now;
+  const { moment, base } = view, need = [], now = moment.pane.heldAt(moment, need);
+  const told = base ? changesOf(now, base.pane.heldAt(base, need)) : now, words = datas.map((one) => one.word);
   if (need.length) return void Promise.all(need).then(tellMoment, fail);
   const holders = new Map(), categories = new Map();
   for (const [name, of] of told.held) {
-    const key = data.has_sites ? firstOfSite[name] : name, holder = holders.get(key) || { bytes: 0, blocks: 0 };
+    const key = hasSites ? firstOfSite[name] : name, holder = holders.get(key) || { bytes: 0, blocks: 0 };
     holder.bytes += of.bytes;
     holder.blocks += of.blocks;
     holders.set(key, holder);
-    if (data.has_sites) categories.set(categoryOf(name), (categories.get(categoryOf(name)) || 0) + of.bytes);
+    if (hasSites) categories.set(categoryOf(name), (categories.get(categoryOf(name)) || 0) + of.bytes);
   }
   const signed = (value, text) => (value < 0 ? "−" : base ? "+" : "") + text(Math.abs(value));
   const byBytes = (a, b) => Math.abs(b) - Math.abs(a);
   const rows = [...holders].filter((of) => of[1].bytes || of[1].blocks).sort((a, b) => byBytes(a[1].bytes, b[1].bytes)).slice(0, 20).map(([key, holder]) =>
-    [signed(holder.bytes, bytesText), signed(holder.blocks, countText), ...(data.has_sites ? [categoryOf(key), siteOf(key)] : ["of " + bytesText(key)])]);
-  if (told.others) rows.push([signed(told.others, bytesText), "", ...(data.has_sites ? [""] : []), OTHERS]);
+    [signed(holder.bytes, bytesText), signed(holder.blocks, countText), ...(hasSites ? [categoryOf(key), siteOf(key)] : ["of " + bytesText(key)])]);
+  if (told.others) rows.push([signed(told.others, bytesText), "", ...(hasSites ? [""] : []), OTHERS]);
   const cells = (tag, row) => element("tr", {}, ...row.map((text, i) => element(tag, { textContent: text, className: i < 2 ? "n" : "site" })));
-  const table = element("table", {}, element("thead", {}, cells("th", ["bytes", "blocks", ...(data.has_sites ? ["category", "site"] : ["size"])])),
+  const table = element("table", {}, element("thead", {}, cells("th", [areTwo ? words.join(" − ") : "bytes", "blocks", ...(hasSites ? ["category", "site"] : ["size"])])),
     element("tbody", {}, ...rows.map((row) => cells("td", row))));
   const grown = base ? [...told.held.values(), { bytes: told.others }].reduce((sums, of) => (sums[+(of.bytes < 0)] += Math.abs(of.bytes), sums), [0, 0]) : null;
-  const flames = !data.has_sites ? [] : base
-    ? [flameOf(told, 1, "new or more", Math.max(1, ...grown)), flameOf(told, -1, "gone or less", Math.max(1, ...grown))]
+  const flames = !hasSites ? [] : base
+    ? [flameOf(told, 1, areTwo ? "more in “" + words[0] + "”" : "new or more", Math.max(1, ...grown)),
+      flameOf(told, -1, areTwo ? "more in “" + words[1] + "”" : "gone or less", Math.max(1, ...grown))]
     : [flameOf(told, 1, "requested", Math.max(1, moment.bytes))];
-  const { refusal } = data, said = "After event " + countText(moment.at) + ", " + bytesText(moment.bytes) + " are requested";
-  byId("moment").replaceChildren(element("h3", { textContent: said + (base ? "; after event " + countText(base.at) + ", " + bytesText(base.bytes) + ": the difference" : "") },
-    element("small", { className: "soft", textContent: " Click a picture to select another moment, with Shift (or “compare”) to compare it with the selected one." })),
-    ...(refusal && refusal.at === moment.at ? [element("div", { className: "about", textContent: "Here the recorded allocator refused a request of " + bytesText(refusal.bytes)
-      + (nameOf(refusal.name) && ": " + nameOf(refusal.name)) })] : []),
-    ...(data.has_sites ? [element("p", { className: "about", textContent: [...categories].filter((of) => Math.abs(of[1]) * 1000 >= moment.bytes)
+  const said = (of) => (areTwo ? "“" + of.pane.data.word + "” at event " + countText(of.at) + ": " : "fter event " + countText(of.at) + ", ") + bytesText(of.bytes);
+  const refusals = [moment, base].filter((of) => of && of.pane.data.refusal && of.pane.data.refusal.at === of.at);
+  byId("moment").replaceChildren(element("h3", { textContent: (areTwo ? "" : "A") + said(moment) + " are requested" + (base ? (areTwo ? ", " : "; a") + said(base) + (areTwo ? "" : ": the difference") : "") },
+    element("small", { className: "soft", textContent: areTwo ? " Click a picture to select another moment of both, with Shift (or “compare”) of one alone."
+      : " Click a picture to select another moment, with Shift (or “compare”) to compare it with the selected one." })),
+    ...refusals.map(({ pane }) => element("div", { className: "about", textContent: (areTwo ? "In “" + pane.data.word + "”" : "Here") + " the recorded allocator refused a request of " + bytesText(pane.data.refusal.bytes)
+      + (pane.nameOfRefusal() && ": " + pane.nameOfRefusal()) })),
+    ...(hasSites ? [element("p", { className: "about", textContent: [...categories].filter((of) => Math.abs(of[1]) * 1000 >= moment.bytes)
       .sort((a, b) => byBytes(a[1], b[1])).map(([name, bytes]) => name + " " + signed(bytes, bytesText)).join(", ") })] : []),
     ...flames, element("div", { className: "scroll" }, table));
 }
 // Selects a moment, or the one that it is compared with.
-function select(at, bytes, compares) {
-  if (compares) view.base = { at, bytes };
-  else view.moment = { at, bytes }, view.base = null;
+// Selects moments, one of each trace; or compares another of the same trace with the selected one.
+function select(moments, compares) {
+  if (areTwo) [view.moment, view.base] = moments;
+  else if (compares) view.base = moments[0];
+  else view.moment = moments[0], view.base = null;
   tellMoment();
-  for (const p of view.panels) if (p.canvas && p.image) finish(p);
+  finishAll();
 }
-const selectColumn = (panel, compares) => select(panel.at.moment[view.cursor.column], panel.at.total[view.cursor.column], compares || view.compares);
+function selectColumn(panel, compares) {
+  const alone = compares || view.compares, before = [view.moment, view.base];
+  const mine = (pane, i) => !areTwo || !alone || pane === panel.pane ? pane.momentIn(view.cursor.column) : before[i];
+  select(areTwo ? panes.map((pane, i) => mine(pane, i) || before[i]) : [mine(panel.pane, 0)], alone);
+}
 
 // ---- moving ----
 
-const isWide = (from, to) => placeOf(to) > placeOf(from); // some events have the same time
+const traces = () => (areTwo ? panes : panes.slice(0, 1));
+const whole = () => [Math.min(...panes.map((pane) => pane.placeOf(pane.data.first))), Math.max(...panes.map((pane) => pane.placeOf(pane.data.last + 1)))];
 function show(from, to) {
-  const whole = last - data.first, width = Math.max(LEAST_MOMENTS, Math.min(whole, to - from));
-  const start = Math.max(data.first, Math.min(last - width, (from + to - width) / 2));
-  if (!isWide(start, start + width)) return;
+  const [low, high] = whole(), width = Math.max(view.axis === "event" ? LEAST_MOMENTS : 0, Math.min(high - low, to - from));
+  const start = Math.max(low, Math.min(high - width, (from + to - width) / 2));
+  if (!(width > 0)) return; // some events have the same time
+  if (view.axis === "time" && width < high - low && panes.every((pane) => pane.momentOf(start + width) - pane.momentOf(start) < LEAST_MOMENTS - 0.1)) return;
   view.from = start;
   view.to = start + width;
   schedule();
 }
+const placeAt = (column) => view.from + Math.max(0, Math.min(1, column / plotWidth())) * (view.to - view.from);
 function zoom(factor, centre) {
-  const from = placeOf(view.from), to = placeOf(view.to);
-  const middle = placeOf(centre ?? momentAt(view.cursor ? view.cursor.column : plotWidth() / 2));
-  show(momentOf(middle - (middle - from) * factor), momentOf(middle + (to - middle) * factor));
+  const middle = centre ?? placeAt(view.cursor ? view.cursor.column : plotWidth() / 2);
+  show(middle - (middle - view.from) * factor, middle + (view.to - middle) * factor);
 }
 // Shows the window that is `by` places behind this one, as far as there are events.
 function slide(from, to, by) {
-  const far = Math.max(placeOf(data.first) - from, Math.min(placeOf(last) - to, by));
-  show(momentOf(from + far), momentOf(to + far));
+  const [low, high] = whole(), far = Math.max(low - from, Math.min(high - to, by));
+  show(from + far, to + far);
 }
-const pan = (share) => slide(placeOf(view.from), placeOf(view.to), (placeOf(view.to) - placeOf(view.from)) * share);
-function showMoment(at, bytes) {
-  const half = Math.max(LEAST_MOMENTS, (view.to - view.from) / 8) / 2;
-  select(at, bytes, false);
-  show(at - half, at + half);
+const pan = (share) => slide(view.from, view.to, (view.to - view.from) * share);
+function showMoments(moments) {
+  const around = moments.map((of) => of.pane.around(of.at));
+  select(moments, false);
+  show(Math.min(...around.map((of) => of[0])), Math.max(...around.map((of) => of[1])));
 }
-const showPeak = () => showMoment(peak.at, peak.bytes);
-const showRefused = () => data.refusal && showMoment(data.refusal.at, data.refusal.requested);
-const showAll = () => show(data.first, last);
+const showPeak = () => showMoments(traces().map((pane) => pane.peak));
+const refusedOrPeak = () => traces().map((pane) => pane.refused || pane.peak);
+const showRefused = () => panes.some((pane) => pane.refused) && showMoments(refusedOrPeak());
+const showAll = () => show(...whole());
 
 function key(panel, event) {
   const cursor = view.cursor || { column: plotWidth() / 2, y: panel.image.height / 2 };
   const box = panel.canvas.getBoundingClientRect(), d = ratio();
   const move = (x, y) => point(panel, cursor.column + x, cursor.y + y, box.left + LEFT + (cursor.column + x) / d, box.top + (cursor.y + y) / d);
-  const step = Math.max(1, Math.round(plotWidth() / (view.to - view.from)));
+  const step = Math.max(1, Math.round(plotWidth() / panel.pane.span()));
   const act = {
     "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": showAll, Home: showAll, p: showPeak, r: showRefused,
     PageUp: () => pan(-0.5), PageDown: () => pan(0.5),
@@ -894,10 +1012,10 @@ function listen(panel) {
     if (event.ctrlKey) return;
     event.preventDefault();
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / 800);
-    else zoom(1.0018 ** event.deltaY, momentAt(columnAt(event)));
+    else zoom(1.0018 ** event.deltaY, placeAt(columnAt(event)));
   }, { passive: false });
   canvas.addEventListener("pointerdown", (event) => {
-    view.drag = { x: event.clientX, from: placeOf(view.from), to: placeOf(view.to) };
+    view.drag = { x: event.clientX, from: view.from, to: view.to };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
@@ -915,7 +1033,7 @@ function listen(panel) {
   canvas.addEventListener("pointerup", release);
   canvas.addEventListener("pointercancel", release);
   canvas.addEventListener("pointerleave", () => { if (!view.drag) tip.hidden = true; });
-  canvas.addEventListener("dblclick", (event) => zoom(0.25, momentAt(columnAt(event))));
+  canvas.addEventListener("dblclick", (event) => zoom(0.25, placeAt(columnAt(event))));
   canvas.addEventListener("keydown", (event) => key(panel, event));
 }
 
@@ -933,45 +1051,30 @@ function button(text, title, act) {
   return made;
 }
 
-function togglePanel(panel, on) {
-  panel.box.hidden = !on;
-  panel.canvas = on ? panel.element : null;
-  schedule();
+// Shows and hides the panels of one row.
+function choose(row, on) {
+  const check = element("input", { type: "checkbox", checked: on }), names = [...new Set(row.map((panel) => panel.name))];
+  check.addEventListener("change", () => {
+    for (const panel of row) panel.box.hidden = !check.checked, panel.canvas = check.checked ? panel.element : null;
+    schedule();
+  });
+  return element("label", { title: row.map((panel) => panel.strategy ? panel.strategy.words : "").join(" ") }, check, names.join(" | "));
 }
-function addPanel(box, strategy, on) {
-  const name = strategy ? strategy.name : "active memory";
-  const canvas = element("canvas", { tabIndex: 0 });
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", name + (strategy ? ": address map over the events" : ": blocks as bands over the events"));
-  canvas.setAttribute("aria-describedby", "tip");
-  const note = strategy ? "addresses, " + bytesText(strategy.reserved) + " reserved at most"
-      + (strategy.measured ? ", measured " + bytesText(strategy.measured) : "")
-      + (strategy.nowhere ? "; " + countText(strategy.nowhere) + " blocks have no address" : "")
-      + (strategy.scattered ? "; " + countText(strategy.scattered) + " blocks lie in several pieces, and are drawn from the first on" : "")
-    : "what the application requested; lines: reserved, dotted: granted";
-  const title = element("h3", {}, name + " ", ...(strategy && strategy.words ? ["(" + strategy.words + ") "] : []), element("small", { textContent: note }));
-  const panel = { strategy, title, element: canvas, box: element("div", { className: "panel" }, title, canvas) };
-  view.panels.push(panel);
-  box.append(panel.box);
-  const check = element("input", { type: "checkbox", checked: on });
-  check.addEventListener("change", () => togglePanel(panel, check.checked));
-  panel.canvas = on ? canvas : null;
-  panel.box.hidden = !on;
-  listen(panel);
-  return element("label", { title: strategy ? strategy.words : "" }, check, name);
-}
-
 function build() {
-  const live = byId("live"), bar = element("div", { id: "bar" }), panels = element("div", {});
-  const colour = element("select", {}, ...[...(data.has_sites ? ["category"] : []), "site", "size", "phase"].map((name) => element("option", { value: name, textContent: name })));
+  const live = byId("live"), bar = element("div", { id: "bar" }), difference = byId("difference");
+  const box = difference ? difference.querySelector(".panes") : element("div", {});
+  panes = datas.map((one, i) => makePane(one, difference ? box.children[i] : box));
+  const colour = element("select", {}, ...[...(hasSites ? ["category"] : []), "site", "size", "phase"].map((name) => element("option", { value: name, textContent: name })));
   colour.value = view.colour;
   colour.addEventListener("change", () => { view.colour = colour.value; schedule(); });
   const axis = element("select", {}, ...["event", "time"].map((name) => element("option", { value: name, textContent: name })));
-  axis.addEventListener("change", () => summaryLevel(0).promise.then(() => {
+  axis.addEventListener("change", () => Promise.all(panes.map((pane) => pane.readFinest())).then(() => {
+    const [pane] = panes, moments = [view.from, view.to].map(pane.momentOf);
     view.axis = axis.value;
-    if (!isWide(view.from, view.to)) view.from = data.first, view.to = last;
-    if (!isWide(view.from, view.to)) axis.value = view.axis = "event"; // all events have one time
-    schedule();
+    let [from, to] = areTwo ? whole() : moments.map(pane.placeOf);
+    if (!(to > from)) [from, to] = whole();
+    if (!(to > from)) axis.value = view.axis = "event", [from, to] = whole(); // all events have one time
+    show(from, to);
   }, fail));
   const search = element("input", { type: "search", placeholder: "part of a site" });
   search.addEventListener("input", () => { view.search = search.value.toLowerCase(); schedule(); });
@@ -980,27 +1083,30 @@ function build() {
   compare.addEventListener("change", () => { view.compares = compare.checked; });
   const scale = element("input", { type: "checkbox", checked: true });
   scale.addEventListener("change", () => { view.one_scale = scale.checked; schedule(); });
-  const most = Math.max(1, ...data.strategies.map((s) => s.reserved)), capacityText = element("output", { textContent: "any" });
+  const most = Math.max(1, ...datas.flatMap((one) => one.strategies.map((s) => s.reserved))), capacityText = element("output", { textContent: "any" });
   const capacity = element("input", { type: "range", min: 0, max: 200, value: 200 });
-  capacity.addEventListener("input", () => Promise.all(data.strategies.map((s) => strategyLevel(s, 0).promise)).then(() => {
+  capacity.addEventListener("input", () => Promise.all(panes.map((pane) => pane.readFinest())).then(() => {
     view.capacity = +capacity.value < 200 ? most * capacity.value / 200 : Infinity;
     capacityText.textContent = view.capacity < Infinity ? bytesText(view.capacity) : "any";
     schedule();
   }, fail));
-  const choice = element("fieldset", {}, addPanel(panels, null, true), ...data.strategies.map((s, i) => addPanel(panels, s, i < SHOWN)));
+  for (const pane of panes) [null, ...pane.data.strategies].forEach((s, i) => pane.addPanel(s, i <= SHOWN));
+  const choice = element("fieldset", {});
+  for (let i = 0; panes.some((pane) => pane.panels[i]); i++) choice.append(choose(panes.map((pane) => pane.panels[i]).filter(Boolean), i <= SHOWN));
   choice.setAttribute("aria-label", "pictures");
   bar.append(button("+", "zoom in", () => zoom(0.5)), button("−", "zoom out", () => zoom(2)),
     button("◀", "earlier", () => pan(-0.5)), button("▶", "later", () => pan(0.5)),
     button("all", "the whole trace", showAll), button("peak", "the moment of the peak", showPeak),
-    ...(data.refusal ? [button("refused", "the moment of the refused request", showRefused)] : []),
-    element("label", {}, "colour", colour), ...(data.has_times ? [element("label", {}, "axis", axis)] : []), element("label", {}, "find", search), choice,
+    ...(panes.some((pane) => pane.refused) ? [button("refused", "the moment of the refused request", showRefused)] : []),
+    element("label", {}, "colour", colour), ...(hasTimes ? [element("label", {}, "axis", axis)] : []), element("label", {}, "find", search), choice,
     element("label", { title: "a click compares another moment with the selected one, as with Shift" }, compare, "compare"),
     element("label", {}, scale, "one scale for all maps"), element("label", {}, "capacity", capacity, capacityText));
   tip = element("div", { id: "tip", hidden: true });
   tip.setAttribute("role", "status");
   const said = element("p", { id: "said", className: "soft" });
   said.setAttribute("aria-live", "polite");
-  live.append(bar, said, panels, element("div", { id: "legend" }), element("div", { id: "moment" }));
+  if (difference) live.before(difference);
+  live.append(bar, said, box, element("div", { id: "legend" }), element("div", { id: "moment" }));
   document.body.append(tip);
   live.hidden = false;
 }
@@ -1008,12 +1114,7 @@ function build() {
 async function begin() {
   if (typeof DecompressionStream === "undefined") return; // the picture that needs no script stays
   build();
-  top = await summaryLevel(data.summary.length - 1).promise;
-  top.requested.forEach((bytes, i) => {
-    if (bytes > peak.bytes) peak.bytes = bytes, peak.at = data.first + i * data.summary.at(-1).stride + top.at[i];
-  });
-  const count = data.phase_count;
-  if (count) phases = await unpack(data.phases, (c) => ({ moment: c.steps(count), name: c.plain(count) })).promise;
+  for (const pane of panes) await pane.begin();
   draw();
   addEventListener("resize", schedule);
   dark.addEventListener("change", schedule);

@@ -59,6 +59,18 @@ static size_t list_programs(struct arena *arena, const struct result *result,
     return count;
 }
 
+/* Keeps the cases of one program: the first that the file has of them, or the second. */
+static void keep_program(struct viewed_cases *cases, bool second)
+{
+    const struct result_case **all = cases->chosen;
+    const char *first = viewed_case_flags(&cases->arena, all[0]);
+    size_t kept = 0;
+    for (size_t i = 0; i < cases->count; i++)
+        if ((strcmp(viewed_case_flags(&cases->arena, all[i]), first) != 0) == second)
+            all[kept++] = all[i];
+    cases->count = kept;
+}
+
 /* Sets the chosen cases, all of one program. */
 static int choose(const struct result *result, const char *path, const struct case_choice *choice,
                   struct viewed_cases *cases, struct error *error)
@@ -76,11 +88,14 @@ static int choose(const struct result *result, const char *path, const struct ca
     else if (is_none)
         code = error_set(error, ERR_USAGE, "%s: the file has no such case; it has:%s", path,
                          list.data);
-    else if (programs > 1)
+    else if (programs > 2)
         code = error_set(error, ERR_USAGE,
-                         "%s: these are cases of %zu programs, and a page shows one; choose it "
-                         "by an id or by flags:%s",
+                         "%s: these are cases of %zu programs, and a page shows one or two; choose "
+                         "them by ids or by flags:%s",
                          path, programs, list.data);
+    else
+        keep_program(cases, choice->second);
+    cases->has_second = programs == 2;
     text_free(&list);
     return code;
 }

@@ -14,8 +14,9 @@ struct case_choice {
     const char *workloads, *datasets, *merges, *releases, *devices;
     size_t id_count;
     const char *const *ids; /* 0: of any id */
-    bool may_run;           /* as in struct program_run */
-    FILE *notes;            /* receives a line for each of them that is left out; NULL: no lines */
+    bool second;  /* the choice may have two programs: the cases of the second one in the file */
+    bool may_run; /* as in struct program_run */
+    FILE *notes;  /* receives a line for each of them that is left out; NULL: no lines */
 };
 
 /* Facts about the cases. */
@@ -26,13 +27,14 @@ struct viewed_cases {
     const char *about; /* where the blocks are from: sentences */
     size_t count;
     const struct result_case **chosen; /* in the result, which must outlive them */
+    bool has_second;                   /* the choice has two programs */
 };
 
-/* Writes the trace of the program that the chosen cases of a result have in common to the new file
- * `trace`. Cases that are not ok are left out. `path` is the result's file, for messages.
- * ERR_USAGE: there are no such cases, or they are of several programs; ERR_UNSUPPORTED: the program
- * cannot be had again, and why; ERR_IO, ERR_PARSE. The caller calls viewed_cases_free in any
- * case. */
+/* Writes the trace of the program that the chosen cases of a result have in common, or of one of
+ * two programs, to the new file `trace`. Cases that are not ok are left out. `path` is the result's
+ * file, for messages. ERR_USAGE: there are no such cases, or they are of three programs or more;
+ * ERR_UNSUPPORTED: the program cannot be had again, and why; ERR_IO, ERR_PARSE. The caller calls
+ * viewed_cases_free in any case. */
 int view_cases(const struct result *result, const char *path, const struct case_choice *choice,
                const char *trace, struct viewed_cases *cases, struct error *error);
 /* The most bytes that this strategy reserved in the file; 0: the file does not have it. */

@@ -38,19 +38,12 @@ const char *view_words(const char *strategy)
                                           : "";
 }
 
-void view_page_begin(FILE *out, const struct view_options *o, const struct view_history *h)
+/* "PyTorch 2.11, GPT, H100. At the peak, event 12, 1.34 GiB are requested at once." */
+static void print_source(FILE *out, const struct view_history *h)
 {
     const struct trace_info *info = trace_reader_info(h->reader);
     char bytes[32];
-    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-          out);
-    html_policy(out, kernel_text_view_hash);
-    html_print(out, "<title>%s: memory over time</title>\n<style>\n", o->name);
-    fprintf(out, "%s%s", kernel_text_page_style, kernel_text_view_style);
-    html_print(out, "</style>\n</head>\n<body>\n<header><h1>%s: memory over time</h1>\n", o->name);
-    html_print(out,
-               "<p class=\"soft\">%s%s%s%s%s. At the peak, event %zu, %s are requested at once.",
+    html_print(out, "%s%s%s%s%s. At the peak, event %zu, %s are requested at once.",
                *info->source ? info->source : "A trace", *info->application ? ", " : "",
                info->application, *info->device ? ", " : "", info->device, (size_t)view_peak(h)->at,
                text_bytes(bytes, view_peak(h)->requested));
@@ -59,23 +52,140 @@ void view_page_begin(FILE *out, const struct view_options *o, const struct view_
         html_print(out, " At event %zu the recorded allocator refused a request of %s%s%s.",
                    (size_t)h->refusal.moment, text_bytes(bytes, h->refusal.bytes),
                    *site ? ": " : "", site);
-    fputs("</p></header>\n<main>\n<section id=\"live\" hidden></section>\n", out);
+}
+
+void view_page_begin(FILE *out, const struct view_pane *panes, size_t count)
+{
+    const char *name = panes[0].options->name, *other = panes[count - 1].options->name;
+    const bool are_two = strcmp(name, other) != 0;
+    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+          out);
+    html_policy(out, kernel_text_view_hash);
+    html_print(out, "<title>%s%s%s: memory over time</title>\n<style>\n", name,
+               are_two ? " and " : "", are_two ? other : "");
+    fprintf(out, "%s%s", kernel_text_page_style, kernel_text_view_style);
+    html_print(out, "</style>\n</head>\n<body>\n<header><h1>%s%s%s: memory over time</h1>\n", name,
+               are_two ? " and " : "", are_two ? other : "");
+    if (panes[0].history == panes[count - 1].history) {
+        fputs("<p class=\"soft\">", out);
+        print_source(out, panes[0].history);
+        fputs("</p>", out);
+    }
+    fputs("</header>\n<main>\n<section id=\"live\" hidden></section>\n", out);
+}
+
+/* ---- two panes ---- */
+
+/* The first strategy that serves the trace: the page has one. */
+static size_t first_served(const struct view_pane *p)
+{
+    size_t i = 0;
+    while (*p->report->strategies[i].reason)
+        i++;
+    return i;
+}
+
+static uint64_t reserved_by(const struct view_pane *p)
+{
+    return p->strategies[first_served(p)].outcome.counts.peak_reserved_bytes;
+}
+
+/* "640 MiB (30 %) less", "as much" */
+static void add_less(struct text *out, uint64_t is, uint64_t was)
+{
+    char bytes[32], share[32];
+    const uint64_t by = is < was ? was - is : is - was;
+    if (is == was)
+        text_add(out, "as much");
+    else
+        text_add(out, "%s%s%s%s %s", text_bytes(bytes, by), was ? " (" : "",
+                 was ? text_percent(share, 100 * (double)by / (double)was) : "", was ? ")" : "",
+                 is < was ? "less" : "more");
+}
+
+static void add_difference(struct text *out, const struct view_pane *left,
+                           const struct view_pane *right)
+{
+    const uint64_t was = reserved_by(left), is = reserved_by(right);
+    const uint64_t lived = view_peak(left->history)->requested;
+    const uint64_t live = view_peak(right->history)->requested;
+    char now[32], before[32];
+    text_add(out, "In a replay without a limit, “%s” ", right->options->word);
+    if (right->options->strategy_count > 1)
+        text_add(out, "with %s ", right->options->strategies[first_served(right)]);
+    text_add(out, "reserves ");
+    add_less(out, is, was);
+    text_add(out, " at its peak %s “%s”: %s", is == was ? "as" : "than", left->options->word,
+             text_bytes(now, is));
+    if (is != was)
+        text_add(out, " instead of %s", text_bytes(before, was));
+    text_add(out, ". ");
+    if (live == lived) {
+        text_add(out, "At the peak of live bytes, both have %s.", text_bytes(now, live));
+        return;
+    }
+    text_add(out, "At the peak of live bytes, ");
+    add_less(out, live, lived);
+    text_add(out, " is live: %s instead of %s.", text_bytes(now, live), text_bytes(before, lived));
+}
+
+void view_page_difference(FILE *out, const struct view_pane *panes, size_t count)
+{
+    struct text sentence = {0};
+    char reserved[32];
+    if (count == 1)
+        return;
+    add_difference(&sentence, &panes[0], &panes[1]);
+    snprintf(panes[0].report->difference, sizeof panes[0].report->difference, "%s", sentence.data);
+    html_print(out, "<section id=\"difference\"><p class=\"headline\">%s</p>\n", sentence.data);
+    text_free(&sentence);
+    for (size_t i = 0; i < count; i++)
+        if (panes[i].options->caution)
+            html_print(out, "<p class=\"about\">%s</p>\n", panes[i].options->caution);
+    fputs("<div class=\"panes\">\n", out);
+    for (size_t i = 0; i < count; i++) {
+        const struct view_options *o = panes[i].options;
+        html_print(out,
+                   "<div class=\"pane\"><h2>%s: %s</h2><p class=\"about\"><b>%s</b> reserved at "
+                   "most by %s. ",
+                   o->word, o->what, text_bytes(reserved, reserved_by(&panes[i])),
+                   o->strategies[first_served(&panes[i])]);
+        if (panes[0].history != panes[1].history)
+            print_source(out, panes[i].history);
+        fputs("</p></div>\n", out);
+    }
+    fputs("</div></section>\n", out);
 }
 
 /* ---- the picture ---- */
 
-enum { LEFT = 70, TOP = 14, WIDE = 900, HIGH = 260 };
+enum { LEFT = 70, TOP = 14, HIGH = 260 };
+
+/* The scale and the axis that the pictures of all panes have. */
+struct scale {
+    int wide;
+    uint64_t most;
+    uint32_t first, last;
+};
+
+static double x_of(const struct scale *scale, double moment)
+{
+    return LEFT + scale->wide * (moment - scale->first) / ((double)scale->last - scale->first + 1);
+}
 
 /* A line through the most of each column. */
-static void print_line(FILE *out, const struct view_level *level, const uint64_t *values,
-                       uint64_t most, const char *colour, const char *fill)
+static void print_line(FILE *out, const struct scale *scale, const struct view_history *h,
+                       const uint64_t *values, const char *colour, const char *fill)
 {
+    const struct view_level *level = &h->summary.levels[h->summary.level_count - 1];
     html_print(out, "<polyline fill=\"%s\" stroke=\"%s\" stroke-width=\"1.5\" points=\"", fill,
                colour);
     const uint32_t columns = level->count < STILL_COLUMNS ? level->count : STILL_COLUMNS;
+    const double left = x_of(scale, h->first), wide = x_of(scale, (double)h->last + 1) - left;
     const bool is_filled = *fill != 'n';
     if (is_filled)
-        fprintf(out, "%d,%d ", LEFT, TOP + HIGH);
+        fprintf(out, "%.1f,%d ", left, TOP + HIGH);
     for (uint32_t c = 0; c < columns; c++) {
         uint64_t highest = 0;
         const uint64_t begin = (uint64_t)level->count * c / columns;
@@ -84,95 +194,133 @@ static void print_line(FILE *out, const struct view_level *level, const uint64_t
             const uint64_t value = values ? values[i] : level->buckets[i].requested;
             highest = value > highest ? value : highest;
         }
-        const double y = TOP + HIGH * (1 - (double)highest / (double)most);
-        fprintf(out, "%.1f,%.1f %.1f,%.1f ", LEFT + (double)WIDE * c / columns, y,
-                LEFT + (double)WIDE * (c + 1) / columns, y);
+        const double y = TOP + HIGH * (1 - (double)highest / (double)scale->most);
+        fprintf(out, "%.1f,%.1f %.1f,%.1f ", left + wide * c / columns, y,
+                left + wide * (c + 1) / columns, y);
     }
     if (is_filled)
-        fprintf(out, "%d,%d", LEFT + WIDE, TOP + HIGH);
+        fprintf(out, "%.1f,%d", left + wide, TOP + HIGH);
     fputs("\"/>\n", out);
 }
 
-static uint64_t most_reserved(const struct view_level *top, const uint64_t *values)
+/* The most that a strategy of a pane reserved in its window; 0 if it is not in the page. */
+static uint64_t most_reserved(const struct view_pane *p, size_t strategy)
 {
+    const unsigned l = p->history->summary.level_count - 1;
     uint64_t most = 0;
-    for (uint32_t i = 0; i < top->count; i++)
-        most = values[i] > most ? values[i] : most;
+    for (uint32_t i = 0; i < p->history->summary.levels[l].count; i++)
+        if (!*p->report->strategies[strategy].reason)
+            most = larger(most, p->strategies[strategy].summary.reserved[l][i]);
     return most;
 }
 
-static void print_axes(FILE *out, const struct view_history *h, uint64_t most)
+static void print_axes(FILE *out, const struct scale *scale)
 {
     char bytes[32];
     for (int i = 0; i <= 4; i++) {
         const int y = TOP + HIGH - HIGH * i / 4;
         fprintf(out, "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"var(--line)\"/>\n",
-                LEFT, LEFT + WIDE, y, y);
+                LEFT, LEFT + scale->wide, y, y);
         html_print(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6, y + 4,
-                   text_bytes(bytes, (uint64_t)((double)most * i / 4)));
+                   text_bytes(bytes, (uint64_t)((double)scale->most * i / 4)));
         html_print(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s%.0f</text>\n",
-                   LEFT + WIDE * i / 4, TOP + HIGH + 16,
+                   LEFT + scale->wide * i / 4, TOP + HIGH + 16,
                    i == 4 ? "end"
                    : i    ? "middle"
                           : "start",
-                   i ? "" : "event ", h->first + (double)(h->last - h->first) * i / 4);
+                   i ? "" : "event ", scale->first + (double)(scale->last - scale->first) * i / 4);
     }
 }
 
-static void print_mark(FILE *out, const struct view_history *h, uint64_t moment, int y,
+static void print_mark(FILE *out, const struct scale *scale, uint64_t moment, int y,
                        const char *text)
 {
-    const double x = LEFT + WIDE * ((double)moment - h->first) / ((double)h->last - h->first + 1);
+    const double x = x_of(scale, (double)moment);
     fprintf(out,
             "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"var(--bad)\" "
             "stroke-dasharray=\"4 3\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n",
-            x, x, TOP, TOP + HIGH, x, y, x > LEFT + WIDE / 2 ? "end" : "start", text);
+            x, x, TOP, TOP + HIGH, x, y, x > LEFT + scale->wide / 2 ? "end" : "start", text);
 }
 
-void view_page_picture(FILE *out, const struct view_options *o, const struct view_history *h,
-                       const struct view_strategy *strategies, const struct view_result *results)
+/* The colour of a strategy is the same in both panes. */
+static const char *colour_of(const struct view_pane *panes, size_t pane, size_t strategy)
 {
-    const unsigned l = h->summary.level_count - 1;
-    const struct view_level *top = &h->summary.levels[l];
-    const struct view_bucket *peak = view_peak(h);
-    uint64_t most = peak->requested;
+    const struct view_options *first = panes[0].options, *o = panes[pane].options;
+    size_t i = 0;
+    while (pane && i < first->strategy_count &&
+           strcmp(first->strategies[i], o->strategies[strategy]) != 0)
+        i++;
+    return colours[(pane && i < first->strategy_count ? i : i + strategy) % COLOURS];
+}
+
+static void print_picture(FILE *out, const struct view_pane *panes, size_t pane,
+                          const struct scale *scale)
+{
+    const struct view_pane *p = &panes[pane];
+    const struct view_options *o = p->options;
+    const struct view_history *h = p->history;
+    fprintf(out,
+            "<div class=\"scroll\"><svg class=\"still\" viewBox=\"0 0 %d 300\" role=\"img\" "
+            "aria-label=\"Requested and reserved bytes over the events\">\n",
+            LEFT + scale->wide + 20);
+    print_axes(out, scale);
+    print_line(out, scale, h, NULL, "var(--soft)", "var(--stripe)");
     for (size_t i = 0; i < o->strategy_count; i++)
-        if (!*results[i].reason) {
-            const uint64_t reserved = most_reserved(top, strategies[i].summary.reserved[l]);
-            most = reserved > most ? reserved : most;
-        }
-    most = most ? most : 1;
-    html_print(out,
-               "<section id=\"still\"><h2>Bytes over the events of the trace</h2>\n"
-               "<div class=\"scroll\"><svg class=\"still\" viewBox=\"0 0 990 300\" role=\"img\" "
-               "aria-label=\"Requested and reserved bytes over the events\">\n");
-    print_axes(out, h, most);
-    print_line(out, top, NULL, most, "var(--soft)", "var(--stripe)");
-    for (size_t i = 0; i < o->strategy_count; i++)
-        if (!*results[i].reason)
-            print_line(out, top, strategies[i].summary.reserved[l], most, colours[i % COLOURS],
-                       "none");
-    print_mark(out, h, peak->at, 11, "peak");
+        if (!*p->report->strategies[i].reason)
+            print_line(out, scale, h, p->strategies[i].summary.reserved[h->summary.level_count - 1],
+                       colour_of(panes, pane, i), "none");
+    print_mark(out, scale, view_peak(h)->at, 11, "peak");
     if (h->refusal.moment)
-        print_mark(out, h, h->refusal.moment, 24, "refused");
+        print_mark(out, scale, h->refusal.moment, 24, "refused");
     fputs("</svg></div>\n<p>", out);
     fputs("The filled area is what the application requested. The lines are what the driver gave:",
           out);
     for (size_t i = 0; i < o->strategy_count; i++)
-        if (!*results[i].reason) {
+        if (!*p->report->strategies[i].reason) {
             char bytes[32];
             const char *words = view_words(o->strategies[i]);
-            html_print(out, " <b style=\"color:%s\">%s</b>%s%s%s %s at most", colours[i % COLOURS],
-                       o->strategies[i], *words ? " (" : "", words, *words ? ")" : "",
-                       text_bytes(bytes, most_reserved(top, strategies[i].summary.reserved[l])));
+            html_print(out, " <b style=\"color:%s\">%s</b>%s%s%s %s at most",
+                       colour_of(panes, pane, i), o->strategies[i], *words ? " (" : "", words,
+                       *words ? ")" : "", text_bytes(bytes, most_reserved(p, i)));
             if (view_measured(o, i))
                 html_print(out, ", measured %s", text_bytes(bytes, view_measured(o, i)));
             fputs(".", out);
         }
-    fputs(
-        "</p>\n<noscript><p class=\"soft\">With scripts on, this page shows each block, and where "
-        "each strategy put it.</p></noscript></section>\n",
-        out);
+    fputs("</p>\n", out);
+}
+
+/* Prints a part of each pane; two stand side by side, each with its word. */
+static void print_panes(FILE *out, const struct view_pane *panes, size_t count,
+                        void (*part)(FILE *out, const struct view_pane *panes, size_t pane,
+                                     const struct scale *scale),
+                        const struct scale *scale)
+{
+    fputs(count > 1 ? "<div class=\"panes\">" : "", out);
+    for (size_t i = 0; i < count; i++) {
+        if (count > 1)
+            html_print(out, "<div class=\"pane\"><h3>%s</h3>\n", panes[i].options->word);
+        part(out, panes, i, scale);
+        fputs(count > 1 ? "</div>\n" : "", out);
+    }
+    fputs(count > 1 ? "</div>\n" : "", out);
+}
+
+void view_page_picture(FILE *out, const struct view_pane *panes, size_t count)
+{
+    struct scale scale = {.wide = count > 1 ? 420 : 900, .most = 1, .first = UINT32_MAX};
+    for (size_t i = 0; i < count; i++) {
+        const struct view_history *h = panes[i].history;
+        scale.most = larger(scale.most, view_peak(h)->requested);
+        for (size_t k = 0; k < panes[i].options->strategy_count; k++)
+            scale.most = larger(scale.most, most_reserved(&panes[i], k));
+        scale.first = h->first < scale.first ? h->first : scale.first;
+        scale.last = h->last > scale.last ? h->last : scale.last;
+    }
+    fputs("<section id=\"still\"><h2>Bytes over the events of the trace</h2>\n", out);
+    print_panes(out, panes, count, print_picture, &scale);
+    fputs("<noscript><p class=\"soft\">With scripts on, this page shows each block, and where "
+          "each strategy put it.</p></noscript></section>\n",
+          out);
 }
 
 /* ---- the peak ---- */
@@ -192,8 +340,11 @@ static void print_holder(FILE *out, const struct holder *holder, uint64_t all, b
 }
 
 /* In a trace without sites, the blocks of one size are held by one. */
-void view_page_peak(FILE *out, const struct view_history *h)
+static void print_peak(FILE *out, const struct view_pane *panes, size_t pane,
+                       const struct scale *scale)
 {
+    (void)scale;
+    const struct view_history *h = panes[pane].history;
     const bool by_site = trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites];
     const struct view_refusal *refusal = &h->refusal;
     const uint64_t at = refusal->moment ? refusal->moment : view_peak(h)->at;
@@ -216,7 +367,7 @@ void view_page_peak(FILE *out, const struct view_history *h)
         holders_add_line(&by_category, &all, 0);
     html_print(
         out,
-        "<section id=\"peak\"><h2>Who holds what %s</h2>\n<p class=\"about\">After "
+        "<h2>Who holds what %s</h2>\n<p class=\"about\">After "
         "event %zu, %s are requested at once%s%s.%s</p>\n<div class=\"scroll\"><table><thead><tr>"
         "<th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\" class=\"n\">share</th>"
         "<th scope=\"col\" class=\"n\">blocks</th><th scope=\"col\" class=\"n\">largest</th>",
@@ -242,26 +393,48 @@ void view_page_peak(FILE *out, const struct view_history *h)
         arena_printf(&all.arena, "%u other %s", all.count - shown, by_site ? "sites" : "sizes");
     if (shown < all.count)
         print_holder(out, &rest, requested, by_site);
-    fputs("</tbody></table></div></section>\n", out);
+    fputs("</tbody></table></div>\n", out);
     text_free(&by_category);
     holders_free(&all);
 }
 
+/* Two panes of one trace have the same holders. */
+void view_page_peak(FILE *out, const struct view_pane *panes, size_t count)
+{
+    count = panes[0].history == panes[count - 1].history ? 1 : count;
+    fputs("<section id=\"peak\">", out);
+    print_panes(out, panes, count, print_peak, NULL);
+    fputs("</section>\n", out);
+}
+
 /* ---- the end ---- */
 
-void view_page_end(FILE *out, const struct view_options *o, const struct view_history *h,
-                   const struct view_result *results)
+void view_page_end(FILE *out, const struct view_pane *panes, size_t count)
 {
-    html_print(
-        out,
-        "<section id=\"how\"><h2>How to read this page</h2>\n<p class=\"about\">The page has all "
-        "%zu blocks of the events %zu to %zu. Each column of a picture shows one moment: the one "
-        "of "
-        "its events at which most was requested, so no peak is lost at any zoom. At a wide zoom "
-        "the largest blocks are drawn one by one, and the rest is drawn as one band, “others”. "
-        "Zoom in, and these come apart, down to one event. "
-        "--from and --to make a smaller page of a part.</p>\n",
-        (size_t)h->blocks.count, (size_t)h->first, (size_t)h->last);
+    fputs("<section id=\"how\"><h2>How to read this page</h2>\n", out);
+    if (count > 1)
+        fputs("<p class=\"about\">The page has two panes with one scale, one axis and one cursor."
+              " A click selects the same place of the axis in both. Of two traces the flame graphs"
+              " show the bytes that are requested at the moment of one pane and not at that of the"
+              " other. With Shift, or with “compare” on, a click moves the moment of its pane"
+              " alone.</p>\n",
+              out);
+    for (size_t i = 0; i < count; i++) {
+        const struct view_history *h = panes[i].history;
+        if (i == 0 || h != panes[0].history)
+            html_print(out,
+                       "<p class=\"about\">%s has all %zu blocks of the events %zu to %zu.</p>\n",
+                       count > 1 ? panes[i].options->word : "The page", (size_t)h->blocks.count,
+                       (size_t)h->first, (size_t)h->last);
+        if (panes[i].options->about)
+            html_print(out, "<p class=\"about\">%s</p>\n", panes[i].options->about);
+    }
+    fputs("<p class=\"about\">Each column of a picture shows one moment: the one of its events at "
+          "which most was requested, so no peak is lost at any zoom. At a wide zoom the largest "
+          "blocks are drawn one by one, and the rest is drawn as one band, “others”. Zoom in, and "
+          "these come apart, down to one event. --from and --to make a smaller page of a "
+          "part.</p>\n",
+          out);
     fputs("<p class=\"about\">A click, or Enter, selects a moment. At first it is that of the "
           "last request that the recorded allocator refused, or the peak. The flame graph shows "
           "the bytes that are requested then. A frame is as wide as its bytes, and what it called"
@@ -270,8 +443,6 @@ void view_page_end(FILE *out, const struct view_options *o, const struct view_hi
           "moment has more, the other what it has less. The slider sets a capacity: a map is red "
           "from the first event on at which its allocator reserves more.</p>\n",
           out);
-    if (o->about)
-        html_print(out, "<p class=\"about\">%s</p>\n", o->about);
     fputs(
         "<p class=\"about\">An address map has a strategy's addresses on one axis. Memory that the "
         "driver gave is grey where no block lies in it. At a wide zoom its cells are the darker "
@@ -281,9 +452,10 @@ void view_page_end(FILE *out, const struct view_options *o, const struct view_hi
         "memories "
         "are placed where there is room; offsets within one are true.</p>\n",
         out);
-    for (size_t i = 0; i < o->strategy_count; i++)
-        if (*results[i].reason)
-            html_print(out, "<p class=\"about\"><b>%s</b> is not in the page: %s</p>\n",
-                       o->strategies[i], results[i].reason);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < panes[i].options->strategy_count; k++)
+            if (*panes[i].report->strategies[k].reason)
+                html_print(out, "<p class=\"about\"><b>%s</b> is not in the page: %s</p>\n",
+                           panes[i].options->strategies[k], panes[i].report->strategies[k].reason);
     fputs("</section>\n</main>\n", out);
 }

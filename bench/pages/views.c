@@ -67,21 +67,20 @@ static int print_view(const struct viewed_cases *cases, const char *trace, FILE 
 {
     const size_t count = cases->strategies.count;
     uint64_t *measured = must_alloc(count * sizeof *measured);
-    const struct view_options options = {.name = cases->name,
-                                         .strategy_count = count,
-                                         .strategies = cases->strategies.items,
-                                         .about = cases->about,
-                                         .measured_bytes = measured,
-                                         .free_at = FREE_AT_DONE,
-                                         .last = UINT32_MAX};
+    struct view_options options = {.name = cases->name,
+                                   .strategy_count = count,
+                                   .strategies = cases->strategies.items,
+                                   .about = cases->about,
+                                   .measured_bytes = measured,
+                                   .free_at = FREE_AT_DONE,
+                                   .last = UINT32_MAX};
     struct view_report report = {0};
-    struct trace_reader *reader;
     for (size_t i = 0; i < count; i++)
         measured[i] = viewed_cases_reserved(cases, cases->strategies.items[i]);
-    int code = trace_open(trace, &reader, error);
+    int code = trace_open(trace, &options.reader, error);
     if (!code) {
-        code = view_write(reader, &options, out, &report, error);
-        trace_close(reader);
+        code = view_write(&options, 1, out, &report, error);
+        trace_close(options.reader);
     }
     free(report.strategies);
     free(measured);

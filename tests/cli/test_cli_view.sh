@@ -11,7 +11,7 @@ expect 2 "view needs FILE" view
 expect 2 "nosuch.trace: No such file" view nosuch.trace
 expect 2 "did you mean vmm?" view gnn.trace -s vmn
 expect 2 "did you mean --strategy?" view gnn.trace --stratgy vmm
-expect 2 "view makes a page of one trace; these are 2" view gnn.trace gnn.trace
+expect 2 "view makes a page of one trace or of two; these are 3" view gnn.trace gnn.trace gnn.trace
 expect 2 "\-\-workload chooses cases, and gnn.trace is no result file" view gnn.trace -w stencil
 expect 2 "there are 6340 events, and none from 7000 on" view gnn.trace --from 7000
 expect 2 "nosuch/page.html" view gnn.trace -o nosuch/page.html
@@ -45,12 +45,11 @@ hash=$(sed -n '/^<script>/,/^<\/script>/p' named.html | sed '1s/^<script>//; /^<
 # The blocks are had again without a device, with a result that kept none of them.
 "$gamut" run --smoke -D host -w stencil,lud -s raw,caching,pool -m none,best -o cases.json >/dev/null 2>&1
 case_of() { tr -d '\n' <cases.json | grep -o '"id": *"[0-9a-f]*", *"key": *{[^}]*}' | grep "\"$1\"" | grep "\"$2\"" | grep "\"$3\"" | cut -d'"' -f4; }
-expect 2 "these are cases of 4 programs, and a page shows one; choose it by an id or by flags:" view cases.json
+expect 2 "these are cases of 4 programs, and a page shows one or two; choose them by ids or by flags:" view cases.json
 expect 2 "  -w lud -d smoke -m none --release last-use -D host" view cases.json
 expect 2 "the file has no such case; it has:" view cases.json -w nosuch
 expect 2 "the file has no such case; it has:" view cases.json 0123456789ab
-expect 2 "these are cases of 2 programs" view cases.json "$(case_of stencil none raw)" "$(case_of lud none raw)"
-expect 2 "these are cases of 2 programs" view cases.json -w stencil
+expect 2 "these are cases of 3 programs" view cases.json "$(case_of stencil none raw)" "$(case_of lud none raw)" "$(case_of lud best raw)"
 [ ! -e stencil-smoke.html ] || fail "a mistake: a page was written"
 expect 0 "wrote stencil-smoke.html" view cases.json -w stencil -m none
 # What an allocator reserves in the page is what it reserved in the measured run.
@@ -66,6 +65,8 @@ grep -q 'A program run without a device, stencil smoke\. At the peak' stencil-sm
     fail "the page does not say where its blocks are from"
 expect 0 "wrote best.html" view cases.json -w lud -m best -o best.html
 same best.html "raw caching pool"
+expect 0 "In a replay without a limit, “best” with raw reserves 12.0 KiB (14 %) less at its peak than “none”: 75.1 KiB instead of 87.1 KiB.*Wrote lud-smoke-none-best.html" view cases.json -w lud
+same lud-smoke-none-best.html "raw caching pool raw caching pool"
 expect 0 "wrote one.html" view cases.json "$(case_of lud none pool)" -o one.html
 same one.html pool
 expect 0 "wrote other.html" view cases.json "$(case_of lud none pool)" -s pool,tlsf -o other.html
@@ -107,9 +108,11 @@ const settle = async () => {
 };
 await settle();
 END
-cat settle.js - >look.js <<'END'
+# alone FILE...: scripts for one page, each with names of its own.
+alone() { for script in "$@"; do echo '{' && cat "$script" && echo '}'; done; }
+cat >look.js <<'END'
 const canvases = [...page.document.querySelectorAll('canvas')];
-const pictures = canvases.map(canvas => new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height - 38).data.buffer));
+const pictures = canvases.slice(1).map(canvas => new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height - 38).data.buffer));
 say(canvases.length + ' canvases, ' + root.dataset.blocks + ' blocks');
 if (canvases.length !== 4 || root.dataset.blocks !== '2120') wrong('that is not all');
 pictures.forEach((pixels, i) => { if (new Set(pixels).size < 12) wrong('canvas ' + i + ' is empty'); });
@@ -137,7 +140,7 @@ await settle();
 if (!/phase/.test(page.document.getElementById('legend').textContent)) wrong('the legend lacks phases');
 END
 # A band has the colour of the block that the pointer finds there by adding up. No lines cross the bands.
-cat settle.js - >bands.js <<'END'
+cat >bands.js <<'END'
 [...page.document.querySelectorAll('#bar input[type=checkbox]')].slice(1).forEach(box => box.click());
 await settle();
 const canvas = page.document.querySelector('canvas'), box = canvas.getBoundingClientRect(), tip = page.document.getElementById('tip');
@@ -156,13 +159,16 @@ for (let column = 70; column < 1190; column += 37) {
         if (new Set(found.slice(1)).size > 1) wrong('at ' + column + ' a band has the colours ' + found + ': ' + text);
 }
 say(bands + ' bands');
+root.dataset.state = 'waiting';
+[...page.document.querySelectorAll('#bar input[type=checkbox]')].slice(1).forEach(box => box.click());
+await settle();
 if (bands < 150) wrong('these are too few');
 END
 # Along the time, a column shows an event whose state lasted into the column's part of the time.
 "$gamut" trace show gnn.trace | awk 'BEGIN { printf "const times = [0" } NR > 2 && !/^(queue|thread|name) / {
     if (match($0, /@[0-9]+/) && substr($0, RSTART + 1, RLENGTH - 1) + 0 > now) now = substr($0, RSTART + 1, RLENGTH - 1) + 0
     printf ",%d", now } END { print "];" }' >times.js
-cat settle.js times.js - >along.js <<'END'
+cat times.js - >along.js <<'END'
 if (times.length !== 6341) wrong('there are ' + times.length + ' times');
 const set = (element, value) => { element.value = value; element.dispatchEvent(new page.Event('change')); };
 const axis = [...page.document.querySelectorAll('select')].find(e => e.options[1].value === 'time');
@@ -210,9 +216,8 @@ looks_right() {
     case $code in 0 | 77) ;; *) fail "check_page $1 $2: $code" ;; esac
 }
 "$gamut" view gnn.trace --force >/dev/null 2>&1
-looks_right gnn.html look.js
-looks_right gnn.html bands.js
-looks_right gnn.html along.js
+{ cat settle.js && alone bands.js look.js along.js; } >three.js
+looks_right gnn.html three.js
 # Who holds what: groups by the user's own line, categories, and their sums at a moment.
 "$gamut" view "$traces/pytorch/cudnn/conv3d.snapshot.pickle.gz" -s all -o conv3d.html >/dev/null 2>&1
 tests=$((tests + 1))
@@ -322,17 +327,79 @@ for (let x = 70; x < canvas.width - 8; x++) {
 if (!seen.has(exact - 1) || !seen.has(exact)) wrong('the event is not there: ' + [...seen]);
 END
 looks_right refused.html refused.js
-# More allocators than are shown at first; each can be shown and hidden.
+# Two panes of one trace: the recorded setting and the advised one. The blocks are in the page once.
+expect 2 "did you mean vmm?" view gnn.trace --beside vmn
+expect 2 "small: gamut advise names no other setting: none of [0-9]* is better" view "$traces/pytorch/small.trace.csv" --beside advised
+[ ! -e small.html ] || fail "a mistake: a page was written"
+expect 0 "“advised” reserves 658 MiB (30 %) less at its peak than “recorded”: 1.50 GiB instead of 2.14 GiB. At the peak of live bytes, both have 1.44 GiB. Wrote gpt-recorded-advised.html" \
+    view "$traces/pytorch/refused/gpt.pickle.gz" --beside advised
+tests=$((tests + 1))
+grep -q "<h2>recorded: PyTorch&#39;s default</h2>" gpt-recorded-advised.html &&
+    grep -q "<h2>advised: PyTorch&#39;s expandable segments, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True</h2>" gpt-recorded-advised.html &&
+    [ "$(grep -c '<svg class="still"' gpt-recorded-advised.html)" -eq 2 ] && [ "$(grep -o '"names":' gpt-recorded-advised.html | wc -l)" -eq 1 ] ||
+    fail "the page of two panes without scripts is not whole"
+# Two traces, the second of which ends earlier: what one has more at a moment, less what it has less, is the difference.
+"$gamut" trace import "$traces/pytorch/refused/gpt.pickle.gz" -o gpt.trace 2>/dev/null
+"$gamut" trace cut gpt.trace --last 6000 -o short.trace >/dev/null 2>&1
+expect 0 "Wrote gpt-short.html" view gpt.trace short.trace
+tests=$((tests + 1))
+grep -q '<h2>before: gpt.trace</h2>' gpt-short.html && grep -q '<h2>after: short.trace</h2>' gpt-short.html && grep -q 'before</h3>' gpt-short.html &&
+    [ "$(grep -c '<h2>Who holds what' gpt-short.html)" -eq 2 ] || fail "the page of two traces without scripts is not whole"
+cat settle.js - >two.js <<'END'
+const moment = page.document.getElementById('moment'), canvases = [...page.document.querySelectorAll('canvas')], tip = page.document.getElementById('tip');
+const bytesOf = text => { const [, value, unit] = /([0-9.]+) (B|KiB|MiB|GiB)$/.exec(text); return value * 1024 ** ['B', 'KiB', 'MiB', 'GiB'].indexOf(unit); };
+const point = (on, kind, x, y, more) => on.dispatchEvent(new page.PointerEvent(kind, {clientX: on.getBoundingClientRect().left + x, clientY: on.getBoundingClientRect().top + y, bubbles: true, pointerId: 1, ...more}));
+const click = (on, x, shiftKey) => { on.setPointerCapture = () => {}; for (const kind of ['pointerdown', 'pointerup']) point(on, kind, x, 5, {shiftKey}); };
+const told = () => {
+    const [, a, before, b, after] = /^“before” at event ([0-9 ]+): (.*) are requested, “after” at event ([0-9 ]+): (.*?B) /.exec(moment.textContent);
+    const [more, less] = ['before', 'after'].map(word => bytesOf([...moment.querySelectorAll('.flame div')].map(e => e.textContent).find(text => text.startsWith('more in “' + word)) || '0 B'));
+    if (Math.abs(bytesOf(before) - bytesOf(after) - more + less) > 0.01 * bytesOf(before)) wrong(before + ' less ' + after + ' is not ' + more + ' less ' + less);
+    return [a, b].join();
+};
+if (canvases.length !== 4) wrong(canvases.length + ' pictures');
+if (told() !== '12 732,3 474') wrong('at first: ' + told());
+if (!/In “before” the recorded allocator refused a request of 157 MiB/.test(moment.textContent)) wrong('the refusal');
+click(canvases[2], 200);
+const [a, b] = told().split(',');
+if (a !== b || !/more in “before”: nothing.*more in “after”: nothing/.test(moment.textContent)) wrong('both have the same events: ' + moment.textContent);
+click(canvases[0], 150, true);
+if (told().split(',')[0] === a || told().split(',')[1] !== b) wrong('with Shift: ' + told());
+click(canvases[0], 500); // behind the end of the second trace
+if (told().split(',')[1] !== b) wrong('behind the end: ' + told());
+point(canvases[2], 'pointermove', 500, 20);
+if (tip.textContent !== 'the trace ends at event 6 000') wrong('behind the end: ' + tip.textContent);
+// One scale, one cursor, one window.
+const tops = [1, 3].map(i => (point(canvases[i], 'pointermove', 70, 0), /at ([0-9.]+ .iB)/.exec(tip.textContent)[1]));
+if (tops[0] !== tops[1]) wrong('the scales: ' + tops);
+const rows = canvases.map(on => on.getBoundingClientRect().top);
+if (rows[0] !== rows[2] || rows[1] !== rows[3]) wrong('the pictures are not side by side: ' + rows);
+const press = key => canvases[0].dispatchEvent(new page.KeyboardEvent('keydown', {key, bubbles: true}));
+root.dataset.state = 'waiting';
+press('+');
+await settle();
+say(page.document.getElementById('said').textContent);
+const axis = [...page.document.querySelectorAll('select')].find(e => e.options[1].value === 'time');
+root.dataset.state = 'waiting';
+axis.value = 'time';
+axis.dispatchEvent(new page.Event('change'));
+await settle();
+click(canvases[2], 200);
+const [c, d] = told().split(',');
+if (c !== d) wrong('along the time: ' + told());
+END
+looks_right gpt-short.html two.js
+# More allocators than are shown at first; each can be shown and hidden, in both panes.
 cat settle.js - >choose.js <<'END'
 const shown = () => [...page.document.querySelectorAll('.panel')].filter(p => !p.hidden).map(p => p.querySelector('h3').firstChild.textContent.trim()).join();
-if (shown() !== 'active memory,raw,caching,pool,tlsf') wrong('at first: ' + shown());
+const twice = names => names + ',' + names;
+if (shown() !== twice('active memory,raw,caching,pool,tlsf')) wrong('at first: ' + shown());
 const boxes = [...page.document.querySelectorAll('#bar input[type=checkbox]')];
 boxes[5].click();
 boxes[1].click();
 await settle();
-if (shown() !== 'active memory,caching,pool,tlsf,vmm') wrong('then: ' + shown());
+if (shown() !== twice('active memory,caching,pool,tlsf,vmm')) wrong('then: ' + shown());
 say([...page.document.querySelectorAll('.panel small')].map(e => e.textContent).join('; '));
 END
-"$gamut" view cases.json -w lud -m none -s raw,caching,pool,tlsf,vmm -o five.html >/dev/null 2>&1
+"$gamut" view cases.json -w lud -s raw,caching,pool,tlsf,vmm -o five.html >/dev/null 2>&1
 looks_right five.html choose.js
 summary

@@ -92,21 +92,20 @@ static void make_trace(const char *path, uint64_t events)
 
 static void make_page(const char *trace, const char *page, const char *const *strategy)
 {
-    const struct view_options options = {.name = "bench",
-                                         .strategy_count = 1,
-                                         .strategies = strategy,
-                                         .free_at = FREE_AT_DONE,
-                                         .last = UINT32_MAX};
-    struct trace_reader *reader;
+    struct view_options options = {.name = "bench",
+                                   .strategy_count = 1,
+                                   .strategies = strategy,
+                                   .free_at = FREE_AT_DONE,
+                                   .last = UINT32_MAX};
     struct view_report report;
     struct error error;
     struct stat before, after;
-    must(trace_open(trace, &reader, &error), &error);
+    must(trace_open(trace, &options.reader, &error), &error);
     FILE *out = fopen(page, "w");
     if (!out)
         must(error_set(&error, ERR_IO, "%s cannot be written", page), &error);
     const uint64_t start = clock_start();
-    must(view_write(reader, &options, out, &report, &error), &error);
+    must(view_write(&options, 1, out, &report, &error), &error);
     fclose(out);
     const double seconds = (double)clock_since(start) / 1e9;
     stat(trace, &before);
@@ -115,7 +114,7 @@ static void make_page(const char *trace, const char *page, const char *const *st
            "%.1f MB\n",
            (size_t)report.events, (size_t)report.blocks, seconds, (double)after.st_size / 1e6,
            (double)after.st_size / (double)report.events, (double)before.st_size / 1e6);
-    trace_close(reader);
+    trace_close(options.reader);
     free(report.strategies);
 }
 

@@ -101,20 +101,19 @@ static void make_trace(const char *path, struct made *made)
 static char *make_page(const char *path, const char *const *strategies, size_t count,
                        struct view_report *report)
 {
-    const struct view_options options = {.name = names[1],
-                                         .strategy_count = count,
-                                         .strategies = strategies,
-                                         .free_at = FREE_AT_DONE,
-                                         .last = UINT32_MAX};
-    struct trace_reader *reader;
+    struct view_options options = {.name = names[1],
+                                   .strategy_count = count,
+                                   .strategies = strategies,
+                                   .free_at = FREE_AT_DONE,
+                                   .last = UINT32_MAX};
     struct error error;
     char *page;
     size_t length;
-    must(trace_open(path, &reader, &error), &error);
+    must(trace_open(path, &options.reader, &error), &error);
     FILE *out = open_memstream(&page, &length);
-    must(view_write(reader, &options, out, report, &error), &error);
+    must(view_write(&options, 1, out, report, &error), &error);
     fclose(out);
-    trace_close(reader);
+    trace_close(options.reader);
     assert_int_equal(strlen(page), length);
     return page;
 }
