@@ -25,7 +25,6 @@ static const struct flag flags[] = {
     {"out", 'o', FLAG_TEXT, .value = "DIR",
      .help = "the folder of the charts [FILE without its suffix]; with several files, DIR has a "
              "folder for each"},
-    FLAG_SCRIPTS,
     FLAGS_END,
 };
 
@@ -244,10 +243,7 @@ static int plot_command(const struct command_line *line)
     struct plot plot = {0};
     struct error error = {0};
     struct text scripts = {0}, terminals = {0};
-    if (flag_text(line, "scripts"))
-        text_add(&scripts, "%s", flag_text(line, "scripts"));
-    else
-        text_own_folder(&scripts, "plots");
+    text_own_folder(&scripts, "plots");
     int code = choose_charts(flag_text(line, "chart"), &plot, &error);
     THEN(code, choose_terminals(flag_text(line, "term"), &terminals, &error));
     plot.options.scripts = scripts.data;

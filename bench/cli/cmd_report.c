@@ -13,7 +13,6 @@ static const struct flag flags[] = {
     {"title", 0, FLAG_TEXT, .value = "TEXT",
      .help = "the page's heading [the names of devices or traces]"},
     {"force", 0, FLAG_SWITCH, .help = "write into a folder that holds other files too"},
-    FLAG_SCRIPTS,
     FLAGS_END,
 };
 
@@ -25,10 +24,7 @@ static int report_command(const struct command_line *line)
         error_set(&error, ERR_USAGE, "report needs --out DIR, the folder to be made");
         return report_error(&error);
     }
-    if (flag_text(line, "scripts"))
-        text_add(&scripts, "%s", flag_text(line, "scripts"));
-    else
-        text_own_folder(&scripts, "plots");
+    text_own_folder(&scripts, "plots");
     const struct report_options options = {
         .files = line->positional,
         .file_count = line->positional_count,

@@ -38,10 +38,6 @@
      .help = "also write a result file, with what --format json prints; FILE.gz is compressed"},   \
     FLAG_FORCE
 
-#define FLAG_SCRIPTS                                                                               \
-    {"scripts", 0, FLAG_TEXT, .value = "DIR",                                                      \
-     .help = "the folder of the gnuplot scripts [those of this build or installation]"}
-
 /* ---- what is measured ---- */
 
 #define FLAG_DEVICES                                                                               \

@@ -422,17 +422,6 @@ int device_heap_check(struct device_heap *h, uint32_t report[REPORT_WORDS], uint
     return 0;
 }
 
-const char *device_heap_status_text(char *text, uint32_t status)
-{
-    static const char *const names[] = {"out of memory", "bad argument", "corrupt",
-                                        "index full",    "stale slot",   "empty"};
-    strcpy(text, status ? "" : "ok");
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (status & 1u << i)
-            sprintf(text + strlen(text), "%s%s", *text ? ", " : "", names[i]);
-    return text;
-}
-
 /* ---- numbers ---- */
 
 uint64_t device_heap_held_bytes(const struct device_heap *h)

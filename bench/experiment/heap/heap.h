@@ -112,10 +112,6 @@ int device_heap_read_slot(struct device_heap *heap, uint32_t slot, uint32_t word
 int device_heap_check(struct device_heap *heap, uint32_t report[REPORT_WORDS], uint32_t *broken,
                       struct error *error);
 
-/* Writes the names of the set bits, separated by ", ", or "ok" if none is set. `text` has room for
- * 128 bytes and is returned. */
-const char *device_heap_status_text(char *text, uint32_t status);
-
 /* ---- numbers that the host knows without a wait ---- */
 
 /* Bytes of device memory that the heap took: arena, index, buffers. */
