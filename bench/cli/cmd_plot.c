@@ -14,7 +14,6 @@
 #include "cli/flag_groups.h"
 #include "results/show/chart.h"
 #include "results/file/result.h"
-#include "base/tree.h"
 
 static const struct flag flags[] = {
     {"chart", 'c', FLAG_LIST, .help = "the charts [all that FILE has data for]"},
@@ -176,44 +175,12 @@ static int choose_cases(const struct command_line *line, struct result *result, 
     return 0;
 }
 
-/* The JSON of `gamut fit` begins with a word of its own, and is no result. */
-static bool begins_with(const char *file, const char *word)
-{
-    char text[64] = "";
-    FILE *in = fopen(file, "r");
-    if (in)
-        text[fread(text, 1, sizeof text - 1, in)] = 0;
-    if (in)
-        fclose(in);
-    return strstr(text, word) != NULL;
-}
-
-/* Loads a result, or makes one of what `gamut fit` prints. */
-static int load_file(const char *file, struct result *result, struct error *error)
-{
-    json_error_t why;
-    if (!begins_with(file, "\"fits\""))
-        return result_open(file, result, error);
-    *result = (struct result){.root = json_load_file(file, 0, &why)};
-    result->fits = json_object_get(result->root, "fits");
-    if (!json_is_array(result->fits)) {
-        error_set(error, ERR_PARSE, "%s: it is not what gamut fit --format json prints%s%s", file,
-                  result->root ? "" : ": ", result->root ? "" : why.text);
-        result_release(result);
-        return ERR_PARSE;
-    }
-    result->context.devices = arena_alloc(&result->arena, sizeof *result->context.devices);
-    result->context.device_count = 1;
-    strcpy(result->context.devices->id, CASE_DRY_DEVICE);
-    return 0;
-}
-
 static int plot_file(struct plot *plot, const struct command_line *line, const char *file,
                      struct error *error)
 {
     struct result result;
     struct text out = {0};
-    TRY(load_file(file, &result, error));
+    TRY(result_open(file, &result, error));
     int code = 0;
     const char *folder = flag_text(line, "out");
     if (folder && line->positional_count > 1) {
@@ -265,8 +232,7 @@ const struct command command_plot = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "FILE is a result, or what gamut fit prints as JSON.\n"
-             "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout.\n"
+    .notes = "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout.\n"
              "Next to them are the data of the chart and the script that draws it.\n"
              "gamut list charts prints the names of the charts.\n",
     .run = plot_command,

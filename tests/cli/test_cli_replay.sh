@@ -153,14 +153,11 @@ expect 0 "" plot r.json -c held --term dumb
 has "memory held from the driver at most, over the lower bound, on dry"
 has "holds the least *$"
 has "2.53× 4.44 GiB"
-expect 0 "" fit gnn.trace -s vmm,tlsf --format json
-cp out fits.json
+expect 0 "" fit gnn.trace -s vmm,tlsf --out fits.json
 expect 0 "" plot fits.json --term dumb
 has "vmm needs the least *$"
 has "least memory that serves the trace, over the optimum"
 has "vmm .*1.02× 1.80 GiB"
-echo '{"fits": 3}' >bad.json
-expect 2 "bad.json: it is not what gamut fit --format json prints" plot bad.json --term dumb
 
 # ---- advice, in the application's words
 expect 0 "" advise gnn.trace

@@ -209,7 +209,7 @@ static int capacity_write(const struct chart *chart, const struct chart_subject 
     return d.count
                ? 0
                : error_set(error, ERR_NOT_FOUND,
-                           "the chart %s shows what `gamut fit --format json` prints", chart->name);
+                           "the chart %s shows what `gamut fit --out FILE` writes", chart->name);
 }
 
 const struct chart chart_capacity = {
