@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "experiment/heap/heap_kernels.h"
+#include "tests/experiment/heap/host_heap.h"
 
 enum { BATCH = 256, STEP_COMMANDS = 20000 };
 

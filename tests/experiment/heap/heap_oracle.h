@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "experiment/heap/heap_kernels.h"
+#include "tests/experiment/heap/host_heap.h"
 
 /* The contents that a slot must have. */
 struct oracle_slot {

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "experiment/heap/heap.h"
-#include "experiment/heap/heap_kernels.h"
+#include "tests/experiment/heap/host_heap.h"
 #include "tests/device/device_subjects.h"
 #include "tests/experiment/heap/heap_oracle.h"
 #include "tests/experiment/heap/heap_stream.h"
