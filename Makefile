@@ -283,7 +283,7 @@ $(BUILD)/tests/embedded/%.o: $(BUILD)/embedded/%.c $(BUILD)/flags
 	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
 
 # Tests compile faster so, and measure nothing themselves.
-$(filter-out $(BENCH_SOURCES:%.c=$(BUILD)/%.o),$(TEST_FILES:%.c=$(BUILD)/%.o)): private OPT := $(subst -O2,-O1,$(OPT))
+$(filter-out $(BENCH_SOURCES:%.c=$(BUILD)/%.o),$(TEST_FILES:%.c=$(BUILD)/%.o)): private OPT := $(patsubst -g,-g1,$(patsubst -O2,-O1,$(OPT)))
 $(BUILD)/tests/%.o: CPPFLAGS += -DGAMUT_ROOT='"$(CURDIR)"'
 TEST_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS) -lcmocka
 # A room's tests are one binary, build/tests/ROOM/tests, in which each file's main has the file's name. Each test is a link to the binary,

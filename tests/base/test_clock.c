@@ -104,7 +104,10 @@ static void test_what_it_costs(void **state)
 {
     (void)state;
     struct clock_cost cost;
-    clock_measure_cost(&cost);
+    unsigned tries = 0; /* what else runs may disturb one */
+    do {
+        clock_measure_cost(&cost);
+    } while (cost.counter && cost.span_ns >= 1.5 * cost.system_span_ns && ++tries < 50);
     assert_true(cost.span_ns > 0 && cost.system_span_ns > 0);
     assert_true((cost.counter == NULL) == (cost.why_not != NULL));
     assert_true((cost.counter != NULL) == (clock_prepare() == CLOCK_COUNTER));

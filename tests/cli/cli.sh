@@ -68,7 +68,7 @@ interrupted() {
     "$gamut" "$@" --out "$file" >out 2>err &
     pid=$!
     tries=0
-    until grep -q "$when" err || [ $tries -eq 300 ]; do
+    until grep -q "$when" err || [ $tries -eq 3000 ]; do
         tries=$((tries + 1))
         sleep 0.1
     done

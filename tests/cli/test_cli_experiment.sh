@@ -15,7 +15,7 @@ expect 77 "no device matches" experiment isosurface -D opencl:no-such-device-any
 expect 2 "there are: best, all, host" experiment isosurface -D nosuch
 expect 0 "rows, 0 failed; wrote a.json" experiment $tiny -s raw,stream --rounds 2 --out a.json
 has "^isosurface on host: cells=4, window=2, frames=2, "
-has "^readback  raw .* µs"
+has "^readback  raw .* [µm]s"
 has "^readback  stream .*skipped: .*no stream-ordered pool"
 is_json a.json
 expect 2 "a.json exists" experiment $tiny --out a.json

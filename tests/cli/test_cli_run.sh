@@ -158,7 +158,7 @@ for signal in HUP INT TERM; do
     TMPDIR=$dir/scratch CC=$dir/slow-cc "$gamut" run --smoke -w canny,right.mem -s raw --seed 3 --out "cut-$signal.json" >out 2>err &
     pid=$!
     tries=0
-    until [ -s started ] || [ $tries -eq 300 ]; do
+    until [ -s started ] || [ $tries -eq 3000 ]; do
         tries=$((tries + 1))
         sleep 0.1
     done
@@ -178,7 +178,7 @@ rm err
 (trap '' HUP; exec "$gamut" run --smoke -w canny -s raw --rounds 20 --out hup.json --progress plain) >out 2>err &
 pid=$!
 tries=0
-until grep -qs '\[ *1/' err || [ $tries -eq 300 ]; do
+until grep -qs '\[ *1/' err || [ $tries -eq 3000 ]; do
     tries=$((tries + 1))
     sleep 0.1
 done

@@ -207,17 +207,8 @@ press('0');
 set(axis, 'event');
 await settle();
 END
-# looks_right PAGE SCRIPT
-looks_right() {
-    tests=$((tests + 1))
-    "$here/../../scripts/check_page" "$1" --do "$2" >seen 2>&1
-    code=$?
-    cat seen
-    case $code in 0 | 77) ;; *) fail "check_page $1 $2: $code" ;; esac
-}
 "$gamut" view gnn.trace --force >/dev/null 2>&1
 { cat settle.js && alone bands.js look.js along.js; } >three.js
-looks_right gnn.html three.js
 # Who holds what: groups by the user's own line, categories, and their sums at a moment.
 "$gamut" view "$traces/pytorch/cudnn/conv3d.snapshot.pickle.gz" -s all -o conv3d.html >/dev/null 2>&1
 tests=$((tests + 1))
@@ -246,7 +237,6 @@ await settle();
 const legend = [...page.document.querySelectorAll('#legend span')].map(e => e.textContent).sort().join();
 if (legend !== 'activations,cuDNN workspaces,gradients,not known,optimizer\'s state,optimizer\'s step,parameters') wrong('the legend: ' + legend);
 END
-looks_right conv3d.html holders.js
 # A log with a refused request opens at it. The flame graph, the difference of two moments, one scale, and the capacity.
 "$gamut" view "$traces/pytorch/refused/gpt.pickle.gz" -s caching,vmm -o refused.html >/dev/null 2>&1
 tests=$((tests + 1))
@@ -326,7 +316,6 @@ for (let x = 70; x < canvas.width - 8; x++) {
 }
 if (!seen.has(exact - 1) || !seen.has(exact)) wrong('the event is not there: ' + [...seen]);
 END
-looks_right refused.html refused.js
 # Two panes of one trace: the recorded setting and the advised one. The blocks are in the page once.
 expect 2 "did you mean vmm?" view gnn.trace --beside vmn
 expect 2 "small: gamut advise names no other setting: none of [0-9]* is better" view "$traces/pytorch/small.trace.csv" --beside advised
@@ -387,7 +376,6 @@ click(canvases[2], 200);
 const [c, d] = told().split(',');
 if (c !== d) wrong('along the time: ' + told());
 END
-looks_right gpt-short.html two.js
 # More allocators than are shown at first; each can be shown and hidden, in both panes.
 cat settle.js - >choose.js <<'END'
 const shown = () => [...page.document.querySelectorAll('.panel')].filter(p => !p.hidden).map(p => p.querySelector('h3').firstChild.textContent.trim()).join();
@@ -401,5 +389,10 @@ if (shown() !== twice('active memory,caching,pool,tlsf,vmm')) wrong('then: ' + s
 say([...page.document.querySelectorAll('.panel small')].map(e => e.textContent).join('; '));
 END
 "$gamut" view cases.json -w lud -s raw,caching,pool,tlsf,vmm -o five.html >/dev/null 2>&1
-looks_right five.html choose.js
+tests=$((tests + 5))
+"$here/../../scripts/check_page" gnn.html --do three.js conv3d.html --do holders.js refused.html --do refused.js gpt-short.html --do two.js \
+    five.html --do choose.js >seen 2>&1
+code=$?
+cat seen
+case $code in 0 | 77) ;; *) fail "check_page: $code" ;; esac
 summary

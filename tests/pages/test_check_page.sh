@@ -29,25 +29,24 @@ expect() {
 }
 
 page '<img src="mark.svg" alt="a mark"><details><summary>more</summary><img src="mark.svg" alt="folded"></details>'
-expect 0 '390 pixels: 2 of 2 pictures drawn'
-page '<img src="gone.svg" alt="gone">'
-expect 1 'WRONG 1280 pixels: this picture is not drawn: img "gone"'
-page '<script>nothing.there()</script>'
-expect 1 'WRONG on the console: "Uncaught ReferenceError: nothing is not defined"'
-page '<div style="width:600px">broad</div>'
-expect 1 'WRONG 390 pixels: the page is'
-page '<style>@media print{p{width:900px}}@media screen{p{width:100px}}</style><p>on paper only</p>'
-expect 1 'WRONG on paper: cut at the right edge: p "on paper only"'
-page '<b>4</b>'
-echo "say('b is ' + page.document.querySelector('b').textContent); wrong('not 5');" >"$work/do.js"
-expect 1 'b is 4' --do "$work/do.js"
-expect 1 'WRONG not 5' --do "$work/do.js"
-echo 'nothing.here' >"$work/do.js"
-expect 1 'WRONG the check itself: ReferenceError' --do "$work/do.js"
-page '<p>seen</p>'
-expect 0 'on paper: 0 things cut' --shots "$work/shots"
+expect 0 '390 pixels: 2 of 2 pictures drawn' --shots "$work/shots"
+grep -qx 'on paper: 0 things cut at the right edge' "$work/out" || fail "nothing of the paper: $(cat "$work/out")"
 for name in wide.png phone.png dark.png paper.pdf; do
     [ -s "$work/shots/$name" ] || fail "no $name"
 done
+# All that can be wrong, on the first of two pages, and what is found by scripts on the second.
+cp "$work/page.html" "$work/right.html"
+page '<img src="gone.svg" alt="gone"><script>nothing.there()</script><div style="width:600px">broad</div>
+<style>@media print{p{width:900px}}@media screen{p{width:100px}}</style><p>on paper only</p><b>4</b>'
+echo "page.document.querySelector('b').textContent = 5; say('first');" >"$work/first.js"
+echo "say('b is ' + page.document.querySelector('b').textContent);" >"$work/again.js"
+echo "wrong('not 5'); nothing.here" >"$work/throws.js"
+expect 1 'WRONG 1280 pixels: this picture is not drawn: img "gone"' --do "$work/first.js" --do "$work/again.js" "$work/right.html" --do "$work/throws.js"
+for text in 'WRONG on the console: "Uncaught ReferenceError: nothing is not defined"' 'WRONG 390 pixels: the page is' 'first' 'b is 4' \
+    'WRONG on paper: cut at the right edge: p "on paper only"' 'right.html:' '390 pixels: 2 of 2 pictures drawn' 'WRONG not 5' \
+    'WRONG the check itself: ReferenceError'; do
+    grep -qF "$text" "$work/out" || fail "not found: $text in: $(cat "$work/out")"
+done
+[ "$(grep -c 'cut at the right edge: ' "$work/out")" = 1 ] || fail "other things are cut: $(cat "$work/out")"
 PATH=$work /bin/bash "$root/scripts/check_page" "$work/page.html" >"$work/out" 2>&1
 [ $? -eq 77 ] && grep -q 'skipped: there is no Chromium here' "$work/out" || fail "without a browser: $(cat "$work/out")"
