@@ -34,8 +34,7 @@ struct experiment_settings {
 
 /* The key of a row: a value for each parameter, in the order of experiment->parameters. */
 struct experiment_row {
-    char word[EXPERIMENT_PARAMETERS_MAX][EXPERIMENT_WORD_MAX]; /* "" where it is a number */
-    uint64_t number[EXPERIMENT_PARAMETERS_MAX];
+    char word[EXPERIMENT_PARAMETERS_MAX][EXPERIMENT_WORD_MAX];
 };
 
 struct experiment_plan {
@@ -95,7 +94,7 @@ int experiment_parse(const char *spec, const struct experiment **experiment,
 
 /* ---- for plan ---- */
 
-/* Adds a row whose key is all zeros; the pointer is valid until the next call. */
+/* Adds a row whose key is empty; the pointer is valid until the next call. */
 struct experiment_row *experiment_add_row(struct experiment_plan *plan);
 /* Sets the word of a parameter. */
 void experiment_put_word(struct experiment_row *row, size_t parameter, const char *word);
@@ -123,6 +122,6 @@ void experiment_record_free(struct experiment_record *record);
 /* {"cells": 32, …, "strategies": "raw,pool", "capacity_bytes", "seed"}; the caller owns it. */
 json_t *experiment_options_to_json(const struct experiment *experiment,
                                    const struct experiment_settings *settings);
-/* {"method": "heap", "spin_ns": 5000}; the caller owns it. */
+/* {"method": "heap", "strategy": "-"}; the caller owns it. */
 json_t *experiment_key_to_json(const struct experiment *experiment,
                                const struct experiment_row *row);

@@ -102,7 +102,6 @@ json_t *experiment_key_to_json(const struct experiment *experiment,
     json_t *json = tree_object();
     const struct experiment_parameter *p = experiment->parameters;
     for (size_t i = 0; p[i].name; i++)
-        tree_put(json, p[i].name,
-                 p[i].is_number ? tree_count(row->number[i]) : tree_text(row->word[i]));
+        tree_put(json, p[i].name, tree_text(row->word[i]));
     return json;
 }

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
+
 const char *application_library(struct arena *arena, const char *name)
 {
     static const char *const places[] = {"", "../lib/gamut/"};
@@ -84,11 +86,14 @@ bool application_remove(struct arena *arena, const char *folder)
     return rmdir(folder) == 0;
 }
 
-int application_exit_code(int status, int exit_code)
+int application_exit_code(int status, int code, const struct error *error)
 {
+    const int own = code ? report_error(error) : EXIT_OK;
     if (WIFSIGNALED(status))
         return 128 + WTERMSIG(status);
-    return WEXITSTATUS(status) ? WEXITSTATUS(status) : exit_code;
+    return WEXITSTATUS(status)       ? WEXITSTATUS(status)
+           : code == ERR_UNSUPPORTED ? EXIT_NOTHING_RAN
+                                     : own;
 }
 
 static volatile sig_atomic_t child;

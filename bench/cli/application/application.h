@@ -34,5 +34,6 @@ int application_run(char **program, int *status, struct error *error);
 /* Removes the folder, with what application_inject made in it. False: files of others are left in
  * it. */
 bool application_remove(struct arena *arena, const char *folder);
-/* gamut's exit code is the application's where that is not 0, as with time and nohup. */
-int application_exit_code(int status, int exit_code);
+/* Prints the error if `code` is one. gamut's exit code is the application's where that is not 0, as
+ * with time and nohup. */
+int application_exit_code(int status, int code, const struct error *error);

@@ -232,19 +232,15 @@ static int record_application(struct recording *r, int *status, struct error *er
     return code;
 }
 
-/* gamut's exit code is the application's where that is not 0, as with time and nohup. */
 static int run_record(const struct command_line *line)
 {
     struct recording r = {.line = line};
     struct error error = {0};
     int status = 0;
     const int code = record_application(&r, &status, &error);
-    const int exit_code = code == ERR_UNSUPPORTED ? (report_error(&error), EXIT_NOTHING_RAN)
-                          : code                  ? report_error(&error)
-                                                  : EXIT_OK;
     free(r.files);
     arena_free(&r.arena);
-    return application_exit_code(status, exit_code);
+    return application_exit_code(status, code, &error);
 }
 
 const struct command command_record = {

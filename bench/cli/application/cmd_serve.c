@@ -302,11 +302,8 @@ static int run_serve(const struct command_line *line)
     struct error error = {0};
     int status = 0;
     const int code = serve_application(&s, &status, &error);
-    const int exit_code = code == ERR_UNSUPPORTED ? (report_error(&error), EXIT_NOTHING_RAN)
-                          : code                  ? report_error(&error)
-                                                  : EXIT_OK;
     arena_free(&s.arena);
-    return application_exit_code(status, exit_code);
+    return application_exit_code(status, code, &error);
 }
 
 const struct command command_serve = {
