@@ -5,7 +5,7 @@
  *    "levels",
  *    "summary": [{"stride", "count", "data"}, ...]        the finest level first
  *    "blocks": [[level, first, last, count, number], ...]  chunks (levels.h)
- *    "strategies": [{"name", "unit", "top", "reserved", "measured" (or null),
+ *    "strategies": [{"name", "unit", "top", "reserved", "measured", "limit" (or null),
  *                    "summary": [number, ...], "blocks": [number, ...],
  *                    "cover": history.h, "held": [[level, first, last, count, number], ...],
  *                    ...}, ...]}

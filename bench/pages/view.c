@@ -25,23 +25,36 @@ static void write_json(FILE *out, const json_t *json)
     free(text);
 }
 
-/* A strategy that cannot have this trace is no error of the trace. */
-static int record_one(struct view_history *h, const struct view_options *o,
-                      struct allocator_plans *plans, const char *spec, struct view_strategy *s,
-                      struct view_result *result, struct error *error)
+/* Plays the trace under the limit that its refusals show; a strategy that cannot serve it so, without
+ * one. A strategy that cannot have this trace is no error of the trace. */
+static int record_one(struct view_pane *p, bool fills_history, struct allocator_plans *plans,
+                      size_t i, struct error *error)
 {
+    const struct view_options *o = p->options;
+    struct view_strategy *s = &p->strategies[i];
+    struct view_result *result = &p->report->strategies[i];
     struct option_values values;
     struct error why = {0};
-    struct replay_options options = {
-        .options = &values, .device = replay_device(0, NULL), .free_at = o->free_at};
-    TRY(allocator_parse_planned(plans, spec, &options.strategy, &values, error));
-    const int code = view_record(h, &options, s, &why);
-    if (code == ERR_IO || code == ERR_PARSE || code == ERR_USAGE)
-        return error_set(error, code, "%s", why.text);
-    const char *reason = code ? why.text : s->outcome.reason;
-    snprintf(result->reason, sizeof result->reason, "%.1023s",
-             code || s->outcome.status != CASE_ok ? *reason ? reason : "it failed" : "");
-    return 0;
+    struct replay_options options = {.options = &values, .free_at = o->free_at};
+    TRY(allocator_parse_planned(plans, o->strategies[i], &options.strategy, &values, error));
+    for (uint64_t limit = trace_limit(trace_reader_info(o->reader));; limit = 0) {
+        if (fills_history) {
+            view_history_free(p->history);
+            *p->history =
+                (struct view_history){.reader = o->reader, .first = o->first, .last = o->last};
+        }
+        view_strategy_free(s);
+        options.device = replay_device(limit, NULL);
+        const int code = view_record(p->history, &options, s, &why);
+        if (code == ERR_IO || code == ERR_PARSE || code == ERR_USAGE)
+            return error_set(error, code, "%s", why.text);
+        const char *reason = code ? why.text : s->outcome.reason;
+        snprintf(result->reason, sizeof result->reason, "%.1023s",
+                 code || s->outcome.status != CASE_ok ? *reason ? reason : "it failed" : "");
+        result->limit_bytes = limit;
+        if (!*result->reason || !limit)
+            return 0;
+    }
 }
 
 /* The history is that of the first strategy that serves the whole trace, or of an earlier pane. */
@@ -49,18 +62,11 @@ static int record_history(struct view_pane *p, bool has_history, struct allocato
                           size_t *served, struct error *error)
 {
     const struct view_options *o = p->options;
-    struct view_history *h = p->history;
     for (*served = 0; *served < o->strategy_count; ++*served) {
-        struct view_result *result = &p->report->strategies[*served];
-        if (!has_history)
-            *h = (struct view_history){.reader = o->reader, .first = o->first, .last = o->last};
-        TRY(record_one(h, o, plans, o->strategies[*served], &p->strategies[*served], result,
-                       error));
-        if (!*result->reason)
+        TRY(record_one(p, !has_history, plans, *served, error));
+        if (!*p->report->strategies[*served].reason)
             return 0;
         view_strategy_free(&p->strategies[*served]);
-        if (!has_history)
-            view_history_free(h);
     }
     return error_set(error, ERR_USAGE, "%s: no strategy serves the trace; %s: %s", o->name,
                      o->strategies[0], p->report->strategies[0].reason);
@@ -75,10 +81,13 @@ static int write_strategies(struct view_data *data, struct view_pane *p,
         struct view_strategy *s = &p->strategies[i];
         struct view_result *result = &p->report->strategies[i];
         if (i > served)
-            TRY(record_one(p->history, o, plans, o->strategies[i], s, result, error));
-        if (!*result->reason)
-            tree_append(all, data_of_strategy(data, p->history, levels, o->strategies[i],
-                                              view_measured(o, i), s));
+            TRY(record_one(p, false, plans, i, error));
+        if (!*result->reason) {
+            json_t *json = data_of_strategy(data, p->history, levels, o->strategies[i],
+                                            view_measured(o, i), s);
+            tree_put(json, "limit", tree_count_or_null(result->limit_bytes));
+            tree_append(all, json);
+        }
         /* The picture needs the summary alone; blocks of several strategies at once would not
          * fit. */
         free(s->places);

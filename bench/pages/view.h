@@ -31,7 +31,8 @@ struct view_options {
 
 /* The outcome of a strategy. */
 struct view_result {
-    char reason[1024]; /* why it is not in the page; "": it is */
+    char reason[1024];    /* why it is not in the page; "": it is */
+    uint64_t limit_bytes; /* of the replay: what the log shows; 0: none */
 };
 
 struct view_report {

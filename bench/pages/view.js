@@ -728,7 +728,7 @@ function addPanel(strategy, on) {
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", (data.word ? data.word + ": " : "") + name + (strategy ? ": address map over the events" : ": blocks as bands over the events"));
   canvas.setAttribute("aria-describedby", "tip");
-  const note = strategy ? "addresses, " + bytesText(strategy.reserved) + " reserved at most"
+  const note = strategy ? "addresses, " + bytesText(strategy.reserved) + " reserved at most" + (strategy.limit ? " under the limit of " + bytesText(strategy.limit) : "")
       + (strategy.measured ? ", measured " + bytesText(strategy.measured) : "")
       + (strategy.nowhere ? "; " + countText(strategy.nowhere) + " blocks have no address" : "")
       + (strategy.scattered ? "; " + countText(strategy.scattered) + " blocks lie in several pieces, and are drawn from the first on" : "")

@@ -91,6 +91,21 @@ static uint64_t reserved_by(const struct view_pane *p)
     return p->strategies[first_served(p)].outcome.counts.peak_reserved_bytes;
 }
 
+static const struct replay_refused *refused_by(const struct view_pane *p)
+{
+    return &p->strategies[first_served(p)].outcome.refused;
+}
+
+/* " under the limit of 1.78 GiB", or "" */
+static const char *limit_text(char out[64], const struct view_result *result)
+{
+    char bytes[32];
+    *out = 0;
+    if (result->limit_bytes)
+        snprintf(out, 64, " under the limit of %s", text_bytes(bytes, result->limit_bytes));
+    return out;
+}
+
 /* "640 MiB (30 %) less", "as much" */
 static void add_less(struct text *out, uint64_t is, uint64_t was)
 {
@@ -111,7 +126,7 @@ static void add_difference(struct text *out, const struct view_pane *left,
     const uint64_t lived = view_peak(left->history)->requested;
     const uint64_t live = view_peak(right->history)->requested;
     char now[32], before[32];
-    text_add(out, "In a replay without a limit, “%s” ", right->options->word);
+    text_add(out, "In a replay, “%s” ", right->options->word);
     if (right->options->strategy_count > 1)
         text_add(out, "with %s ", right->options->strategies[first_served(right)]);
     text_add(out, "reserves ");
@@ -121,19 +136,30 @@ static void add_difference(struct text *out, const struct view_pane *left,
     if (is != was)
         text_add(out, " instead of %s", text_bytes(before, was));
     text_add(out, ". ");
-    if (live == lived) {
-        text_add(out, "At the peak of live bytes, both have %s.", text_bytes(now, live));
-        return;
+    const struct replay_refused *then = refused_by(right), *first = refused_by(left);
+    if (then->count && then->served_count != first->served_count) {
+        text_add(out, "With “%s”, ", right->options->word);
+        replay_add_refused(out, then);
+        text_add(out, first->count ? "; with “%s”, " : ". ", left->options->word);
+        replay_add_refused(out, first);
+        text_add(out, first->count ? ". " : "");
     }
-    text_add(out, "At the peak of live bytes, ");
-    add_less(out, live, lived);
-    text_add(out, " is live: %s instead of %s.", text_bytes(now, live), text_bytes(before, lived));
+    if (left->history == right->history) {
+        text_add(out, "At its peak, the trace has %s live.", text_bytes(now, live));
+    } else if (live == lived) {
+        text_add(out, "At the peak of live bytes, both have %s.", text_bytes(now, live));
+    } else {
+        text_add(out, "At the peak of live bytes, ");
+        add_less(out, live, lived);
+        text_add(out, " is live: %s instead of %s.", text_bytes(now, live),
+                 text_bytes(before, lived));
+    }
 }
 
 void view_page_difference(FILE *out, const struct view_pane *panes, size_t count)
 {
     struct text sentence = {0};
-    char reserved[32];
+    char reserved[32], limit[64];
     if (count == 1)
         return;
     add_difference(&sentence, &panes[0], &panes[1]);
@@ -148,9 +174,10 @@ void view_page_difference(FILE *out, const struct view_pane *panes, size_t count
         const struct view_options *o = panes[i].options;
         html_print(out,
                    "<div class=\"pane\"><h2>%s: %s</h2><p class=\"about\"><b>%s</b> reserved at "
-                   "most by %s. ",
+                   "most by %s%s. ",
                    o->word, o->what, text_bytes(reserved, reserved_by(&panes[i])),
-                   o->strategies[first_served(&panes[i])]);
+                   o->strategies[first_served(&panes[i])],
+                   limit_text(limit, &panes[i].report->strategies[first_served(&panes[i])]));
         if (panes[0].history != panes[1].history)
             print_source(out, panes[i].history);
         fputs("</p></div>\n", out);
@@ -277,11 +304,12 @@ static void print_picture(FILE *out, const struct view_pane *panes, size_t pane,
           out);
     for (size_t i = 0; i < o->strategy_count; i++)
         if (!*p->report->strategies[i].reason) {
-            char bytes[32];
+            char bytes[32], limit[64];
             const char *words = view_words(o->strategies[i]);
-            html_print(out, " <b style=\"color:%s\">%s</b>%s%s%s %s at most",
+            html_print(out, " <b style=\"color:%s\">%s</b>%s%s%s %s at most%s",
                        colour_of(panes, pane, i), o->strategies[i], *words ? " (" : "", words,
-                       *words ? ")" : "", text_bytes(bytes, most_reserved(p, i)));
+                       *words ? ")" : "", text_bytes(bytes, most_reserved(p, i)),
+                       limit_text(limit, &p->report->strategies[i]));
             if (view_measured(o, i))
                 html_print(out, ", measured %s", text_bytes(bytes, view_measured(o, i)));
             fputs(".", out);
@@ -452,6 +480,12 @@ void view_page_end(FILE *out, const struct view_pane *panes, size_t count)
         "memories "
         "are placed where there is room; offsets within one are true.</p>\n",
         out);
+    if (trace_limit(trace_reader_info(panes[0].options->reader)) ||
+        trace_limit(trace_reader_info(panes[count - 1].options->reader)))
+        fputs("<p class=\"about\">The log shows a limit: more than it held was refused. Under the "
+              "limit a replay asks for what was refused again. An allocator that does not serve the"
+              " rest under it is replayed without one.</p>\n",
+              out);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < panes[i].options->strategy_count; k++)
             if (*panes[i].report->strategies[k].reason)
