@@ -25,8 +25,8 @@ static void write_json(FILE *out, const json_t *json)
     free(text);
 }
 
-/* Plays the trace under the limit that its refusals show; a strategy that cannot serve it so, without
- * one. A strategy that cannot have this trace is no error of the trace. */
+/* Plays the trace under the limit that its refusals show; a strategy that cannot serve it so,
+ * without one. A strategy that cannot have this trace is no error of the trace. */
 static int record_one(struct view_pane *p, bool fills_history, struct allocator_plans *plans,
                       size_t i, struct error *error)
 {
