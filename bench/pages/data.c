@@ -1,6 +1,7 @@
 #include "pages/data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/tree.h"
@@ -22,19 +23,40 @@ static void pack_step(struct text *bytes, uint64_t *before, uint64_t value)
 
 /* ---- what all strategies share ---- */
 
-static json_t *names_of(const struct view_history *h)
+/* Texts, links of frames to their callers, and names of stacks, each by index. */
+static json_t *names_of(struct view_data *data, const struct view_history *h)
 {
-    bool *used = must_alloc(h->name_count + 1);
-    json_t *names = tree_array();
-    for (unsigned i = 0; i < h->blocks.count; i++)
-        used[h->blocks.items[i].name] = true;
+    enum { NAME = 1, FRAME };
+    const struct trace_name *all = trace_reader_names(h->reader);
+    unsigned char *used = must_alloc(h->name_count + 1);
+    struct text bytes = {0};
     for (unsigned i = 0; i < h->phase_count; i++)
-        used[h->phases[i].name] = true;
+        used[h->phases[i].name] = NAME;
     used[h->refusal.name] |= h->refusal.moment > 0;
+    for (unsigned i = 0; i < h->blocks.count; i++) {
+        const struct view_block *b = &h->blocks.items[i];
+        used[b->name] |= NAME;
+        for (unsigned f = b->site == b->name ? 0 : b->site; f && used[f] != FRAME;
+             f = all[f].caller)
+            used[f] = FRAME;
+    }
+    for (unsigned i = 0; i < h->name_count; i++) {
+        const char *text = used[i] ? trace_name_of(h->reader, i) : "";
+        text_add_bytes(&bytes, text, strlen(text) + 1);
+    }
+    json_t *texts = put(data, &bytes);
     for (unsigned i = 0; i < h->name_count; i++)
-        tree_append(names, tree_text(used[i] ? trace_name_of(h->reader, i) : ""));
+        packed_number(&bytes, used[i] != FRAME
+                                  ? 0
+                                  : 1 + all[i].is_hidden +
+                                        (all[i].caller ? 2ULL * (i - all[i].caller) : 0));
+    for (unsigned i = 0; i < h->name_count; i++)
+        packed_number(&bytes, i < h->label_capacity ? h->labels[i] : 0);
+    json_t *frames = put(data, &bytes);
+    text_free(&bytes);
     free(used);
-    return names;
+    return tree_pack("{s:o, s:o, s:o}", "count", tree_count(h->name_count), "texts", texts,
+                     "frames", frames);
 }
 
 static json_t *phases_of(struct view_data *data, const struct view_history *h)
@@ -107,7 +129,7 @@ static json_t *blocks_of(struct view_data *data, const struct view_blocks *block
         const uint32_t *order = levels->order + chunk->begin;
         pack_lives(&bytes, blocks, order, chunk->count);
         for (unsigned i = 0; i < chunk->count; i++)
-            packed_number(&bytes, blocks->items[order[i]].name);
+            packed_number(&bytes, blocks->items[order[i]].site);
         tree_append(chunks, chunk_of(chunk, put(data, &bytes)));
     }
     text_free(&bytes);
@@ -129,9 +151,9 @@ json_t *data_of_history(struct view_data *data, const struct view_history *h,
     return tree_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "categories",
                      HOLDER_CATEGORIES, "refusal", refusal_of(h), "first", tree_count(h->first),
                      "last", tree_count(h->last), "has_times", h->has_times, "has_sites",
-                     trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites], "names", names_of(h),
-                     "phase_count", tree_count(h->phase_count), "phases", phases_of(data, h),
-                     "summary", summary_of(data, &h->summary), "levels",
+                     trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites], "names",
+                     names_of(data, h), "phase_count", tree_count(h->phase_count), "phases",
+                     phases_of(data, h), "summary", summary_of(data, &h->summary), "levels",
                      tree_count(levels->level_count), "blocks",
                      blocks_of(data, &h->blocks, levels));
 }

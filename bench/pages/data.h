@@ -1,7 +1,8 @@
 /* The data of a page: packed columns (see below), each an element of its own, and an object that
  * says which is which.
  *
- *   {"first", "last", "has_times", "has_sites", "names": [...], "phase_count", "phases": number,
+ *   {"first", "last", "has_times", "has_sites", "names": {"count", "texts": number,
+ *    "frames": number}, "phase_count", "phases": number,
  *    "levels",
  *    "summary": [{"stride", "count", "data"}, ...]        the finest level first
  *    "blocks": [[level, first, last, count, number], ...]  chunks (levels.h)
@@ -12,10 +13,14 @@
  *
  * A number names an element. The columns stand one behind the other:
  *
+ *   texts     of all names, each with a NUL behind it, those that the page does not use empty
+ *   frames    by name, of a frame: twice the way to its caller (0: it has none), and 1, or 2 if it
+ *             is hidden; else 0. Then by name, of the innermost frame of a stack: its label, or 0
  *   phases    moment (difference), name
  *   summary   requested (signed difference), its moment in the bucket, time in ns (difference)
  *   summary of a strategy     granted, reserved (signed differences)
- *   blocks    birth (signed difference), moments of life, bytes, name
+ *   blocks    birth (signed difference), moments of life, bytes, the innermost frame of the stack,
+ *             or else the name
  *   blocks of a strategy      address + unit (signed difference in units; 0: nowhere), bytes
  *                             granted beyond the requested ones
  *   held      birth (signed difference), moments of life, bytes, address (signed difference, units)

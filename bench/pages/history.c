@@ -141,6 +141,19 @@ static void note_name(struct view_history *h, unsigned name)
     h->name_count = name >= h->name_count ? name + 1 : h->name_count;
 }
 
+/* The stack of a block, or else its name: so where the blocks of a stack have several names. */
+static uint32_t site_of(struct view_history *h, const struct trace_event *e)
+{
+    note_name(h, e->name);
+    if (!e->stack)
+        return e->name;
+    note_name(h, e->stack);
+    h->labels = must_reach(h->labels, e->stack, &h->label_capacity, sizeof *h->labels);
+    uint32_t *label = &h->labels[e->stack];
+    *label = *label ? *label : e->name;
+    return *label == e->name ? e->stack : e->name;
+}
+
 static void begin_block(struct recording *r, const struct trace_event *e, const struct block *block)
 {
     struct view_strategy *s = r->strategy;
@@ -154,8 +167,7 @@ static void begin_block(struct recording *r, const struct trace_event *e, const 
         blocks->items =
             must_grow(blocks->items, blocks->count, &blocks->capacity, sizeof *blocks->items);
         blocks->items[blocks->count++] =
-            (struct view_block){e->bytes, r->moment, UINT32_MAX, e->name};
-        note_name(r->history, e->name);
+            (struct view_block){e->bytes, r->moment, UINT32_MAX, e->name, site_of(r->history, e)};
     }
     s->places = must_grow(s->places, s->place_count, &s->place_capacity, sizeof *s->places);
     s->places[s->place_count] = place_of(r, at);
@@ -327,6 +339,7 @@ void view_strategy_free(struct view_strategy *s)
 void view_history_free(struct view_history *h)
 {
     summary_free(&h->summary);
+    free(h->labels);
     free(h->blocks.items);
     free(h->phases);
     h->blocks = (struct view_blocks){0};

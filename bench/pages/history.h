@@ -50,7 +50,7 @@ json_t *cover_to_json(const struct address_cover *cover);
 struct view_block {
     uint64_t bytes;      /* requested */
     uint32_t born, died; /* moments; `died` is behind the last moment if it lives at the end */
-    uint32_t name;       /* of the trace: the call site */
+    uint32_t name, site; /* of the trace: the call site; its call stack, or else the name */
 };
 
 struct view_blocks {
@@ -96,7 +96,8 @@ struct view_history {
     bool has_times;
     uint32_t first, last; /* the moments that are kept */
     struct view_blocks blocks;
-    unsigned phase_count, phase_capacity, name_count;
+    unsigned phase_count, phase_capacity, name_count, label_capacity;
+    uint32_t *labels; /* by the innermost frame of a call stack: the name of its blocks */
     struct view_phase *phases;
     struct view_refusal refusal; /* the last one: an error that the program survived is before it */
     struct view_summary summary;

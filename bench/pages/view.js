@@ -2,7 +2,7 @@
 // page reads the chunks of as many levels as fit into BUDGET blocks, the largest blocks first.
 "use strict";
 (() => {
-const BUDGET = 80000, SHOWN = 4, COUNTED = 2 ** 22, LEAST_MOMENTS = 6, LEFT = 66, DEEPEST = 30, NOWHERE = -1;
+const BUDGET = 80000, SHOWN = 4, COUNTED = 2 ** 22, LEAST_MOMENTS = 6, LEFT = 66, DEEPEST = 100, NOWHERE = -1;
 const byId = (id) => document.getElementById(id);
 // One pane, or two; what the second one lacks is as in the first: then both are of one trace.
 const data = JSON.parse(byId("data").textContent), datas = data.beside ? [data, { ...data, ...data.beside }] : [data];
@@ -10,9 +10,27 @@ const COARSEST = Math.min(...datas.map((one) => one.summary.at(-1).stride));
 const hasSites = datas.every((one) => one.has_sites), hasTimes = datas.every((one) => one.has_times);
 const areTwo = datas.length > 1 && datas[1].blocks !== data.blocks; // two traces
 // The names of all panes, each once: number[i] of a pane is that of its i-th name here.
-const names = [""], numbers = new Map([["", 0]]);
-for (const one of datas)
-  one.number = one.names.map((name) => numbers.get(name) ?? (numbers.set(name, names.length), names.push(name) - 1));
+// A call stack is one of them, and has the name of its site: stacks[i] are its frames, the innermost first.
+const names = [""], stacks = [[]];
+const framesOf = (i) => stacks[i] || [];
+const shownOf = (i) => framesOf(i).filter((of) => !of.hidden).map((of) => of.text);
+let firstOfSite = [], firstOfCategory = [];
+async function readNames() {
+  const numbers = new Map([["", 0]]);
+  for (const one of datas) {
+    const texts = new TextDecoder().decode(await inflate(one.names.texts)).split("\0").slice(0, one.names.count);
+    const read = columns(await inflate(one.names.frames)), links = read.plain(texts.length), labels = read.plain(texts.length);
+    const frames = texts.map((text, i) => ({ text, hidden: links[i] % 2 === 0 }));
+    one.number = texts.map((text, i) => {
+      const stack = [], name = labels[i] ? texts[labels[i]] : text; // links: bench/pages/data.h
+      for (let f = i; labels[i] && stack.push(frames[f]) && links[f] > 2;) f -= (links[f] - 1) >> 1;
+      const key = [name, ...stack.map((of) => of.text)].join("\n");
+      return numbers.get(key) ?? (numbers.set(key, names.length), stacks.push(stack), names.push(name) - 1);
+    });
+  }
+  firstOfSite = firstOf(ownOf);
+  firstOfCategory = firstOf(categoryOf);
+}
 const began = performance.now();
 const BOTTOM = hasTimes ? 38 : 24;
 
@@ -94,7 +112,6 @@ function firstOf(text) {
   const first = new Map();
   return names.map((_, i) => first.has(text(i)) ? first.get(text(i)) : (first.set(text(i), i), i));
 }
-const firstOfSite = firstOf(ownOf), firstOfCategory = firstOf(categoryOf);
 
 // ---- state ----
 
@@ -130,7 +147,7 @@ function matches(set, i) {
   if (!view.search) return true;
   if (searched !== view.search) found = new Map(), searched = view.search;
   const name = set.name[i];
-  if (!found.has(name)) found.set(name, nameOf(name).toLowerCase().includes(view.search));
+  if (!found.has(name)) found.set(name, [nameOf(name), ...framesOf(name).map((of) => of.text)].join("\n").toLowerCase().includes(view.search));
   return found.get(name);
 }
 const darker = (c) => (255 << 24 | (c >>> 16 & 255) * 0.72 << 16 | (c >>> 8 & 255) * 0.72 << 8 | (c & 255) * 0.72) >>> 0;
@@ -679,6 +696,9 @@ function blockText(set, i, panel) {
     if (!panel.strategy || panel.strategy === strategy)
       lines.push(strategy.name + ": " + (place.address[i] === NOWHERE ? "no address"
         : bytesText(set.bytes[i] + place.over[i]) + " at " + bytesText(place.address[i])));
+  const stack = shownOf(set.name[i]), fits = Math.max(6, Math.floor(innerHeight / 20) - 12);
+  lines.push(...stack.slice(0, fits).map((text, k) => (k ? "  called by " : "stack: ") + text));
+  if (stack.length > fits) lines.push("  and " + (stack.length - fits) + " more: a click shows all");
   return lines.join("\n");
 }
 
@@ -691,7 +711,7 @@ function pick(panel, column, y) {
   if (!panel.strategy) {
     let sum = 0;
     for (let i = 0; i < set.count && set.born[i] <= m; i++)
-      if (set.died[i] > m && (sum += set.bytes[i]) > value) return { block: i, text: head + "\n" + blockText(set, i, panel) };
+      if (set.died[i] > m && (sum += set.bytes[i]) > value) return { site: set.name[i], text: head + "\n" + blockText(set, i, panel) };
     for (const line of panel.lines) head += "\n" + line.strategy.name + " reserved " + bytesText(line.reserved[column]);
     return { text: head + (value < at.total[column] ? "\nothers: smaller or shorter-lived blocks" : "") };
   }
@@ -699,7 +719,7 @@ function pick(panel, column, y) {
   for (let i = 0; i < set.count && set.born[i] <= m; i++)
     if (set.died[i] > m && place.address[i] !== NOWHERE && place.address[i] <= value
       && Math.max(place.address[i] + least, place.address[i] + set.bytes[i] + place.over[i]) > value)
-      return { block: i, text: head + "\n" + blockText(set, i, panel) };
+      return { site: set.name[i], text: head + "\n" + blockText(set, i, panel) };
   return { text: head + "\nno block at " + bytesText(value) };
 }
 
@@ -826,6 +846,12 @@ function legend() {
 }
 
 
+// A call stack that stays; Escape or the button closes it.
+function showStack(title, frames) {
+  byId("stack").replaceChildren(...(frames.length ? [element("h3", {}, title + " ", button("×", "close the call stack", () => showStack("", []))),
+    element("ol", {}, ...frames.map((of) => element("li", { textContent: of.text, className: of.hidden ? "soft" : "" })))] : []));
+}
+
 let tip = null;
 function point(panel, column, y, clientX, clientY) {
   if (!panel.image || view.drag) return;
@@ -833,7 +859,7 @@ function point(panel, column, y, clientX, clientY) {
   y = Math.max(0, Math.min(panel.image.height - 1, Math.round(y)));
   view.cursor = { panel, column, y };
   finishAll();
-  const found = panel.pane.pick(panel, column, y);
+  const found = view.picked = panel.pane.pick(panel, column, y);
   tip.textContent = found.text;
   tip.hidden = false;
   const box = tip.getBoundingClientRect();
@@ -852,7 +878,7 @@ function changesOf(now, before) {
 }
 
 const OTHERS = "others: smaller or shorter-lived blocks";
-// A flame graph that hangs from its root: the category, the own line, and the calls from there. As wide as their bytes.
+// A flame graph that hangs from its root: the category, and the frames that are not hidden. As wide as their bytes.
 function flameOf({ held, others }, sign, title, whole) {
   const root = { text: title, bytes: 0, blocks: 0, category: 0, parts: new Map() };
   const add = (path, key, of) => {
@@ -865,18 +891,19 @@ function flameOf({ held, others }, sign, title, whole) {
     }
   };
   for (const [key, of] of held)
-    if (of.bytes * sign > 0) add([categoryOf(key), siteOf(key), ...nameOf(key).split(" > ").slice(1)], key, of);
+    if (of.bytes * sign > 0) add([categoryOf(key), ...(framesOf(key).length ? shownOf(key).reverse() : [siteOf(key), ...nameOf(key).split(" > ").slice(1)])], key, of);
   if (others * sign > 0) add([OTHERS], 0, { bytes: others, blocks: 0 });
   if (root.bytes <= 0) return element("p", { className: "about", textContent: title + ": nothing" });
   const box = element("div", { className: "flame" });
   box.setAttribute("aria-hidden", "true"); // the table says it
   let deepest = 0;
-  const place = (of, depth, from) => {
-    const frame = element("div", { textContent: of.text + " " + bytesText(of.bytes), title: of.text + "\n" + bytesText(of.bytes) + " ("
-      + (100 * of.bytes / root.bytes).toFixed(1) + " %)" + (of.blocks > 0 ? ", " + countText(of.blocks) + " blocks" : "") });
+  const place = (of, depth, from, callers) => {
+    const size = bytesText(of.bytes) + " (" + (100 * of.bytes / root.bytes).toFixed(1) + " %)" + (of.blocks > 0 ? ", " + countText(of.blocks) + " blocks" : "");
+    const stack = depth > 1 ? [of.text, ...callers] : [], frame = element("div", { textContent: of.text.replace(/^[^ ]*\/(?=[^ /]* )/, "") + " " + bytesText(of.bytes),
+      title: [of.text, size, ...callers.map((text) => "called by " + text)].join("\n") });
     Object.assign(frame.style, { left: 100 * from / whole + "%", width: 100 * of.bytes / whole + "%", top: depth * 19 + "px" });
     if (depth) frame.style.background = "rgb(" + hsl(of.key ? (firstOfCategory[of.key] * 137.508) % 360 : 215, of.key ? 0.5 : 0.12, (dark.matches ? 0.3 : 0.8) + depth % 2 * 0.05).join() + ")";
-    if (of.key) frame.addEventListener("click", () => find(of.text));
+    if (of.key) frame.addEventListener("click", () => { find(of.text); showStack(size, stack.map((text) => ({ text }))); });
     box.append(frame);
     deepest = Math.max(deepest, depth);
     const small = { bytes: 0, blocks: 0, parts: new Map() };
@@ -886,13 +913,19 @@ function flameOf({ held, others }, sign, title, whole) {
         small.bytes += part.bytes;
         small.blocks += part.blocks;
         small.text = ++count + " smaller:";
-      } else if (depth < DEEPEST) place(part, depth + 1, from), from += part.bytes;
+      } else if (depth < DEEPEST) place(part, depth + 1, from, stack), from += part.bytes;
     }
-    if (small.bytes * 500 >= whole && depth < DEEPEST) place(small, depth + 1, from);
+    if (small.bytes * 500 >= whole && depth < DEEPEST) place(small, depth + 1, from, stack);
   };
-  place(root, 0, 0);
+  place(root, 0, 0, []);
   box.style.height = (deepest + 1) * 19 + "px";
   return box;
+}
+// A site, with the call stack of most of its bytes.
+function siteButton(text, stack) {
+  const made = element("button", { type: "button", className: "link", textContent: text, title: shownOf(stack).join("\ncalled by ") });
+  made.addEventListener("click", () => showStack(text, framesOf(stack)));
+  return made;
 }
 function find(text) {
   byId("find").value = byId("find").value === text ? "" : text;
@@ -907,7 +940,8 @@ function tellMoment() {
   if (need.length) return void Promise.all(need).then(tellMoment, fail);
   const holders = new Map(), categories = new Map();
   for (const [name, of] of told.held) {
-    const key = hasSites ? firstOfSite[name] : name, holder = holders.get(key) || { bytes: 0, blocks: 0 };
+    const key = hasSites ? firstOfSite[name] : name, holder = holders.get(key) || { bytes: 0, blocks: 0, most: 0 };
+    if (Math.abs(of.bytes) > holder.most) holder.stack = name, holder.most = Math.abs(of.bytes);
     holder.bytes += of.bytes;
     holder.blocks += of.blocks;
     holders.set(key, holder);
@@ -916,9 +950,9 @@ function tellMoment() {
   const signed = (value, text) => (value < 0 ? "−" : base ? "+" : "") + text(Math.abs(value));
   const byBytes = (a, b) => Math.abs(b) - Math.abs(a);
   const rows = [...holders].filter((of) => of[1].bytes || of[1].blocks).sort((a, b) => byBytes(a[1].bytes, b[1].bytes)).slice(0, 20).map(([key, holder]) =>
-    [signed(holder.bytes, bytesText), signed(holder.blocks, countText), ...(hasSites ? [categoryOf(key), siteOf(key)] : ["of " + bytesText(key)])]);
+    [signed(holder.bytes, bytesText), signed(holder.blocks, countText), ...(hasSites ? [categoryOf(key), siteOf(key), holder.stack] : ["of " + bytesText(key)])]);
   if (told.others) rows.push([signed(told.others, bytesText), "", ...(hasSites ? [""] : []), OTHERS]);
-  const cells = (tag, row) => element("tr", {}, ...row.map((text, i) => element(tag, { textContent: text, className: i < 2 ? "n" : "site" })));
+  const cells = (tag, row) => element("tr", {}, ...row.slice(0, 4).map((text, i) => element(tag, { className: i < 2 ? "n" : "site" }, i === 3 && framesOf(row[4]).length ? siteButton(text, row[4]) : text)));
   const table = element("table", {}, element("thead", {}, cells("th", [areTwo ? words.join(" − ") : "bytes", "blocks", ...(hasSites ? ["category", "site"] : ["size"])])),
     element("tbody", {}, ...rows.map((row) => cells("td", row))));
   const grown = base ? [...told.held.values(), { bytes: told.others }].reduce((sums, of) => (sums[+(of.bytes < 0)] += Math.abs(of.bytes), sums), [0, 0]) : null;
@@ -950,6 +984,7 @@ function selectColumn(panel, compares) {
   const alone = compares || view.compares, before = [view.moment, view.base];
   const mine = (pane, i) => !areTwo || !alone || pane === panel.pane ? pane.momentIn(view.cursor.column) : before[i];
   select(areTwo ? panes.map((pane, i) => mine(pane, i) || before[i]) : [mine(panel.pane, 0)], alone);
+  showStack((view.picked.text.split("\n")[1] || "") + ":", framesOf(view.picked.site));
 }
 
 // ---- moving ----
@@ -997,7 +1032,7 @@ function key(panel, event) {
     ArrowLeft: () => (event.shiftKey ? pan(-0.1) : move(-step, 0)), ArrowRight: () => (event.shiftKey ? pan(0.1) : move(step, 0)),
     ArrowUp: () => move(0, -4), ArrowDown: () => move(0, 4),
     Enter: () => { if (view.cursor) selectColumn(panel, event.shiftKey); },
-    Escape: () => { view.cursor = null; tip.hidden = true; schedule(); },
+    Escape: () => { view.cursor = null; tip.hidden = true; showStack("", []); schedule(); },
   }[event.key];
   if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
@@ -1106,7 +1141,7 @@ function build() {
   const said = element("p", { id: "said", className: "soft" });
   said.setAttribute("aria-live", "polite");
   if (difference) live.before(difference);
-  live.append(bar, said, box, element("div", { id: "legend" }), element("div", { id: "moment" }));
+  live.append(bar, said, box, element("div", { id: "legend" }), element("div", { id: "stack" }), element("div", { id: "moment" }));
   document.body.append(tip);
   live.hidden = false;
 }
@@ -1114,6 +1149,7 @@ function build() {
 async function begin() {
   if (typeof DecompressionStream === "undefined") return; // the picture that needs no script stays
   build();
+  await readNames();
   for (const pane of panes) await pane.begin();
   draw();
   addEventListener("resize", schedule);

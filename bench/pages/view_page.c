@@ -353,7 +353,18 @@ void view_page_picture(FILE *out, const struct view_pane *panes, size_t count)
 
 /* ---- the peak ---- */
 
-static void print_holder(FILE *out, const struct holder *holder, uint64_t all, bool by_site)
+/* A site that a click unfolds to its call stack, the innermost frame first. */
+static void print_site(FILE *out, const struct trace_name *names, const struct holder *holder)
+{
+    html_print(out, "<td class=\"site\"><details><summary>%s</summary>", holder->site);
+    for (unsigned f = holder->stack; f; f = names[f].caller)
+        if (!names[f].is_hidden)
+            html_print(out, "%s<br>", names[f].text);
+    fputs("</details></td></tr>\n", out);
+}
+
+static void print_holder(FILE *out, const struct trace_name *names, const struct holder *holder,
+                         uint64_t all, bool by_site)
 {
     char bytes[32], largest[32];
     html_print(
@@ -364,7 +375,10 @@ static void print_holder(FILE *out, const struct holder *holder, uint64_t all, b
         (size_t)holder->blocks, text_bytes(largest, holder->largest_bytes));
     if (by_site)
         html_print(out, "<td>%s</td>", holder->category);
-    html_print(out, "<td class=\"site\">%s</td></tr>\n", holder->site);
+    if (holder->stack)
+        print_site(out, names, holder);
+    else
+        html_print(out, "<td class=\"site\">%s</td></tr>\n", holder->site);
 }
 
 /* In a trace without sites, the blocks of one size are held by one. */
@@ -387,7 +401,7 @@ static void print_peak(FILE *out, const struct view_pane *panes, size_t pane,
             holders_add(&all,
                         by_site ? trace_name_of(h->reader, b->name)
                                 : arena_printf(&all.arena, "%" PRIu64 " B", b->bytes),
-                        b->bytes);
+                        b->site == b->name ? 0 : b->site, b->bytes);
     }
     holders_end(&all);
     const unsigned shown = all.count > SITES_MOST + 1 ? SITES_MOST : all.count;
@@ -410,7 +424,7 @@ static void print_peak(FILE *out, const struct view_pane *panes, size_t pane,
     for (unsigned i = 0; i < all.count; i++) {
         const struct holder *holder = &all.items[i];
         if (i < shown) {
-            print_holder(out, holder, requested, by_site);
+            print_holder(out, trace_reader_names(h->reader), holder, requested, by_site);
             continue;
         }
         rest.bytes += holder->bytes;
@@ -420,7 +434,7 @@ static void print_peak(FILE *out, const struct view_pane *panes, size_t pane,
     rest.site =
         arena_printf(&all.arena, "%u other %s", all.count - shown, by_site ? "sites" : "sizes");
     if (shown < all.count)
-        print_holder(out, &rest, requested, by_site);
+        print_holder(out, trace_reader_names(h->reader), &rest, requested, by_site);
     fputs("</tbody></table></div>\n", out);
     text_free(&by_category);
     holders_free(&all);
@@ -463,14 +477,16 @@ void view_page_end(FILE *out, const struct view_pane *panes, size_t count)
           "these come apart, down to one event. --from and --to make a smaller page of a "
           "part.</p>\n",
           out);
-    fputs("<p class=\"about\">A click, or Enter, selects a moment. At first it is that of the "
-          "last request that the recorded allocator refused, or the peak. The flame graph shows "
-          "the bytes that are requested then. A frame is as wide as its bytes, and what it called"
-          " is below it. A click on a frame finds its blocks in the pictures. With Shift, or with"
-          " “compare” on, a click chooses a second moment: one graph shows what the selected "
-          "moment has more, the other what it has less. The slider sets a capacity: a map is red "
-          "from the first event on at which its allocator reserves more.</p>\n",
-          out);
+    fputs(
+        "<p class=\"about\">A click, or Enter, selects a moment. At first it is that of the "
+        "last request that the recorded allocator refused, or the peak. The flame graph shows "
+        "the bytes that are requested then. A frame is as wide as its bytes, and what it called"
+        " is below it. A click on a frame finds its blocks in the pictures. A click on a block, a "
+        "frame or a site, or Enter, keeps its call stack open. With Shift, or with"
+        " “compare” on, a click chooses a second moment: one graph shows what the selected "
+        "moment has more, the other what it has less. The slider sets a capacity: a map is red "
+        "from the first event on at which its allocator reserves more.</p>\n",
+        out);
     fputs(
         "<p class=\"about\">An address map has a strategy's addresses on one axis. Memory that the "
         "driver gave is grey where no block lies in it. At a wide zoom its cells are the darker "

@@ -8,9 +8,9 @@
 
 static const char not_known[] = "not known", no_stack[] = "no call stack";
 
-void holders_add(struct holders *h, const char *site, uint64_t bytes)
+void holders_add(struct holders *h, const char *site, unsigned stack, uint64_t bytes)
 {
-    struct holder one = {not_known, *site ? site : no_stack, bytes, 1, bytes};
+    struct holder one = {not_known, *site ? site : no_stack, bytes, 1, bytes, stack};
     for (const char *c = HOLDER_CATEGORIES; *c; c += strcspn(c, "|"), c += *c != 0) {
         size_t length = strcspn(c, "|");
         if (strncmp(site, c, length) != 0)
@@ -43,6 +43,7 @@ static int by_bytes(const void *left, const void *right)
 
 static void join(struct holder *same, const struct holder *one)
 {
+    same->stack = one->largest_bytes > same->largest_bytes ? one->stack : same->stack;
     same->bytes += one->bytes;
     same->blocks += one->blocks;
     same->largest_bytes = larger(same->largest_bytes, one->largest_bytes);
@@ -97,7 +98,7 @@ int holders_at_peak(struct trace_reader *reader, struct holders *h, struct error
     }
     for (unsigned i = 0; i < capacity; i++)
         if (slots[i].bytes)
-            holders_add(h, trace_name_of(reader, slots[i].name), slots[i].bytes);
+            holders_add(h, trace_name_of(reader, slots[i].name), 0, slots[i].bytes);
     free(slots);
     holders_end(h);
     return more < 0 ? more : trace_rewind(reader, error);

@@ -28,6 +28,7 @@ enum { HOLDERS_SHOWN = 5, HOLDERS_LISTED = 20 }; /* sites in a text, and in JSON
 struct holder {
     const char *category, *site; /* "activations", "gradients?", "not known"; OWN */
     uint64_t bytes, blocks, largest_bytes;
+    unsigned stack; /* of its largest block; 0: unknown */
 };
 
 /* Begins as zeros. */
@@ -38,8 +39,8 @@ struct holders {
     struct arena arena;
 };
 
-/* Adds a block; "": it has no site. */
-void holders_add(struct holders *holders, const char *site, uint64_t bytes);
+/* Adds a block; "", 0: it has no site, no call stack. */
+void holders_add(struct holders *holders, const char *site, unsigned stack, uint64_t bytes);
 /* Puts together what is held by one. */
 void holders_end(struct holders *holders);
 /* All of it for the moment at which the trace requests most. Reads the trace, and goes

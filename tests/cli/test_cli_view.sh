@@ -214,8 +214,8 @@ END
 tests=$((tests + 1))
 grep -q 'are requested at once: activations 150 MiB (40 %), cuDNN workspaces 116 MiB (31 %), gradients 103 MiB (28 %), not known 3.13 MiB (0.84 %)\.' conv3d.html ||
     fail "the page has no sums by category"
-grep -q '<td>cuDNN workspaces</td><td class="site">ConvolutionBackward0</td>' conv3d.html || fail "the page has no workspaces"
-grep -q '<td>activations</td><td class="site">extra.py:16 conv3d</td>' conv3d.html || fail "the page has no line of the program"
+grep -q '<td>cuDNN workspaces</td><td class="site"><details><summary>ConvolutionBackward0</summary>at::native::run_conv_plan<br>' conv3d.html || fail "the page has no workspaces"
+grep -q '<td>activations</td><td class="site"><details><summary>extra.py:16 conv3d</summary>at::native::relu<br>.*<br>torch/nn/modules/activation.py:143 forward<br>.*<br>extra.py:16 conv3d<br>' conv3d.html || fail "the page has no line of the program"
 ! grep -q '(unknown)' conv3d.html || fail "the page has sites without a name"
 cat settle.js - >holders.js <<'END'
 const press = key => page.document.querySelector('canvas').dispatchEvent(new page.KeyboardEvent('keydown', {key, bubbles: true}));
@@ -227,6 +227,24 @@ press('Enter');
 const rows = [...page.document.querySelectorAll('#moment tbody tr')].map(row => [...row.cells].map(cell => cell.textContent).join('|'));
 if (rows[0] !== '150 MiB|2|activations|extra.py:16 conv3d') wrong('the first holder: ' + rows[0]);
 if (rows[1] !== '116 MiB|1|cuDNN workspaces|ConvolutionBackward0') wrong('the second holder: ' + rows[1]);
+// A block, a site and a frame show their whole stacks, which stay.
+const stack = () => [...page.document.querySelectorAll('#stack li')].map(e => e.textContent);
+const site = page.document.querySelector('#moment tbody button');
+site.click();
+const whole = stack(), shown = [...page.document.querySelectorAll('#stack li:not(.soft)')].map(e => e.textContent);
+say(whole.length + ' frames, ' + shown.length + ' of them not hidden');
+if (!whole.includes('_PyEval_EvalFrameDefault') || shown.includes('_PyEval_EvalFrameDefault') || !shown.includes('extra.py:16 conv3d') || whole[0] !== 'torch::unwind::unwind') wrong('the stack: ' + whole);
+if (site.title !== shown.join('\ncalled by ')) wrong('on hover: ' + site.title);
+press('Escape');
+if (stack().length) wrong('the stack is not closed');
+press('ArrowRight');
+for (let i = 0; i < 30 && !/stack: /.test(page.document.getElementById('tip').textContent); i++) press('ArrowDown');
+press('Enter');
+if (!/\nstack: /.test(page.document.getElementById('tip').textContent) || stack().length < 20) wrong('a block shows no stack: ' + page.document.getElementById('tip').textContent);
+const frame = [...page.document.querySelectorAll('.flame div')].find(e => /^extra.py:16 conv3d/.test(e.textContent));
+frame.click();
+if (stack()[0] !== 'extra.py:16 conv3d' || !/\ncalled by .*<module>$/.test(frame.title)) wrong('the frame: ' + stack() + ' ' + frame.title);
+frame.click();
 const sums = page.document.querySelector('#moment p').textContent;
 if (sums !== 'activations 150 MiB, cuDNN workspaces 116 MiB, gradients 103 MiB, not known 3.13 MiB') wrong('sums: ' + sums);
 press('0');
@@ -257,12 +275,12 @@ const check = (frames, whole) => frames.forEach((of, i) => {
 });
 const [first] = flames();
 check(first, first[0].bytes);
-if (flames().length !== 1 || first[0].text !== 'requested 1.34 GiB' || first[1].text !== 'activations 944 MiB' || first[2].text !== 'midrun.py:76 loss_of 944 MiB' || !/^container.py:253 forward/.test(first[3].text)) wrong('the frames: ' + first.slice(0, 4).map(e => e.text));
-moment.querySelectorAll('.flame div')[2].click();
+if (flames().length !== 1 || first[0].text !== 'requested 1.34 GiB' || first[1].text !== 'activations 944 MiB' || first[4].text !== 'midrun.py:78 gpt 944 MiB' || first[6].text !== 'midrun.py:76 loss_of 944 MiB' || !/^container.py:253 forward/.test(first[7].text)) wrong('the frames: ' + first.slice(0, 8).map(e => e.text));
+moment.querySelectorAll('.flame div')[6].click();
 if (page.document.getElementById('find').value !== 'midrun.py:76 loss_of') wrong('a click on a frame finds nothing');
 await settle();
 if (!/[1-9][0-9 ]* of those found/.test(text('said'))) wrong('the blocks of a frame are not found: ' + text('said'));
-moment.querySelectorAll('.flame div')[2].click();
+moment.querySelectorAll('.flame div')[6].click();
 // What the selected moment has more than another, less what it has less, is the difference of the two.
 const canvases = [...page.document.querySelectorAll('canvas')], canvas = canvases[0], tip = page.document.getElementById('tip');
 const point = (kind, x, y, more, on = canvas) => on.dispatchEvent(new page.PointerEvent(kind, {clientX: on.getBoundingClientRect().left + x, clientY: on.getBoundingClientRect().top + y, bubbles: true, pointerId: 1, ...more}));

@@ -36,7 +36,7 @@ static void make_blocks(const struct shape *shape, struct view_blocks *blocks, u
                                                                 : 512 * random_below(&random, 64);
             blocks->items =
                 must_grow(blocks->items, blocks->count, &blocks->capacity, sizeof *blocks->items);
-            blocks->items[blocks->count] = (struct view_block){size, m, shape->moments + 1, 0};
+            blocks->items[blocks->count] = (struct view_block){size, m, shape->moments + 1, 0, 0};
             live[live_count++] = blocks->count++;
             bytes += size;
         } else {
@@ -210,7 +210,7 @@ static void test_crowded_leaf(void **state)
                                      .items = must_alloc(CROWD * sizeof *blocks.items)};
         struct view_levels levels;
         for (unsigned b = 0; b < CROWD; b++)
-            blocks.items[b] = (struct view_block){512 * (b % 7 + 1), 700, 702, 0};
+            blocks.items[b] = (struct view_block){512 * (b % 7 + 1), 700, 702, 0, 0};
         levels_make(&levels, &blocks, shapes[i].first, shapes[i].last);
         assert_int_equal(levels.block_count, CROWD);
         check_once(&shapes[i], &blocks, &levels);

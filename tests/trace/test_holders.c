@@ -97,20 +97,20 @@ static void small_holders_are_left_out_of_texts(void **state)
     (void)state;
     static const char most[] = "activations: m.py:1 f", *const small[] = {"a", "b", "c", "d"};
     struct holders h = {0};
-    holders_add(&h, most, 100000);
+    holders_add(&h, most, 0, 100000);
     for (unsigned i = 0; i < 4; i++)
-        holders_add(&h, small[i], 50);
+        holders_add(&h, small[i], 0, 50);
     holders_end(&h);
     assert_texts(&h, "activations 97.7 KiB (100 %), not known 200 B (0.2 %)",
                  "m.py:1 f (activations): 97.7 KiB in 1 block\n4 other sites: 200 B in 4 blocks\n");
     holders_free(&h);
     for (unsigned i = 0; i < 2; i++)
-        holders_add(&h, i ? small[0] : most, i ? 1 : 100000);
+        holders_add(&h, i ? small[0] : most, 0, i ? 1 : 100000);
     holders_end(&h);
     assert_texts(&h, "activations 97.7 KiB (100 %)",
                  "m.py:1 f (activations): 97.7 KiB in 1 block\n");
     holders_free(&h);
-    holders_add(&h, "lib.so+0x10", 1024);
+    holders_add(&h, "lib.so+0x10", 0, 1024);
     holders_end(&h);
     assert_texts(&h, "1.00 KiB; the sites say no category", "lib.so+0x10: 1.00 KiB in 1 block\n");
     holders_free(&h);

@@ -7,8 +7,8 @@
  * 3. A stack with frames of Python is named by these alone. Of a stack of C++ alone, the innermost
  *    frame is that behind the unwinder, the allocator and the dispatcher, which all requests have.
  *
- * A trace also keeps all frames of a stack. Those that no site names, and those of the interpreter,
- * are hidden in pictures, as PyTorch's own viewer hides them.
+ * A trace also keeps all frames of a stack. Those that no site names are hidden in pictures, as
+ * PyTorch's own viewer hides them.
  *
  * Code is the user's own if its file is neither of an installed package, nor of Python's library,
  * nor of PyTorch. Paths say so; the site keeps base names only. */
@@ -89,21 +89,15 @@ static bool is_own_native(const char *function)
     return !text_is_listed("at::*,c10::*,torch::*,std::*,THP*,Py*,_*", function);
 }
 
-/* What all requests have, and functions without a name. */
+/* What all requests have, functions without a name, and those of the interpreter and of threads. */
 static bool is_plumbing(const char *function)
 {
     return !*function || strcmp(function, "??") == 0 ||
            text_is_listed("*torch::unwind*,*CapturedTraceback*,*gather_with_cpp*,"
                           "*CachingAllocator*,*at::detail::empty*,*at::native::empty*,"
                           "*at::native::resize_bytes*,*at::create_out*,*set_output_raw_strided*,"
-                          "*TensorIteratorBase*,*wrapper_CUDA*,*c10::impl::*,*at::_ops::*",
-                          function);
-}
-
-/* C functions of the interpreter, which stand between the frames of Python. */
-static bool is_interpreter(const char *function)
-{
-    return text_is_listed("Py*,_Py*,pymain_*,_start,__libc_start*,__clone,start_thread,clone3",
+                          "*TensorIteratorBase*,*wrapper_CUDA*,*c10::impl::*,*at::_ops::*,Py*,_Py*,"
+                          "_start,__libc_*,__clone,clone3,start_thread,pthread_*,std::*",
                           function);
 }
 
@@ -118,17 +112,15 @@ static const struct rule *rule_of(const char *file, const char *function, bool p
     return !python && is_plumbing(function) ? &cut : &none;
 }
 
-/* What a frame shows of a path. */
+/* What a frame shows of a path: of a package or of Python's library all behind its folder. */
 static const char *shown_path(const char *file)
 {
-    static const char *const roots[] = {"/site-packages/", "/dist-packages/", "/lib/python"};
+    const char *package = strstr(file, "-packages/"), *library = strstr(file, "/lib/python");
     const char *slash = strrchr(file, '/');
-    for (unsigned i = 0; i < sizeof roots / sizeof *roots; i++) {
-        const char *root = strstr(file, roots[i]);
-        if (root)
-            return root + (i < 2 ? strlen(roots[i]) : strlen("/lib/"));
-    }
-    return slash ? slash + 1 : file;
+    return package   ? package + strlen("-packages/")
+           : library ? library + strlen("/lib/")
+           : slash   ? slash + 1
+                     : file;
 }
 
 /* Adds the line of a frame, if it is known. */
@@ -147,8 +139,7 @@ bool pytorch_frame_text(const char *file, const char *name, uint64_t line, struc
     shorten(name, function);
     add_place(text, shown_path(file), file, line);
     text_add(text, "%s", python || !*function ? name : function);
-    return rule_of(file, python ? name : function, python)->is_cut ||
-           (!python && is_interpreter(function));
+    return rule_of(file, python ? name : function, python)->is_cut;
 }
 
 void pytorch_site_begin(struct pytorch_site *site)
