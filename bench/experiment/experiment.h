@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "alloc/allocator.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/text.h"
@@ -107,10 +106,6 @@ bool experiment_strategy(const struct experiment_settings *settings, bool uses_a
 
 /* ---- for measure ---- */
 
-/* Opens an allocator by its strategy over `source`, which must outlive it. On failure
- * allocator->ops is NULL. Errors of allocator_parse and allocator_open. */
-int experiment_open_allocator(struct allocator *allocator, const char *strategy,
-                              struct source *source, struct error *error);
 /* Files a sample of a metric, by its number in the table. NaN (unknown) is dropped; a metric
  * without samples is unknown. */
 void experiment_take(struct experiment_record *record, size_t metric, double value);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -361,8 +362,14 @@ int march_open(struct marcher *marcher, const struct isosurface_method *method,
     m->source = device_source(marcher->device, marcher->capacity_bytes);
     m->chunks = must_alloc((size_t)window * window * window * sizeof *m->chunks);
     m->counts = must_alloc((size_t)window * window * sizeof *m->counts);
-    if (method->uses_allocator)
-        code = experiment_open_allocator(&m->allocator, strategy, &m->source, error);
+    if (method->uses_allocator) {
+        const struct allocator_ops *ops;
+        struct option_values values;
+        code = allocator_parse(strategy, &ops, &values, error);
+        THEN(code, allocator_open(&m->allocator, ops, &values, &m->source, error));
+        if (code)
+            m->allocator.ops = NULL;
+    }
     return code || !method->open ? code : method->open(m, error);
 }
 

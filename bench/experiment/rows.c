@@ -1,4 +1,4 @@
-/* The services that experiments call: rows, samples, allocators. */
+/* The services that experiments call: rows and samples. */
 #include "experiment/experiment.h"
 
 #include <math.h>
@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/tree.h"
 
@@ -32,18 +31,6 @@ bool experiment_strategy(const struct experiment_settings *settings, bool uses_a
         if (*out && i-- == 0)
             return true;
     return false;
-}
-
-int experiment_open_allocator(struct allocator *allocator, const char *strategy,
-                              struct source *source, struct error *error)
-{
-    const struct allocator_ops *ops;
-    struct option_values values;
-    int code = allocator_parse(strategy, &ops, &values, error);
-    THEN(code, allocator_open(allocator, ops, &values, source, error));
-    if (code)
-        allocator->ops = NULL;
-    return code;
 }
 
 void experiment_put_word(struct experiment_row *row, size_t parameter, const char *word)
