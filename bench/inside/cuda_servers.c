@@ -16,6 +16,7 @@ enum {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, while it changes */
 static struct device *devices[CUDA_SERVERS_MOST];
 static _Atomic(struct server *) servers[CUDA_SERVERS_MOST];
+static bool is_forked; /* off the process that was served */
 
 /* ---- the driver, as a server sees it ---- */
 
@@ -67,9 +68,25 @@ static struct serve_driver driver_of(struct device *device)
 
 /* ---- servers ---- */
 
+static void after_fork(void)
+{
+    is_forked = true;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
 static int open_server(int number, struct server **server, struct error *error)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (is_forked)
+        return error_set(error, ERR_DEVICE,
+                         "a process that was forked from a served one has no memory of the "
+                         "device: start it anew (spawn)");
     TRY(process_begin(NULL, SERVING_CUDA, error));
+    pthread_once(&once, watch_forks);
     if (number < 0 || number >= CUDA_SERVERS_MOST)
         return error_set(error, ERR_NOT_FOUND, "there is no CUDA device %d", number);
     pthread_mutex_lock(&lock);
@@ -96,8 +113,14 @@ static int open_server(int number, struct server **server, struct error *error)
 
 struct server *cuda_server_at(unsigned number)
 {
-    return number < CUDA_SERVERS_MOST ? atomic_load_explicit(&servers[number], memory_order_acquire)
-                                      : NULL;
+    return number < CUDA_SERVERS_MOST && !is_forked
+               ? atomic_load_explicit(&servers[number], memory_order_acquire)
+               : NULL;
+}
+
+bool cuda_server_is_parents(void)
+{
+    return is_forked;
 }
 
 struct server *cuda_server_of(int number)

@@ -152,9 +152,16 @@ static void add_statistics(json_t *statistics)
     tree_put(statistics, "refusal", tree_text_or_null(preload_refusal()));
 }
 
+/* Blocks are those of the process that was forked: the driver answers here. */
+static void after_fork(void)
+{
+    is_inside = true;
+}
+
 static void begin_process(void)
 {
     struct error error;
+    pthread_atfork(NULL, NULL, after_fork);
     process_adds(add_statistics);
     if (process_begin(NULL, SERVING_CUDA, &error))
         process_die(&error);

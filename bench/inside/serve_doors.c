@@ -53,7 +53,8 @@ void gamut_free(void *ptr, ssize_t size, int device, void *stream)
 {
     struct error error;
     (void)size;
-    const int code = ptr ? server_free(cuda_server_of(device), (uint64_t)(uintptr_t)ptr,
+    const int code = ptr && !cuda_server_is_parents()
+                         ? server_free(cuda_server_of(device), (uint64_t)(uintptr_t)ptr,
                                        (uint64_t)(uintptr_t)stream, &error)
                          : 0;
     if (code && code != ERR_DEVICE_LOST) /* lost: the process ends, or its next call says so */

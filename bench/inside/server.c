@@ -615,9 +615,8 @@ static struct served *find(struct server *s, uint64_t address)
     return (struct served *)block_table_find(&s->blocks, address);
 }
 
-static int unknown(struct server *s, uint64_t address, struct error *error)
+static int unknown(const struct server *s, uint64_t address, struct error *error)
 {
-    s->serve.unknown_count++;
     return error_set(error, ERR_NOT_FOUND, "no live block of %s has the address %#llx",
                      s->driver.id, (unsigned long long)address);
 }
@@ -628,6 +627,7 @@ int server_free(struct server *s, uint64_t address, uint64_t queue, struct error
         return 0;
     enter(s);
     struct served *b = (struct served *)block_table_remove(&s->blocks, address);
+    s->serve.unknown_count += !b;
     if (!b)
         return leave(s, unknown(s, address, error));
     if (s->options.records)

@@ -162,6 +162,9 @@ enum { CUDA_SERVERS_MOST = 64 };
 /* The server of a device. Without one the application has no memory at all: the process ends with a
  * sentence. */
 struct server *cuda_server_of(int number);
+/* Whether the process was forked from a served one. It has neither the device nor the threads that
+ * may have been inside of a server: the servers and their blocks are its parent's. */
+bool cuda_server_is_parents(void);
 /* The server of a device if it is open, else NULL. */
 struct server *cuda_server_at(unsigned number);
 /* The memory of a device whose server is open. */

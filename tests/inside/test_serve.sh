@@ -68,12 +68,33 @@ expect_fault "no live block of cuda:0 has the address" "$app" twice
 GAMUT_SERVE=null expect_fault "strategy null gives all requests the same memory" "$app" stress 1 1 100 1
 GAMUT_SERVE=raw FAKE_CUDA_TWICE=1 expect_fault "was handed out twice" "$app" stress 1 1 100 1
 
-# ---- threads, streams and devices, with refusals
+# ---- threads, streams and devices, with refusals and forks: no two blocks that live overlap, each request is counted once, and the
+# driver has back what nobody holds
 for s in $strategies; do
     for debug in 0 1; do
         GAMUT_SERVE=$s GAMUT_SERVE_DEBUG=$debug FAKE_CUDA_REFUSE=20 FAKE_CUDA_SEED=$((debug + 3)) \
-            expect_ok "stress under $s, debug $debug" "$app" stress 8 4 300 $((debug + 3))
+            expect_ok "stress under $s, debug $debug" "$app" stress 8 4 300 $((debug + 3)) 60
     done
+done
+
+# ---- killed in the middle: the recording has each block that was handed out. FAULTS_SECONDS=N goes on for N seconds, each time from
+# another seed and under the next strategy.
+faults_end=$((SECONDS + ${FAULTS_SECONDS:-0})) faults_blocks=0 seed=$((${FAULTS_SEED:-5} - 1))
+while seed=$((seed + 1)) && [ $SECONDS -lt $faults_end ] || [ $seed -eq "${FAULTS_SEED:-5}" ]; do
+    all=($strategies) && s=${all[seed % ${#all[@]}]}
+    rm -rf record told dead*.trace && mkdir record
+    GAMUT_SERVE=$s GAMUT_SERVE_RECORD=record FAKE_CUDA_REFUSE=20 FAKE_CUDA_SEED=$seed "$app" stress 8 4 100000000 $seed 50 told 2>err &
+    process=$!
+    until told=$(od -An -t u8 told 2>/dev/null); [ "${told:-0}" -gt $((500 + seed * 997 % 5000)) ]; do kill -0 $process || break; done
+    kill -9 $process
+    wait $process 2>/dev/null
+    "$gamut" trace import record/app_serve-*.raw -o dead.trace >/dev/null 2>&1 || fail "killed under $s, seed $seed: $(cat err)"
+    recorded=$(for t in dead*.trace; do "$gamut" trace check "$t" >/dev/null && "$gamut" trace info "$t" -f json | jq .totals.blocks; done | jq -s add)
+    told=$(($(od -An -t u8 told))) faults_blocks=$((faults_blocks + told))
+    # Each of eight threads may have been in a request.
+    [ "$recorded" -ge $told ] && [ "$recorded" -le $((told + 8)) ] || fail "killed under $s, seed $seed: $told blocks were handed out, $recorded recorded"
+    [ $SECONDS -ge $faults_end ] || GAMUT_SERVE=$s GAMUT_SERVE_DEBUG=$((seed % 2)) FAKE_CUDA_REFUSE=$((5 + seed % 20)) FAKE_CUDA_SEED=$seed \
+        expect_ok "stress under $s, seed $seed" "$app" stress 8 4 2000 $seed 50
 done
 
 # ---- a recording of what was served: a replay of it without a device has the counters of the served run. What a driver's pool holds
@@ -108,5 +129,5 @@ GAMUT_SERVE=$s GAMUT_SERVE_RESULT=served.json GAMUT_SERVE_NAME=app expect_ok "a 
 "$gamut" compare predicted.json served.json >compared
 [ $? -eq 1 ] && grep -q 'alloc_count' compared || fail "compare with a longer run: $(cat compared)"
 
-[ $failures -eq 0 ] && echo "served under $strategies"
+[ $failures -eq 0 ] && echo "served under $strategies; killed after $faults_blocks blocks"
 exit $((failures > 0))

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "fake_cuda.h"
 
@@ -398,6 +400,18 @@ static void end_own(struct thread *t, struct own *own)
     own->block = 0;
 }
 
+/* In a process that is forked off while other threads are in the library, the driver answers. */
+static void fork_off(CUdeviceptr block)
+{
+    int status = -1;
+    const pid_t process = fork();
+    if (!process) {
+        alarm(20);
+        _exit(cu.cuMemFree_v2(block) != CUDA_ERROR_NOT_INITIALIZED);
+    }
+    EXPECT(process > 0 && waitpid(process, &status, 0) == process && status == 0);
+}
+
 static void *churn(void *argument)
 {
     struct thread *t = argument;
@@ -422,6 +436,8 @@ static void *churn(void *argument)
         if (own->block)
             ASK(cu.cuMemGetAddressRange_v2(&base, NULL, own->block + own->bytes - 1));
         EXPECT(base == own->block);
+        if (own->block && chance(t) % 64 == 0)
+            fork_off(own->block);
     }
     for (unsigned i = 0; i < OWN_MOST; i++)
         end_own(t, &owns[i]);

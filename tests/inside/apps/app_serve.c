@@ -3,12 +3,14 @@
  * that is not held. */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,15 +54,18 @@ static void start(unsigned count)
         ASK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
 }
 
+/* The sum over all devices. */
 static uint64_t counter(const char *name)
 {
     char *text = gamut_statistics(), pattern[80];
+    uint64_t sum = 0;
     snprintf(pattern, sizeof pattern, "\"%s\": ", name);
     const char *at = strstr(text, pattern);
     EXPECT(at);
-    const uint64_t value = strtoull(at + strlen(pattern), NULL, 10);
+    for (; at; at = strstr(at + 1, pattern))
+        sum += strtoull(at + strlen(pattern), NULL, 10);
     free(text);
-    return value;
+    return sum;
 }
 
 /* ---- the rules, one by one ---- */
@@ -305,9 +310,17 @@ struct own {
     unsigned char value;
 };
 struct thread {
-    unsigned number, streams, operations;
+    unsigned number, streams, operations, forks;
     uint64_t seed;
 };
+enum { THREADS_MOST = 64 };
+static struct lives {
+    char *block;
+    size_t bytes;
+} lives[THREADS_MOST][OWN_MOST];
+static pthread_mutex_t lives_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint64_t served, refused; /* requests */
+static _Atomic uint64_t *told; /* requests that were served, in a file that outlives the process */
 
 static uint64_t chance(struct thread *t)
 {
@@ -325,10 +338,39 @@ static void use_other(struct thread *t, const struct own *own, CUevent event)
     gamut_record_stream(own->block, other);
 }
 
-static void end_own(struct own *own, int device)
+/* A thread has a block, or none any more: no two that live at once overlap. */
+static void set_life(const struct thread *t, size_t at, char *block, size_t bytes)
+{
+    pthread_mutex_lock(&lives_lock);
+    for (unsigned i = 0; block && i < THREADS_MOST * OWN_MOST; i++) {
+        const struct lives *other = &lives[i / OWN_MOST][i % OWN_MOST];
+        EXPECT(!other->block || block + bytes <= other->block ||
+               other->block + other->bytes <= block);
+    }
+    lives[t->number][at] = (struct lives){block, bytes};
+    pthread_mutex_unlock(&lives_lock);
+}
+
+/* A process that is forked off while other threads are inside the server frees what it was left,
+ * and ends; it calls no driver. */
+static void fork_off(const struct own *own, int device)
+{
+    int status = -1;
+    const pid_t process = fork();
+    if (!process) {
+        alarm(20);
+        gamut_free(own->block, (ssize_t)own->bytes, device, own->stream);
+        gamut_trim();
+        exit(0);
+    }
+    EXPECT(process > 0 && waitpid(process, &status, 0) == process && status == 0);
+}
+
+static void end_own(const struct thread *t, size_t at, struct own *own, int device)
 {
     if (!own->block)
         return;
+    set_life(t, at, NULL, 0);
     fake_check(own->stream, number(own->block), own->bytes, own->value);
     gamut_free(own->block, (ssize_t)own->bytes, device, own->stream);
     own->block = NULL;
@@ -343,34 +385,51 @@ static void *churn(void *argument)
     ASK(cuCtxSetCurrent(contexts[device]));
     ASK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     for (unsigned i = 0; i < t->operations; i++) {
-        struct own *own = &owns[chance(t) % OWN_MOST];
+        const size_t at = chance(t) % OWN_MOST;
+        struct own *own = &owns[at];
         if (own->block && chance(t) % 4 == 0) {
             use_other(t, own, event);
             continue;
         }
-        end_own(own, device);
+        if (t->forks && chance(t) % t->forks == 0)
+            fork_off(own, device);
+        end_own(t, at, own, device);
         *own = (struct own){.bytes = 1 + chance(t) % (chance(t) % 8 ? 8 * KIB : 512 * KIB),
                             .stream = streams[chance(t) % t->streams],
                             .value = (unsigned char)chance(t)};
         own->block = gamut_alloc_or_null((ssize_t)own->bytes, device, own->stream);
-        if (own->block)
+        ++*(own->block ? &served : &refused);
+        if (own->block) {
+            set_life(t, at, own->block, own->bytes);
             ASK(cuMemsetD8Async(number(own->block), own->value, own->bytes, own->stream));
+            if (told)
+                ++*told;
+        }
         if (chance(t) % 512 == 0)
             gamut_trim();
     }
     for (unsigned i = 0; i < OWN_MOST; i++)
-        end_own(&owns[i], device);
+        end_own(t, i, &owns[i], device);
     return NULL;
 }
 
-/* stress THREADS STREAMS OPERATIONS SEED */
-static void stress(unsigned threads, unsigned stream_count, unsigned operations, unsigned seed)
+/* stress THREADS STREAMS OPERATIONS SEED [FORKS [FILE]]: about each FORKSth operation forks, and
+ * FILE has the number of the requests that were served. */
+static void stress(unsigned threads, unsigned stream_count, unsigned operations, unsigned seed,
+                   unsigned forks, const char *file)
 {
-    pthread_t handles[64];
-    struct thread each[64];
+    pthread_t handles[THREADS_MOST];
+    struct thread each[THREADS_MOST];
+    const int told_file = file ? open(file, O_RDWR | O_CREAT, 0666) : -1;
+    if (file) {
+        EXPECT(ftruncate(told_file, sizeof *told) == 0);
+        told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED, told_file, 0);
+        EXPECT(told != MAP_FAILED);
+    }
     start(stream_count);
     for (unsigned i = 0; i < threads; i++) {
-        each[i] = (struct thread){i, stream_count, operations, (seed * 64 + i + 1) * 0x9e3779b9u};
+        each[i] =
+            (struct thread){i, stream_count, operations, forks, (seed * 64 + i + 1) * 0x9e3779b9u};
         EXPECT(!pthread_create(&handles[i], NULL, churn, &each[i]));
     }
     for (unsigned i = 0; i < threads; i++)
@@ -382,6 +441,9 @@ static void stress(unsigned threads, unsigned stream_count, unsigned operations,
     gamut_trim();
     EXPECT(counter("live_count") == 0);
     EXPECT(counter("broken") == 0);
+    EXPECT(counter("held_bytes") == 0 && counter("unknown_count") == 0);
+    EXPECT(counter("free_count") == served && counter("refused_count") == refused);
+    EXPECT(counter("reserved_bytes") == fake_held(0) + fake_held(1));
     printf("%llu of %llu requests refused, %llu frees held\n",
            (unsigned long long)counter("refused_count"), (unsigned long long)counter("alloc_count"),
            (unsigned long long)counter("held_count"));
@@ -518,9 +580,10 @@ int main(int argc, char **argv)
                  {"cost", case_cost},
                  {"beyond", case_beyond},
                  {"twice", case_twice}};
-    if (argc == 6 && strcmp(argv[1], "stress") == 0) {
+    if (argc >= 6 && strcmp(argv[1], "stress") == 0) {
         stress((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4]),
-               (unsigned)atoi(argv[5]));
+               (unsigned)atoi(argv[5]), argc > 6 ? (unsigned)atoi(argv[6]) : 0,
+               argc > 7 ? argv[7] : NULL);
         return 0;
     }
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

@@ -65,7 +65,10 @@ static struct mapping {
     bool is_accessible;
 } mappings[ROOM];
 static unsigned mapping_count;
-static uint64_t chunks[ROOM]; /* bytes by handle - 1; 0: none */
+static struct {
+    uint64_t bytes; /* 0: there is none */
+    int device;
+} chunks[ROOM]; /* by handle - 1 */
 static uint64_t used_bytes[DEVICES];
 static struct pool {
     uint64_t bytes, peak_bytes;
@@ -77,6 +80,7 @@ static struct queue queues[ROOM + 1]; /* by stream; the last is the default one 
 static unsigned queue_count = 1;      /* streams that were ever made, and the default one */
 static uint64_t captures, seed = 1;
 static unsigned captured_now;
+static bool is_forked;
 static struct point *points;
 static struct CUevent_st *events;
 static _Thread_local CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -119,8 +123,17 @@ static bool refuses(int device, uint64_t bytes)
 
 /* ---- commands ---- */
 
+/* A process that is forked off has no thread that works, and no device. */
+static void after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    is_forked = true;
+}
+
 static struct queue *queue_of(CUstream stream)
 {
+    if (is_forked)
+        wrong("a forked process calls the driver", 0, 0);
     const char *at = (const char *)stream;
     return at >= streams[0] && at < streams[ROOM] ? &queues[(at - streams[0]) / 16] : &queues[ROOM];
 }
@@ -236,6 +249,7 @@ static void begin_work(void)
     if (has_begun || !works())
         return;
     has_begun = true;
+    pthread_atfork(NULL, NULL, after_fork);
     seed = setting("FAKE_CUDA_SEED", 1) * 2654435761u + 1;
     if (pthread_create(&thread, NULL, work, NULL) == 0)
         pthread_detach(thread);
@@ -412,6 +426,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 
 static CUresult free_waiting(CUdeviceptr address)
 {
+    if (is_forked)
+        return CUDA_ERROR_NOT_INITIALIZED;
     pthread_mutex_lock(&lock);
     const bool breaks = breaks_capture(true);
     if (!breaks && address) {
@@ -447,6 +463,14 @@ bool fake_range(CUdeviceptr address, CUdeviceptr *base, size_t *bytes)
         }
     pthread_mutex_unlock(&lock);
     return is;
+}
+
+size_t fake_held(int device)
+{
+    pthread_mutex_lock(&lock);
+    const size_t bytes = used_bytes[device];
+    pthread_mutex_unlock(&lock);
+    return bytes;
 }
 
 void fake_reset(int device)
@@ -610,9 +634,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
     begin_work();
     if (!refuses(device, bytes)) {
         unsigned i = 0;
-        while (chunks[i])
+        while (chunks[i].bytes)
             i++;
-        chunks[i] = bytes;
+        chunks[i].bytes = bytes;
+        chunks[i].device = device;
         *handle = i + 1;
         used_bytes[device] += bytes;
         result = CUDA_SUCCESS;
@@ -624,10 +649,10 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     pthread_mutex_lock(&lock);
-    if (!chunks[handle - 1])
+    if (!chunks[handle - 1].bytes)
         wrong("a chunk is released that there is not", handle, 0);
-    used_bytes[0] -= chunks[handle - 1];
-    chunks[handle - 1] = 0;
+    used_bytes[chunks[handle - 1].device] -= chunks[handle - 1].bytes;
+    chunks[handle - 1].bytes = 0;
     pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
@@ -637,20 +662,23 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
 {
     ENTER(cuMemMap, NULL, address, bytes, offset, handle, flags);
     pthread_mutex_lock(&lock);
-    mappings[mapping_count++] = (struct mapping){address, bytes, false};
+    const bool refused = refuses(0, 0);
+    if (!refused)
+        mappings[mapping_count++] = (struct mapping){address, bytes, false};
     pthread_mutex_unlock(&lock);
-    LEAVE(CUDA_SUCCESS);
+    LEAVE(refused ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
 }
 
 CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *who, size_t count)
 {
     (void)who, (void)count;
     pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < mapping_count; i++)
+    const bool refused = refuses(0, 0);
+    for (unsigned i = 0; i < mapping_count && !refused; i++)
         if (mappings[i].address >= address && mappings[i].address < address + bytes)
             mappings[i].is_accessible = true;
     pthread_mutex_unlock(&lock);
-    return CUDA_SUCCESS;
+    return refused ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
