@@ -535,8 +535,10 @@ static bool has_interrupted(const struct pack_item *items, unsigned count)
     return false;
 }
 
+static const enum pack_order many_orders[] = {(enum pack_order)PACK_CLASS, PACK_SIZE};
+
 /* The greedy orders, until a plan is as low as need be; without a deadline (0) only the first. Of
- * many buffers too: there squeaky wheels begin like the others. */
+ * many buffers only two: squeaky wheels begin like the others. */
 static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline_ns)
 {
     const struct pack_item *items = c->model.items;
@@ -551,13 +553,15 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
     c->parts = 2;
     c->has_capacity = enough > 0;
     c->plan.offset = must_alloc(count * sizeof *c->plan.offset);
-    const int orders = count > EXACT_MOST ? 1 : PACK_ORDER_COUNT * PACK_GAP_COUNT;
+    const bool is_large = count > EXACT_MOST;
+    const int orders =
+        is_large ? sizeof many_orders / sizeof *many_orders : PACK_ORDER_COUNT * PACK_GAP_COUNT;
     for (int k = 0; k < orders; k++) {
         if (k > 0 &&
             (c->plan.height <= pack_max(enough, c->plan.lower_bound) || clock_ns() > deadline_ns))
             break;
-        const enum pack_order o = (enum pack_order)(k / PACK_GAP_COUNT);
-        const enum pack_gap gap = (enum pack_gap)(k % PACK_GAP_COUNT);
+        const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
+        const enum pack_gap gap = is_large ? PACK_FIRST_GAP : (enum pack_gap)(k % PACK_GAP_COUNT);
         struct pack_run run = {.below = c->plan.height,
                                .deadline_ns = deadline_ns ? deadline_ns : UINT64_MAX};
         pack_order_fill(items, count, o, order);

@@ -18,6 +18,7 @@
  * simulator; size with the first gap is TensorFlow Lite Micro's planner; planners that walk the
  * graph once use time order. None is best everywhere.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,6 +312,9 @@ int64_t pack_placer_run(struct pack_placer *p, const unsigned *order, unsigned c
 
 /* ---- greedy orders ---- */
 
+/* The logarithm of the factor from one class of sizes to the next. */
+static const double CLASS_STEP = 0.3;
+
 struct keyed {
     double first, second;
     unsigned item;
@@ -333,11 +337,12 @@ void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_or
     struct keyed *keyed = must_alloc((count + 1) * sizeof *keyed);
     for (unsigned i = 0; i < count; i++) {
         const double size = (double)items[i].size, duration = items[i].duration;
-        const struct keyed keys[PACK_ORDER_COUNT] = {
+        const struct keyed keys[] = {
             [PACK_SIZE] = {size, duration, i},
             [PACK_DURATION] = {duration, size, i},
             [PACK_AREA] = {size * duration, size, i},
             [PACK_TIME] = {-(double)items[i].hull.first, size, i},
+            [PACK_CLASS] = {floor(log(size) / CLASS_STEP), -(double)items[i].hull.first, i},
         };
         keyed[i] = keys[order];
     }
@@ -347,11 +352,12 @@ void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_or
     free(keyed);
 }
 
-static const char *const order_names[PACK_ORDER_COUNT][PACK_GAP_COUNT] = {
+static const char *const order_names[][PACK_GAP_COUNT] = {
     [PACK_SIZE] = {"size, first gap", "size, best gap"},
     [PACK_DURATION] = {"duration, first gap", "duration, best gap"},
     [PACK_AREA] = {"area, first gap", "area, best gap"},
     [PACK_TIME] = {"time, first gap", "time, best gap"},
+    [PACK_CLASS] = {"class of size, first gap", "class of size, best gap"},
 };
 
 const char *pack_greedy_name(enum pack_order order, enum pack_gap gap)
