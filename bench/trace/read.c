@@ -308,7 +308,7 @@ static int load_chunk(struct trace_reader *r, uint32_t *events_out, struct error
     if (crc32(0, r->packed, head.packed) != head.sum)
         return chunk_error(r, "its checksum is wrong", error);
     const size_t unpacked = ZSTD_decompress(r->bytes, head.bytes, r->packed, head.packed);
-    if (unpacked != head.bytes)
+    if (unpacked != head.bytes || !unpacked)
         return chunk_error(r, "it does not unpack", error);
     r->cursor = (struct cursor){.at = r->bytes, .end = r->bytes + head.bytes};
     r->state = (struct codec_state){0};

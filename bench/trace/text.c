@@ -81,7 +81,8 @@ static bool is_new(struct defined *defined, unsigned index)
 static void print_definition(FILE *out, const char *what, unsigned index, struct defined *defined,
                              const char *text)
 {
-    if ((!*text && index == 0) || !is_new(defined, index))
+    /* Queues alone are in each line, where one without a definition has its number as its name. */
+    if ((!*text && index == 0 && *what != 'q') || !is_new(defined, index))
         return;
     char *quoted = trace_quoted(text);
     fprintf(out, "%s %u %s\n", what, index, quoted);
