@@ -67,7 +67,7 @@ EXPERIMENT_METRICS(METRIC_LIST);
 
 enum { SAMPLES_MOST = 100 }; /* frames whose times are kept, evenly spread */
 
-/* ---- the fields ------------------------------------------------------------------------------ */
+/* ---- the field ------------------------------------------------------------------------------- */
 
 struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64_t seed)
 {
@@ -80,11 +80,6 @@ struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64
                                      .middle = (int32_t)(window * cells / 2),
                                      .slope = (int32_t)(2500 * 32 / cells),
                                      .seed = (uint32_t)(seed ^ seed >> 32)};
-}
-
-struct isosurface_field isosurface_ball(uint32_t cells)
-{
-    return (struct isosurface_field){.middle = (int32_t)(4 * cells), .slope = (int32_t)(3 * cells)};
 }
 
 /* ---- the device ------------------------------------------------------------------------------ */

@@ -40,14 +40,12 @@ void isosurface_tables(uint8_t table[TABLE_BYTES]);
 /* ---- the field ---- */
 
 struct isosurface_field {
-    uint32_t top; /* 0: the ball */
+    uint32_t top; /* 0: a ball, of the centre `middle` and the radius `slope`, for tests */
     int32_t middle, slope;
     uint32_t seed;
 };
 /* Hills: about a third of the chunks of a window have triangles. */
 struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64_t seed);
-/* A ball with a radius of 3/4 of a chunk, in the middle of two layers of 2 x 2 chunks. */
-struct isosurface_field isosurface_ball(uint32_t cells);
 
 /* ---- the right answer (isosurface_check.c), computed without tables and kernels ---- */
 

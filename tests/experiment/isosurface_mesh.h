@@ -10,7 +10,7 @@ struct isosurface_mesh {
 };
 /* Welds equal corners of `count` triangles, and measures the mesh. */
 struct isosurface_mesh isosurface_measure(const int32_t *triangles, size_t count);
-/* ERR_WRONG if the mesh of the triangles is not that of isosurface_ball; the message says what
+/* ERR_WRONG if the mesh is not that of a ball whose radius is 3/4 of a chunk; the message says what
  * differs. */
 int isosurface_check_ball(const int32_t *triangles, size_t count, uint32_t cells,
                           struct error *error);

@@ -54,6 +54,12 @@ struct ball {
     size_t count;
 };
 
+/* A ball with a radius of 3/4 of a chunk, in the middle of two layers of 2 x 2 chunks. */
+static struct isosurface_field isosurface_ball(uint32_t cells)
+{
+    return (struct isosurface_field){.middle = (int32_t)(4 * cells), .slope = (int32_t)(3 * cells)};
+}
+
 static struct device *host(void)
 {
     struct device *device;
