@@ -40,10 +40,10 @@ page '<img src="gone.svg" alt="gone"><script>nothing.there()</script><div style=
 <style>@media print{p{width:900px}}@media screen{p{width:100px}}</style><p>on paper only</p><b>4</b>'
 echo "page.document.querySelector('b').textContent = 5; say('first');" >"$work/first.js"
 echo "say('b is ' + page.document.querySelector('b').textContent);" >"$work/again.js"
-echo "wrong('not 5'); nothing.here" >"$work/throws.js"
+echo "say('these are ' + page.document.images.length); wrong('not 5'); nothing.here" >"$work/throws.js"
 expect 1 'WRONG 1280 pixels: this picture is not drawn: img "gone"' --do "$work/first.js" --do "$work/again.js" "$work/right.html" --do "$work/throws.js"
 for text in 'WRONG on the console: "Uncaught ReferenceError: nothing is not defined"' 'WRONG 390 pixels: the page is' 'first' 'b is 4' \
-    'WRONG on paper: cut at the right edge: p "on paper only"' 'right.html:' '390 pixels: 2 of 2 pictures drawn' 'WRONG not 5' \
+    'WRONG on paper: cut at the right edge: p "on paper only"' 'right.html:' '390 pixels: 2 of 2 pictures drawn' 'these are 2' 'WRONG not 5' \
     'WRONG the check itself: ReferenceError'; do
     grep -qF "$text" "$work/out" || fail "not found: $text in: $(cat "$work/out")"
 done
