@@ -99,6 +99,7 @@ struct allocator_ops {
     const struct allocator_origin *origins; /* whose policy this is; ends with an empty one */
     const struct option_spec *options;      /* NULL-terminated table, or NULL */
     enum queue_safety queues; /* the default, QUEUES_APART, is safe for any strategy */
+    bool when_named;          /* (optional) runs of programs that choose no strategy leave it out */
     bool harness_only;        /* (optional) measures the harness; runs only when it is named */
     /* (optional) alloc does not give back spare memory when the source refuses. Instead all
      * instances are trimmed, those of other queues too, and alloc is asked once more. */

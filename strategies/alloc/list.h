@@ -14,6 +14,7 @@
     X(tagged)                                                                                      \
     X(bufalloc)                                                                                    \
     X(tlsf)                                                                                        \
+    X(bfc)                                                                                         \
     X(caching)                                                                                     \
     X(stream)                                                                                      \
     X(vmm)                                                                                         \

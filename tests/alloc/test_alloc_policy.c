@@ -333,6 +333,34 @@ static const struct policy_case caching_cases[] = {
      "+33554432 +2097152 ?65011712 -33554432 -2097152 +65011712"},
 };
 
+static const struct policy_case bfc_cases[] = {
+    {"multiples of 256", "bfc", "a=A:1/256@0#1 b=B:257/512@256#1", "+2097152"},
+    {"the smallest that is large enough", "bfc",
+     "a=A:4096@0 b=B:256@4096 c=C:2048@4352 d=D:256@6400 -a -c e=E:1024@4352", "+2097152"},
+    {"of equals the lowest, not the last freed", "bfc",
+     "a=A:1024@0 x=X:256@1024 b=A:1024@1280 y=Y:256@2304 -a -b c=A:1024@0", "+2097152"},
+    {"a chunk of less than twice the request is handed out whole", "bfc",
+     "a=A:2048@0 b=B:256 -a c=C:1280/2048@0 -c d=D:1024/1024@0", "+2097152"},
+    {"... unless `waste` bytes would be left over", "bfc:waste=512",
+     "a=A:2048@0 b=B:256 -a c=C:1536/1536@0 -c d=D:1792/2048@0", "+2097152"},
+    {"regions double, each after one that fitted", "bfc:start=1KiB",
+     "a=A:1024#1 b=B:1024#2 c=C:2048#3", "+1024 +2048 +4096"},
+    {"... and until the request fits", "bfc:start=1KiB", "a=A:5000/8192#1 b=B:256#2 c=C:9000#3",
+     "+8192 +8192 +16384"},
+    {"extend=exact: as requested", "bfc:extend=exact", "a=A:5000/5120#1 b=B:256#2 c=C:9000#3",
+     "+5120 +256 +9216"},
+    {"joining with both neighbours", "bfc:start=4KiB",
+     "a=A:1024 b=B:1024 c=C:1024 d=D:1024 -a -c -b e=E:3072/3072@0", "+4096"},
+    {"refused: nine tenths, again and again", "bfc:start=10KiB", "<9000 a=A:2048@0#1",
+     "?10240 ?9216 +8448"},
+    {"... down to the request", "bfc:start=4KiB", "<1024 a=A:1024@0#1",
+     "?4096 ?3840 ?3584 ?3328 ?3072 ?2816 ?2560 ?2304 ?2048 ?1792 ?1536 ?1280 +1024"},
+    {"refused: free regions go, and it is tried again", "bfc:extend=exact",
+     "<3100 a=A:1024 b=B:1024 -a c=C:2048", "+1024 +1024 ?2048 -1024 +2048"},
+    {"... unless collect=no", "bfc:extend=exact:collect=no", "<2000 a=A:1024 -a c=C:1536!",
+     "+1024 ?1536"},
+};
+
 static const struct policy_case stream_cases[] = {
     {"one command a request", "stream", "a=A:100/100@0 -a b=A:100", "o0/111 +100 -100 +100"},
     {"the options are the pool's",
@@ -577,6 +605,7 @@ POLICY_TEST(tagged_later_cases)
 POLICY_TEST(bufalloc_cases)
 POLICY_TEST(tlsf_cases)
 POLICY_TEST(caching_cases)
+POLICY_TEST(bfc_cases)
 POLICY_TEST(stream_cases)
 POLICY_TEST(vmm_cases)
 POLICY_TEST(planned_cases)
@@ -673,13 +702,14 @@ static void test_tlsf_small_capacity(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_null_cases),           cmocka_unit_test(test_raw_cases),
-        cmocka_unit_test(test_pool_cases),           cmocka_unit_test(test_tagged_v1_cases),
-        cmocka_unit_test(test_tagged_later_cases),   cmocka_unit_test(test_bufalloc_cases),
-        cmocka_unit_test(test_tlsf_cases),           cmocka_unit_test(test_caching_cases),
-        cmocka_unit_test(test_stream_cases),         cmocka_unit_test(test_vmm_cases),
-        cmocka_unit_test(test_tlsf_small_capacity),  cmocka_unit_test(test_pool_sizes),
-        cmocka_unit_test(test_bufalloc_1023_chunks), cmocka_unit_test(test_planned_cases),
+        cmocka_unit_test(test_null_cases),         cmocka_unit_test(test_raw_cases),
+        cmocka_unit_test(test_pool_cases),         cmocka_unit_test(test_tagged_v1_cases),
+        cmocka_unit_test(test_tagged_later_cases), cmocka_unit_test(test_bufalloc_cases),
+        cmocka_unit_test(test_tlsf_cases),         cmocka_unit_test(test_caching_cases),
+        cmocka_unit_test(test_bfc_cases),          cmocka_unit_test(test_stream_cases),
+        cmocka_unit_test(test_vmm_cases),          cmocka_unit_test(test_tlsf_small_capacity),
+        cmocka_unit_test(test_pool_sizes),         cmocka_unit_test(test_bufalloc_1023_chunks),
+        cmocka_unit_test(test_planned_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

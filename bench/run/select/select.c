@@ -320,11 +320,13 @@ int select_strategies(struct selection *s, const char *list, struct error *error
     for (size_t i = 0; i < count; i++) {
         add_name(s, &all, ops[i]->name);
         /* A strategy that measures the harness would look like a contender, and one that needs
-         * an option cannot run without it. */
-        if (!ops[i]->harness_only && !ops[i]->serves_plan)
+         * an option cannot run without it. Where nothing is chosen, those of other runtimes would
+         * double the time until the table. */
+        if (!ops[i]->harness_only && !ops[i]->serves_plan && (list || !ops[i]->when_named))
             add_name(s, &usual, ops[i]->name);
     }
-    return select_specs(s, &strategy_kind, list, &all, &usual, &s->strategies, error);
+    return select_specs(s, &strategy_kind, list ? list : "all", &all, &usual, &s->strategies,
+                        error);
 }
 
 static int select_residencies(struct selection *s, const char *list, struct error *error)
@@ -351,7 +353,7 @@ int select_names(const struct select_request *request, struct catalogue *catalog
     *s = (struct selection){.datasets = request->datasets, .smoke = request->smoke};
     struct names releases = {0};
     TRY(select_workloads(s, request->workloads, catalogue, error));
-    TRY(select_strategies(s, request->strategies ? request->strategies : "all", error));
+    TRY(select_strategies(s, request->strategies, error));
     TRY(select_merges(s, request->merges ? request->merges : "none", error));
     for (const struct named_help *policy = release_policies; policy->name; policy++)
         add_name(s, &releases, policy->name);

@@ -1,0 +1,188 @@
+/* bfc: best fit with coalescing, the allocator of TensorFlow and of JAX, and ONNX Runtime's arena.
+ *
+ *   1. Sizes are multiples of 256 bytes. A region is one memory of the source, cut into chunks.
+ *   2. alloc takes the smallest free chunk that is large enough; of equals, the one at the lowest
+ *      address. The bins of the original are such an order.
+ *   3. The chunk is cut if it is at least twice as large as the request, or if `waste` bytes or
+ *      more would be left over. Else it is handed out whole.
+ *   4. If there is none, the source is asked for a region. extend=double: of the next size, which
+ *      begins with `start`; it doubles until the request fits, or after the region if it fitted
+ *      before. extend=exact: of the size of the request.
+ *   5. If the source refuses, nine tenths of it are asked for, again and again, as long as that is
+ *      enough for the request.
+ *   6. Then, with collect=yes, all wholly free regions are given back, and rule 4 is tried again.
+ *      Then the request fails.
+ *   7. free joins the chunk with free neighbours of its region. Nothing is released otherwise.
+ *
+ * Why: few regions, so that large blocks can be made of what small ones leave behind, at the price
+ * of chunks that are up to twice as large as asked for.
+ *
+ * JAX is bfc:collect=no, ONNX Runtime bfc:start=1MiB:collect=no, and with extend=exact its
+ * kSameAsRequested. Departures: the originals know a limit, and cut the last region to what is left
+ * of it; here the source's refusals tell. JAX takes its whole limit at once unless it is told not
+ * to: that is not a policy to compare. ONNX Runtime's attempts end at 8 KiB. XLA's placing from two
+ * ends needs to be told by the program which end a request is for.
+ *
+ * Queues: the originals know one stream or tell streams apart by time stamps; here each queue has
+ * an instance of its own.
+ *
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
+ */
+#include <stdlib.h>
+
+#include "alloc/allocator.h"
+#include "alloc/segments.h"
+
+enum { LEAST_BYTES = 256 };
+
+struct bfc {
+    uint64_t unit;
+    uint64_t next_bytes; /* of the next region; 0: as large as the request */
+    uint64_t waste_bytes;
+    bool collects;
+    struct segments regions;
+    struct piece_index chunks;
+};
+
+enum { OPTION_START, OPTION_EXTEND, OPTION_WASTE, OPTION_COLLECT };
+enum { EXTEND_DOUBLE, EXTEND_EXACT }; /* in the order of the choices */
+static const struct option_spec bfc_options[] = {
+    [OPTION_START] = {"start", OPTION_BYTES, "2MiB", NULL, 256, UINT64_C(1) << 40,
+                      "bytes of the first region"},
+    [OPTION_EXTEND] = {"extend", OPTION_CHOICE, "double", "double|exact", 0, 0,
+                       "size of a region; double: twice the one before; exact: as requested"},
+    [OPTION_WASTE] = {"waste", OPTION_BYTES, "128MiB", NULL, 1, UINT64_C(1) << 40,
+                      "bytes left over from which on a chunk is always cut"},
+    [OPTION_COLLECT] = {"collect", OPTION_CHOICE, "yes", "no|yes", 0, 0,
+                        "give free regions back before a request fails"},
+    {0},
+};
+
+static int bfc_init(struct source *source, const struct option_values *options, void **state)
+{
+    TRY(source_requires_split(source, "bfc"));
+    const uint64_t *value = options->value;
+    struct bfc *b = must_alloc(sizeof *b);
+    b->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
+    b->next_bytes = value[OPTION_EXTEND] == EXTEND_EXACT ? 0 : value[OPTION_START];
+    b->waste_bytes = value[OPTION_WASTE];
+    b->collects = value[OPTION_COLLECT];
+    segments_open(&b->regions, source);
+    *state = b;
+    return 0;
+}
+
+static uint64_t round_up(const struct bfc *b, uint64_t bytes)
+{
+    return (bytes + b->unit - 1) & ~(b->unit - 1);
+}
+
+/* Rules 4 and 5. */
+static int extend(struct bfc *b, uint64_t size)
+{
+    const bool fits = size <= b->next_bytes;
+    while (b->next_bytes && b->next_bytes < size)
+        b->next_bytes *= 2;
+    uint64_t memory, bytes = b->next_bytes ? round_up(b, b->next_bytes) : size;
+    int code = source_alloc(b->regions.source, bytes, SOURCE_LAZY, &memory);
+    while (code == ERR_OOM && bytes > size) {
+        const uint64_t less = round_up(b, (uint64_t)((float)bytes * 0.9F)); /* floats there, too */
+        bytes = less < bytes ? less : bytes - b->unit;
+        if (bytes >= size)
+            code = source_alloc(b->regions.source, bytes, SOURCE_LAZY, &memory);
+    }
+    if (code)
+        return code;
+    b->next_bytes *= fits && b->next_bytes < ALLOCATOR_MOST_BYTES ? 2 : 1;
+    struct piece *c = segment_make(&b->regions, &b->chunks, memory, bytes);
+    piece_put(c, piece_best_fit(c));
+    return 0;
+}
+
+static int bfc_trim(void *state)
+{
+    struct bfc *b = state;
+    return segments_release_free(&b->regions, &b->chunks);
+}
+
+static int bfc_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct bfc *b = state;
+    const uint64_t size = round_up(b, request->size);
+    struct piece *c = index_from(&b->chunks, (struct index_key){size, 0});
+    if (!c) {
+        int code = extend(b, size);
+        const uint64_t held_bytes = b->regions.held_bytes;
+        if (code == ERR_OOM && b->collects) {
+            TRY(bfc_trim(b));
+            if (b->regions.held_bytes < held_bytes)
+                code = extend(b, size);
+        }
+        if (code)
+            return code;
+        c = index_from(&b->chunks, (struct index_key){size, 0});
+    }
+    piece_take(c);
+    if (c->size >= 2 * size || c->size - size >= b->waste_bytes) {
+        struct piece *rest = piece_split(&b->regions, c, size);
+        piece_put(rest, piece_best_fit(rest));
+    }
+    *block = (struct block){
+        .memory = c->segment->memory, .offset = c->offset, .size = c->size, .node = c};
+    return 0;
+}
+
+static int bfc_free(void *state, const struct block *block, const char *tag)
+{
+    (void)tag;
+    struct bfc *b = state;
+    struct piece *c = piece_join(&b->regions, block->node);
+    piece_put(c, piece_best_fit(c));
+    return 0;
+}
+
+static unsigned bfc_check(const void *state)
+{
+    const struct bfc *b = state;
+    uint64_t free_count = 0;
+    const unsigned broken =
+        segments_check(&b->regions, b->unit) + pool_index_check(&b->chunks, &free_count);
+    return broken + (free_count != segments_free_count(&b->regions));
+}
+
+static uint64_t bfc_reserved(const void *state)
+{
+    const struct bfc *b = state;
+    return b->regions.held_bytes;
+}
+
+static void bfc_fini(void *state)
+{
+    struct bfc *b = state;
+    segments_close(&b->regions);
+    free(b);
+}
+
+static const struct allocator_origin bfc_origins[] = {
+    {"TensorFlow's and JAX's BFCAllocator", "openxla/xla", "xla/tsl/framework/bfc_allocator.cc",
+     "00df9eefeb54", 2026},
+    {"ONNX Runtime's BFCArena", "microsoft/onnxruntime", "onnxruntime/core/framework/bfc_arena.cc",
+     "009aae13a310", 2023},
+    {0},
+};
+
+const struct allocator_ops allocator_bfc = {
+    .version = ALLOCATOR_API_VERSION,
+    .name = "bfc",
+    .summary = "best fit with coalescing in regions that double",
+    .origins = bfc_origins,
+    .options = bfc_options,
+    .when_named = true,
+    .init = bfc_init,
+    .alloc = bfc_alloc,
+    .free = bfc_free,
+    .trim = bfc_trim,
+    .check = bfc_check,
+    .reserved = bfc_reserved,
+    .fini = bfc_fini,
+};
