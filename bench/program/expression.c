@@ -19,6 +19,13 @@ struct expr *expr_constant(struct program *program, int64_t value)
     return e;
 }
 
+struct expr *expr_name(struct program *program, enum element type, int name)
+{
+    struct expr *e = new_expr(program, EXPR_NAME, type);
+    e->name = name;
+    return e;
+}
+
 const struct expr_operator expr_operators[EXPR_OPS] = {
 #define X(name, text, arity) [EXPR_##name] = {text, arity},
     EXPR_OP_LIST(X)

@@ -389,6 +389,7 @@ void fun_rename(struct program *program, struct fun *fun, int name);
 
 /* An i64 constant. This and the next functions make expressions in the program's arena. */
 struct expr *expr_constant(struct program *program, int64_t value);
+struct expr *expr_name(struct program *program, enum element type, int name);
 /* a op b, with the constants 0 and 1 folded away. */
 struct expr *expr_binary(struct program *program, enum expr_op op, struct expr *a, struct expr *b);
 struct expr_operator {

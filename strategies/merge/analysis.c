@@ -2,6 +2,8 @@
  * about arrays at the places that they have or would get. */
 #include "merge/analysis.h"
 
+#include <string.h>
+
 void analysis_open(struct analysis *a, struct merge *m, unsigned how)
 {
     *a = (struct analysis){.m = m, .o = outline_new(m->fun)};
@@ -176,13 +178,17 @@ static struct region access_part(struct analysis *all, const struct region *whol
         const struct poly *start = sizes_constant(s, index->constant);
         if (index->kind == ACCESS_NAME)
             start = sizes_add(s, start, sizes_of_name(s, index->name));
+        if (index->kind == ACCESS_COUNTER) {
+            start = sizes_add(s, start, sizes_of(s, index->first));
+            dim.extent = sizes_of(s, index->count);
+        }
         if (index->kind == ACCESS_THREAD && index->number < kernel->rank)
             dim.extent = sizes_of(s, kernel->extents[index->number]);
         else if (index->kind == ACCESS_THREAD)
             start = sizes_constant(s, 0); /* the item of a group: any place in the dimension */
         if (index->kind != ACCESS_ANY)
             part.offset = sizes_add(s, part.offset, sizes_multiply(s, start, dim.stride));
-        if (index->kind == ACCESS_ANY || index->kind == ACCESS_THREAD)
+        if (index->kind != ACCESS_CONSTANT && index->kind != ACCESS_NAME)
             part.dim[part.rank++] = dim;
     }
     return part;
@@ -226,17 +232,24 @@ static bool kernel_apart(struct analysis *all, unsigned position, int touched,
     return true;
 }
 
+/* The region of an array that `index` lays out. */
+static struct region region_at(struct analysis *all, int array, const struct index_function *index)
+{
+    struct name *name = &all->m->fun->names[array];
+    const struct index_function own = name->index;
+    name->index = *index;
+    const struct region place = region_of_array(all->sizes, array);
+    name->index = own;
+    return place;
+}
+
 bool analysis_elsewhere(struct analysis *all, unsigned position, int touched, int array,
                         const struct index_function *index, unsigned outer)
 {
     const struct stm *s = all->o->at[position];
     if (!merge_checks(all->m, CONDITION_elsewhere))
         return true;
-    struct name *name = &all->m->fun->names[array];
-    const struct index_function own = name->index;
-    name->index = *index;
-    struct region place = region_of_array(all->sizes, array);
-    name->index = own;
+    struct region place = region_at(all, array, index);
     place = over_loops(all, place, all->o->names[array].scope, outer);
     struct region whole = region_of_array(all->sizes, touched);
     if (!s)
@@ -246,4 +259,72 @@ bool analysis_elsewhere(struct analysis *all, unsigned position, int touched, in
     if ((s->kind == STM_UPDATE && touched != s->value) || s->kind == STM_ELEMENT)
         whole = region_slice(all->sizes, &whole, s->slice, s->slice_rank);
     return apart(all, &whole, position, &place, outer);
+}
+
+/* ---- copies between private arrays ----------------------------------------------------------- */
+
+struct access_copies analysis_copies(struct analysis *all, unsigned position)
+{
+    return access_private_copies(kernel_at(all, position), &all->arena);
+}
+
+bool analysis_copied_last(struct analysis *all, unsigned position, const struct access_copy *copy)
+{
+    const struct kernel_access *ka = kernel_at(all, position);
+    bool last = true;
+    for (const struct access_fact *f = ka->facts; f < ka->facts + ka->count && last; f++)
+        last = f->access->array != copy->source || f == copy->read ||
+               access_copy_order(ka, copy, f) == ACCESS_BEFORE;
+    return last;
+}
+
+bool analysis_copied_inside(struct analysis *all, unsigned position, const struct access_copy *copy)
+{
+    struct sizes *s = all->sizes;
+    const unsigned at = sizes_at(all, position);
+    const struct name *source = &all->m->fun->names[copy->source],
+                      *destination = &all->m->fun->names[copy->destination];
+    bool inside = true;
+    for (unsigned e = 0; e < destination->rank && inside; e++) {
+        const struct poly *start = sizes_of(s, copy->start[e]);
+        const struct poly *extent =
+            copy->dim[e] < 0 ? sizes_constant(s, 1) : sizes_of(s, source->shape[copy->dim[e]]);
+        inside =
+            sizes_nonnegative(s, start, at) &&
+            sizes_at_least(s, sizes_of(s, destination->shape[e]), sizes_add(s, start, extent), at);
+    }
+    return inside;
+}
+
+/* The part of a private array that one access touches, in all threads together. */
+static struct region private_part(struct analysis *all, const struct kernel_access *ka,
+                                  const struct access_fact *fact)
+{
+    const unsigned threads = kernel_thread_rank(ka->kernel);
+    const struct region whole = region_of_array(all->sizes, fact->access->array);
+    struct access_region touched = access_region_of(ka, fact);
+    memmove(touched.dim + threads, touched.dim, touched.rank * sizeof *touched.dim);
+    touched.rank += threads;
+    for (unsigned t = 0; t < threads; t++)
+        touched.dim[t] = (struct access_index){.kind = ACCESS_THREAD, .number = t};
+    return access_part(all, &whole, &touched, ka->kernel);
+}
+
+bool analysis_copied_apart(struct analysis *all, unsigned position, const struct access_copy *copy,
+                           const struct index_function *index, int other)
+{
+    const struct kernel_access *ka = kernel_at(all, position);
+    const struct region place = region_at(all, copy->source, index),
+                        whole = region_of_array(all->sizes, other);
+    if (other != copy->destination)
+        return disjoint_proved(all->sizes, &whole, &place, sizes_at(all, position));
+    bool apart = true;
+    for (const struct access_fact *f = ka->facts; f < ka->facts + ka->count && apart; f++) {
+        if (f->access->array != other || f == copy->write ||
+            access_copy_order(ka, copy, f) == ACCESS_AFTER)
+            continue;
+        const struct region part = private_part(all, ka, f);
+        apart = disjoint_proved(all->sizes, &part, &place, sizes_at(all, position));
+    }
+    return apart;
 }

@@ -42,3 +42,15 @@ bool analysis_elsewhere(struct analysis *a, unsigned position, int touched, int 
 /* Is it proved, from what is known at position `at`, that `enough` >= `bytes`? */
 bool analysis_enough_bytes(struct analysis *a, const struct expr *enough, const struct expr *bytes,
                            unsigned at);
+
+/* ---- copies between the private arrays of the kernel at `position` -------------------------- */
+
+struct access_copies analysis_copies(struct analysis *a, unsigned position);
+/* Is the copy the last use of its source, in every thread? */
+bool analysis_copied_last(struct analysis *a, unsigned position, const struct access_copy *copy);
+/* Is it proved that all of the source, and not only what is copied, has room in the destination? */
+bool analysis_copied_inside(struct analysis *a, unsigned position, const struct access_copy *copy);
+/* `index` lays the source out in its place in the destination. Is it proved that the destination,
+ * or a private array in its block (`other`), is not used in that place before the copy? */
+bool analysis_copied_apart(struct analysis *a, unsigned position, const struct access_copy *copy,
+                           const struct index_function *index, int other);

@@ -23,6 +23,11 @@
  * (`disjoint`), and reads by the kernel that makes the root, at the places that it writes
  * (`source`).
  *
+ * A kernel's text may copy one private array to another, `y[k + start] = x[k]` in a loop over k.
+ * Then C1 says that no thread uses x after it, C3 that none uses that place of y before it, and
+ *
+ *   R5  all of x has room in y, also what is not copied
+ *
  * Each copy is tried once, from the top of the program down, or the largest first (`by_bytes`). A
  * coalescing may make a later one impossible, so neither an order nor an extension is always for
  * the better. With extensions the pass tries several orders on copies of the program, and takes the
@@ -40,14 +45,15 @@
 /* A copy of a part: `stm` copies its source to a part of its destination. */
 struct candidate {
     struct stm *stm;
-    unsigned piece; /* a concat: the number of the piece */
+    unsigned piece;                 /* a concat: the number of the piece */
+    const struct access_copy *copy; /* a kernel: the copy in its text */
     int source, destination;
     unsigned number; /* counted from the top of the program */
     int64_t bytes;   /* the source's size, or UNKNOWN_BYTES */
     unsigned scope;  /* the body that the copy stands in */
     bool fixed;      /* `bytes` is the size in every iteration of every loop */
     bool preferred;  /* it is tried before all that are not */
-    bool left;       /* the merged program still makes this copy */
+    bool left;       /* the merged program still makes this copy, and it is no kernel's */
 };
 
 /* An array that is created in full, with the others in its block moving along. */
@@ -107,6 +113,14 @@ static void coalesce_part(struct coalescer *c, const struct candidate *k,
 {
     struct program *program = c->a.m->program;
     *index = destination->index;
+    for (unsigned e = 0, threads = destination->thread_rank; k->copy && e < destination->rank;
+         e++) {
+        struct expr *stride = destination->index.stride[threads + e];
+        index->offset = expr_binary(program, EXPR_ADD, index->offset,
+                                    expr_binary(program, EXPR_MUL, k->copy->start[e], stride));
+        if (k->copy->dim[e] >= 0)
+            index->stride[threads + (unsigned)k->copy->dim[e]] = stride;
+    }
     if (k->stm->kind == STM_UPDATE)
         program_slice_index(program, k->stm, destination, index);
     if (k->stm->kind != STM_CONCAT || (k->piece == 0 && !destination->index.offset))
@@ -137,7 +151,7 @@ static bool same_strides(const struct coalescer *c, const struct name *array,
     x.index = *a;
     y.index = *b;
     bool same = true;
-    for (unsigned d = 0; d < array->rank && same; d++)
+    for (unsigned d = 0; d < array->rank + array->thread_rank && same; d++)
         same =
             expr_equal(index_stride(c->a.m->program, &x, d), index_stride(c->a.m->program, &y, d));
     return same;
@@ -304,6 +318,8 @@ static enum merge_condition settle(struct coalescer *c, int array,
     }
     const struct outline_name *n = &c->a.o->names[array];
     set_place(c, array, index);
+    if (coalesce_name(c, array)->thread_rank) /* the text of its kernel makes it */
+        return add_block(c, coalesce_name(c, array)->memory);
     if (n->binder) { /* a loop's variable moves only with the loop's result */
         c->detail = "it is a loop's variable";
         return CONDITION_whole;
@@ -565,7 +581,8 @@ static bool index_known(const struct coalescer *c, int array)
     const struct outline_name *n = &c->a.o->names[array];
     const struct index_function *index = &c->place[array];
     bool known = !index->offset || outline_known(c->a.o, index->offset, n->scope, n->position);
-    for (unsigned d = 0; index->offset && d < coalesce_name(c, array)->rank && known; d++)
+    const struct name *name = coalesce_name(c, array);
+    for (unsigned d = 0; index->offset && d < name->rank + name->thread_rank && known; d++)
         known = outline_known(c->a.o, index->stride[d], n->scope, n->position);
     return known;
 }
@@ -603,6 +620,32 @@ static bool exclude_each_other(const struct coalescer *c, int a, int b)
     spans_free(&y);
     spans_free(&shared);
     return !meet;
+}
+
+/* C1 and C3 for a copy in the text of a kernel, whose source and destination are private. The other
+ * arrays in the destination's block must be private too, and lie elsewhere. */
+static enum merge_condition check_copy(struct coalescer *c, const struct candidate *k)
+{
+    const unsigned position = k->stm->first;
+    int part = coalesce_block(c, coalesce_name(c, k->destination)->memory);
+    if (merge_checks(c->a.m, CONDITION_last_use) && !analysis_copied_last(&c->a, position, k->copy))
+        return CONDITION_last_use;
+    if (merge_checks(c->a.m, CONDITION_size) && !analysis_copied_inside(&c->a, position, k->copy))
+        return CONDITION_size;
+    for (; part != NO_NAME; part = c->next_part[part]) {
+        const struct memory *of = &c->a.map->of[part];
+        for (unsigned i = 0; i < of->array_count; i++) {
+            c->detail = coalesce_name(c, of->arrays[i])->text;
+            if (merge_checks(c->a.m, CONDITION_untouched) &&
+                (of->existential_count || c->a.o->names[of->arrays[i]].definer != k->stm ||
+                 !coalesce_name(c, of->arrays[i])->thread_rank ||
+                 !analysis_copied_apart(&c->a, position, k->copy, &c->place[k->source],
+                                        of->arrays[i])))
+                return CONDITION_untouched;
+        }
+    }
+    c->detail = NULL;
+    return MERGE_ALLOWED;
 }
 
 static enum merge_condition check_candidate(struct coalescer *c, const struct candidate *k)
@@ -648,7 +691,7 @@ static enum merge_condition check_candidate(struct coalescer *c, const struct ca
             c->detail = coalesce_name(c, c->moved[i])->text;
             return CONDITION_in_scope;
         }
-    return MERGE_ALLOWED;
+    return k->copy ? check_copy(c, k) : MERGE_ALLOWED;
 }
 
 /* ---- doing it -------------------------------------------------------------------------------- */
@@ -722,7 +765,7 @@ static void consider(struct coalescer *c, struct candidate *k)
                       *destination = coalesce_name(c, k->destination);
     int from = coalesce_block(c, source->memory), into = coalesce_block(c, destination->memory);
     if (from == into) { /* it is there already, or moves within its block */
-        k->left = !is_in_place(c, k);
+        k->left = !k->copy && !is_in_place(c, k);
         return;
     }
     c->detail = NULL;
@@ -736,7 +779,7 @@ static void consider(struct coalescer *c, struct candidate *k)
                                              .from = from,
                                              .into = into,
                                              .detail = c->detail});
-    k->left = refused != MERGE_ALLOWED;
+    k->left = !k->copy && refused;
     if (!refused)
         apply_candidate(c, k);
 }
@@ -773,6 +816,22 @@ static void find_candidates(const struct outline *o, bool updates_only, struct c
             add_candidate(list, s, 0, s->array);
         for (unsigned i = 0; s->kind == STM_CONCAT && i < s->piece_count; i++)
             add_candidate(list, s, i, s->pieces[i].array);
+    }
+}
+
+/* Copies in the texts of kernels come after all others, whose arrays they do not touch. */
+static void find_copies(struct coalescer *c, struct candidates *list)
+{
+    for (unsigned p = 0; p < c->a.o->position_count; p++) {
+        struct stm *s = c->a.o->at[p];
+        if (!s || s->kind != STM_KERNEL || s->kernel->private_count < 2)
+            continue;
+        const struct access_copies copies = analysis_copies(&c->a, p);
+        for (unsigned i = 0; i < copies.count; i++) {
+            add_candidate(list, s, 0, copies.items[i].source);
+            list->items[list->count - 1].copy = &copies.items[i];
+            list->items[list->count - 1].destination = copies.items[i].destination;
+        }
     }
 }
 
@@ -877,6 +936,8 @@ static void run_over(struct merge *m, bool updates_only, const struct candidates
         make_variable(m);
     open_coalescer(&c, m);
     find_candidates(c.a.o, updates_only, list);
+    if (!updates_only)
+        find_copies(&c, list);
     measure(&c, list);
     for (unsigned i = 0; preferred && i < list->count; i++)
         list->items[i].preferred = !preferred->items[i].left;

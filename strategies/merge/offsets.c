@@ -24,18 +24,11 @@ static bool varies(const struct offsets *p, int memory)
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static struct expr *name_expr(const struct offsets *p, int name)
-{
-    struct expr *e = arena_alloc(&p->m->program->arena, sizeof *e);
-    *e = (struct expr){.op = EXPR_NAME, .type = ELEMENT_i64, .name = name};
-    return e;
-}
-
 /* The byte at which `memory` begins. */
 static struct expr *begin_of(const struct offsets *p, int memory)
 {
     if (varies(p, memory))
-        return name_expr(p, p->scalar[memory]);
+        return expr_name(p->m->program, ELEMENT_i64, p->scalar[memory]);
     int64_t offset = p->offset[memory];
     return expr_constant(p->m->program, offset == NO_OFFSET ? 0 : offset);
 }

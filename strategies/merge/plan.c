@@ -168,8 +168,7 @@ static void assert_sizes(struct planner *p)
         if (n->kind != NAME_SCALAR || (n->element != ELEMENT_i64 && n->element != ELEMENT_i32))
             continue;
         struct stm *s = new_statement(p, STM_ASSERT, NO_NAME);
-        struct expr *name = arena_alloc(&program->arena, sizeof *name);
-        *name = (struct expr){.op = EXPR_NAME, .type = n->element, .name = fun->params[i]};
+        struct expr *name = expr_name(program, n->element, fun->params[i]);
         struct expr *value = arena_alloc(&program->arena, sizeof *value);
         *value = (struct expr){.op = EXPR_CONSTANT,
                                .type = n->element,

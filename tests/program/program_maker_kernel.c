@@ -198,7 +198,8 @@ static void add_reads(struct draft *d, int from, int not_family)
 
 /* ---- private arrays ------------------------------------------------------------------------- */
 
-/* One to three of them, each filled from what was read or from the one before, then summed. */
+/* One to three of them, each filled from what was read, or a copy of the one before in every other
+ * kernel, then summed. */
 static void add_privates(struct draft *d, struct text *header)
 {
     struct maker *g = d->g;
@@ -207,13 +208,19 @@ static void add_privates(struct draft *d, struct text *header)
     enum element type = some_element(g);
     text_add(header, " private ");
     for (unsigned p = 0; p < count; p++) {
-        if (chance(g, 40))
+        bool copies = p > 0 && g->kernels % 2;
+        if (chance(g, 40)) {
             size = some_size(g);
+            copies = false;
+        }
         struct text value = {0};
         combine(d, &value, type);
         text_add(header, "%sp%u: [%s]%s", p ? ", " : "", p, size.text, element_name(type));
-        text_add(&d->before, "for (i32 q = 0; q < (i32)(%s); q++) p%u[q] = (%s)(q + %s); ",
-                 size.text, p, element_name(type), value.data);
+        text_add(&d->before, "for (i32 q = 0; q < (i32)(%s); q++) p%u[q] = ", size.text, p);
+        if (copies)
+            text_add(&d->before, "p%u[q]; ", p - 1);
+        else
+            text_add(&d->before, "(%s)(q + %s); ", element_name(type), value.data);
         text_free(&value);
         char read[80];
         if (chance(g, 60)) {

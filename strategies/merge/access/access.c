@@ -96,6 +96,54 @@ static struct access_index classify(const struct kernel_access *ka, int begin, i
     return index;
 }
 
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* Reads a sum of products of literals and i64 scalars of the program. One term may be the counter
+ * of a loop: *counter, else CTEXT_NONE, is then the loop. NULL: there is something else in it. */
+static struct expr *read_sum(const struct kernel_access *ka, int begin, int end, int loop,
+                             int *counter)
+{
+    struct expr *sum = expr_constant(ka->program, 0), *product = NULL;
+    bool minus = false, times = false;
+    *counter = CTEXT_NONE;
+    for (int i = begin; i < end; i += 2) { /* an operand and the operator that follows it */
+        const struct access_index x = classify(ka, i, i + 1, loop);
+        struct expr *factor = expr_constant(ka->program, x.constant);
+        times = i + 1 < end && ctext_is(ka->text, i + 1, "*");
+        if (x.kind == ACCESS_COUNTER && !product && !minus && !times && *counter == CTEXT_NONE)
+            *counter = (int)x.number;
+        else if (x.kind == ACCESS_NAME && ka->fun->names[x.name].element == ELEMENT_i64)
+            factor = expr_name(ka->program, ELEMENT_i64, x.name);
+        else if (x.kind != ACCESS_CONSTANT)
+            return NULL;
+        product = product ? expr_binary(ka->program, EXPR_MUL, product, factor) : factor;
+        if (times)
+            continue;
+        sum = expr_binary(ka->program, minus ? EXPR_SUB : EXPR_ADD, sum, product);
+        product = NULL;
+        minus = i + 1 < end && ctext_is(ka->text, i + 1, "-");
+        if (i + 1 < end && !minus && !ctext_is(ka->text, i + 1, "+"))
+            return NULL;
+    }
+    return times ? NULL : sum;
+}
+
+/* The values that the counter of a loop may take; false: they are not known. */
+static bool counter_range(const struct kernel_access *ka, struct access_index *index)
+{
+    const struct ctext_loop *l = &ka->text->loops[index->number];
+    int other, another;
+    struct expr *first = read_sum(ka, l->first, l->first_end, l->parent, &other);
+    struct expr *bound = read_sum(ka, l->bound, l->bound_end, l->parent, &another);
+    if (!first || !bound || other != CTEXT_NONE || another != CTEXT_NONE)
+        return false;
+    if (l->inclusive)
+        bound = expr_binary(ka->program, EXPR_ADD, bound, expr_constant(ka->program, 1));
+    index->first = first;
+    index->count = expr_binary(ka->program, EXPR_SUB, bound, first);
+    return true;
+}
+
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 static const struct ctext_statement *statement_of(const struct ctext *t, int token)
@@ -152,12 +200,13 @@ static struct access_fact read_fact(const struct kernel_access *ka, struct ctext
     return f;
 }
 
-struct kernel_access *access_analyse(const struct program *program, const struct fun *fun,
+struct kernel_access *access_analyse(struct program *program, const struct fun *fun,
                                      const struct stm *stm, struct arena *arena)
 {
     struct kernel_access *ka = arena_alloc(arena, sizeof *ka);
     struct ctext *t = ctext_read(program, stm->kernel, arena);
-    *ka = (struct kernel_access){fun, stm, stm->kernel, stm->kernel->access_count, NULL, t};
+    *ka =
+        (struct kernel_access){program, fun, stm, stm->kernel, stm->kernel->access_count, NULL, t};
     ka->facts = arena_alloc(arena, (ka->count + 1) * sizeof *ka->facts);
     for (unsigned i = 0; i < ka->count; i++)
         ka->facts[i] = read_fact(ka, t, &ka->kernel->accesses[i]);
@@ -561,13 +610,16 @@ enum access_order access_private_order(const struct kernel_access *ka, int a, in
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static struct access_region region_of(const struct kernel_access *ka, const struct access_fact *f)
+struct access_region access_region_of(const struct kernel_access *ka, const struct access_fact *f)
 {
     const struct access_index any = {.kind = ACCESS_ANY, .name = NO_NAME};
     struct access_region region = {.rank = f->access->rank};
-    for (unsigned d = 0; d < region.rank; d++)
-        region.dim[d] =
-            access_unclear(ka) || f->index[d].kind == ACCESS_COUNTER ? any : f->index[d];
+    for (unsigned d = 0; d < region.rank; d++) {
+        region.dim[d] = f->index[d];
+        if (access_unclear(ka) ||
+            (f->index[d].kind == ACCESS_COUNTER && !counter_range(ka, &region.dim[d])))
+            region.dim[d] = any;
+    }
     return region;
 }
 
@@ -589,7 +641,7 @@ static struct access_regions regions(const struct kernel_access *ka, int array, 
         const struct access_fact *f = &ka->facts[i];
         if (f->access->array != array || !(access_unclear(ka) || (written ? f->written : f->read)))
             continue;
-        struct access_region region = region_of(ka, f);
+        struct access_region region = access_region_of(ka, f);
         bool known = false;
         for (unsigned r = 0; r < all.count && !known; r++)
             known = same_region(&all.items[r], &region);
@@ -607,4 +659,73 @@ struct access_regions access_reads(const struct kernel_access *ka, int array, st
 struct access_regions access_writes(const struct kernel_access *ka, int array, struct arena *arena)
 {
     return regions(ka, array, true, arena);
+}
+
+/* ---- copies between private arrays ----------------------------------------------------------- */
+
+/* Does each index of the source count in a loop of its own, and run along one dimension of the
+ * destination? */
+static bool read_copied_dims(const struct kernel_access *ka, struct access_copy *copy)
+{
+    const struct access *to = copy->write->access;
+    int counter[RANK_MAX];
+    unsigned counters = 0;
+    for (unsigned e = 0; e < to->rank; e++) {
+        copy->dim[e] = -1;
+        copy->start[e] =
+            read_sum(ka, ctext_token_at(ka->text, to->index[e].begin),
+                     ctext_token_at(ka->text, to->index[e].end), copy->write->loop, &counter[e]);
+        if (!copy->start[e])
+            return false;
+        counters += counter[e] != CTEXT_NONE;
+    }
+    for (unsigned d = 0; d < copy->read->access->rank; d++) {
+        const struct access_index *index = &copy->read->index[d];
+        unsigned e = 0;
+        while (e < to->rank && (counter[e] != (int)index->number || copy->dim[e] >= 0))
+            e++;
+        if (index->kind != ACCESS_COUNTER || index->constant != 0 || e == to->rank)
+            return false;
+        copy->dim[e] = (int)d;
+    }
+    return counters == copy->read->access->rank;
+}
+
+/* Is the statement of the first fact no more than `write = read;`? */
+static bool is_copy(const struct kernel_access *ka, const struct access_fact *write,
+                    const struct access_fact *read)
+{
+    const struct ctext *t = ka->text;
+    int end = ctext_token_at(t, read->access->end);
+    return write->plain && write->begin == read->begin &&
+           ctext_token_at(t, write->access->end) + 1 == ctext_token_at(t, read->access->begin) &&
+           t->tokens[end].begin == read->end && is_private(ka, write->access->array) &&
+           is_private(ka, read->access->array) && write->access->array != read->access->array &&
+           access_name(ka, write->access->array)->element ==
+               access_name(ka, read->access->array)->element;
+}
+
+struct access_copies access_private_copies(const struct kernel_access *ka, struct arena *arena)
+{
+    struct access_copies all = {0, arena_alloc(arena, (ka->count + 1) * sizeof *all.items)};
+    for (unsigned i = 0; i + 1 < ka->count && !access_unclear(ka); i++) {
+        const struct access_fact *write = &ka->facts[i], *read = write + 1;
+        struct access_copy copy = {.source = read->access->array,
+                                   .destination = write->access->array,
+                                   .read = read,
+                                   .write = write};
+        if (is_copy(ka, write, read) && read_copied_dims(ka, &copy))
+            all.items[all.count++] = copy;
+    }
+    return all;
+}
+
+enum access_order access_copy_order(const struct kernel_access *ka, const struct access_copy *copy,
+                                    const struct access_fact *fact)
+{
+    if (common_loop(ka, fact, copy->write) != CTEXT_NONE)
+        return ACCESS_OVERLAP;
+    if (fact->end <= copy->write->begin)
+        return ACCESS_BEFORE;
+    return copy->write->end <= fact->begin ? ACCESS_AFTER : ACCESS_OVERLAP;
 }

@@ -32,6 +32,8 @@ struct access_index {
     unsigned number;
     int name;         /* ACCESS_NAME: the scalar; else NO_NAME */
     int64_t constant; /* the constant that is added, or the literal itself */
+    /* ACCESS_COUNTER, in regions: the counter's first value, and how many it takes at most */
+    struct expr *first, *count;
 };
 
 struct access_fact {
@@ -47,6 +49,7 @@ struct access_fact {
 struct ctext;
 
 struct kernel_access {
+    struct program *program;
     const struct fun *fun;
     const struct stm *stm;
     const struct kernel *kernel;
@@ -56,7 +59,7 @@ struct kernel_access {
 };
 
 /* Finds the facts of a STM_KERNEL. They are in the arena, and hold until the kernel is changed. */
-struct kernel_access *access_analyse(const struct program *program, const struct fun *fun,
+struct kernel_access *access_analyse(struct program *program, const struct fun *fun,
                                      const struct stm *stm, struct arena *arena);
 
 /* The reason why the order and the names in the text are unreliable, or NULL if they are reliable.
@@ -136,8 +139,7 @@ enum access_order access_private_order(const struct kernel_access *ka, int a, in
 
 /* ---- which elements are touched? ------------------------------------------------------------ */
 
-/* The elements that one access may touch: in each dimension ACCESS_ANY, ACCESS_THREAD,
- * ACCESS_CONSTANT or ACCESS_NAME. */
+/* The elements that one access may touch; an ACCESS_COUNTER has `first` and `count`. */
 struct access_region {
     unsigned rank;
     struct access_index dim[RANK_MAX];
@@ -151,3 +153,29 @@ struct access_regions {
  * (access_reads) or write (access_writes). */
 struct access_regions access_reads(const struct kernel_access *ka, int array, struct arena *arena);
 struct access_regions access_writes(const struct kernel_access *ka, int array, struct arena *arena);
+/* The region of one access. */
+struct access_region access_region_of(const struct kernel_access *ka,
+                                      const struct access_fact *fact);
+
+/* ---- which private arrays are copied into others? ------------------------------------------- */
+
+/* `y[k + start] = x[k];` in a loop over k, for private arrays x and y of one element type: all or
+ * some elements of x, each to its place in y. */
+struct access_copy {
+    int source, destination;
+    const struct access_fact *read, *write;
+    /* For each dimension of y: the one of x that runs along it, or -1; and where x begins. */
+    int dim[RANK_MAX];
+    struct expr *start[RANK_MAX];
+};
+struct access_copies {
+    unsigned count;
+    struct access_copy *items;
+};
+
+/* All copies between private arrays, in the order of the text and in the arena. The starts are
+ * expressions of the program's arena. */
+struct access_copies access_private_copies(const struct kernel_access *ka, struct arena *arena);
+/* In every thread, does `fact` come before all of the copy, or after it? */
+enum access_order access_copy_order(const struct kernel_access *ka, const struct access_copy *copy,
+                                    const struct access_fact *fact);

@@ -370,12 +370,14 @@ static int read_header(struct ctext *t, int open, int loop)
 
 static int add_loop(struct ctext *t, int begin, int parent)
 {
-    t->loops[t->loop_count] = (struct ctext_loop){parent, begin, begin, CTEXT_NONE};
+    t->loops[t->loop_count] =
+        (struct ctext_loop){.parent = parent, .begin = begin, .end = begin, .counter = CTEXT_NONE};
     return t->loop_count++;
 }
 
-/* The counter if the header at `open` is `(type k = A; k < B; k++)`; the body is not known yet. */
-static int header_counter(const struct ctext *t, int open)
+/* The counter if the header at `open` is `(type k = A; k < B; k++)`; the body is not known yet.
+ * Sets A and B of the loop. */
+static int header_counter(const struct ctext *t, int open, struct ctext_loop *loop)
 {
     static const char *const types[] = {"i32", "i64", "int", NULL};
     int close = t->tokens[open].partner, k = open + 2, parts[2], part_count = 0;
@@ -399,6 +401,11 @@ static int header_counter(const struct ctext *t, int open)
         ctext_same_word(t, test, k) && (ctext_is(t, test + 1, "<") || ctext_is(t, test + 1, "<="));
     bool up = (ctext_same_word(t, step, k) && ctext_is(t, step + 1, "++")) ||
               (ctext_is(t, step, "++") && ctext_same_word(t, step + 1, k));
+    loop->first = k + 2;
+    loop->first_end = parts[0];
+    loop->bound = test + 2;
+    loop->bound_end = parts[1];
+    loop->inclusive = ctext_is(t, test + 1, "<=");
     return less && up ? k : CTEXT_NONE;
 }
 
@@ -414,7 +421,8 @@ static bool counts(const struct ctext *t, int k, int end)
 static int read_for_or_while(struct ctext *t, int word, int parent, int depth)
 {
     int loop = add_loop(t, word, parent);
-    int counter = ctext_is(t, word, "for") ? header_counter(t, word + 1) : CTEXT_NONE;
+    int counter =
+        ctext_is(t, word, "for") ? header_counter(t, word + 1, &t->loops[loop]) : CTEXT_NONE;
     int body = read_header(t, word + 1, loop);
     int end = read_statement(t, body, loop, depth + 1);
     t->loops[loop].end = end;

@@ -34,6 +34,8 @@ struct ctext_loop {
     /* The word k of `for (i32 k = A; k < B; k++)` whose body leaves k alone, so that every
      * iteration has another value of k; CTEXT_NONE for any other loop. */
     int counter;
+    int first, first_end, bound, bound_end; /* tokens of A and of B, if there is a counter */
+    bool inclusive;                         /* the test is k <= B */
 };
 
 struct ctext {

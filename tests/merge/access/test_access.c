@@ -334,6 +334,10 @@ static void add_regions(struct text *t, const struct fun *fun, struct access_reg
                 text_add(t, "%lld", (long long)x->constant);
             else if (x->kind == ACCESS_THREAD)
                 text_add(t, "thread %u%+lld", x->number, (long long)x->constant);
+            else if (x->kind == ACCESS_COUNTER)
+                text_add(t, "loop %u of %lld%+lld", x->number,
+                         x->count->op == EXPR_CONSTANT ? (long long)x->count->value.i64 : -1LL,
+                         (long long)x->constant);
             else
                 text_add(t, "%s%+lld", fun->names[x->name].text, (long long)x->constant);
         }
@@ -354,7 +358,7 @@ static const struct region_row {
      "[thread 0+0, a+0]"},
     {"let y: [n]i32 = kernel k (i < n) { for (i32 k = 0; k < 3; k++) y[i] = g[i, k] + g[i, k + 1]; "
      "}",
-     "g", false, "[thread 0+0, any]"},
+     "g", false, "[thread 0+0, loop 0 of 3+0] [thread 0+0, loop 0 of 3+1]"},
     {"let y: [n]i32 = kernel k (i < n) { y[i] = x[2 - i] + x[i * 1] + x[i + a] + x[010] + x[i + "
      "0x1];"
      "}",

@@ -172,7 +172,7 @@ static struct program *random_kernels(struct random *random)
     return program;
 }
 
-static bool in_place(const struct program *program, const struct fun *fun, unsigned switches,
+static bool in_place(struct program *program, const struct fun *fun, unsigned switches,
                      struct arena *arena)
 {
     const struct stm *stm = fun->body.first;
@@ -263,7 +263,7 @@ static void write_soup(struct random *r, struct text *t)
         text_add(t, "%s ", tokens[below(r, sizeof tokens / sizeof *tokens)]);
 }
 
-static void ask_everything(const struct program *program)
+static void ask_everything(struct program *program)
 {
     struct arena arena = {0};
     struct text printed = {0};
