@@ -119,6 +119,25 @@ static void add_less(struct text *out, uint64_t is, uint64_t was)
                  is < was ? "less" : "more");
 }
 
+/* The outcome that brought the reader here comes before the bytes. */
+static void add_refused(struct text *out, const struct view_pane *left,
+                        const struct view_pane *right)
+{
+    const struct replay_refused *then = refused_by(right), *first = refused_by(left);
+    if (!then->count || then->served_count == first->served_count)
+        return;
+    text_add(out, "With “%s”, ", right->options->word);
+    replay_add_refused(out, then);
+    if (first->count == then->count && !first->served_count)
+        text_add(out, "; with “%s”, %s refused again", left->options->word,
+                 first->count == 1 ? "it is" : "all are");
+    else if (first->count) {
+        text_add(out, "; with “%s”, ", left->options->word);
+        replay_add_refused(out, first);
+    }
+    text_add(out, ". ");
+}
+
 static void add_difference(struct text *out, const struct view_pane *left,
                            const struct view_pane *right)
 {
@@ -126,6 +145,7 @@ static void add_difference(struct text *out, const struct view_pane *left,
     const uint64_t lived = view_peak(left->history)->requested;
     const uint64_t live = view_peak(right->history)->requested;
     char now[32], before[32];
+    add_refused(out, left, right);
     text_add(out, "In a replay, “%s” ", right->options->word);
     if (right->options->strategy_count > 1)
         text_add(out, "with %s ", right->options->strategies[first_served(right)]);
@@ -136,14 +156,6 @@ static void add_difference(struct text *out, const struct view_pane *left,
     if (is != was)
         text_add(out, " instead of %s", text_bytes(before, was));
     text_add(out, ". ");
-    const struct replay_refused *then = refused_by(right), *first = refused_by(left);
-    if (then->count && then->served_count != first->served_count) {
-        text_add(out, "With “%s”, ", right->options->word);
-        replay_add_refused(out, then);
-        text_add(out, first->count ? "; with “%s”, " : ". ", left->options->word);
-        replay_add_refused(out, first);
-        text_add(out, first->count ? ". " : "");
-    }
     if (left->history == right->history) {
         text_add(out, "At its peak, the trace has %s live.", text_bytes(now, live));
     } else if (live == lived) {

@@ -338,7 +338,7 @@ END
 expect 2 "did you mean vmm?" view gnn.trace --beside vmn
 expect 2 "small: gamut advise names no other setting: none of [0-9]* is better" view "$traces/pytorch/small.trace.csv" --beside advised
 [ ! -e small.html ] || fail "a mistake: a page was written"
-expect 0 "“advised” reserves 134 MiB (7.8 %) less at its peak than “recorded”: 1.56 GiB instead of 1.69 GiB. With “advised”, the request of 157 MiB that was refused is served; with “recorded”, the request of 157 MiB that was refused is refused too. At its peak, the trace has 1.44 GiB live. Wrote gpt-recorded-advised.html" \
+expect 0 "With “advised”, the request of 157 MiB that was refused is served; with “recorded”, it is refused again. In a replay, “advised” reserves 134 MiB (7.8 %) less at its peak than “recorded”: 1.56 GiB instead of 1.69 GiB. At its peak, the trace has 1.44 GiB live. Wrote gpt-recorded-advised.html" \
     view "$traces/pytorch/refused/gpt.pickle.gz" --beside advised
 tests=$((tests + 1))
 grep -q "<h2>recorded: PyTorch&#39;s default</h2>" gpt-recorded-advised.html &&
