@@ -15,6 +15,8 @@
     X(bufalloc)                                                                                    \
     X(tlsf)                                                                                        \
     X(bfc)                                                                                         \
+    X(buddy)                                                                                       \
+    X(ggml)                                                                                        \
     X(caching)                                                                                     \
     X(stream)                                                                                      \
     X(vmm)                                                                                         \

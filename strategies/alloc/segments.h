@@ -30,8 +30,9 @@ struct piece {
 struct segments {
     struct source *source;
     struct segment *newest;
-    uint64_t made_bytes; /* of all segments that were ever made */
-    uint64_t held_bytes; /* of those that exist */
+    uint64_t made_bytes;    /* of all segments that were ever made */
+    uint64_t held_bytes;    /* of those that exist */
+    bool leaves_neighbours; /* the strategy joins less than piece_join does */
     struct slab spare_segments, spare_pieces, index_nodes;
 };
 
@@ -190,7 +191,7 @@ static inline unsigned segments_check(const struct segments *s, uint64_t unit)
         for (const struct piece *p = g->first; p; prev = p, p = p->next) {
             broken += p->segment != g || p->prev != prev;
             broken += p->offset != end || p->size == 0 || p->offset % unit != 0;
-            broken += p->is_free && prev && prev->is_free;
+            broken += p->is_free && prev && prev->is_free && !s->leaves_neighbours;
             broken += p->is_free && index_from(g->pool, p->key) != p;
             end = p->offset + p->size;
         }

@@ -361,6 +361,49 @@ static const struct policy_case bfc_cases[] = {
      "+1024 ?1536"},
 };
 
+static const struct policy_case buddy_cases[] = {
+    {"powers of two, at least the alignment", "buddy:heap=4KiB",
+     "a=A:65/128@0 b=A:1/64@128 c=A:128/128@256", "+4096"},
+    {"heaps of 8 MiB; from half of one on a memory of its own, given back", "buddy",
+     "a=A:4194303/4194304@0#1 b=A:4194304/4194304@0#2 -b", "+8388608 +4194304 -4194304"},
+    {"heap= is rounded up to a power of two", "buddy:heap=4097", "a=A:1", "+8192"},
+    {"the smallest sufficient block, cut in halves, the lower one used", "buddy:heap=4KiB",
+     "a=A:1024@0 b=A:64@1024 c=A:256@1280 d=A:256@1536 e=A:1024@2048 f=A:64@1088", "+4096"},
+    {"of equals the one that became free last", "buddy:heap=4KiB",
+     "a=A:64@0 b=A:64@64 c=A:64@128 d=A:64@192 -a -c e=A:64@128 f=A:64@0", "+4096"},
+    {"joining with the buddy, up to the heap", "buddy:heap=4KiB",
+     "a=A:1024@0 b=A:1024@1024 c=A:1024@2048 d=A:1024 -b -a -d -c e=A:2047/2048@0#1 "
+     "f=A:2047@2048#1",
+     "+4096"},
+    {"... and with no other neighbour", "buddy:heap=4KiB",
+     "a=A:1024@0 b=A:1024@1024 c=A:1024@2048 d=A:1024@3072 -b -c e=A:2047@0#2", "+4096 +4096"},
+    {"... nor with a buddy that is in use in part", "buddy:heap=4KiB",
+     "a=A:1024@0 b=A:512@1024 -a c=A:512@1536 d=A:1024@0", "+4096"},
+    {"free heaps are kept, and the last one is used first", "buddy:heap=4KiB",
+     "a=A:2047#1 b=A:2047#1 c=A:2047#2 -c -a -b d=A:64#1", "+4096 +4096"},
+    {"refused: kept heaps stay", "buddy:heap=4KiB", "<5000 a=A:64 -a b=A:2048! t b=A:2048",
+     "+4096 ?2048 -4096 +2048"},
+};
+
+static const struct policy_case ggml_cases[] = {
+    {"a twentieth more, and a multiple of 256", "ggml", "a=A:1000/1280 b=A:2560/2816 c=A:1/256",
+     "+1280 +2816 +256"},
+    {"the smallest that is large enough", "ggml",
+     "a=A:3000 b=A:2000 c=A:1000 -a -b -c d=A:1500/2304#2", "+3328 +2304 +1280"},
+    {"... however large it is", "ggml", "a=A:1000000 -a b=A:1#1", "+1050112"},
+    {"... below 64 GiB to spare", "ggml", "a=A:68719476736 -a b=A:3435973888#2 c=A:3435973889#1",
+     "+72155450624 +3607772672"},
+    {"of equals the first slot's, not the last freed", "ggml", "a=A:1000 b=A:1000 -b -a c=A:1000#2",
+     "+1280 +1280"},
+    {"the first empty slot is filled", "ggml",
+     "a=A:1000 b=A:1000 c=A:1000 -a -b d=A:1000#1 -c e=A:1000#3", "+1280 +1280 +1280"},
+    {"of more than `buffers` one is released", "ggml:buffers=1",
+     "a=A:1000 b=A:2000 -a -b c=A:900#1", "+1280 +2304 -2304"},
+    {"refused: all are released, and it is asked again", "ggml",
+     "<4000 a=A:1000 b=A:2000 -b -a c=A:2500", "+1280 +2304 ?2816 -2304 -1280 +2816"},
+    {"... once", "ggml", "<1500 a=A:1000 -a b=A:1500!", "+1280 ?1792 -1280 ?1792"},
+};
+
 static const struct policy_case stream_cases[] = {
     {"one command a request", "stream", "a=A:100/100@0 -a b=A:100", "o0/111 +100 -100 +100"},
     {"the options are the pool's",
@@ -606,6 +649,8 @@ POLICY_TEST(bufalloc_cases)
 POLICY_TEST(tlsf_cases)
 POLICY_TEST(caching_cases)
 POLICY_TEST(bfc_cases)
+POLICY_TEST(buddy_cases)
+POLICY_TEST(ggml_cases)
 POLICY_TEST(stream_cases)
 POLICY_TEST(vmm_cases)
 POLICY_TEST(planned_cases)
@@ -709,7 +754,8 @@ int main(void)
         cmocka_unit_test(test_bfc_cases),          cmocka_unit_test(test_stream_cases),
         cmocka_unit_test(test_vmm_cases),          cmocka_unit_test(test_tlsf_small_capacity),
         cmocka_unit_test(test_pool_sizes),         cmocka_unit_test(test_bufalloc_1023_chunks),
-        cmocka_unit_test(test_planned_cases),
+        cmocka_unit_test(test_planned_cases),      cmocka_unit_test(test_buddy_cases),
+        cmocka_unit_test(test_ggml_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
