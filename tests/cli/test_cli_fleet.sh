@@ -2,6 +2,7 @@
 # Shards of a list, and what joins them.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
+host_alone
 real=$here/../../suites/real
 mkdir traces
 cp "$real"/cupy.trace "$real"/ffmpeg.trace "$real"/opencv.trace "$real"/tinygrad.trace traces/
@@ -87,7 +88,7 @@ expect 0 'shard 2/5 has' replay "$@" --shard 2/5 -o b2.json --force
 
 # A shard that was killed while it replayed goes on with what it had saved: all but the last second. The trace grows until a replay
 # of it has something saved before it ends, so that there is something to kill in every build and on every machine.
-many=24000
+many=32000
 grow() {
     awk -v many=$many 'BEGIN {
         print "action,addr,size,stream,time_us"
