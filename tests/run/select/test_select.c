@@ -102,23 +102,29 @@ static void requests_become_cases(void **state)
     }
 }
 
-/* All strategies of the registry but those that measure the harness or need an option, which have
- * to be named. */
-static void without_a_list_all_strategies_run(void **state)
+/* The word "all": all strategies of the registry but those that measure the harness or need an
+ * option, which have to be named. Without a list those of other runtimes are left out, too. */
+static void without_a_list_the_usual_strategies_run(void **state)
 {
     (void)state;
     struct error error = {0};
-    struct text all = {0};
+    struct text all = {0}, usual = {0};
     size_t count;
     const struct allocator_ops *const *list = allocator_list(&count);
     for (size_t i = 0; i < count; i++)
-        if (!list[i]->harness_only && !list[i]->serves_plan)
+        if (!list[i]->harness_only && !list[i]->serves_plan) {
             text_add(&all, "%ssum/tiny %s host", all.length ? ", " : "", list[i]->name);
+            if (!list[i]->when_named)
+                text_add(&usual, "%ssum/tiny %s host", usual.length ? ", " : "", list[i]->name);
+        }
     assert_non_null(strstr(all.data, "sum/tiny raw host, sum/tiny pool host"));
+    assert_non_null(strstr(all.data, "sum/tiny bfc host"));
+    assert_null(strstr(usual.data, "bfc"));
     assert_null(strstr(all.data, "null"));
 
     char *cases = selected(&(struct select_request){.workloads = "sum"}, &cpu, 1, &error);
-    assert_string_equal(cases, all.data);
+    assert_string_equal(cases, usual.data);
+    text_free(&usual);
     free(cases);
     text_add(&all, ", sum/tiny null host");
     cases = selected(&(struct select_request){.workloads = "sum", .strategies = "all,,null"}, &cpu,
@@ -231,7 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_become_cases),
-        cmocka_unit_test(without_a_list_all_strategies_run),
+        cmocka_unit_test(without_a_list_the_usual_strategies_run),
         cmocka_unit_test(datasets_follow_the_device),
         cmocka_unit_test(unknown_names_are_explained),
         cmocka_unit_test(devices_are_checked_by_their_first_word),
