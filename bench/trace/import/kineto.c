@@ -82,9 +82,11 @@ static int add_entry(struct kineto *k, const struct entry *entry, struct error *
     return 0;
 }
 
-/* The index of a device; devices are few. */
+/* The index of a device; devices are few. The CPU is one, whatever its number. */
 static unsigned device_of(struct kineto *k, int64_t type, int64_t number)
 {
+    if (type == DEVICE_CPU)
+        number = 0;
     for (unsigned i = 0; i < k->device_count; i++)
         if (k->devices[i].type == type && k->devices[i].number == number)
             return i;
