@@ -188,6 +188,8 @@ static const char *read_definition(struct trace_reader *r, unsigned what)
     if (r->cursor.failed || !can_be(r, index) || twice / 2 > index ||
         length > (size_t)(r->cursor.end - r->cursor.at))
         return "a definition is damaged";
+    if (list == r->names && !index && (length || what == DEFINE_FRAME))
+        return "name 0, which says that there is none, is defined";
     if (name.caller && name.depth == 1)
         return "a frame of a call stack stands before the frame that called it";
     if (name.depth > TRACE_STACK_MOST)

@@ -808,6 +808,7 @@ static void a_damaged_call_stack_is_refused(void **state)
         {{{0, 2}, {0, 6}}, 1, 0, "a definition is damaged"},
         {{{0, 2}, {1 << 24, 2}}, 1, 0, "a definition is damaged"},
         {{{0, 2}, {(uint64_t)-2, 2}}, 1, 0, "a definition is damaged"},
+        {{{0, 2}, {(uint64_t)-2, 1}}, 1, 0, "name 0, which says that there is none, is defined"},
         {{{0, 2}, {0, 1}}, 1, 0, "a frame of a call stack stands before the frame that called it"},
         {{{0, 2}, {3, 2}}, 1, 0, "a frame of a call stack stands before the frame that called it"},
         {{{0, 2}, {0, 4}}, 1, TRACE_STACK_MOST - 1, NULL},
