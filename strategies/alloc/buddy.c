@@ -15,8 +15,8 @@
  *
  * Departures: in the original a buddy system spans the largest power of two of the device's memory.
  * Its parts of 8 MiB are heaps, and get a memory when a block lies in them; what it has no room for
- * is a memory of its own. Here the source's refusals limit the heaps. The alignment is the source's;
- * there it is at least Vulkan's bufferImageGranularity, because images lie beside buffers.
+ * is a memory of its own. Here the source's refusals limit the heaps. The alignment is that of the
+ * source; there it is at least Vulkan's bufferImageGranularity, because images lie beside buffers.
  *
  * Queues: the original reuses a block after the commands that use it have run; here each queue has
  * an instance of its own.

@@ -2,8 +2,8 @@
  *
  *   1. alloc takes the smallest held buffer that is large enough, and hands it out whole; of equals
  *      the one in the first slot. A buffer with 64 GiB or more to spare is not taken.
- *   2. If there is none, the source is asked for 1.05 times the request, rounded up to a multiple of
- *      256 bytes.
+ *   2. If there is none, the source is asked for 1.05 times the request, rounded up to a multiple
+ *      of 256 bytes.
  *   3. If the source refuses, all held buffers are released, and it is asked once more.
  *   4. free puts the buffer into the first empty slot. If all `buffers` slots are full, the buffer
  *      is released. Nothing is released otherwise.
