@@ -329,7 +329,8 @@ static const char untimed_use[] =
     HEAD("\"times\",\"frees\",\"done\",\"queues\",\"threads\",\"uses\"") /* of b1 and b2 */
     "queue 0 \"0\"\nalloc b1 %u q0 @1\nalloc b2 4096 q0 @1\n"
     "fill %u q0 @2 uses=b1w\nfill 4096 q0 @2 uses=b2w\nlaunch q0 @3 uses=b1rw,b2rw\n"
-    "read %u q0 @4 uses=b1r\nwait q0 @4\nread 4096 q0 @5 uses=b2r\nwait q0 @5\n";
+    "read %u q0 @4 uses=b1r\nwait q0 @4\nread 4096 q0 @5 uses=b2r\nwait q0 @5\n"
+    "free b1 q0 @6\ndone b1 q0 @6\nfree b2 q0 @6\ndone b2 q0 @6\n";
 
 /* A kernel without a time adds 1 to each word of its blocks, however its items share them. */
 static void a_stand_in_without_a_time_uses_each_word_once(void **state)
