@@ -127,8 +127,7 @@ static int bfc_alloc(void *state, const struct alloc_request *request, struct bl
         struct piece *rest = piece_split(&b->regions, c, size);
         piece_put(rest, piece_best_fit(rest));
     }
-    *block = (struct block){
-        .memory = c->segment->memory, .offset = c->offset, .size = c->size, .node = c};
+    *block = piece_block(c);
     return 0;
 }
 
@@ -144,10 +143,7 @@ static int bfc_free(void *state, const struct block *block, const char *tag)
 static unsigned bfc_check(const void *state)
 {
     const struct bfc *b = state;
-    uint64_t free_count = 0;
-    const unsigned broken =
-        segments_check(&b->regions, b->unit) + pool_index_check(&b->chunks, &free_count);
-    return broken + (free_count != segments_free_count(&b->regions));
+    return segments_check(&b->regions, &b->chunks, 1, b->unit);
 }
 
 static uint64_t bfc_reserved(const void *state)

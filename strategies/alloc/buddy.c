@@ -83,8 +83,7 @@ static int buddy_alloc(void *state, const struct alloc_request *request, struct 
     }
     while (p->size > size)
         put(b, piece_split(&b->heaps, p, p->size / 2));
-    *block = (struct block){
-        .memory = p->segment->memory, .offset = p->offset, .size = p->size, .node = p};
+    *block = piece_block(p);
     return 0;
 }
 
@@ -117,16 +116,14 @@ static int buddy_trim(void *state)
 static unsigned buddy_check(const void *state)
 {
     const struct buddy *b = state;
-    uint64_t free_count = 0;
-    unsigned broken = segments_check(&b->heaps, b->heaps.source->alignment) +
-                      pool_index_check(&b->blocks, &free_count);
+    unsigned broken = segments_check(&b->heaps, &b->blocks, 1, b->heaps.source->alignment);
     for (const struct segment *g = b->heaps.newest; g; g = g->next)
         for (const struct piece *p = g->first; p && p->next; p = p->next) {
             broken += p->size & (p->size - 1) || p->offset % p->size != 0;
             broken += p->is_free && p->next->is_free && p->next->size == p->size &&
                       !(p->offset & p->size);
         }
-    return broken + (free_count != segments_free_count(&b->heaps));
+    return broken;
 }
 
 static uint64_t buddy_reserved(const void *state)

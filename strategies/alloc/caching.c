@@ -339,8 +339,7 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
     }
     if (should_split(c, b->size, size))
         split_block(c, b, size);
-    *block = (struct block){
-        .memory = b->segment->memory, .offset = b->offset, .size = b->size, .node = b};
+    *block = piece_block(b);
     return 0;
 }
 
@@ -394,8 +393,7 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
             split_block(c, b, size);
             piece_take(b->next);
         }
-        *adopted->block =
-            (struct block){.memory = memory, .offset = b->offset, .size = b->size, .node = b};
+        *adopted->block = piece_block(b);
         if (!b->next)
             return 0;
         b = b->next;
@@ -408,12 +406,7 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
 static unsigned caching_check(const void *state)
 {
     const struct caching *c = state;
-    unsigned broken = segments_check(&c->segments, c->unit);
-    uint64_t free_count = 0;
-    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
-        for (unsigned kind = 0; kind < POOL_COUNT; kind++)
-            broken += pool_index_check(&c->pools[q][kind], &free_count);
-    return broken + (free_count != segments_free_count(&c->segments));
+    return segments_check(&c->segments, c->pools[0], ALLOCATOR_QUEUES_MAX * POOL_COUNT, c->unit);
 }
 
 static uint64_t caching_reserved(const void *state)

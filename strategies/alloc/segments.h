@@ -7,8 +7,8 @@
  */
 #pragma once
 
+#include "alloc/allocator.h"
 #include "alloc/piece_index.h"
-#include "alloc/source.h"
 
 struct segment {
     struct segment *prev, *next; /* list of all segments, newest first */
@@ -84,6 +84,18 @@ static inline struct piece *piece_after(const struct piece *p)
 static inline bool piece_is_segment(const struct piece *p)
 {
     return p->size == p->segment->bytes;
+}
+
+/* The block that a piece is. */
+static inline struct block piece_block(struct piece *p)
+{
+    struct block block;
+    memset(&block, 0, sizeof block);
+    block.memory = p->segment->memory;
+    block.offset = p->offset;
+    block.size = p->size;
+    block.node = p;
+    return block;
 }
 
 /* Cuts off what follows the first `size` bytes (above 0, below all) of a piece, and returns it.
@@ -179,11 +191,13 @@ static inline int segments_release_free(struct segments *s, struct piece_index *
     return first_failure;
 }
 
-/* The number of broken invariants. Sizes and places are multiples of `unit`. */
-static inline unsigned segments_check(const struct segments *s, uint64_t unit)
+/* The number of broken invariants. `pools` are all that have free pieces. Sizes and places are
+ * multiples of `unit`. */
+static inline unsigned segments_check(const struct segments *s, const struct piece_index *pools,
+                                      size_t pool_count, uint64_t unit)
 {
     unsigned broken = 0;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, free_count = 0, pooled_count = 0;
     for (const struct segment *g = s->newest; g; bytes += g->bytes, g = g->next) {
         const struct piece *prev = NULL;
         uint64_t end = 0;
@@ -193,30 +207,17 @@ static inline unsigned segments_check(const struct segments *s, uint64_t unit)
             broken += p->offset != end || p->size == 0 || p->offset % unit != 0;
             broken += p->is_free && prev && prev->is_free && !s->leaves_neighbours;
             broken += p->is_free && index_from(g->pool, p->key) != p;
+            free_count += p->is_free;
             end = p->offset + p->size;
         }
         broken += end != g->bytes;
     }
-    return broken + (bytes != s->held_bytes);
-}
-
-/* The number of broken invariants of a pool. *free_count: that of its pieces is added. */
-static inline unsigned pool_index_check(const struct piece_index *pool, uint64_t *free_count)
-{
-    uint64_t count;
-    const unsigned broken = index_check(pool, &count);
-    *free_count += count;
-    return broken;
-}
-
-/* The number of free pieces, which those of all pools must equal. */
-static inline uint64_t segments_free_count(const struct segments *s)
-{
-    uint64_t count = 0;
-    for (const struct segment *g = s->newest; g; g = g->next)
-        for (const struct piece *p = g->first; p; p = p->next)
-            count += p->is_free;
-    return count;
+    for (size_t i = 0; i < pool_count; i++) {
+        uint64_t count;
+        broken += index_check(&pools[i], &count);
+        pooled_count += count;
+    }
+    return broken + (bytes != s->held_bytes) + (free_count != pooled_count);
 }
 
 /* Gives everything back; pieces in use are the caller's leak. */
