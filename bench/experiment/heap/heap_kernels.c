@@ -1,18 +1,7 @@
 /* The kernels' text compiled as C, for the host device. */
 #include "experiment/heap/heap_kernels.h"
 
-typedef uint32_t u32;
-typedef int32_t i32;
-typedef uint64_t u64;
-#define FN static inline
-#define GAMUT_GLOBAL
-#define GAMUT_KERNEL(items) static
-
-#include "experiment/heap/index.kernel"
-
-#include "experiment/heap/heap.kernel"
-
-#include "experiment/heap/walk.kernel"
+#include "experiment/heap/host_text.h"
 
 uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity)
 {

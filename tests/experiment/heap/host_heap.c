@@ -4,19 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-
-typedef uint32_t u32;
-typedef int32_t i32;
-typedef uint64_t u64;
-#define FN static inline
-#define GAMUT_GLOBAL
-#define GAMUT_KERNEL(items) static
-
-#include "experiment/heap/index.kernel"
-
-#include "experiment/heap/heap.kernel"
-
-#include "experiment/heap/walk.kernel"
+#include "experiment/heap/host_text.h"
 
 void host_heap_open(struct host_heap *h)
 {
