@@ -16,7 +16,8 @@
  * so a larger number is damage. It must not cost more time or memory than the file is large. */
 enum { INDICES_FEW = 4096, INDICES_A_BYTE = 8 };
 
-/* Texts are kept when the reader goes back to the start; is_defined[0] is since then. */
+/* A reader that goes back to the start keeps the texts. is_defined[0] says that a text was defined
+ * after that. */
 struct name_list {
     unsigned capacity;
     struct trace_name *names;
