@@ -535,7 +535,7 @@ static bool has_interrupted(const struct pack_item *items, unsigned count)
     return false;
 }
 
-static const enum pack_order many_orders[] = {(enum pack_order)PACK_CLASS, PACK_SIZE};
+static const enum pack_order many_orders[] = {PACK_CLASS, PACK_SIZE};
 
 /* The greedy orders, until a plan is as low as need be; without a deadline (0) only the first. Of
  * many buffers only two: squeaky wheels begin like the others. */

@@ -99,10 +99,16 @@ static inline int64_t pack_min(int64_t a, int64_t b)
 /* --- greedy orders --- */
 
 /* One pass over the buffers in some order, each put where it fits among those placed before. */
-enum pack_order { PACK_SIZE, PACK_DURATION, PACK_AREA, PACK_TIME, PACK_ORDER_COUNT };
-/* Items of like size in the order of time, for many items: those that are placed one after the
- * other are near in time, so it takes half the time of the order by size. */
-enum { PACK_CLASS = PACK_ORDER_COUNT };
+enum pack_order {
+    PACK_SIZE,
+    PACK_DURATION,
+    PACK_AREA,
+    PACK_TIME,
+    PACK_ORDER_COUNT,
+    /* Items of like size in the order of time, for many items: those that are placed one after the
+     * other are near in time, which takes at most the time of the order by size. */
+    PACK_CLASS = PACK_ORDER_COUNT,
+};
 enum pack_gap { PACK_FIRST_GAP, PACK_BEST_GAP, PACK_GAP_COUNT };
 
 /* The name of an order with a gap rule: "size, first gap". */
