@@ -239,6 +239,49 @@ static void pinned_memory_beside_a_strategy_of_device_memory_alone(void **state)
     }
 }
 
+/* ---- blocks that live when the log ends ---- */
+
+static int (*host_alloc)(struct device *, uint64_t, uint64_t *, struct error *);
+static int (*host_free)(struct device *, uint64_t, uint64_t, struct error *);
+static int memories; /* that the device holds */
+
+static int counted_alloc(struct device *device, uint64_t bytes, uint64_t *memory,
+                         struct error *error)
+{
+    memories++;
+    return host_alloc(device, bytes, memory, error);
+}
+
+static int counted_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    memories--;
+    return host_free(device, memory, bytes, error);
+}
+
+static void what_a_log_leaves_alive_does_not_stay_on_the_device(void **state)
+{
+    (void)state;
+    static const char log[] =
+        TIMED "queue 0 \"0\"\nalloc b1 4096 q0 @1\nalloc b2 12288 q0 @2\nalloc b3 40 q0 @2\n"
+              "launch q0 @3 device=1 uses=b1rw,b2rw\nfree b1 q0 @4\ndone b1 q0 @4\n";
+    static const char *const strategies[] = {"raw", "pool", "caching"};
+    for (unsigned i = 0; i < 3; i++) {
+        struct device *device;
+        struct error error;
+        assert_int_equal(device_open("host", &device, &error), 0);
+        struct device_ops ops = *device->ops;
+        host_alloc = ops.alloc;
+        host_free = ops.free;
+        ops.alloc = counted_alloc;
+        ops.free = counted_free;
+        device->ops = &ops;
+        memories = 0;
+        assert_int_equal(replay_in(device, log, strategies[i], false, 0).status, CASE_ok);
+        assert_int_equal(memories, 0);
+        device->ops->close(device);
+    }
+}
+
 /* ---- memory that moves between queues ---- */
 
 static int (*fake_read)(struct device *device, void *host, uint64_t memory, uint64_t offset,
@@ -395,6 +438,7 @@ int main(void)
         cmocka_unit_test(a_refused_request_ends_the_replay_there),
         cmocka_unit_test(a_map_of_unknown_size_has_room_on_the_host),
         cmocka_unit_test(pinned_memory_beside_a_strategy_of_device_memory_alone),
+        cmocka_unit_test(what_a_log_leaves_alive_does_not_stay_on_the_device),
         cmocka_unit_test(memory_that_was_let_go_waits_for_its_last_commands),
         cmocka_unit_test(a_stand_in_without_a_time_uses_each_word_once),
         cmocka_unit_test(the_schedule_knows_what_is_waited_for),
