@@ -15,6 +15,7 @@
     X(bufalloc)                                                                                    \
     X(tlsf)                                                                                        \
     X(bfc)                                                                                         \
+    X(blocks)                                                                                      \
     X(buddy)                                                                                       \
     X(ggml)                                                                                        \
     X(caching)                                                                                     \

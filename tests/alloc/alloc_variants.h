@@ -64,6 +64,8 @@ static const struct alloc_variant alloc_variants[] = {
     {"bfc:start=4KiB:waste=3KiB", VARIANT_RELEASES},
     {"bfc:start=4KiB:collect=no", 0},
     {"bfc:extend=exact", VARIANT_RELEASES},
+    {"blocks:start=1MiB:most=2MiB", VARIANT_COARSE},
+    {"blocks:start=3KiB:most=8KiB", 0},
     {"buddy", VARIANT_COARSE},
     {"buddy:heap=8KiB", 0},
     {"ggml", VARIANT_RELEASES},

@@ -361,6 +361,40 @@ static const struct policy_case bfc_cases[] = {
      "+1024 ?1536"},
 };
 
+static const struct policy_case blocks_cases[] = {
+    {"multiples of the alignment, in blocks of 256 MiB", "blocks", "a=A:1/64@0#1 b=B:65/128@64#1",
+     "+268435456"},
+    {"the smallest chunk that is large enough, and its rest stays free",
+     "blocks:start=4KiB:most=4KiB",
+     "a=A:512@0 b=B:64@512 c=C:256@576 d=D:64@832 -a -c e=E:192@576 f=F:64@768 g=G:448@0", "+4096"},
+    {"of equals the lowest, not the last freed", "blocks:start=4KiB:most=4KiB",
+     "a=A:512@0 b=B:64@512 c=C:512@576 d=D:64@1088 -c -a e=E:512@0", "+4096"},
+    {"joining with both neighbours", "blocks:start=4KiB:most=4KiB",
+     "a=A:1024 b=B:1024 c=C:1024 d=D:1024 -a -c -b e=E:3072/3072@0", "+4096"},
+    {"more than a block: a memory of its own, given back", "blocks:start=4KiB:most=4KiB",
+     "a=A:4097/4160@0#1 -a b=B:4096@0#2", "+4160 -4160 +4096"},
+    {"the last block first, however well an earlier one fits", "blocks:start=4KiB:most=4KiB",
+     "a=A:3072#1 b=B:3072#2 c=C:1024@3072#2 d=D:1024@3072#1", "+4096 +4096"},
+    {"the only block is kept", "blocks:start=4KiB:most=4KiB", "a=A:4096 -a b=B:64@0#1", "+4096"},
+    {"... of several an empty one is not", "blocks:start=4KiB:most=4KiB",
+     "a=A:4096#1 b=B:4096#2 -a -b c=C:64#2", "+4096 +4096 -4096"},
+    {"of several empty places a block takes the last", "blocks:start=4KiB:most=4KiB",
+     "a=A:5056#1 b=B:3072#2 x=X:1024@3072#2 c=C:5056#3 -a -c f=F:3072#4 -x g=G:1024@3072#4",
+     "+5056 +4096 +5056 -5056 -5056 +4096"},
+    {"... a memory of its own the first", "blocks:start=4KiB:most=4KiB",
+     "a=A:5056#1 b=B:3072#2 x=X:1024@3072#2 c=C:5056#3 -a -c e=E:5056#4 f=F:3072#5 -x "
+     "g=G:1024@3072#5",
+     "+5056 +4096 +5056 -5056 -5056 +5056 +4096"},
+    {"blocks double up to `most`", "blocks:start=4KiB:most=10KiB",
+     "a=A:4096 b=B:5000 c=C:9000 d=D:64", "+4096 +8192 +10240"},
+    {"... and an own memory is for what is above the next one", "blocks:start=4KiB:most=16KiB",
+     "a=A:4097 b=B:4096 c=C:4097 d=D:8193", "+4160 +4096 +8192 +16384"},
+    {"... and halve when blocks go", "blocks:start=4KiB:most=16KiB",
+     "a=A:4096 b=B:8192 -b c=C:8192", "+4096 +8192 -8192 +8192"},
+    {"refused: the empty block stays", "blocks:start=4KiB:most=4KiB",
+     "<5000 a=A:64 -a b=B:4097! t b=B:4097", "+4096 ?4160 -4096 +4160"},
+};
+
 static const struct policy_case buddy_cases[] = {
     {"powers of two, at least the alignment", "buddy:heap=4KiB",
      "a=A:65/128@0 b=A:1/64@128 c=A:128/128@256", "+4096"},
@@ -378,7 +412,7 @@ static const struct policy_case buddy_cases[] = {
     {"... and with no other neighbour", "buddy:heap=4KiB",
      "a=A:1024@0 b=A:1024@1024 c=A:1024@2048 d=A:1024@3072 -b -c e=A:2047@0#2", "+4096 +4096"},
     {"... nor with a buddy that is in use in part", "buddy:heap=4KiB",
-     "a=A:1024@0 b=A:512@1024 -a c=A:512@1536 d=A:1024@0", "+4096"},
+     "a=A:1024@0 b=A:512@1024 c=A:512@1536 -b -a d=A:1024@0 e=A:512@1024", "+4096"},
     {"free heaps are kept, and the last one is used first", "buddy:heap=4KiB",
      "a=A:2047#1 b=A:2047#1 c=A:2047#2 -c -a -b d=A:64#1", "+4096 +4096"},
     {"refused: kept heaps stay", "buddy:heap=4KiB", "<5000 a=A:64 -a b=A:2048! t b=A:2048",
@@ -649,6 +683,7 @@ POLICY_TEST(bufalloc_cases)
 POLICY_TEST(tlsf_cases)
 POLICY_TEST(caching_cases)
 POLICY_TEST(bfc_cases)
+POLICY_TEST(blocks_cases)
 POLICY_TEST(buddy_cases)
 POLICY_TEST(ggml_cases)
 POLICY_TEST(stream_cases)
@@ -754,8 +789,8 @@ int main(void)
         cmocka_unit_test(test_bfc_cases),          cmocka_unit_test(test_stream_cases),
         cmocka_unit_test(test_vmm_cases),          cmocka_unit_test(test_tlsf_small_capacity),
         cmocka_unit_test(test_pool_sizes),         cmocka_unit_test(test_bufalloc_1023_chunks),
-        cmocka_unit_test(test_planned_cases),      cmocka_unit_test(test_buddy_cases),
-        cmocka_unit_test(test_ggml_cases),
+        cmocka_unit_test(test_planned_cases),      cmocka_unit_test(test_blocks_cases),
+        cmocka_unit_test(test_buddy_cases),        cmocka_unit_test(test_ggml_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

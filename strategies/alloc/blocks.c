@@ -1,0 +1,223 @@
+/* blocks: the allocator of wgpu under Vulkan and D3D12, the crate gpu-allocator.
+ *
+ *   1. Sizes are multiples of the alignment. Memories of the source stand in a row of places.
+ *   2. A new block would have `start` bytes, doubled once for each block that exists, at most
+ *      seven times and at most to `most` bytes. A request of more than that gets a memory of its
+ *      own, at the first empty place, which is given back when it is freed.
+ *   3. A smaller request looks at the blocks from the last place to the first. In the first block
+ *      that has room it takes the smallest free chunk that is large enough; of equals, the one at
+ *      the lowest address. What is left of the chunk stays free.
+ *   4. If none has room, the source is asked for a block, at the last empty place. If it refuses,
+ *      the request fails.
+ *   5. free joins the chunk with its free neighbours. A block that is free as a whole is given back
+ *      unless it is the only one.
+ *
+ * Why: blocks are large, and go when they are empty. The row is searched from its end, so that the
+ * blocks at its beginning fill and those at its end become empty.
+ *
+ * By default blocks have 256 MiB, as the crate has for memory of the device; it has 64 MiB for that
+ * of the host. wgpu with MemoryHints::Performance is blocks:start=128MiB, with
+ * MemoryHints::MemoryUsage blocks:start=8MiB:most=64MiB. Departures: of equal chunks the original
+ * takes any, in the order of a hash table. It brings sizes to multiples of 4 MiB up to 256 MiB. It
+ * keeps images and buffers apart, which are not told apart here.
+ *
+ * Queues: the original is told to free what the device no longer uses; here each queue has an
+ * instance of its own.
+ *
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
+ */
+#include <stdlib.h>
+
+#include "alloc/allocator.h"
+#include "alloc/segments.h"
+
+enum { DOUBLED_MOST = 7 };
+
+struct place {
+    struct piece_index chunks; /* the free ones; first, because a segment points to it */
+    bool is_empty, is_shared;  /* is_shared: a block, else a memory of one request */
+};
+
+struct blocks {
+    uint64_t start_bytes, most_bytes;
+    size_t block_count;
+    struct place **places;
+    unsigned place_count, place_capacity;
+    struct segments memories;
+};
+
+enum { OPTION_START, OPTION_MOST };
+static const struct option_spec blocks_options[] = {
+    [OPTION_START] = {"start", OPTION_BYTES, "256MiB", NULL, 256, UINT64_C(1) << 40,
+                      "bytes of the first block"},
+    [OPTION_MOST] = {"most", OPTION_BYTES, "256MiB", NULL, 256, UINT64_C(1) << 40,
+                     "bytes of a block at most; at least `start`"},
+    {0},
+};
+
+static uint64_t round_up(const struct blocks *b, uint64_t bytes)
+{
+    const uint64_t unit = b->memories.source->alignment;
+    return (bytes + unit - 1) & ~(unit - 1);
+}
+
+static int blocks_init(struct source *source, const struct option_values *options, void **state)
+{
+    TRY(source_requires_split(source, "blocks"));
+    const uint64_t *value = options->value;
+    struct blocks *b = must_alloc(sizeof *b);
+    segments_open(&b->memories, source);
+    b->start_bytes = round_up(b, value[OPTION_START]);
+    b->most_bytes = round_up(b, value[OPTION_MOST]);
+    if (b->most_bytes < b->start_bytes)
+        b->most_bytes = b->start_bytes;
+    *state = b;
+    return 0;
+}
+
+static uint64_t next_block_bytes(const struct blocks *b)
+{
+    const uint64_t bytes = b->start_bytes
+                           << (b->block_count < DOUBLED_MOST ? b->block_count : DOUBLED_MOST);
+    return bytes < b->most_bytes ? bytes : b->most_bytes;
+}
+
+/* The first or the last empty place, or a new one at the end. */
+static struct place *empty_place(struct blocks *b, bool last)
+{
+    struct place *found = NULL;
+    for (unsigned i = 0; i < b->place_count && (last || !found); i++)
+        found = b->places[i]->is_empty ? b->places[i] : found;
+    if (!found) {
+        b->places = must_grow(b->places, b->place_count, &b->place_capacity, sizeof(*b->places));
+        b->places[b->place_count++] = found = must_alloc(sizeof *found);
+    }
+    return found;
+}
+
+/* Asks the source for a memory of one chunk, which is in no pool. */
+static int make(struct blocks *b, uint64_t bytes, bool is_shared, struct piece **chunk)
+{
+    uint64_t memory;
+    TRY(source_alloc(b->memories.source, bytes, SOURCE_LAZY, &memory));
+    struct place *place = empty_place(b, is_shared);
+    place->is_empty = false;
+    place->is_shared = is_shared;
+    b->block_count += is_shared;
+    *chunk = segment_make(&b->memories, &place->chunks, memory, bytes);
+    return 0;
+}
+
+static int release(struct blocks *b, struct segment *memory)
+{
+    struct place *place = (struct place *)memory->pool;
+    place->is_empty = true;
+    b->block_count -= place->is_shared;
+    return segment_release(&b->memories, memory);
+}
+
+static int blocks_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct blocks *b = state;
+    const uint64_t size = round_up(b, request->size), block_bytes = next_block_bytes(b);
+    const bool is_shared = size <= block_bytes;
+    struct piece *c = NULL;
+    for (unsigned i = b->place_count; is_shared && !c && i-- > 0;)
+        c = index_from(&b->places[i]->chunks, (struct index_key){size, 0});
+    if (c)
+        piece_take(c);
+    else
+        TRY(make(b, is_shared ? block_bytes : size, is_shared, &c));
+    if (c->size > size) {
+        struct piece *rest = piece_split(&b->memories, c, size);
+        piece_put(rest, piece_best_fit(rest));
+    }
+    *block = piece_block(c);
+    return 0;
+}
+
+static int blocks_free(void *state, const struct block *block, const char *tag)
+{
+    (void)tag;
+    struct blocks *b = state;
+    struct piece *c = piece_join(&b->memories, block->node);
+    const bool is_shared = ((const struct place *)c->segment->pool)->is_shared;
+    if (piece_is_segment(c) && (!is_shared || b->block_count > 1))
+        return release(b, c->segment);
+    piece_put(c, piece_best_fit(c));
+    return 0;
+}
+
+/* The only block, if it is free as a whole. */
+static int blocks_trim(void *state)
+{
+    struct blocks *b = state;
+    for (unsigned i = 0; i < b->place_count; i++) {
+        struct piece *c = index_last(&b->places[i]->chunks);
+        if (c && piece_is_segment(c)) {
+            piece_take(c);
+            return release(b, c->segment);
+        }
+    }
+    return 0;
+}
+
+static unsigned blocks_check(const void *state)
+{
+    const struct blocks *b = state;
+    struct piece_index *pools = must_alloc((b->place_count + 1) * sizeof *pools);
+    uint64_t shared = 0, used = 0, memories = 0;
+    for (unsigned i = 0; i < b->place_count; i++) {
+        pools[i] = b->places[i]->chunks;
+        used += !b->places[i]->is_empty;
+        shared += !b->places[i]->is_empty && b->places[i]->is_shared;
+    }
+    for (const struct segment *g = b->memories.newest; g; g = g->next)
+        memories++;
+    const unsigned broken =
+        segments_check(&b->memories, pools, b->place_count, b->memories.source->alignment);
+    free(pools);
+    return broken + (shared != b->block_count || used != memories);
+}
+
+static uint64_t blocks_reserved(const void *state)
+{
+    const struct blocks *b = state;
+    return b->memories.held_bytes;
+}
+
+static void blocks_fini(void *state)
+{
+    struct blocks *b = state;
+    segments_close(&b->memories);
+    for (unsigned i = 0; i < b->place_count; i++)
+        free(b->places[i]);
+    free(b->places);
+    free(b);
+}
+
+static const struct allocator_origin blocks_origins[] = {
+    {"gpu-allocator's blocks, row of places and own memories", "Traverse-Research/gpu-allocator",
+     "src/vulkan/mod.rs", "a270024b64fa", 0},
+    {"gpu-allocator's chunks of a block", "Traverse-Research/gpu-allocator",
+     "src/allocator/free_list_allocator/mod.rs", "0e5fafb2f245", 0},
+    {"gpu-allocator's blocks that double (AllocationSizes)", "Traverse-Research/gpu-allocator",
+     "src/lib.rs", NULL, 0},
+    {0},
+};
+
+const struct allocator_ops allocator_blocks = {
+    .version = ALLOCATOR_API_VERSION,
+    .name = "blocks",
+    .summary = "blocks of 256 MiB that go when they are empty, best fit in the last with room",
+    .origins = blocks_origins,
+    .options = blocks_options,
+    .when_named = true,
+    .init = blocks_init,
+    .alloc = blocks_alloc,
+    .free = blocks_free,
+    .trim = blocks_trim,
+    .check = blocks_check,
+    .reserved = blocks_reserved,
+    .fini = blocks_fini,
+};
