@@ -504,6 +504,78 @@ static void say_safest(const struct machines *m, json_t *to)
     say(to, &words);
 }
 
+/* The configuration's speed-up on a machine over all programs that are compared, with its interval
+ * over the rounds of that run; NULL without a right answer. */
+static const struct statistics *speedup_on(struct machines *m, size_t c, size_t at)
+{
+    struct result part = {.run = m->machine[at].result->run};
+    const struct case_key *key = &m->configuration[c].key;
+    part.cases =
+        arena_alloc(&m->arena, m->compared_count * m->configuration_count * sizeof *part.cases);
+    for (size_t i = 0; i < m->compared_count * m->configuration_count; i++) {
+        const struct place *place =
+            place_of(m, m->order[i / m->configuration_count], i % m->configuration_count, at);
+        if (place->of)
+            part.cases[part.case_count++] = *place->of;
+    }
+    const struct answer answer = answer_of(&part, NULL, &m->arena);
+    for (size_t i = 0; answer.device_count && i < answer.devices->ranked_count; i++) {
+        const struct answer_ranked *one = &answer.devices->ranking[i];
+        if (strcmp(configuration_id(m, key->strategy, key->merge, key->release, key->residency),
+                   configuration_id(m, one->key.strategy, one->key.merge, one->key.release,
+                                    one->key.residency)) == 0)
+            return isnan(one->speedup.median) ? NULL : &one->speedup;
+    }
+    return NULL;
+}
+
+static bool is_same_kind(const struct record_device *a, const struct record_device *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->api, b->api) == 0;
+}
+
+/* Runs on devices of one kind, of which the first is `first`: how far the safest configuration's
+ * speed-up is apart between them, which an interval within a run does not show. */
+static void say_range(struct machines *m, size_t first, json_t *to)
+{
+    struct text runs = {0}, words = {0};
+    double least = INFINITY, most = 0;
+    size_t count = 0;
+    for (size_t at = first; at < m->machine_count; at++) {
+        const struct statistics *own =
+            is_same_kind(m->machine[first].device, m->machine[at].device)
+                ? speedup_on(m, (size_t)(m->safest - m->configuration), at)
+                : NULL;
+        if (!own)
+            continue;
+        text_add(&runs, "%s%.2f", count++ ? ", " : "", own->median);
+        if (!isnan(own->ci_lo))
+            text_add(&runs, " [%.2f, %.2f]", own->ci_lo, own->ci_hi);
+        text_add(&runs, " on %s", m->machine[at].name);
+        least = fmin(least, own->median);
+        most = fmax(most, own->median);
+    }
+    text_add(&words,
+             "%s on %s (%s): %.2f to %.2f times as fast as %s in %zu runs of these programs: %s",
+             m->safest->name, m->machine[first].device->name, m->machine[first].device->api, least,
+             most, m->against, count, runs.data ? runs.data : "");
+    if (count > 1)
+        say(to, &words);
+    text_free(&words);
+    text_free(&runs);
+}
+
+static void say_ranges(struct machines *m, json_t *to)
+{
+    for (size_t at = 0; at < m->machine_count && m->safest && m->against; at++) {
+        bool is_first = true;
+        for (size_t i = 0; i < at; i++)
+            is_first &= !is_same_kind(m->machine[i].device, m->machine[at].device);
+        if (is_first)
+            say_range(m, at, to);
+    }
+}
+
 /* "cuda:0: A GPU, driver 1, machine aaaaaaaa, a.json" */
 static void describe(struct machines *m, const struct machine *machine)
 {
@@ -521,6 +593,7 @@ static void put_in_words(struct machines *m)
     if (m->compared_count) {
         say_agreement(m, m->words.answer);
         say_safest(m, m->words.answer);
+        say_ranges(m, m->words.answer);
     }
 }
 
