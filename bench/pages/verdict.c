@@ -182,13 +182,13 @@ static size_t print_doubts(const struct page *page, const struct page_file *file
 static void print_unsure(const struct page *page, const struct verdict *v)
 {
     size_t count = 0;
-    begin_line(page->out, "unsure");
+    begin_line(page->out, "doubts");
     if (v->unchecked && ++count)
         html_print(page->out, "<p>%zu answer%s not checked: the program has no reference</p>\n",
                    v->unchecked, v->unchecked == 1 ? " was" : "s were");
     for (size_t f = 0; f < page->file_count; f++)
         count += print_doubts(page, &page->files[f]);
-    fputs(count ? "</dd>\n" : "no further reason for doubt is known</dd>\n", page->out);
+    fputs(count ? "</dd>\n" : "none is known</dd>\n", page->out);
 }
 
 /* ---- the first line -------------------------------------------------------------------------- */

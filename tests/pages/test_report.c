@@ -656,7 +656,7 @@ static void the_verdict_comes_first_then_contents_then_sections(void **state)
         "<p class=\"headline\">Fastest on opencl:1: pool, ",
         "cannot be told apart",
         "<dt>changed</dt>",
-        "<dt>unsure</dt>",
+        "<dt>doubts</dt>",
         "448: 392 ok, 56 skipped; every answer was checked and right",
         "<nav",
         "<a href=\"#f1-ranking\">",
