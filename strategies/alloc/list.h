@@ -15,6 +15,8 @@
     X(bufalloc)                                                                                    \
     X(tlsf)                                                                                        \
     X(bfc)                                                                                         \
+    X(cupy)                                                                                        \
+    X(rmm)                                                                                         \
     X(blocks)                                                                                      \
     X(buddy)                                                                                       \
     X(ggml)                                                                                        \

@@ -438,6 +438,55 @@ static const struct policy_case ggml_cases[] = {
     {"... once", "ggml", "<1500 a=A:1000 -a b=A:1500!", "+1280 ?1792 -1280 ?1792"},
 };
 
+static const struct policy_case cupy_cases[] = {
+    {"multiples of 512, each memory as large as the request", "cupy",
+     "a=A:1/512@0#1 b=B:513/1024@0#2", "+512 +1024"},
+    {"the smallest that is large enough", "cupy",
+     "a=A:4096 b=B:2048 c=C:3072 -a -b -c d=D:2500/2560@0#3", "+4096 +2048 +3072"},
+    {"of equals the lowest, not the last freed", "cupy", "a=A:512 b=A:512 -a -b c=A:512#1",
+     "+512 +512"},
+    {"a chunk is cut even if most of it is used", "cupy",
+     "a=A:2048 -a b=B:1536/1536@0#1 c=C:512/512@1536#1", "+2048"},
+    {"joining with both neighbours", "cupy",
+     "a=A:2048 -a a=A:512 b=B:512 c=C:512 d=D:512 -a -c -b e=E:1536@0#1", "+2048"},
+    {"memories do not join", "cupy", "a=A:512 b=B:512 -a -b c=C:1024#3", "+512 +512 +1024"},
+    {"refused: wholly free memories go, and it is asked again", "cupy",
+     "<3100 a=A:1024 b=B:512 c=C:512 -a -c d=D:2048", "+1024 +512 +512 ?2048 -512 -1024 +2048"},
+    {"... not those in use in part", "cupy", "<2600 a=A:2048 -a a=A:512 b=B:2048!", "+2048 ?2048"},
+    {"limit: refused, and nothing is given back for it", "cupy:limit=2KiB",
+     "a=A:1024 b=B:1024 -a -b c=C:1536!", "+1024 +1024"},
+};
+
+static const struct policy_case rmm_cases[] = {
+    {"multiples of 256, and first as large as the request", "rmm", "a=A:1/256@0#1 -a b=B:257/512#2",
+     "+256 +512"},
+    {"the pool doubles", "rmm", "a=A:1024#1 b=B:256@0#2 c=C:256@256#2 d=D:768#3",
+     "+1024 +1024 +2048"},
+    {"... or grows by the request if that is more", "rmm", "a=A:1024 b=B:5000/5120@0#2 c=C:256",
+     "+1024 +5120 +6144"},
+    {"initial", "rmm:initial=4KiB", "a=A:256@0#1 b=B:3840@256#1 c=C:256#2", "+4096 +4096"},
+    {"a first memory that is refused fails the request", "rmm:initial=4KiB", "<4000 a=A:256!",
+     "?4096"},
+    {"the smallest that is large enough", "rmm:initial=8KiB",
+     "a=A:2048 b=B:256 c=C:1024 d=D:256 -a -c e=E:512@2304", "+8192"},
+    {"of equals the lowest, not the last freed", "rmm:initial=4KiB",
+     "a=A:512@0 x=X:256 b=B:512 y=Y:2816 -a -b c=C:512@0", "+4096"},
+    {"a block is always cut", "rmm:initial=4KiB", "a=A:3840/3840@0 b=B:1/256@3840", "+4096"},
+    {"joining with both neighbours", "rmm:initial=4KiB",
+     "a=A:1024 b=B:1024 c=C:1024 d=D:1024 -a -c -b e=E:3072@0#1", "+4096"},
+    {"max: by half of what is left", "rmm:max=16KiB", "a=A:256#1 b=B:8192#2", "+8192 +8192"},
+    {"... or by the request if that is more", "rmm:max=16KiB", "a=A:12288 b=B:256 c=C:2048 d=D:256",
+     "+12288 +2048 +2048"},
+    {"max: free memories go, the lowest first, until enough is left", "rmm:max=4KiB",
+     "a=A:2048#1 b=B:1024#2 c=C:1024#3 -a -b -c d=D:3072#4", "+2048 +1024 +1024 -2048 -1024 +3072"},
+    {"... not those in use in part", "rmm:max=4KiB", "a=A:256 b=B:4096!", "+2048"},
+    {"... and none for more than max", "rmm:max=4KiB", "a=A:256 -a b=B:4352!", "+2048"},
+    {"refused: half, again and again", "rmm:initial=8KiB", "<11000 a=A:8192 b=B:1024#2",
+     "+8192 ?8192 ?4096 +2048"},
+    {"... and last the request; free memory is kept", "rmm:initial=8KiB",
+     "<9000 a=A:8192 b=B:3000! -a c=C:9000!", "+8192 ?8192 ?4096 ?3072 ?9216"},
+};
+
 static const struct policy_case stream_cases[] = {
     {"one command a request", "stream", "a=A:100/100@0 -a b=A:100", "o0/111 +100 -100 +100"},
     {"the options are the pool's",
@@ -683,6 +732,8 @@ POLICY_TEST(bufalloc_cases)
 POLICY_TEST(tlsf_cases)
 POLICY_TEST(caching_cases)
 POLICY_TEST(bfc_cases)
+POLICY_TEST(cupy_cases)
+POLICY_TEST(rmm_cases)
 POLICY_TEST(blocks_cases)
 POLICY_TEST(buddy_cases)
 POLICY_TEST(ggml_cases)
@@ -779,18 +830,50 @@ static void test_tlsf_small_capacity(void **state)
     }
 }
 
+/* What is wholly free on one queue goes back to the source before a request of another fails. */
+static void test_rmm_other_queue(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    fake.capacity_bytes = 4096;
+    struct allocator allocator;
+    fake_source_allocator(&fake, "rmm", &allocator);
+    struct alloc_request request = {.size = 3072, .alignment = 64};
+    struct block block;
+    for (; request.queue < 2; request.queue++) {
+        assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
+        assert_int_equal(allocator_free(&allocator, &block, NULL, request.size), 0);
+    }
+    assert_string_equal(fake.log.data, "+3072 ?3072 -3072 +3072");
+    allocator_close(&allocator);
+    fake_source_close(&fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_null_cases),         cmocka_unit_test(test_raw_cases),
-        cmocka_unit_test(test_pool_cases),         cmocka_unit_test(test_tagged_v1_cases),
-        cmocka_unit_test(test_tagged_later_cases), cmocka_unit_test(test_bufalloc_cases),
-        cmocka_unit_test(test_tlsf_cases),         cmocka_unit_test(test_caching_cases),
-        cmocka_unit_test(test_bfc_cases),          cmocka_unit_test(test_stream_cases),
-        cmocka_unit_test(test_vmm_cases),          cmocka_unit_test(test_tlsf_small_capacity),
-        cmocka_unit_test(test_pool_sizes),         cmocka_unit_test(test_bufalloc_1023_chunks),
-        cmocka_unit_test(test_planned_cases),      cmocka_unit_test(test_blocks_cases),
-        cmocka_unit_test(test_buddy_cases),        cmocka_unit_test(test_ggml_cases),
+        cmocka_unit_test(test_null_cases),
+        cmocka_unit_test(test_raw_cases),
+        cmocka_unit_test(test_pool_cases),
+        cmocka_unit_test(test_tagged_v1_cases),
+        cmocka_unit_test(test_tagged_later_cases),
+        cmocka_unit_test(test_bufalloc_cases),
+        cmocka_unit_test(test_tlsf_cases),
+        cmocka_unit_test(test_caching_cases),
+        cmocka_unit_test(test_bfc_cases),
+        cmocka_unit_test(test_cupy_cases),
+        cmocka_unit_test(test_rmm_cases),
+        cmocka_unit_test(test_rmm_other_queue),
+        cmocka_unit_test(test_stream_cases),
+        cmocka_unit_test(test_vmm_cases),
+        cmocka_unit_test(test_tlsf_small_capacity),
+        cmocka_unit_test(test_pool_sizes),
+        cmocka_unit_test(test_bufalloc_1023_chunks),
+        cmocka_unit_test(test_planned_cases),
+        cmocka_unit_test(test_blocks_cases),
+        cmocka_unit_test(test_buddy_cases),
+        cmocka_unit_test(test_ggml_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,216 @@
+/* rmm: the pool of RAPIDS Memory Manager: it grows by as much as it has, and gives nothing back.
+ *
+ *   1. Sizes are multiples of 256 bytes. Each queue has free blocks of its own.
+ *   2. alloc takes the smallest free block of the queue that is large enough; of equals, the one at
+ *      the lowest address. It is cut whenever it is larger.
+ *   3. The first request is preceded by a memory of `initial` bytes, if that is not 0.
+ *   4. If no block is large enough, the pool grows: by as much as it has, or by the request if that
+ *      is more. With `max`, by half of what is left of it, or by the request if that is more.
+ *   5. With `max`, if less than the request is left, wholly free memories go back to the source,
+ *      the lowest address first, until enough is left; none goes if the request is above `max`.
+ *   6. If the source refuses, half of it is asked for, again and again, and last the request. Then
+ *      the request fails, and the pool keeps what it has.
+ *   7. free joins the block with free neighbours of its memory.
+ *
+ * Why: calls of the driver are few, and the pool is meant to have the device to itself.
+ *
+ * A program says how large the pool is at its start. cuDF's benchmarks and tests take half of the
+ * device's free memory (rapidsai/cudf#14760): that is `initial` of that many bytes.
+ *
+ * Departures: the first memory is taken at the first request, and it belongs to its queue. Where
+ * RMM has several streams, it takes blocks of another stream after an event of that stream, and
+ * before it grows joins all streams' blocks: here a memory stays with its queue, because a strategy
+ * cannot make one queue wait for another. Instead rule 5 gives back memories of all queues, and
+ * before rule 6 fails a request, all wholly free memories of other queues go back to the source.
+ *
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
+ */
+#include <stdlib.h>
+
+#include "alloc/allocator.h"
+#include "alloc/segments.h"
+#include "base/text.h"
+
+enum { LEAST_BYTES = 256 };
+
+struct rmm {
+    uint64_t unit;
+    uint64_t initial_bytes; /* still to be taken */
+    uint64_t max_bytes;     /* UINT64_MAX: none */
+    struct segments upstream;
+    struct piece_index blocks[ALLOCATOR_QUEUES_MAX];
+};
+
+enum { OPTION_INITIAL, OPTION_MAX };
+static const struct option_spec rmm_options[] = {
+    [OPTION_INITIAL] = {"initial", OPTION_BYTES, "0", NULL, 0, UINT64_C(1) << 50,
+                        "bytes of the pool at its start"},
+    [OPTION_MAX] = {"max", OPTION_BYTES, "0", NULL, 0, UINT64_C(1) << 50,
+                    "most bytes of the pool, to which it grows by halves; 0: no maximum"},
+    {0},
+};
+
+static uint64_t round_up(const struct rmm *r, uint64_t bytes)
+{
+    return (bytes + r->unit - 1) & ~(r->unit - 1);
+}
+
+static int rmm_init(struct source *source, const struct option_values *options, void **state)
+{
+    TRY(source_requires_split(source, "rmm"));
+    const uint64_t *value = options->value;
+    struct rmm *r = must_alloc(sizeof *r);
+    r->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
+    r->initial_bytes = round_up(r, value[OPTION_INITIAL]);
+    r->max_bytes = value[OPTION_MAX] ? round_up(r, value[OPTION_MAX]) : UINT64_MAX;
+    segments_open(&r->upstream, source);
+    *state = r;
+    if (r->initial_bytes <= r->max_bytes)
+        return 0;
+    free(r);
+    return error_set(&source->error, ERR_USAGE, "rmm: `initial` is more than `max`");
+}
+
+/* Gives back all wholly free memories, but for those of the pool `but`, which may be NULL. */
+static int release_free(struct rmm *r, const struct piece_index *but)
+{
+    int first_failure = 0;
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
+        if (&r->blocks[q] != but)
+            ALSO(first_failure, segments_release_free(&r->upstream, &r->blocks[q]));
+    return first_failure;
+}
+
+static int rmm_trim(void *state)
+{
+    return release_free(state, NULL);
+}
+
+/* The wholly free memory at the lowest address; NULL if there is none. */
+static struct piece *lowest_free(const struct rmm *r)
+{
+    struct piece *lowest = NULL;
+    for (const struct segment *g = r->upstream.newest; g; g = g->next)
+        if (g->first->is_free && piece_is_segment(g->first) &&
+            (!lowest || g->place < lowest->segment->place))
+            lowest = g->first;
+    return lowest;
+}
+
+static uint64_t left_bytes(const struct rmm *r)
+{
+    return r->max_bytes - r->upstream.held_bytes;
+}
+
+/* Asks for `bytes`, then for half as long as that is enough for `size`, and last for that. */
+static int grow(struct rmm *r, struct piece_index *blocks, uint64_t bytes, uint64_t size)
+{
+    uint64_t memory;
+    int code;
+    while ((code = source_alloc(r->upstream.source, bytes, SOURCE_LAZY, &memory)) == ERR_OOM &&
+           bytes > size)
+        bytes = bytes / 2 > size ? bytes / 2 : size;
+    if (code)
+        return code;
+    struct piece *p = segment_make(&r->upstream, blocks, memory, bytes);
+    piece_put(p, piece_best_fit(p));
+    return 0;
+}
+
+/* Rules 4 to 6. */
+static int expand(struct rmm *r, struct piece_index *blocks, uint64_t size)
+{
+    struct source *source = r->upstream.source;
+    struct piece *idle = NULL;
+    while (size <= r->max_bytes && left_bytes(r) < size && (idle = lowest_free(r)))
+        TRY(piece_release(&r->upstream, idle));
+    char asked[64], held[64];
+    if (left_bytes(r) < size)
+        return error_set(&source->error, ERR_OOM,
+                         "asked for %s with %s held, which `max` of rmm "
+                         "forbids",
+                         text_bytes_exact(asked, size),
+                         text_bytes_exact(held, r->upstream.held_bytes));
+    const uint64_t bytes = r->max_bytes == UINT64_MAX ? r->upstream.held_bytes : left_bytes(r) / 2;
+    const int code = grow(r, blocks, bytes > size ? bytes : size, size);
+    const uint64_t held_bytes = r->upstream.held_bytes;
+    if (code != ERR_OOM)
+        return code;
+    TRY(release_free(r, blocks));
+    return r->upstream.held_bytes < held_bytes ? grow(r, blocks, size, size) : code;
+}
+
+static int rmm_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct rmm *r = state;
+    struct piece_index *blocks = &r->blocks[request->queue];
+    const uint64_t size = round_up(r, request->size);
+    if (r->initial_bytes) {
+        TRY(grow(r, blocks, r->initial_bytes, r->initial_bytes));
+        r->initial_bytes = 0;
+    }
+    struct piece *p = index_from(blocks, (struct index_key){size, 0});
+    if (!p) {
+        TRY(expand(r, blocks, size));
+        p = index_from(blocks, (struct index_key){size, 0});
+    }
+    piece_take(p);
+    if (p->size > size) {
+        struct piece *rest = piece_split(&r->upstream, p, size);
+        piece_put(rest, piece_best_fit(rest));
+    }
+    *block = piece_block(p);
+    return 0;
+}
+
+static int rmm_free(void *state, const struct block *block, const char *tag)
+{
+    (void)tag;
+    struct rmm *r = state;
+    struct piece *p = piece_join(&r->upstream, block->node);
+    piece_put(p, piece_best_fit(p));
+    return 0;
+}
+
+static unsigned rmm_check(const void *state)
+{
+    const struct rmm *r = state;
+    return segments_check(&r->upstream, r->blocks, ALLOCATOR_QUEUES_MAX, r->unit) +
+           (r->upstream.held_bytes > r->max_bytes);
+}
+
+static uint64_t rmm_reserved(const void *state)
+{
+    const struct rmm *r = state;
+    return r->upstream.held_bytes;
+}
+
+static void rmm_fini(void *state)
+{
+    struct rmm *r = state;
+    segments_close(&r->upstream);
+    free(r);
+}
+
+static const struct allocator_origin rmm_origins[] = {
+    {"RMM's pool_memory_resource", "rapidsai/rmm",
+     "cpp/src/mr/detail/pool_memory_resource_impl.cpp", "06ddb2421fb9", 2026},
+    {0},
+};
+
+const struct allocator_ops allocator_rmm = {
+    .version = ALLOCATOR_API_VERSION,
+    .name = "rmm",
+    .summary = "best fit in a pool that doubles, or grows by half of what is left",
+    .origins = rmm_origins,
+    .options = rmm_options,
+    .queues = QUEUES_WITHIN,
+    .when_named = true,
+    .init = rmm_init,
+    .alloc = rmm_alloc,
+    .free = rmm_free,
+    .trim = rmm_trim,
+    .check = rmm_check,
+    .reserved = rmm_reserved,
+    .fini = rmm_fini,
+};
