@@ -334,10 +334,12 @@ static uint64_t region_bytes(const size_t *region)
 
 COMMAND(clEnqueueReadBuffer, RAW_read,
         (cl_mem block, cl_bool blocking, size_t offset, size_t size, void *host),
-        (block, blocking, offset, size, host), (block), .bytes = size, .flags = BLOCKS_IF(blocking))
+        (block, blocking, offset, size, host), (block), .bytes = size, .origins = {offset},
+        .flags = BLOCKS_IF(blocking))
 COMMAND(clEnqueueWriteBuffer, RAW_write,
         (cl_mem block, cl_bool blocking, size_t offset, size_t size, const void *host),
-        (block, blocking, offset, size, host), (block), .bytes = size, .flags = BLOCKS_IF(blocking))
+        (block, blocking, offset, size, host), (block), .bytes = size, .origins = {offset},
+        .flags = BLOCKS_IF(blocking))
 COMMAND(clEnqueueReadBufferRect, RAW_read,
         (cl_mem block, cl_bool blocking, const size_t *origin, const size_t *host_origin,
          const size_t *region, size_t pitch, size_t slice, size_t host_pitch, size_t host_slice,
@@ -352,7 +354,8 @@ COMMAND(clEnqueueWriteBufferRect, RAW_write,
         (block), .bytes = region_bytes(region), .flags = BLOCKS_IF(blocking))
 COMMAND(clEnqueueCopyBuffer, RAW_copy,
         (cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size),
-        (from, to, from_offset, to_offset, size), (from, to), .bytes = size)
+        (from, to, from_offset, to_offset, size), (from, to), .bytes = size,
+        .origins = {from_offset, to_offset})
 COMMAND(clEnqueueCopyBufferRect, RAW_copy,
         (cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
          const size_t *region, size_t from_pitch, size_t from_slice, size_t to_pitch,
@@ -361,7 +364,7 @@ COMMAND(clEnqueueCopyBufferRect, RAW_copy,
         (from, to), .bytes = region_bytes(region))
 COMMAND(clEnqueueFillBuffer, RAW_fill,
         (cl_mem block, const void *pattern, size_t pattern_size, size_t offset, size_t size),
-        (block, pattern, pattern_size, offset, size), (block), .bytes = size)
+        (block, pattern, pattern_size, offset, size), (block), .bytes = size, .origins = {offset})
 COMMAND(clEnqueueReadImage, RAW_read,
         (cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region, size_t pitch,
          size_t slice, void *host),
@@ -403,7 +406,7 @@ COMMAND(clEnqueueSVMMap, RAW_map, (cl_bool blocking, cl_map_flags how, void *blo
 COMMAND(clEnqueueSVMUnmap, RAW_unmap, (void *block), (block), (block), .bytes = 0)
 MAP(clEnqueueMapBuffer,
     (cl_mem block, cl_bool blocking, cl_map_flags how, size_t offset, size_t size),
-    (block, blocking, how, offset, size), block, .bytes = size)
+    (block, blocking, how, offset, size), block, .bytes = size, .origins = {offset})
 MAP(clEnqueueMapImage,
     (cl_mem image, cl_bool blocking, cl_map_flags how, const size_t *origin, const size_t *region,
      size_t *pitch, size_t *slice),

@@ -58,6 +58,7 @@ struct opencl_command {
     bool runs_host;   /* it calls a function of the application, which may do anything */
     unsigned flags;   /* RAW_COMMAND flags */
     uint64_t bytes;
+    size_t origins[2]; /* where they begin in the first two blocks; a region of rows has 0 */
     cl_mem image; /* NULL, or the image whose region is meant instead of `bytes` */
     const size_t *region;
     const void *const *blocks; /* handles, or addresses of shared virtual memory */

@@ -133,7 +133,7 @@ static bool passes(const struct context *context, const struct opencl_request *r
 
 static void end_object(struct object *object);
 
-/* A sub-buffer of the memory of a block, from `origin` in the block on. */
+/* A part of the memory of a block, from `origin` in the block on. */
 static cl_mem cut(const struct object *block, uint64_t origin, size_t bytes, cl_mem_flags flags,
                   cl_int *error)
 {
@@ -144,12 +144,26 @@ static cl_mem cut(const struct object *block, uint64_t origin, size_t bytes, cl_
         &(cl_buffer_region){(size_t)(offset + origin), bytes}, error);
 }
 
+/* The memory itself where the block begins it: some drivers run kernels on sub-buffers slowly
+ * (NVIDIA). A memory may be larger than its block, and the host may do all with it: see
+ * refusal_of. */
+static cl_mem hand_out(const struct object *block, cl_int *error)
+{
+    uint64_t offset;
+    const cl_mem memory = opencl_memory_of(block->context, block->address, &offset);
+    if (offset)
+        return cut(block, 0, block->bytes, block->flags, error);
+    *error = next_of(memory)->clRetainMemObject(memory);
+    return *error == CL_SUCCESS ? memory : NULL;
+}
+
 static cl_mem serve(struct context *context, const struct opencl_request *r, cl_int *status)
 {
     struct server *server = opencl_server(context);
     struct error error;
     struct object *block = must_alloc(sizeof *block);
-    *block = (struct object){.context = context, .references = 1, .flags = r->flags};
+    *block =
+        (struct object){.context = context, .references = 1, .flags = r->flags, .bytes = r->bytes};
     lock();
     block->site = opencl_site(r->caller);
     block->owner = opencl_guess(context, block->site);
@@ -157,7 +171,7 @@ static cl_mem serve(struct context *context, const struct opencl_request *r, cl_
     const int code = server_alloc(server, r->bytes, HANDLE(block->owner), block->site->tag,
                                   &block->address, &error);
     *status = code == ERR_OOM ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_OUT_OF_RESOURCES;
-    cl_mem handle = code ? NULL : cut(block, 0, r->bytes, r->flags, status);
+    cl_mem handle = code ? NULL : hand_out(block, status);
     if (!handle) {
         if (!code)
             server_free(server, block->address, HANDLE(block->owner), &error);
@@ -204,6 +218,11 @@ static cl_mem add_view(cl_mem handle, struct object *whole, struct object view)
     return handle;
 }
 
+static bool is_beyond(const struct object *block, uint64_t origin, uint64_t bytes)
+{
+    return origin > block->bytes || bytes > block->bytes - origin;
+}
+
 /* A block may be read or written by less than its whole, and not by more. */
 static bool contradicts(cl_mem_flags whole, cl_mem_flags part)
 {
@@ -218,12 +237,11 @@ static bool contradicts(cl_mem_flags whole, cl_mem_flags part)
 
 /* A part of a block is cut from the block's memory: a driver knows no sub-buffers of
  * sub-buffers. */
-static cl_mem part_of(struct object *whole, cl_mem handle, cl_mem_flags flags,
-                      const cl_buffer_region *region, cl_int *error)
+static cl_mem part_of(struct object *whole, cl_mem_flags flags, const cl_buffer_region *region,
+                      cl_int *error)
 {
-    const size_t size = opencl_bytes_of(handle);
     *error = CL_INVALID_VALUE;
-    if (!region || region->origin > size || region->size > size - region->origin ||
+    if (!region || is_beyond(whole, region->origin, region->size) ||
         contradicts(whole->flags, flags))
         return NULL;
     struct object part = {.flags = flags, .origin = region->origin};
@@ -251,7 +269,7 @@ static cl_mem CL_API_CALL on_clCreateSubBuffer(cl_mem handle, cl_mem_flags flags
     if (!whole || whole->whole || type != CL_BUFFER_CREATE_TYPE_REGION)
         return next_of(handle)->clCreateSubBuffer(handle, flags, type, info, status);
     cl_int error = CL_SUCCESS;
-    cl_mem part = part_of(whole, handle, flags, info, &error);
+    cl_mem part = part_of(whole, flags, info, &error);
     if (status)
         *status = error;
     return part;
@@ -267,8 +285,7 @@ static void say_no_image(void)
                 "buffer a memory of its own can serve it, such as pool and raw\n");
 }
 
-/* Some drivers make no image of a sub-buffer (PoCL 3.1): it is made of the memory then, if the
- * block begins there. */
+/* Some drivers make no image of a sub-buffer (PoCL 3.1). */
 static cl_mem make_image(const struct opencl_request *r, cl_int *error)
 {
     const cl_mem shown = r->shape ? r->shape->buffer : NULL;
@@ -278,19 +295,10 @@ static cl_mem make_image(const struct opencl_request *r, cl_int *error)
         note_passed(PASSED_image);
     if (!object)
         return image;
-    struct object *block = object->whole ? object->whole : object;
-    if (!image && *error == CL_INVALID_MEM_OBJECT) {
-        uint64_t offset = 0;
-        cl_image_desc shape = *r->shape;
-        struct opencl_request of_memory = *r;
-        of_memory.shape = &shape;
-        shape.buffer = opencl_memory_of(block->context, block->address, &offset);
-        if (offset + object->origin == 0)
-            image = opencl_make(&of_memory, error);
-        else
-            say_no_image();
-    }
-    return add_view(image, block, (struct object){.is_image = true, .shown = shown});
+    if (!image && !object->whole && *error == CL_INVALID_MEM_OBJECT)
+        say_no_image();
+    return add_view(image, object->whole ? object->whole : object,
+                    (struct object){.is_image = true, .shown = shown});
 }
 
 static cl_mem make(const struct opencl_request *request, cl_int *error)
@@ -390,6 +398,12 @@ static bool lie(struct object *object, cl_mem_info name, void *answer, size_t *s
         *size = sizeof(cl_mem_flags);
         memcpy(answer, &object->flags, *size);
         return true;
+    case CL_MEM_SIZE:
+        if (object->whole)
+            return false;
+        *size = sizeof(size_t);
+        memcpy(answer, &object->bytes, *size);
+        return true;
     case CL_MEM_REFERENCE_COUNT:
         *size = sizeof(cl_uint);
         memcpy(answer, &(cl_uint){(cl_uint)object->references}, *size);
@@ -448,8 +462,38 @@ static cl_int CL_API_CALL on_clGetMemObjectInfo(cl_mem handle, cl_mem_info name,
 
 /* ---- commands ---- */
 
+/* What the driver would say of a command if the memory were the block. */
+static cl_int refusal_of(const struct object *block, const struct opencl_command *c, unsigned i)
+{
+    const bool maps = c->kind == RAW_map;
+    const bool reads = c->kind == RAW_read || (maps && c->flags & RAW_COMMAND_READS);
+    const bool writes = c->kind == RAW_write || (maps && c->flags & RAW_COMMAND_WRITES);
+    if (is_beyond(block, i < 2 ? c->origins[i] : 0, c->bytes))
+        return CL_INVALID_VALUE;
+    return (reads && block->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)) ||
+                   (writes && block->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))
+               ? CL_INVALID_OPERATION
+               : CL_SUCCESS;
+}
+
+static cl_int check_blocks(const struct opencl_command *c)
+{
+    cl_int status = CL_SUCCESS;
+    lock();
+    for (unsigned i = 0; i < c->block_count && status == CL_SUCCESS; i++) {
+        const struct object *object = c->blocks[i] ? opencl_object(c->blocks[i]) : NULL;
+        if (object && !object->whole)
+            status = refusal_of(object, c, i);
+    }
+    unlock();
+    return status;
+}
+
 static cl_int before(struct opencl_command *command)
 {
+    const cl_int refusal = command->block_count ? check_blocks(command) : CL_SUCCESS;
+    if (refusal)
+        return refusal;
     if (command->runs_host) {
         lock();
         struct queue *queue = opencl_queue(command->queue);

@@ -1,8 +1,8 @@
 /* Serves an application of OpenCL. These are the contexts, queues, memory objects and kernels that
  * its listener (serve_opencl.c) knows.
  *
- * A buffer is a sub-buffer of a memory that a strategy has asked for. The application gets the
- * driver's own handle of it, so commands pass through. The server keeps two things: how many
+ * A buffer is a memory that a strategy has asked for, if it begins there, and else a sub-buffer of
+ * one. The application gets the driver's own handle, so commands pass through. The server keeps two things: how many
  * references the application holds, and which queue uses which block. clCreateBuffer names no
  * queue. The block belongs to the queue that blocks of its call site were used on before, or else
  * to the last queue of the thread. A wrong guess costs a wait on the device, and never an answer.
@@ -78,6 +78,7 @@ struct object {
     uint64_t origin; /* of a sub-buffer, in its whole */
     struct destructor *destructors;
     /* These are set for a block only. */
+    size_t bytes;
     uint64_t address; /* for the server */
     struct queue *owner;
     struct site *site;

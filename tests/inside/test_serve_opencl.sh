@@ -62,7 +62,7 @@ for rule in callbacks callbacks-late; do POCL_MAX_PTHREAD_COUNT=1 same $rule -s 
 for rule in two-queues no-order user-event views callbacks callbacks-late threads; do [ "$(sort -u plain.$rule)" = "0 wrong" ] || fail "$rule is wrong unserved: $(cat plain.$rule)"; done
 [ "$(tail -1 plain.destructors)" = "called: abcd" ] || fail "destructors: $(cat plain.destructors)"
 
-# ---- PoCL makes no image of a sub-buffer: a block has to begin its memory, and what cannot be served is said
+# ---- PoCL makes no image of a sub-buffer: a block that begins a memory is that memory, and what cannot be served is said
 for s in raw pool tagged; do same image-within -s $s -- "$blocks" image-within; done
 "$gamut" serve -s tlsf -- "$blocks" image-within >out 2>err
 cmp -s plain.image-within out || grep -q "makes no image of a buffer that is a part of a memory.* such as pool and raw" err || fail "an image within a memory: $(cat out err)"
