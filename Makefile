@@ -446,7 +446,7 @@ INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
 # Files that people or other programs read, and that the manual names.
 DOCS = LICENSE $(wildcard *.md docs/*.md docs/*.png) $(shell find bench strategies suites workloads tests results plots -name README.md)
-SHARED_DATA = $(wildcard results/schema/*.json results/data/atlases/*.json.gz)
+SHARED_DATA = $(wildcard results/schema/*.json results/data/atlases/*.json.gz suites/*/*.json)
 # The libraries that `gamut record` puts into applications stand where it looks for them. No folder of Python's own is the same in all
 # environments: PYTHONPATH names lib/gamut/python.
 LIBRARIES = $(DESTDIR)$(PREFIX)/lib/gamut

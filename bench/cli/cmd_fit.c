@@ -19,12 +19,16 @@
 
 static const struct flag flags[] = {
     FLAG_TRACE_STRATEGIES,
+    FLAG_SUITE,
+    FLAG_ATLAS,
     FLAG_FREE_AT("done|let-go"),
     {"time-limit", 0, FLAG_TIME, .fallback = "10s",
      .help = "how long the planner looks for the optimum of a trace"},
     FLAG_JOBS,
     FLAG_SHARD,
     FLAG_FORMAT("table", "table|md|csv|json"),
+    {"show", 0, FLAG_CHOICE, .value = "WHAT", .fallback = "fits", .choices = "fits|means",
+     .help = "the rows of a table: each fit, or what each allocator costs over all programs"},
     FLAGS_ALSO_RESULT_FILE,
     FLAGS_END,
 };
@@ -83,6 +87,25 @@ static json_t *refusal_to_json(const struct fit *fit)
     return json;
 }
 
+/* What the replay without a limit costs. */
+static void add_costs(json_t *json, const struct fit *fit, bool ok)
+{
+    const struct exact_counts *c = &fit->unlimited;
+    const double reserved = (double)c->peak_reserved_bytes;
+    const double idle = reserved > 0 ? 1 - (double)fit->requested_at_peak_bytes / reserved : 0;
+    tree_put(json, "request_count", ok ? tree_count(c->alloc_count) : json_null());
+    tree_put(json, "hit_share",
+             ok && c->alloc_count ? tree_number((double)c->hit_count / (double)c->alloc_count)
+                                  : json_null());
+    tree_put(json, "idle_share", ok ? tree_number(idle) : json_null());
+    tree_put(json, "driver_calls",
+             ok ? tree_count(c->driver_alloc_count + c->driver_free_count + c->driver_map_count +
+                             c->driver_unmap_count)
+                : json_null());
+    tree_put(json, "driver_ns",
+             ok && fit->times.asked ? tree_count(fit->times.driver_ns) : json_null());
+}
+
 static json_t *fit_to_json(const struct fitting *f)
 {
     const struct fitted_trace *trace = &f->session->traces[f->trace];
@@ -93,6 +116,8 @@ static json_t *fit_to_json(const struct fitting *f)
     json_t *json = tree_object();
     tree_put(json, "id", tree_text(f->session->common.work.items[f->index].id));
     tree_put(json, "trace", tree_text(trace->name));
+    const json_t *facts = traces_facts(&f->session->common.traces, trace->path);
+    tree_put(json, "kind", tree_share(facts, "kind"));
     tree_put(json, "strategy", tree_text(f->strategy));
     tree_put(json, "status", tree_text(case_status_name(fit->status)));
     tree_put(json, "reason", tree_text_or_null(fit->reason));
@@ -116,6 +141,7 @@ static json_t *fit_to_json(const struct fitting *f)
              ok && optimum->known
                  ? tree_number(ratio(fit->unlimited.peak_reserved_bytes, optimum->bytes))
                  : json_null());
+    add_costs(json, fit, ok);
     tree_put(json, "driver_alloc_count",
              ok ? tree_count(fit->limited.driver_alloc_count) : json_null());
     tree_put(json, "driver_free_count",
@@ -162,6 +188,7 @@ static int fit_one(struct fitting *f, const volatile sig_atomic_t *stop, struct 
     const struct fit_options options = {.strategy = f->strategy,
                                         .plans = &f->session->common.strategies.selection.plans,
                                         .free_at = s->common.free_at,
+                                        .atlas = s->common.atlas,
                                         .demand = trace->lifetimes.demand,
                                         .stop = stop,
                                         .step = show_step,
@@ -440,6 +467,8 @@ static int print_fits(struct fit_session *s)
     }
     if (format == TABLE_JSON)
         session_print_json(&s->common, "fits");
+    else if (flag_number(s->common.line, "show"))
+        standings_print(s->common.recording.draft.result.fits, (enum table_format)format, stdout);
     else
         print_table(s, (enum table_format)format);
     return failed ? EXIT_CASE_FAILED : EXIT_OK;
@@ -465,8 +494,7 @@ static int fit_command(const struct command_line *line)
 const struct command command_fit = {
     .name = "fit",
     .summary = "find the least memory in which each allocator can serve a trace",
-    .arguments = "TRACE|LOG...",
-    .least_positionals = 1,
+    .arguments = "[TRACE|LOG...]",
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
     .notes =

@@ -276,6 +276,25 @@ static int list_suites(json_t *root, struct error *error)
     return code ? code : list_trace_suites(list, error);
 }
 
+/* The traces of the suite corpus, with what its list says of each. */
+static int list_corpus(json_t *root, struct error *error)
+{
+    struct traces all = {0};
+    json_t *list = add_list(root, "corpus"), *one;
+    size_t i;
+    const int code = traces_of_suite("corpus", &all, error);
+    json_array_foreach(json_object_get(all.corpus, "traces"), i, one)
+    {
+        struct text about = {0};
+        text_add(&about, "%s: %s", tree_get_text(one, "application"),
+                 tree_get_text(one, "typical"));
+        json_object_update(add_item(list, tree_get_text(one, "name"), about.data), one);
+        text_free(&about);
+    }
+    traces_free(&all);
+    return code;
+}
+
 static int list_atlases(json_t *root, struct error *error)
 {
     json_t *list = add_list(root, "atlases");
@@ -409,7 +428,8 @@ static void print_item(struct text_grid *list, const char *indent, const json_t 
     text_grid_add(list, "%s%s", indent, tree_get_text(item, "name"));
     text_grid_add(list, "%s%s%s", *scope ? "one per " : tree_get_text(item, "kind"), scope,
                   tree_get_text(item, "since"));
-    text_grid_add(list, "%s%s", tree_get_text(item, "better"), tree_get_text(item, "checked"));
+    text_grid_add(list, "%s%s%s", tree_get_text(item, "better"), tree_get_text(item, "checked"),
+                  tree_get_text(item, "half"));
     text_grid_add(list, "%s", tree_get_text(item, "summary"));
     if (*origin) {
         struct text from = {0};
@@ -487,6 +507,7 @@ static const struct topic {
     {"suites", list_suites},         {"experiments", list_experiments},
     {"devices", list_devices},       {"metrics", list_metrics},
     {"charts", list_charts},         {"atlases", list_atlases},
+    {"corpus", list_corpus},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -549,7 +570,7 @@ const struct command command_list = {
         "list the names that exist: workloads, strategies, devices, metrics, charts and more",
     .arguments =
         "[workloads | datasets | strategies | conf | merges | residencies | suites | experiments | "
-        "devices | metrics | charts | atlases]",
+        "devices | metrics | charts | atlases | corpus]",
     .most_positionals = 1,
     .flags = flags,
     .notes = "A device that cannot be used is listed with the reason. Options follow a\n"

@@ -20,8 +20,7 @@ enum free_at_choice { CHOICE_DONE, CHOICE_LET_GO, CHOICE_BOTH };
 
 static const struct flag flags[] = {
     FLAG_TRACE_STRATEGIES,
-    {"suite", 0, FLAG_TEXT, .value = "NAME",
-     .help = "also the traces of a suite: real is ten applications"},
+    FLAG_SUITE,
     {"device", 'D', FLAG_LIST,
      .help = "replay on these devices, with the recorded commands and in real time: host, opencl, "
              "cuda, … [without a device]"},

@@ -71,6 +71,9 @@
 #define FLAG_TRACE_STRATEGIES                                                                      \
     {"strategy", 's', FLAG_LIST, .help =                                                           \
      "allocators: all, recorded (the trace's own), pool, 'caching:max_split=64MiB', … [all]"}
+#define FLAG_SUITE                                                                                 \
+    {"suite", 0, FLAG_TEXT, .value = "NAME", .help =                                               \
+     "also the traces of a suite: real, corpus, or a part of it: corpus:judge, corpus:training"}
 #define FLAG_FREE_AT(words)                                                                        \
     {"free-at", 0, FLAG_CHOICE, .value = "WHEN", .fallback = "done", .choices = words,             \
      .help = "when a freed block may be used again: when its last command is done, or when the "   \

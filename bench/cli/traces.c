@@ -11,6 +11,7 @@
 #include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "results/facts/case.h"
 #include "replay/plan.h"
 #include "trace/import.h"
@@ -175,14 +176,61 @@ static const char *suite_folder(const char *name, struct arena *arena)
     return path;
 }
 
+/* Adds the traces of a list whose kind or half `part` is; "": all. */
+static int add_corpus(struct traces *traces, const char *folder, const char *list, const char *part,
+                      struct error *error)
+{
+    const unsigned before = traces->count;
+    json_error_t why;
+    size_t i;
+    json_t *one;
+    json_decref(traces->corpus);
+    traces->corpus = json_load_file(list, 0, &why);
+    if (!traces->corpus)
+        return error_set(error, ERR_PARSE, "%s:%d: %s", list, why.line, why.text);
+    json_array_foreach(json_object_get(traces->corpus, "traces"), i, one)
+    {
+        const bool is_part = !*part || strcmp(tree_get_text(one, "kind"), part) == 0 ||
+                             strcmp(tree_get_text(one, "half"), part) == 0;
+        const char *file = tree_get_text(one, "file");
+        if (is_part && *file)
+            add(traces, arena_printf(&traces->arena, "%s/%s", folder, file));
+    }
+    return traces->count > before
+               ? 0
+               : error_set(error, ERR_USAGE, "no trace of %s has the kind or the half '%s'", list,
+                           part);
+}
+
 int traces_of_suite(const char *name, struct traces *traces, struct error *error)
 {
-    const char *folder = suite_folder(name, &traces->arena);
+    const size_t length = strcspn(name, ":");
+    const char *own = arena_printf(&traces->arena, "%.*s", (int)length, name);
+    const char *folder = suite_folder(own, &traces->arena);
+    struct stat status;
     if (!folder)
         return error_set(error, ERR_USAGE,
-                         "there is no suite of traces '%s': those are the folders of suites/",
-                         name);
+                         "there is no suite of traces '%s': those are the folders of suites/", own);
+    const char *list = arena_printf(&traces->arena, "%s/corpus.json", folder);
+    if (stat(list, &status) == 0)
+        return add_corpus(traces, folder, list, name + length + (name[length] == ':'), error);
+    if (name[length])
+        return error_set(error, ERR_USAGE, "the suite %s has no list of kinds and halves", own);
     return add_folder(traces, folder, error);
+}
+
+const json_t *traces_facts(const struct traces *traces, const char *path)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(traces->corpus, "traces"), i, one)
+    {
+        const char *file = tree_get_text(one, "file");
+        const size_t all = strlen(path), end = strlen(file);
+        if (end && all > end && path[all - end - 1] == '/' && strcmp(path + all - end, file) == 0)
+            return one;
+    }
+    return NULL;
 }
 
 bool traces_is_suite(const char *name)
@@ -226,6 +274,7 @@ void traces_free(struct traces *traces)
 {
     while (traces->made_count)
         remove(traces->made[--traces->made_count].path);
+    json_decref(traces->corpus);
     arena_free(&traces->arena);
     *traces = (struct traces){0};
 }

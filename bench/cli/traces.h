@@ -13,6 +13,7 @@ struct traces {
     struct made_trace {
         const char *path, *log; /* log NULL: the folder of those that follow */
     } * made;                   /* temporary files and folders */
+    json_t *corpus;             /* of a suite that says what its traces are; or NULL */
     struct arena arena;         /* owns all of it */
 };
 
@@ -31,9 +32,13 @@ int traces_listed(const struct command_line *line, struct traces *traces, struct
 /* Puts the traces of each log in its place. ERR_IO, ERR_PARSE. */
 int traces_read(struct traces *traces, struct error *error);
 
-/* Adds the traces of a suite, those in suites/NAME, after the others. ERR_USAGE if there is no such
- * suite. The caller calls traces_free in any case. */
+/* Adds the traces of a suite, those in suites/NAME, after the others. A suite with a file
+ * corpus.json has the traces of that list, and NAME:WORD are those of them whose kind or half WORD
+ * is. ERR_USAGE if there is no such suite; ERR_IO, ERR_PARSE: of the list. The caller calls
+ * traces_free in any case. */
 int traces_of_suite(const char *name, struct traces *traces, struct error *error);
+/* What the list of a suite says of a trace, borrowed; NULL: it has none. */
+const json_t *traces_facts(const struct traces *traces, const char *path);
 /* Whether a suite consists of traces. */
 bool traces_is_suite(const char *name);
 /* All such suites: their names instead of paths. The caller calls traces_free. */

@@ -22,6 +22,7 @@ struct search {
     uint64_t changes_at; /* the least capacity at which the last served replay goes another way */
     bool plain;          /* bisect only: the two facts do not hold */
     bool is_explained;   /* why a request is refused */
+    uint64_t peak_bytes; /* the most reserved so far, where that is listened for */
     struct error *error;
 };
 
@@ -187,17 +188,40 @@ static int find_needed(struct search *s)
     return 0;
 }
 
+static void hear(void *context, const struct trace_event *event, const struct block *block,
+                 const struct replay_state *state)
+{
+    struct search *s = context;
+    (void)event;
+    (void)block;
+    if (state->most_reserved_bytes <= s->peak_bytes)
+        return;
+    s->peak_bytes = state->most_reserved_bytes;
+    s->fit->requested_at_peak_bytes = state->requested_bytes;
+}
+
+/* The replay without a limit, which alone has times. */
+static int play_unlimited(struct search *s, struct replay_outcome *outcome)
+{
+    const struct replay_listener listener = {.context = s, .event = hear};
+    s->fit->replays++;
+    TRY(replay_trace(s->reader, &s->replay, &listener, outcome, s->error));
+    s->replay.device.atlas = NULL;
+    return 0;
+}
+
 static int find(struct search *s)
 {
     struct replay_outcome outcome;
     struct fit *fit = s->fit;
     const struct demand *demand = &s->options->demand;
-    TRY(play(s, 0, &outcome));
+    TRY(play_unlimited(s, &outcome));
     if (outcome.status != CASE_ok) {
         fail(s, &outcome);
         return 0;
     }
     fit->unlimited = fit->limited = outcome.counts;
+    fit->times = outcome.model;
     fit->unserved_count = demand->refused_count - outcome.refused.count;
     const uint64_t top = s->served = needed_bytes(&outcome);
     if (demand->peak_bytes == 0)
@@ -220,7 +244,7 @@ int fit_trace(struct trace_reader *reader, const struct fit_options *options, st
     struct search s = {.reader = reader,
                        .options = options,
                        .replay = {.options = &s.values,
-                                  .device = replay_device(0, NULL),
+                                  .device = replay_device(0, options->atlas),
                                   .must_serve_refused = true,
                                   .ages = &ages,
                                   .free_at = options->free_at,

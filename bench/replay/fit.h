@@ -82,6 +82,7 @@ struct fit_options {
     const char *strategy; /* with options: "pool:leading_bits=2" */
     struct allocator_plans *plans;
     enum replay_free_at free_at;
+    const struct atlas *atlas;         /* prices of the driver's calls without a limit, or NULL */
     struct demand demand;              /* of the trace: lifetimes.demand */
     const volatile sig_atomic_t *stop; /* or NULL */
     /* Optional. Called after each replay: the trace is served with `served` bytes and not with
@@ -100,7 +101,10 @@ struct fit {
     bool knows_needed;       /* the log names dispensable requests */
     uint64_t needed_bytes;   /* serves all but dispensable requests that it refuses */
     struct exact_counts unlimited, limited; /* without a limit, and with the capacity */
-    enum fit_cause cause;                   /* at refused_bytes */
+    struct case_model times;                /* without a limit; asked: only with an atlas */
+    /* What the program had asked for when, without a limit, the most was reserved first. */
+    uint64_t requested_at_peak_bytes;
+    enum fit_cause cause; /* at refused_bytes */
     struct replay_refusal refusal;
     unsigned replays;
 };

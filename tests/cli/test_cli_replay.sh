@@ -47,6 +47,20 @@ expect 0 '' list suites
 has '^real '
 has '^ *rows: cupy, ffmpeg, jax, lightgbm, opencv, openmm, pyclesperanto, pyopencl, tinygrad, torch$'
 expect 2 "there is no suite of traces 'none'" replay --suite none
+expect 2 "the suite real has no list of kinds and halves" replay --suite real:training
+expect 2 "no trace of .*corpus.json has the kind or the half 'none'" fit --suite corpus:none
+
+# ---- the corpus: its list says what each trace is, and its means are over programs
+corpus=$here/../../suites/corpus
+expect 0 '' list corpus
+has '^ffmpeg  *data  *tune  *ffmpeg 5.1.9: '
+expect 0 '' fit --suite corpus:data -s cupy,blocks --show means --atlas h200
+has '^[4-9] programs\. Regret'
+has '^blocks .* ffmpeg '
+has '^data  *[4-9]  cupy'
+lacks 'not ranked'
+expect 0 '' fit --suite corpus:data -s cupy,blocks --show means --format csv
+lacks 'programs'
 expect 2 "there is no suite of traces" replay --suite ../tests
 expect 2 "needs TRACE" replay
 

@@ -9,11 +9,14 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "base/text.h"
 #include "base/tree.h"
 #include "results/file/answer.h"
 #include "results/file/baseline.h"
 #include "results/file/measured.h"
+#include "results/file/standings.h"
 #include "results/file/draft.h"
 
 enum { ROUNDS = 6 };
@@ -384,6 +387,100 @@ static void counted_and_not_timed(void **state)
            "1 case.\n");
 }
 
+/* ---- standings: the means of fits ---- */
+
+/* A fit of an optimum of 100 bytes, with ten requests. */
+static void add_fit(json_t *fits, const char *trace, const char *strategy, const char *kind,
+                    double reserved, double ns)
+{
+    tree_append(fits, tree_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:i}", "trace",
+                                trace, "strategy", strategy, "kind", kind, "capacity_bytes",
+                                reserved > 0 ? 110.0 : 0.0, "optimum_bytes", 100.0, "regret",
+                                reserved / 100, "driver_ns", ns, "request_count", 10, "hit_share",
+                                0.5, "idle_share", 0.25, "driver_calls", 7));
+}
+
+static json_t *eight_fits(void)
+{
+    static const double lean[] = {100, 120, 110, 105, 500, 108, 104, 102};
+    json_t *fits = tree_array();
+    for (int i = 0; i < 8; i++) {
+        const char name[] = {'a', (char)('0' + i), 0};
+        const char *kind = i < 6 ? "training" : "data";
+        add_fit(fits, name, "lean", kind, lean[i], 10000);
+        add_fit(fits, name, "quick", kind, 2 * lean[i], 100);
+        add_fit(fits, name, "worse", kind, 3 * lean[i], 200);
+        add_fit(fits, name, "broken", kind, i == 3 ? 0 : 100, 100);
+    }
+    return fits;
+}
+
+/* A typical program is not moved by the one with a ratio of 5, which is named; the front has those
+ * that no other beats in both. */
+static void standings_over_programs(void **state)
+{
+    struct arena arena = {0};
+    json_t *fits = eight_fits();
+    const struct standings all = standings_of(fits, NULL, &arena);
+    (void)state;
+    assert_int_equal(all.program_count, 8);
+    assert_int_equal(all.count, 3);
+    assert_int_equal(all.left_out_count, 1);
+    assert_string_equal(all.left_out[0], "broken (7 of 8)");
+    const struct standing *lean = &all.each[0], *quick = &all.each[1], *worse = &all.each[2];
+    assert_string_equal(lean->strategy, "lean");
+    assert_true(lean->regret.median > 1.05 && lean->regret.median < 1.12);
+    assert_true(lean->regret.ci_lo >= 1 && lean->regret.ci_hi > lean->regret.median);
+    assert_true(fabs(quick->regret.median / lean->regret.median - 2) < 1e-9);
+    assert_string_equal(lean->worst, "a4");
+    assert_true(lean->worst_regret == 5);
+    assert_true(fabs(lean->capacity.median - 1.1) < 1e-9);
+    assert_true(fabs(quick->request_ns.median - 10) < 1e-9);
+    assert_true(quick->idle_share == 0.25 && quick->hit_share == 0.5);
+    assert_true(quick->driver_calls == 56);
+    assert_true(lean->on_front && quick->on_front && !worse->on_front);
+    arena_free(&arena);
+    json_decref(fits);
+}
+
+static void standings_by_kind(void **state)
+{
+    struct arena arena = {0};
+    json_t *fits = eight_fits();
+    size_t count;
+    const char **kinds = standings_kinds(fits, &count, &arena);
+    (void)state;
+    assert_int_equal(count, 2);
+    assert_string_equal(kinds[1], "data");
+    const struct standings data = standings_of(fits, "data", &arena);
+    assert_int_equal(data.program_count, 2);
+    assert_int_equal(data.count, 4);               /* there the fourth one served all */
+    assert_true(isnan(data.each[0].regret.ci_lo)); /* two programs are too few for an interval */
+    assert_null(standings_find(&data, "none"));
+    arena_free(&arena);
+    json_decref(fits);
+}
+
+/* Without an atlas there are no times, and no front. */
+static void standings_without_times(void **state)
+{
+    struct arena arena = {0};
+    json_t *fits = eight_fits(), *fit;
+    size_t i;
+    (void)state;
+    json_array_foreach(fits, i, fit)
+    {
+        tree_put(fit, "driver_ns", json_null());
+    }
+    const struct standings all = standings_of(fits, NULL, &arena);
+    assert_false(all.has_times);
+    assert_true(isnan(all.each[0].request_ns.median) && !all.each[0].on_front);
+    const struct standings none = standings_of(NULL, NULL, &arena);
+    assert_int_equal(none.count + none.program_count, 0);
+    arena_free(&arena);
+    json_decref(fits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +498,9 @@ int main(void)
         cmocka_unit_test(nothing_to_rank),
         cmocka_unit_test(baselines_by_name),
         cmocka_unit_test(counted_and_not_timed),
+        cmocka_unit_test(standings_over_programs),
+        cmocka_unit_test(standings_by_kind),
+        cmocka_unit_test(standings_without_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
