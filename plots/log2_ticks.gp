@@ -1,6 +1,8 @@
 # Ticks at factors on an axis whose values are their logarithms to base 2: as round numbers as the range needs. Needs
-# low and high, the range in octaves, and most, how many ticks there is room for. Sets those of the x axis, and makes
-# tick_places and tick_names.
+# low and high, the range in octaves, and most, how many ticks there is room for. tick_unit stands after each number.
+# Sets the ticks of the x axis, and makes tick_places and tick_names.
+
+if (!exists("tick_unit")) { tick_unit = "×" }
 
 span = high - low > 0.05 ? high - low : 0.05
 octaves = int(ceil(span / (most > 1 ? most : 1)))
@@ -12,17 +14,17 @@ tick_names = ""
 if (span > 2.2 || step >= 1) {
     do for [k = octaves * int(floor(low / octaves)):int(ceil(high)):octaves] {
         tick_places = tick_places . sprintf(" %.6f", k)
-        tick_names = tick_names . sprintf(" %g×", 2.0 ** k)
+        tick_names = tick_names . sprintf(" %g", 2.0 ** k) . tick_unit
         if (octaves == 1 && 2 * span < most) {
             tick_places = tick_places . sprintf(" %.6f", k + log(1.5) / log(2))
-            tick_names = tick_names . sprintf(" %g×", 1.5 * 2.0 ** k)
+            tick_names = tick_names . sprintf(" %g", 1.5 * 2.0 ** k) . tick_unit
         }
     }
 } else {
     do for [k = int(floor(2 ** low / step)):int(ceil(2 ** high / step))] {
         if (k > 0) {
             tick_places = tick_places . sprintf(" %.6f", log(k * step) / log(2))
-            tick_names = tick_names . sprintf(" %g×", k * step)
+            tick_names = tick_names . sprintf(" %g", k * step) . tick_unit
         }
     }
 }

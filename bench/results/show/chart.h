@@ -45,7 +45,8 @@ struct chart {
     X(atlas)                                                                                       \
     X(cost)                                                                                        \
     X(isosurface)                                                                                  \
-    X(capacity)
+    X(capacity)                                                                                    \
+    X(regret)
 
 #define X(name) extern const struct chart chart_##name;
 CHART_LIST(X)

@@ -1,10 +1,14 @@
-/* Time against memory: a point for each configuration, the geometric means over the programs that
- * all of them ran (results/file/answer.h). Times are over those of the fastest, with their interval
- * over rounds; peaks of reserved memory are over the lower bound.
+/* Time against memory: a point for each configuration.
+ *
+ * `pareto` has the geometric means over the programs that all of them ran (results/file/answer.h).
+ * Times are over those of the fastest, with their interval over rounds; peaks of reserved memory
+ * are over the lower bound. `regret` has what gamut fit found, of a typical program
+ * (results/file/standings.h): microseconds in the driver's calls for each request, and reserved
+ * memory over the optimum.
  *
  * The front are the points that no other is at least as good as in both and better in one. A point
  * is beaten if another holds no more and is faster by more than both intervals allow: a front of
- * means alone could be noise. Every point has its name next to it, or at the end of a line where
+ * measured means alone could be noise. Predicted times have no interval. Every point has its name next to it, or at the end of a line where
  * points are close to each other.
  *
  * Block 0, a line a point, the fastest first:
@@ -20,6 +24,7 @@
 #include "base/arena.h"
 #include "results/show/gnuplot.h"
 #include "results/file/answer.h"
+#include "results/file/standings.h"
 
 /* All points have names up to NAMED; of more, only the front. The sizes are those of the picture
  * that plots/pareto.gp draws, in its points. */
@@ -69,6 +74,25 @@ static struct pareto points_of(const struct answer_device *answer)
         p.hi = p.hi > 0 ? p.hi : p.time;
         all.point[all.count++] = p;
     }
+    return all;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct point *x = a, *y = b;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+static struct pareto points_of_standings(const struct standings *standings)
+{
+    struct pareto all = {.point = must_alloc((standings->count + 1) * sizeof *all.point)};
+    for (size_t i = 0; i < standings->count && standings->has_times; i++) {
+        const struct standing *each = &standings->each[i];
+        const double us = each->request_ns.median / 1000;
+        all.point[all.count++] = (struct point){
+            .name = each->strategy, .time = us, .lo = us, .hi = us, .memory = each->regret.median};
+    }
+    qsort(all.point, all.count, sizeof *all.point, by_time);
     return all;
 }
 
@@ -245,28 +269,62 @@ static void add_message(const struct pareto *all, unsigned programs, struct text
     text_free(&below);
 }
 
-static void add_variables(const struct pareto *all, const struct answer_device *answer,
-                          struct text *variables)
+static void add_regret_message(const struct pareto *all, size_t programs, struct text *variables)
 {
-    struct labels series = {0};
-    struct text note = {0};
+    const struct point *first = &all->point[0], *least = first;
+    struct text heading = {0}, below = {0};
+    char time[32], count[48];
     for (size_t i = 0; i < all->count; i++)
-        labels_add(&series, all->point[i].name);
+        least = all->point[i].on_front ? &all->point[i] : least;
+    text_add(&heading, "%s holds the least, %.2f× the optimum, for %s a request", least->name,
+             least->memory, text_ns(time, 1000 * least->time));
+    if (least != first)
+        text_add(&below, "%s takes the least time, %s, and holds %.2f×; ", first->name,
+                 text_ns(time, 1000 * first->time), first->memory);
+    text_add(&below, "a typical one of %s", text_count(count, (double)programs, "program"));
+    gnuplot_variable(variables, "heading", heading.data);
+    gnuplot_variable(variables, "below", below.data);
+    text_free(&heading);
+    text_free(&below);
+}
+
+static void add_note(const struct answer_device *answer, struct text *variables)
+{
+    struct text note = {0};
     for (size_t i = 0; i < answer->not_here_count; i++)
         text_add(&note, "%s%s", i ? ", " : "; skipped: ", answer->not_here[i]);
     for (size_t i = 0; i < answer->not_ranked_count; i++)
         text_add(&note, "%s%s", i ? ", " : "; not ranked: ", answer->not_ranked[i].name);
-    gnuplot_labels(variables, "series", &series);
     gnuplot_variable(variables, "note", note.length ? note.data : "");
-    add_message(all, answer->cases, variables);
+    text_free(&note);
+}
+
+static void add_variables(const struct pareto *all, struct text *variables)
+{
+    struct labels series = {0};
+    for (size_t i = 0; i < all->count; i++)
+        labels_add(&series, all->point[i].name);
+    gnuplot_labels(variables, "series", &series);
     gnuplot_number(variables, "low_x", all->low_x);
     gnuplot_number(variables, "high_x", all->high_x);
     gnuplot_number(variables, "low_y", all->low_y);
     gnuplot_number(variables, "high_y", all->high_y);
     gnuplot_number(variables, "plot_width", WIDTH);
     gnuplot_number(variables, "plot_height", HEIGHT);
-    text_free(&note);
     labels_free(&series);
+}
+
+static void write_points(struct pareto *all, const char *heading, FILE *data,
+                         struct text *variables)
+{
+    find_front(all);
+    find_axes(all);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->point[i].has_name)
+            place_name(all, i);
+    gnuplot_comment(data, "%s", heading);
+    print_points(all, data);
+    add_variables(all, variables);
 }
 
 static int pareto_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
@@ -277,14 +335,11 @@ static int pareto_write(const struct chart *chart, const struct chart_subject *o
     const struct answer_device *answer = answer_find(&answers, of->device);
     struct pareto all = points_of(answer);
     if (all.count >= 2) {
-        find_front(&all);
-        find_axes(&all);
-        for (size_t i = 0; i < all.count; i++)
-            if (all.point[i].has_name)
-                place_name(&all, i);
-        gnuplot_comment(data, "gamut pareto on %s", of->device);
-        print_points(&all, data);
-        add_variables(&all, answer, variables);
+        char heading[128];
+        snprintf(heading, sizeof heading, "gamut pareto on %s", of->device);
+        write_points(&all, heading, data, variables);
+        add_note(answer, variables);
+        add_message(&all, answer->cases, variables);
     }
     free(all.point);
     arena_free(&arena);
@@ -302,4 +357,33 @@ const struct chart chart_pareto = {
     .help = "mean time against peak memory",
     .scope = CHART_OF_DEVICE,
     .write = pareto_write,
+};
+
+static int regret_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                        struct text *variables, struct error *error)
+{
+    struct arena arena = {0};
+    const struct standings standings = standings_of(of->result->fits, NULL, &arena);
+    struct pareto all = points_of_standings(&standings);
+    if (all.count >= 2) {
+        write_points(&all, "gamut regret", data, variables);
+        add_regret_message(&all, standings.program_count, variables);
+        gnuplot_variable(variables, "note", "");
+        gnuplot_variable(variables, "caption", "gamut fit");
+    }
+    free(all.point);
+    arena_free(&arena);
+    return all.count >= 2
+               ? 0
+               : error_set(error, ERR_NOT_FOUND,
+                           "the chart %s shows two allocators or more of what `gamut fit --atlas "
+                           "NAME --out FILE` writes",
+                           chart->name);
+}
+
+const struct chart chart_regret = {
+    .name = "regret",
+    .help = "what each allocator holds over the optimum, against its time in the driver's calls",
+    .scope = CHART_OF_DEVICE,
+    .write = regret_write,
 };

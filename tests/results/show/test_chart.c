@@ -87,6 +87,7 @@ static void charts_of_merged_cases(void **state)
     check_golden("cost", &host);
     check_golden("isosurface", &host);
     check_golden("capacity", &host);
+    check_golden("regret", &host);
     result_tree_free(&result);
 }
 
