@@ -59,7 +59,7 @@ struct opencl_command {
     unsigned flags;   /* RAW_COMMAND flags */
     uint64_t bytes;
     size_t origins[2]; /* where they begin in the first two blocks; a region of rows has 0 */
-    cl_mem image; /* NULL, or the image whose region is meant instead of `bytes` */
+    cl_mem image;      /* NULL, or the image whose region is meant instead of `bytes` */
     const size_t *region;
     const void *const *blocks; /* handles, or addresses of shared virtual memory */
     cl_uint block_count, wait_count;
