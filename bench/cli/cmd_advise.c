@@ -92,6 +92,11 @@ static void add_calls(struct text *out, const struct measure *now, const struct 
 {
     char before[32], after[32];
     text_add(out, "%" PRIu64 " instead of %" PRIu64, then->call_count, now->call_count);
+    if (then->function_count != then->call_count || now->function_count != now->call_count)
+        text_add(out,
+                 " as the log counts them (%" PRIu64 " instead of %" PRIu64
+                 " functions of the driver)",
+                 then->function_count, now->function_count);
     if (now->driver_ns != UNKNOWN_NS && then->driver_ns != UNKNOWN_NS)
         text_add(out, ", which take %s instead of %s", text_ns(after, (double)then->driver_ns),
                  text_ns(before, (double)now->driver_ns));
@@ -362,13 +367,12 @@ static void add_help(struct text *out, const struct advise *advise, const struct
     const struct advised_trace *trace = &advise->traces[advice->first];
     const uint64_t most = trace->now.refusal.limit_bytes;
     const uint64_t least = most == trace->limit_bytes ? trace->least_limit_bytes : most;
-    const bool is_single = advice->single.is_known;
-    const struct advised_setting *best = is_single ? &advice->single : &advice->best;
+    const struct advised_setting *best = &advice->best;
     uint64_t needed = most - best->on->spare_bytes;
     if (best->fit.status == CASE_ok && best->fit.capacity_bytes < needed)
         needed = best->fit.capacity_bytes;
     char bytes[32], bound[32];
-    if (!is_single)
+    if (!advice->is_single)
         text_add(out, ".\nNo single option of %s serves it",
                  application_title(advise->application));
     if (!best->is_known || best->served_count < trace->now.refused.count)
@@ -380,7 +384,7 @@ static void add_help(struct text *out, const struct advise *advise, const struct
     else
         text_add(out, " it is served if the limit is at least %s, %s more than the log proves",
                  text_bytes(bytes, needed), text_bytes(bound, needed - least));
-    if (is_single && !(best->rank & 1))
+    if (advice->is_single && !(best->rank & 1))
         text_add(out, ", but calls the driver %" PRIu64 " times instead of %" PRIu64,
                  best->on->call_count, trace->now.call_count);
     text_add(out, ". Later requests are not in the log, and may be refused");
@@ -514,7 +518,9 @@ static json_t *refused_to_json(const struct advised_trace *trace, const struct a
     tree_put(json, "free_bytes", places);
     refusal_add_reason(&reason, r);
     tree_put(json, "reason", tree_text(reason.data));
-    tree_put(json, "served_by", setting_to_json(trace, 0, &advice->single, &advice->single.fit));
+    tree_put(json, "served_by",
+             advice->is_single ? setting_to_json(trace, 0, &advice->best, &advice->best.fit)
+                               : json_null());
     text_free(&reason);
     return json;
 }

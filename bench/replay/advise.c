@@ -13,6 +13,7 @@
 #include "replay/plan.h"
 #include "replay/cases.h"
 #include "replay/parallel.h"
+#include "results/file/measured.h"
 
 /* A setting is better if it holds this much of the other; see advise.h. */
 static const double better_share = 0.99;
@@ -171,6 +172,7 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
         return 0;
     measure->ok = true;
     measure->reserved_bytes = outcome.counts.peak_reserved_bytes;
+    measure->function_count = (uint64_t)measured_driver_calls(&outcome.counts);
     if (capacity_bytes > outcome.most_served_bytes && outcome.most_served_bytes)
         measure->spare_bytes = capacity_bytes - outcome.most_served_bytes;
     if (outcome.model.asked)
@@ -369,7 +371,7 @@ static void choose(struct search *s, size_t index)
         if (d->advice != index || !d->is_own)
             continue;
         advice->tried_count += d->tried_count;
-        if (is_better(&d->best, &advice->best))
+        if (!advice->is_single && is_better(&d->best, &advice->best))
             keep(&advice->best, &d->best, advice->count);
     }
     struct advised_setting now = {.cost = 1};
@@ -394,7 +396,7 @@ static void choose(struct search *s, size_t index)
 static int try_single(struct search *s, struct advice *advice, struct advised_setting *tried,
                       const volatile sig_atomic_t *stop, struct error *error)
 {
-    const struct advised_setting *best = &advice->single;
+    const struct advised_setting *best = &advice->best;
     const struct advised_trace *trace = &s->out->traces[advice->first];
     const uint64_t wanted = trace->now.refused.count, given = s->options->capacity_bytes,
                    limit = given ? given - given / 64 : trace->least_limit_bytes;
@@ -408,9 +410,11 @@ static int try_single(struct search *s, struct advice *advice, struct advised_se
     text_free(&spec);
     tried->rank = tried->is_known + (least.ok && least.refused.served_count == wanted ? 2 : 0);
     tried->is_known = serves;
-    if (serves && (!best->is_known || tried->rank > best->rank ||
-                   (tried->rank == best->rank && tried->on->spare_bytes > best->on->spare_bytes)))
-        keep(&advice->single, tried, 1);
+    if (serves && (!advice->is_single || tried->rank > best->rank ||
+                   (tried->rank == best->rank && tried->on->spare_bytes > best->on->spare_bytes))) {
+        keep(&advice->best, tried, 1);
+        advice->is_single = true;
+    }
     return code;
 }
 
@@ -652,7 +656,7 @@ static int fit_one(void *context, size_t index, const volatile sig_atomic_t *sto
                    struct error *error)
 {
     struct search *s = context;
-    struct advice *advice = &s->out->advices[index / 3];
+    struct advice *advice = &s->out->advices[index / 2];
     const struct advised_trace *trace = &s->out->traces[advice->first];
     struct text spec = {0};
     struct fitting fitting = {s, trace->current};
@@ -664,13 +668,12 @@ static int fit_one(void *context, size_t index, const volatile sig_atomic_t *sto
                                   .step = note_step,
                                   .context = &fitting};
     struct trace_reader *reader;
-    struct advised_setting *const settings[] = {NULL, &advice->best, &advice->single};
-    struct advised_setting *setting = settings[index % 3];
-    if (setting && (setting == &advice->best ? advice->leave : !setting->is_known))
+    struct advised_setting *const setting = index % 2 ? &advice->best : NULL;
+    if (setting && advice->leave)
         return 0;
     if (setting) {
         setting_spec(&setting->setting, &spec);
-        if (setting == &advice->single && strcmp(spec.data, "vmm") == 0)
+        if (advice->is_single && strcmp(spec.data, "vmm") == 0)
             text_add(&spec, ":limit=fraction"); /* which needs more */
         options.strategy = fitting.spec = spec.data;
     }
@@ -715,7 +718,6 @@ static void make_advices(struct advise *out)
         advice->count = is_all ? out->trace_count : 1;
         advice->best.on = measures(advice);
         advice->other.on = measures(advice);
-        advice->single.on = measures(advice);
     }
 }
 
@@ -732,12 +734,12 @@ static int search_all(struct search *s, bool *interrupted, struct error *error)
     TRY(run(s, out->trace_count, measure_now, interrupted, error));
     add_all_descents(s);
     TRY(run(s, s->descent_count, descend, interrupted, error));
+    TRY(run(s, out->trace_count, find_single, interrupted, error));
     for (size_t i = 0; i < out->advice_count; i++)
         choose(s, i);
     for (size_t i = 0; i < out->trace_count; i++)
         note_advised_pair(&out->traces[out->advices[i].first], &out->advices[i]);
-    TRY(run(s, out->trace_count, find_single, interrupted, error));
-    return run(s, 3 * out->trace_count, fit_one, interrupted, error);
+    return run(s, 2 * out->trace_count, fit_one, interrupted, error);
 }
 
 int advise_traces(const char *const *paths, size_t count, const struct advise_options *options,
@@ -786,7 +788,6 @@ void advise_free(struct advise *advise)
     for (size_t i = 0; i < advise->advice_count; i++) {
         free(advise->advices[i].best.on);
         free(advise->advices[i].other.on);
-        free(advise->advices[i].single.on);
     }
     for (size_t i = 0; advise->traces && i < advise->trace_count; i++)
         holders_free(&advise->traces[i].holders);

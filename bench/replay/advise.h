@@ -17,6 +17,10 @@
  *      current one calls the driver too often or is refused a request. Otherwise the advice is to
  *      leave everything as it is.
  *
+ *   6. Where the current setting is refused requests of one trace, and one option alone serves all
+ *      of them, that option is advised instead: before all one that serves them under the least
+ *      limit which the log proves, then one that counts, then one that leaves most to spare.
+ *
  * The search has no chance and no clock in it. What the strategies of gamut that the application
  * does not have would hold is searched for in the same way.
  */
@@ -51,6 +55,7 @@ struct measure {
     bool ok;
     uint64_t reserved_bytes; /* the peak */
     uint64_t call_count; /* of the driver; adjacent parts that are mapped at once are one call */
+    uint64_t function_count; /* of the driver's functions, each call of one, as a replay's table */
     uint64_t logged_call_count; /* of the recorded allocator, by the log */
     bool calls_are_logged;      /* both are the same, in the same order and with the same bytes */
     struct exactness exactness;
@@ -86,7 +91,8 @@ struct advised_trace {
 /* A setting, and what it does on the traces that an advice is for. */
 struct advised_setting {
     bool is_known;
-    unsigned rank; /* of a `single`: + 1: it counts; + 2: it serves all under the least limit */
+    unsigned
+        rank; /* of a single option: + 1: it counts; + 2: it serves all under the least limit */
     struct allocator_setting setting;
     struct measure *on;    /* by trace */
     uint64_t served_count; /* requests that were refused in the logs, and are served */
@@ -100,9 +106,7 @@ struct advice {
     bool leave;          /* nothing is better than the current setting */
     bool is_bad; /* the current setting calls the driver too often, or is refused a request */
     struct advised_setting best; /* of the application's own; unknown: none counts */
-    /* For one trace: a setting of one option that serves all requests which the current one is
-     * refused. It may call the driver too often to count. */
-    struct advised_setting single;
+    bool is_single; /* rule 6 has chosen it: it may call the driver too often to count */
     struct advised_setting other; /* of all of gamut's: known if it is better than the best */
     struct fit current_fit;
     size_t tried_count; /* settings of the application's own */

@@ -26,6 +26,10 @@ expect 0 '' explain "$refused/experts.pickle.gz" --mem-limit 1765801984
 has '^Out of memory: 214 MiB asked for\. Of a limit of 1\.64 GiB, '
 has '^With PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32 it is served, .* calls the driver [0-9]* times instead of 131\.'
 # Without it the log leaves an interval, in all of which this option serves.
+expect 0 "$limit" advise "$refused/experts.pickle.gz" # names what explain does, and counts as the log does
+has "^experts: PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32$"
+expect 0 "$limit" advise "$refused/gpt.pickle.gz"
+has "^  calls     61 instead of 103 as the log counts them (253 instead of 103 functions of the driver)"
 expect 0 "$limit" explain "$refused/gnn.pickle.gz"
 has '^With PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32 it is served, with [0-9.]* MiB to spare, but calls the driver '
 has '^At the peak the most is held by midrun\.py:147 loss_of: 1\.39 GiB in 8 blocks\.$'

@@ -608,10 +608,11 @@ static void the_option_that_serves_alone_needs_the_least(void **state)
                                                     "free b2 q0\nrefused 35651584 q0\n");
     struct advise advise =
         advise_within(&(const char *){"alone.trace"}, 1, "caching", "auto", 48 * MIB);
-    const struct advised_setting *single = &advise.advices[0].single;
+    const struct advice *advice = &advise.advices[0];
     assert_int_equal(advise.traces[0].now.refused.served_count, 0);
-    has_words(single, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
-    assert_int_equal(single->served_count, 1);
+    has_words(&advice->best, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+    assert_int_equal(advice->best.served_count, 1);
+    assert_true(advice->is_single && !advice->leave);
     advise_free(&advise);
     /* 42 MiB end in a third chunk of vmm, within 61 MiB. A memory fraction would count a whole
      * segment, which is too much. */
@@ -620,12 +621,12 @@ static void the_option_that_serves_alone_needs_the_least(void **state)
                                            "free b1 q0\nalloc b3 2097152 q0\n"
                                            "free b2 q0\nrefused 44040192 q0\n");
     advise = advise_within(&(const char *){"fraction.trace"}, 1, "caching", "auto", 61 * MIB);
-    assert_false(advise.advices[0].single.is_known);
+    assert_false(advise.advices[0].is_single);
     assert_int_equal(advise.traces[0].now.refusal.largest_own_bytes, 18 * MIB);
     advise_free(&advise);
     /* What is served as it is needs none. */
     advise = advise_within(&(const char *){"alone.trace"}, 1, "caching", "auto", 120 * MIB);
-    assert_false(advise.advices[0].single.is_known);
+    assert_false(advise.advices[0].is_single);
     assert_int_equal(advise.traces[0].now.refused.served_count, 1);
     assert_false(advise.traces[0].now.refusal.knows_free);
     advise_free(&advise);
