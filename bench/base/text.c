@@ -325,7 +325,8 @@ int text_unknown(struct error *error, const char *word,
     va_end(arguments);
     for (size_t i = 0; name(context, i); i++)
         text_add(&known, "%s%s", i ? ", " : "", name(context, i));
-    const int nearest = text_nearest(word, name, context);
+    const char *last = strrchr(word, '/'); /* of a path, such as a workload's folder */
+    const int nearest = text_nearest(last && last[1] ? last + 1 : word, name, context);
     int code = error_set(error, ERR_USAGE, "%s '%s'%s%s%s; there are: %s", before, word,
                          nearest >= 0 ? " (did you mean " : "",
                          nearest >= 0 ? name(context, (size_t)nearest) : "",

@@ -74,13 +74,26 @@ char *flags_variable(char out[64], const char *name)
     return out;
 }
 
-static int unknown_flag(const struct command *command, const char *word, struct error *error)
+/* "; other commands have it: replay, advise" */
+static void add_owners(struct text *out, const struct command_line *line, const char *name)
+{
+    unsigned owners = 0;
+    for (size_t i = 0; i < line->command_count; i++)
+        for (const struct flag *f = line->commands[i]->flags; f && f->name; f++)
+            if (strcmp(f->name, name) == 0)
+                text_add(out, owners++ ? ", %s" : "; other commands have it: %s",
+                         line->commands[i]->name);
+}
+
+static int unknown_flag(const struct command_line *line, const struct command *command,
+                        const char *word, struct error *error)
 {
     struct text known = {0};
     for (const struct flag *f = command->flags; f->name; f++)
         text_add(&known, "--%s ", f->name);
     text_add(&known, "--help");
     const char *name = word + strspn(word, "-");
+    add_owners(&known, line, name);
     int nearest = text_nearest(name, flag_name, (void *)command->flags);
     int code = error_set(error, ERR_USAGE, "%s: there is no flag %s%s%s%s; there are: %s",
                          command->name, word, nearest >= 0 ? " (did you mean --" : "",
@@ -154,7 +167,7 @@ static int read_word(struct command_line *line, int argc, char **argv, int *at, 
     if (i == count) {
         if (is_long)
             word[2 + length] = 0;
-        return unknown_flag(command, word, error);
+        return unknown_flag(line, command, word, error);
     }
     char where[80];
     snprintf(where, sizeof where, "--%s", command->flags[i].name);

@@ -60,7 +60,9 @@ static int choose(const struct import *log, const char *format, const struct imp
     struct text known = {0};
     for (size_t i = 0; i < IMPORTERS; i++)
         text_add(&known, "%s%s", i ? ", " : "", importers[i]->name);
-    int code = import_error(log, error, "this is no log of a kind that gamut knows; it knows: %s",
+    int code = import_error(log, error,
+                            "this is no log of a kind that gamut knows; it knows: %s. 'gamut help "
+                            "trace' says what makes each",
                             known.data);
     text_free(&known);
     return gzip_explain_kind(import_path(log), "log", code, error);

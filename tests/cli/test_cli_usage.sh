@@ -26,6 +26,8 @@ expect 2 "did you mean run?" rnu
 expect 0 "" help
 has "Exit codes"
 expect 2 "did you mean run?" help rnu
+expect 2 "other commands have it: .*replay, " fit x.trace --mem-limit 1GiB
+expect 2 "did you mean stencil?" run -w workloads/stencil
 "$gamut" run --help >told
 expect 0 "" help run
 cmp -s out told || fail "gamut help run and gamut run --help differ"
