@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/session.h"
+#include "results/compare/gates.h"
 #include "results/show/text_grid.h"
 #include "replay/cases.h"
 #include "replay/fit.h"
@@ -29,6 +30,11 @@ static const struct flag flags[] = {
     FLAG_FORMAT("table", "table|md|csv|json"),
     {"show", 0, FLAG_CHOICE, .value = "WHAT", .fallback = "fits", .choices = "fits|means",
      .help = "the rows of a table: each fit, or what each allocator costs over all programs"},
+    {"against", 0, FLAG_TEXT, .value = "STRATEGY",
+     .help = "print in which programs the others are better or worse than this one, the worst "
+             "first; exit 1 if one is worse"},
+    {"bound", 0, FLAG_TEXT, .value = "PART", .fallback = "1%",
+     .help = "--against: the largest difference that does not matter"},
     FLAGS_ALSO_RESULT_FILE,
     FLAGS_END,
 };
@@ -57,6 +63,7 @@ struct fit_session {
     size_t fit_count;
     struct fitted_trace *traces;
     struct fitting *fits; /* by trace, then by strategy */
+    double bound;         /* of --bound */
 };
 
 /* ---- a fit as JSON ---- */
@@ -440,6 +447,10 @@ static int make_fits(struct fit_session *s, struct error *error)
 
 static int run(struct fit_session *s, const struct command_line *line, struct error *error)
 {
+    const char *bound = flag_text(line, "bound");
+    if (!gate_parse_part(bound, &s->bound))
+        return error_set(error, ERR_USAGE, "--bound is '%s', expected a percentage such as 1%%",
+                         bound);
     TRY(session_open(&s->common, line, error));
     TRY(make_fits(s, error));
     TRY(start(s, error));
@@ -451,6 +462,9 @@ static int run(struct fit_session *s, const struct command_line *line, struct er
 static int print_fits(struct fit_session *s)
 {
     const uint64_t format = flag_number(s->common.line, "format");
+    const char *against = flag_text(s->common.line, "against");
+    const json_t *all = s->common.recording.draft.result.fits;
+    size_t worse = 0;
     size_t ok = 0, failed = 0;
     const char *why = NULL;
     for (size_t i = 0; i < s->fit_count; i++) {
@@ -467,11 +481,13 @@ static int print_fits(struct fit_session *s)
     }
     if (format == TABLE_JSON)
         session_print_json(&s->common, "fits");
+    else if (against)
+        worse = against_print(all, against, s->bound, (enum table_format)format, stdout);
     else if (flag_number(s->common.line, "show"))
-        standings_print(s->common.recording.draft.result.fits, (enum table_format)format, stdout);
+        standings_print(all, (enum table_format)format, stdout);
     else
         print_table(s, (enum table_format)format);
-    return failed ? EXIT_CASE_FAILED : EXIT_OK;
+    return worse ? EXIT_REGRESSION : failed ? EXIT_CASE_FAILED : EXIT_OK;
 }
 
 static int fit_command(const struct command_line *line)
@@ -519,6 +535,16 @@ const struct command command_fit = {
         "are dispensable, and \"may run from\" is the least capacity if they may be refused.\n"
         "With more the program may run: the smaller workspaces do not count. Only a log with\n"
         "frames of C++ (stacks=\"all\", PyTorch's default) names them. Without, the column is\n"
-        "missing, and the JSON has null.\n" NOTE_ON_TRACES,
+        "missing, and the JSON has null.\n"
+        "\n"
+        "--show means has what each allocator costs over all programs, of which each counts\n"
+        "once. Regret, least capacity and time are those of a typical program (the median of\n"
+        "the geometric means of all pairs), with a 95% interval over programs. Idle is what\n"
+        "was reserved and not asked for when the most was reserved. An allocator is on the\n"
+        "front if no other is as good in regret and in time and better in one.\n"
+        "\n"
+        "--against is for your own allocator or setting: -s ./mine.so --against caching.\n"
+        "What is compared is what is reserved, the least capacity, and with --atlas the time\n"
+        "in the driver's calls.\n" NOTE_ON_TRACES,
     .run = fit_command,
 };

@@ -51,8 +51,12 @@ int session_open(struct session *s, const struct command_line *line, struct erro
     s->jobs = (unsigned)number_of(line, "jobs");
     s->free_at = number_of(line, "free-at") ? FREE_AT_LET_GO : FREE_AT_DONE;
     if (flag_exists(line, "strategy")) {
-        const char *list = flag_text(line, "strategy");
-        TRY(trace_strategies_named(list ? list : "all", &s->strategies, error));
+        const char *list = flag_text(line, "strategy"), *against = text_of(line, "against");
+        struct text all = {0};
+        text_add(&all, "%s%s%s", against ? against : "", against ? "," : "", list ? list : "all");
+        const int code = trace_strategies_named(all.data, &s->strategies, error);
+        text_free(&all);
+        TRY(code);
     }
     TRY(traces_listed(line, &s->traces, error));
     s->is_list = s->list_from && s->traces.count >= s->list_from;

@@ -61,6 +61,17 @@ has '^data  *[4-9]  cupy'
 lacks 'not ranked'
 expect 0 '' fit --suite corpus:data -s cupy,blocks --show means --format csv
 lacks 'programs'
+# one allocator against another, by program: the exit code says whether it is worse anywhere
+some="$folder/pyopencl.trace $folder/ffmpeg.trace $folder/opencv.trace"
+expect 1 '' fit $some -s blocks --against caching --atlas h200
+has '^blocks against caching: better in 0, worse in 1, mixed in 2, no difference beyond 1% in 0'
+[ "$(sed -n 4p out | awk '{print $1, $2}')" = "ffmpeg worse" ] || fail "the worst program is not the first"
+expect 0 '' fit $some -s 'caching:conf={}' --against caching
+has 'better in 0, worse in 0, mixed in 0, no difference beyond 1% in 3'
+expect 0 "" fit $some -s pool --against caching --bound 99%
+expect 1 '' fit $some -s blocks --against caching --format csv
+has '^blocks,opencv,,worse,'
+expect 2 "bound is 'x', expected a percentage" fit $some -s blocks --against caching --bound x
 expect 2 "there is no suite of traces" replay --suite ../tests
 expect 2 "needs TRACE" replay
 

@@ -71,6 +71,12 @@ void advice_table_print(const json_t *advice, enum table_format format, FILE *ou
  * least regret first, and below it, where programs have kinds, the best strategies of each kind.
  * The format is TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV; CSV has the first table alone. */
 void standings_print(const json_t *fits, enum table_format format, FILE *out);
+/* Prints, for each other strategy of the fits, the programs in which it reserves more or less than
+ * the strategy `base`, needs another least capacity, or spends other time in the driver's calls, by
+ * more than the part `bound`: worse ones first. A program in which one of these is better and one is
+ * worse is mixed. CSV has all programs. Returns how many are worse or mixed. */
+size_t against_print(const json_t *fits, const char *base, double bound, enum table_format format,
+                     FILE *out);
 /* Puts a list of advice, each for one program, into the order of the table. */
 void advice_sort(json_t *advice);
 /* Prints one experiment, as TABLE_TEXT or TABLE_MARKDOWN. */
