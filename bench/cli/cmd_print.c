@@ -27,7 +27,7 @@ static int print_atlases(const json_t *atlases, struct error *error)
     return 0;
 }
 
-/* Atlases, advice and experiments have tables of their own; their files have no cases. */
+/* Atlases, advice, fits and experiments have tables of their own; their files have no cases. */
 static int print_result(const struct result *result, enum table_format format, enum table_show show,
                         struct error *error)
 {
@@ -38,6 +38,10 @@ static int print_result(const struct result *result, enum table_format format, e
     }
     if (json_array_size(result->advice) && (is_for_people || format == TABLE_CSV)) {
         advice_table_print(result->advice, format, stdout);
+        return 0;
+    }
+    if (json_array_size(result->fits) && (is_for_people || format == TABLE_CSV)) {
+        standings_print(result->fits, format, stdout);
         return 0;
     }
     if (json_array_size(result->atlas) && is_for_people)

@@ -219,20 +219,6 @@ int traces_of_suite(const char *name, struct traces *traces, struct error *error
     return add_folder(traces, folder, error);
 }
 
-const json_t *traces_facts(const struct traces *traces, const char *path)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach(json_object_get(traces->corpus, "traces"), i, one)
-    {
-        const char *file = tree_get_text(one, "file");
-        const size_t all = strlen(path), end = strlen(file);
-        if (end && all > end && path[all - end - 1] == '/' && strcmp(path + all - end, file) == 0)
-            return one;
-    }
-    return NULL;
-}
-
 bool traces_is_suite(const char *name)
 {
     struct arena arena = {0};

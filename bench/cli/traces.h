@@ -37,8 +37,6 @@ int traces_read(struct traces *traces, struct error *error);
  * is. ERR_USAGE if there is no such suite; ERR_IO, ERR_PARSE: of the list. The caller calls
  * traces_free in any case. */
 int traces_of_suite(const char *name, struct traces *traces, struct error *error);
-/* What the list of a suite says of a trace, borrowed; NULL: it has none. */
-const json_t *traces_facts(const struct traces *traces, const char *path);
 /* Whether a suite consists of traces. */
 bool traces_is_suite(const char *name);
 /* All such suites: their names instead of paths. The caller calls traces_free. */

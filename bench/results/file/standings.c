@@ -13,52 +13,6 @@ static bool is_served(const json_t *fit)
     return tree_get_number(fit, "capacity_bytes") > 0 && tree_get_number(fit, "regret") > 0;
 }
 
-static bool is_of_kind(const json_t *fit, const char *kind)
-{
-    return !kind || strcmp(tree_get_text(fit, "kind"), kind) == 0;
-}
-
-/* A column of the table: the programs by the strategies. */
-struct cells {
-    size_t programs, strategies;
-    const char **program, **strategy;
-    const json_t **fit; /* by strategy, then by program; NULL: none, or not served */
-};
-
-static struct cells cells_of(const json_t *fits, const char *kind, struct arena *arena)
-{
-    const size_t most = json_array_size(fits) + 1;
-    struct cells c = {.program = arena_alloc(arena, most * sizeof *c.program),
-                      .strategy = arena_alloc(arena, most * sizeof *c.strategy)};
-    size_t *at = arena_alloc(arena, 2 * most * sizeof *at);
-    json_t *programs = tree_object(), *strategies = tree_object(), *fit;
-    size_t i;
-    json_array_foreach((json_t *)fits, i, fit)
-    {
-        if (!is_of_kind(fit, kind))
-            continue;
-        const char *strategy = tree_get_text(fit, "strategy"),
-                   *program = tree_get_text(fit, "trace");
-        at[2 * i + 1] = tree_index_of(strategies, strategy, c.strategies);
-        c.strategy[at[2 * i + 1]] = strategy;
-        c.strategies += at[2 * i + 1] == c.strategies;
-        if (!is_served(fit))
-            continue;
-        at[2 * i] = tree_index_of(programs, program, c.programs);
-        c.program[at[2 * i]] = program;
-        c.programs += at[2 * i] == c.programs;
-    }
-    c.fit = arena_alloc(arena, (c.programs * c.strategies + 1) * sizeof *c.fit);
-    json_array_foreach((json_t *)fits, i, fit)
-    {
-        if (is_of_kind(fit, kind) && is_served(fit))
-            c.fit[at[2 * i + 1] * c.programs + at[2 * i]] = fit;
-    }
-    json_decref(programs);
-    json_decref(strategies);
-    return c;
-}
-
 /* The typical one of positive values, with its interval; NaN if one of them is unknown. */
 static struct statistics typical_of(const double *values, size_t count, struct arena *arena)
 {
@@ -80,37 +34,29 @@ static struct statistics typical_of(const double *values, size_t count, struct a
     return typical;
 }
 
-static double sum_of(const json_t *const *fits, size_t count, const char *member)
+static struct standing standing_of(const char *strategy, const json_t *fits, struct arena *arena)
 {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += tree_get_number(fits[i], member);
-    return sum;
-}
-
-static struct standing standing_of(const char *strategy, const json_t *const *fits, size_t count,
-                                   struct arena *arena)
-{
+    const size_t count = json_array_size(fits);
     struct standing s = {.strategy = strategy};
     double *regret = arena_alloc(arena, 3 * (count + 1) * sizeof *regret);
     double *capacity = regret + count, *request_ns = capacity + count;
     for (size_t i = 0; i < count; i++) {
-        regret[i] = tree_get_number(fits[i], "regret");
+        const json_t *fit = json_array_get(fits, i);
+        regret[i] = tree_get_number(fit, "regret");
         capacity[i] =
-            tree_get_number(fits[i], "capacity_bytes") / tree_get_number(fits[i], "optimum_bytes");
-        request_ns[i] =
-            tree_get_number(fits[i], "driver_ns") / tree_get_number(fits[i], "request_count");
+            tree_get_number(fit, "capacity_bytes") / tree_get_number(fit, "optimum_bytes");
+        request_ns[i] = tree_get_number(fit, "driver_ns") / tree_get_number(fit, "request_count");
+        s.hit_share += tree_get_number(fit, "hit_share") / (double)count;
+        s.idle_share += tree_get_number(fit, "idle_share") / (double)count;
+        s.driver_calls += tree_get_number(fit, "driver_calls");
         if (regret[i] > s.worst_regret) {
             s.worst_regret = regret[i];
-            s.worst = tree_get_text(fits[i], "trace");
+            s.worst = tree_get_text(fit, "trace");
         }
     }
     s.regret = typical_of(regret, count, arena);
     s.capacity = typical_of(capacity, count, arena);
     s.request_ns = typical_of(request_ns, count, arena);
-    s.hit_share = sum_of(fits, count, "hit_share") / (double)count;
-    s.idle_share = sum_of(fits, count, "idle_share") / (double)count;
-    s.driver_calls = sum_of(fits, count, "driver_calls");
     return s;
 }
 
@@ -138,25 +84,42 @@ static void find_front(struct standings *all)
 
 struct standings standings_of(const json_t *fits, const char *kind, struct arena *arena)
 {
-    const struct cells c = cells_of(fits, kind, arena);
-    struct standings all = {.program_count = c.programs, .has_times = c.programs > 0};
-    all.each = arena_alloc(arena, (c.strategies + 1) * sizeof *all.each);
-    all.left_out = arena_alloc(arena, (c.strategies + 1) * sizeof *all.left_out);
-    for (size_t s = 0; s < c.strategies && c.programs; s++) {
-        const json_t *const *row = &c.fit[s * c.programs];
-        size_t served = 0;
-        for (size_t p = 0; p < c.programs; p++)
-            served += row[p] != NULL;
-        if (served < c.programs) {
-            all.left_out[all.left_out_count++] =
-                arena_printf(arena, "%s (%zu of %zu)", c.strategy[s], served, c.programs);
+    struct standings all = {0};
+    json_t *programs = tree_object(), *rows = tree_object(), *fit, *row;
+    const char *strategy;
+    size_t i;
+    json_array_foreach((json_t *)fits, i, fit)
+    {
+        strategy = tree_get_text(fit, "strategy");
+        if (kind && strcmp(tree_get_text(fit, "kind"), kind) != 0)
             continue;
-        }
-        all.each[all.count++] = standing_of(c.strategy[s], row, c.programs, arena);
-        all.has_times &= !isnan(all.each[all.count - 1].request_ns.median);
+        if (!json_object_get(rows, strategy))
+            tree_put(rows, strategy, tree_array());
+        if (!is_served(fit))
+            continue;
+        tree_append(json_object_get(rows, strategy), json_incref(fit));
+        tree_put(programs, tree_get_text(fit, "trace"), json_true());
     }
+    all.program_count = json_object_size(programs);
+    all.has_times = all.program_count > 0;
+    all.each = arena_alloc(arena, (json_object_size(rows) + 1) * sizeof *all.each);
+    all.left_out = arena_alloc(arena, (json_object_size(rows) + 1) * sizeof *all.left_out);
+    json_object_foreach(rows, strategy, row)
+    {
+        const char *name = arena_printf(arena, "%s", strategy);
+        const size_t served = json_array_size(row);
+        if (served < all.program_count)
+            all.left_out[all.left_out_count++] =
+                arena_printf(arena, "%s (%zu of %zu)", name, served, all.program_count);
+        else if (served)
+            all.each[all.count++] = standing_of(name, row, arena);
+    }
+    for (i = 0; i < all.count; i++)
+        all.has_times &= !isnan(all.each[i].request_ns.median);
     qsort(all.each, all.count, sizeof *all.each, by_regret);
     find_front(&all);
+    json_decref(programs);
+    json_decref(rows);
     return all;
 }
 

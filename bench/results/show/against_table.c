@@ -9,23 +9,14 @@
 #include "results/show/table.h"
 #include "results/show/text_grid.h"
 
-/* X(name, member of a fit): what is compared; of all of it less is better. */
-#define MEASURE_LIST(X)                                                                            \
-    X(reserved, "reserved_bytes")                                                                  \
-    X(capacity, "capacity_bytes")                                                                  \
-    X(driver, "driver_ns")
-
-enum {
-#define X(name, member) MEASURE_##name,
-    MEASURE_LIST(X)
-#undef X
-        MEASURES
-};
+enum { MEASURES = 3 };
+/* Members of a fit of which less is better. */
+static const char *const measures[MEASURES] = {"reserved_bytes", "capacity_bytes", "driver_ns"};
 
 enum verdict { SAME, BETTER, MIXED, WORSE };
 
 struct row {
-    const json_t *base, *mine;
+    const char *program, *kind;
     double change[MEASURES]; /* a ratio less 1; NaN: unknown */
     double worst;
     enum verdict verdict;
@@ -33,16 +24,13 @@ struct row {
 
 static struct row row_of(const json_t *base, const json_t *mine, double bound)
 {
-    static const char *const members[] = {
-#define X(name, member) member,
-        MEASURE_LIST(X)
-#undef X
-    };
-    struct row row = {.base = base, .mine = mine, .worst = -INFINITY};
+    struct row row = {.program = tree_get_text(mine, "trace"),
+                      .kind = tree_get_text(mine, "kind"),
+                      .worst = -INFINITY};
     bool better = false, worse = !(tree_get_number(mine, "capacity_bytes") > 0);
     for (int i = 0; i < MEASURES; i++) {
-        const double from = tree_get_number(base, members[i]);
-        row.change[i] = tree_get_number(mine, members[i]) / from - 1;
+        const double from = tree_get_number(base, measures[i]);
+        row.change[i] = tree_get_number(mine, measures[i]) / from - 1;
         if (isnan(row.change[i]))
             continue;
         better |= row.change[i] < -bound;
@@ -61,7 +49,7 @@ static int worst_first(const void *a, const void *b)
         return (int)y->verdict - (int)x->verdict;
     if (x->worst != y->worst)
         return x->worst < y->worst ? 1 : -1;
-    return strcmp(tree_get_text(x->base, "trace"), tree_get_text(y->base, "trace"));
+    return strcmp(x->program, y->program);
 }
 
 static void print_rows(const struct row *rows, size_t count, const char *strategy,
@@ -79,8 +67,8 @@ static void print_rows(const struct row *rows, size_t count, const char *strateg
         row->mood = moods[rows[i].verdict];
         row->mood_of = 3;
         text_grid_add(&grid, "%s", strategy);
-        text_grid_add(&grid, "%s", tree_get_text(rows[i].base, "trace"));
-        text_grid_add(&grid, "%s", tree_get_text(rows[i].base, "kind"));
+        text_grid_add(&grid, "%s", rows[i].program);
+        text_grid_add(&grid, "%s", rows[i].kind);
         text_grid_add(&grid, "%s", words[rows[i].verdict]);
         for (int m = 0; m < MEASURES; m++) {
             if (isnan(rows[i].change[m]))

@@ -250,40 +250,24 @@ static void print_points(const struct pareto *all, FILE *out)
 }
 
 /* What the picture says, in two lines. */
-static void add_message(const struct pareto *all, unsigned programs, struct text *variables)
+static void add_message(const struct pareto *all, unsigned programs, bool is_regret,
+                        struct text *variables)
 {
     const struct point *first = &all->point[0], *least = first;
     struct text heading = {0}, below = {0};
     for (size_t i = 0; i < all->count; i++)
         least = all->point[i].on_front ? &all->point[i] : least;
-    text_add(&heading, "%s takes the least time%s, and holds %.2f× the lower bound", first->name,
-             programs > 1 ? " in the mean" : "", first->memory);
+    text_add(&heading, "%s takes the least time%s, and holds %.2f× the %s", first->name,
+             programs > 1 ? " in the mean" : "", first->memory,
+             is_regret ? "optimum" : "lower bound");
     if (least != first)
         text_add(&below, "%s holds the least, %.2f×, and takes %.2f× as long", least->name,
-                 least->memory, least->time);
+                 least->memory, least->time / first->time);
     if (programs > 1)
-        text_add(&below, "%sgeometric means of %u programs", below.length ? "; " : "", programs);
+        text_add(&below, "%s%s of %u programs", below.length ? "; " : "",
+                 is_regret ? "a typical one" : "geometric means", programs);
     gnuplot_variable(variables, "heading", heading.data);
     gnuplot_variable(variables, "below", below.length ? below.data : "");
-    text_free(&heading);
-    text_free(&below);
-}
-
-static void add_regret_message(const struct pareto *all, size_t programs, struct text *variables)
-{
-    const struct point *first = &all->point[0], *least = first;
-    struct text heading = {0}, below = {0};
-    char time[32], count[48];
-    for (size_t i = 0; i < all->count; i++)
-        least = all->point[i].on_front ? &all->point[i] : least;
-    text_add(&heading, "%s holds the least, %.2f× the optimum, for %s a request", least->name,
-             least->memory, text_ns(time, 1000 * least->time));
-    if (least != first)
-        text_add(&below, "%s takes the least time, %s, and holds %.2f×; ", first->name,
-                 text_ns(time, 1000 * first->time), first->memory);
-    text_add(&below, "a typical one of %s", text_count(count, (double)programs, "program"));
-    gnuplot_variable(variables, "heading", heading.data);
-    gnuplot_variable(variables, "below", below.data);
     text_free(&heading);
     text_free(&below);
 }
@@ -339,7 +323,7 @@ static int pareto_write(const struct chart *chart, const struct chart_subject *o
         snprintf(heading, sizeof heading, "gamut pareto on %s", of->device);
         write_points(&all, heading, data, variables);
         add_note(answer, variables);
-        add_message(&all, answer->cases, variables);
+        add_message(&all, answer->cases, false, variables);
     }
     free(all.point);
     arena_free(&arena);
@@ -367,8 +351,7 @@ static int regret_write(const struct chart *chart, const struct chart_subject *o
     struct pareto all = points_of_standings(&standings);
     if (all.count >= 2) {
         write_points(&all, "gamut regret", data, variables);
-        add_regret_message(&all, standings.program_count, variables);
-        gnuplot_variable(variables, "note", "");
+        add_message(&all, (unsigned)standings.program_count, true, variables);
         gnuplot_variable(variables, "caption", "gamut fit");
     }
     free(all.point);
