@@ -61,6 +61,23 @@ has '^data  *[4-9]  cupy'
 lacks 'not ranked'
 expect 0 '' fit --suite corpus:data -s cupy,blocks --show means --format csv
 lacks 'programs'
+[ "$(cat "$corpus"/*.trace | wc -c)" -lt 8000000 ] || fail "the corpus has more than 8 MB"
+# What PyTorch's allocator held is what a replay of its rules holds, and each trace has all that the corpus says of one.
+expect 0 'ok' replay --suite corpus -s caching --no-save --format json
+! command -v python3 >/dev/null || python3 - "$corpus/corpus.json" 3<out <<'END' || fail "a trace of the corpus is not what its list says"
+import json, os, sys
+held = {c["key"]["workload"]: c["counters"]["cold"] for c in json.load(os.fdopen(3))["cases"]}
+traces, wrong = json.load(open(sys.argv[1]))["traces"], 0
+for t in traces:
+    missing = [k for k in ("kind", "half", "application", "licence", "command", "device", "date", "typical", "truth") if not t.get(k)]
+    truth, replayed = t["truth"], held[t["name"]]
+    if truth["allocator"] == "caching":
+        missing += [k for k, is_as in (("reserved_peak_bytes", "peak_reserved_bytes"), ("driver_alloc_count", "driver_alloc_count")) if truth[k] != replayed[is_as]]
+    if missing:
+        wrong += 1
+        print(t["name"], *missing)
+sys.exit(wrong > 0 or len(traces) < 40)
+END
 # one allocator against another, by program: the exit code says whether it is worse anywhere
 some="$folder/pyopencl.trace $folder/ffmpeg.trace $folder/opencv.trace"
 expect 1 '' fit $some -s blocks --against caching --atlas h200
