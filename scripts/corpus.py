@@ -897,9 +897,12 @@ APPLICATIONS = {
 }
 
 
-def half_of(name):
-    """Constants may be tuned on one half; figures are of the other."""
-    return "tune" if hashlib.sha256(f"{SEED} {name}".encode()).digest()[0] % 2 else "judge"
+def halve(traces):
+    """Constants may be tuned on one half, and figures are of the other. A trace keeps its half; new ones are drawn by the seed, in equal parts of each kind."""
+    for t in sorted(traces, key=lambda t: hashlib.sha256(f"{SEED} {t['name']}".encode()).digest()):
+        if not t["half"]:
+            of = [x["half"] for x in traces if x["kind"] == t["kind"]]
+            t["half"] = min(("judge", "tune"), key=of.count)
 
 
 def applications(suite):
@@ -909,7 +912,7 @@ def applications(suite):
     for name, application, command, *_ in [row for row in rows if len(row) == 4]:
         if (key := name.strip("`")) in APPLICATIONS:
             kind, licence, typical = APPLICATIONS[key]
-            yield {"name": key, "file": f"../real/{key}.trace", "kind": kind, "half": half_of(key), "application": application.split(",")[0], "licence": licence,
+            yield {"name": key, "file": f"../real/{key}.trace", "kind": kind, "half": None, "application": application.split(",")[0], "licence": licence,
                    "command": command.strip("`"), "device": "PoCL 3.1 on two cores of an Intel Xeon", "date": "2026-11-23" if key == "pyclesperanto" else "2026-11-22",
                    "typical": typical, "truth": {"allocator": "raw"}}
 
@@ -921,6 +924,7 @@ def gather(suite, *folders):
     if os.path.exists(path):
         with open(path) as file:
             traces = {t["name"]: t for t in json.load(file)["traces"]}
+    halves = {name: t["half"] for name, t in traces.items()}
     traces.update({t["name"]: t for t in applications(suite)})
     for facts_of in sorted(f for folder in folders for f in glob.glob(f"{folder}/*.json")):
         with open(facts_of) as file:
@@ -928,8 +932,11 @@ def gather(suite, *folders):
         name = facts["name"]
         shutil.copyfile(facts_of[:-4] + "trace", os.path.join(suite, f"{name}.trace"))
         keys = ("kind", "half", "application", "licence", "command", "device", "driver", "date", "typical", "truth")
-        facts["half"] = half_of(name)
+        facts["half"] = None
         traces[name] = {"name": name, "file": f"{name}.trace", **{key: facts[key] for key in keys}}
+    for t in traces.values():
+        t["half"] = halves.get(t["name"])
+    halve(list(traces.values()))
     with open(path, "w") as file:
         json.dump({"format": "gamut.corpus/1", "licence": "MIT", "seed": SEED, "traces": [traces[name] for name in sorted(traces)]}, file, indent=1)
         file.write("\n")
