@@ -2,6 +2,8 @@
 """Records the programs of the corpus of traces (suites/corpus) on a GPU, each in a process of its own and from its first request on.
 
     scripts/corpus.py FOLDER [--jobs 14] [--seconds 180] [--only NAME,...]     makes FOLDER/NAME.trace and FOLDER/NAME.json, its facts
+    scripts/corpus.py FOLDER --conf WORDS;WORDS...                             runs PyTorch's programs under these PYTORCH_CUDA_ALLOC_CONF instead, and
+                                                                               makes FOLDER/settings.json, what PyTorch held under each
     scripts/corpus.py --gather SUITE FOLDER...                                 takes them into the suite: its traces, and its corpus.json
     scripts/corpus.py --list                                                   the programs, with what is typical of each
 
@@ -965,13 +967,16 @@ def one_of_torch(name, path):
 
     torch.cuda.init()
     torch.manual_seed(SEED)
-    torch.cuda.memory._record_memory_history("all", context=None)
+    is_recorded = not os.environ.get("PYTORCH_CUDA_ALLOC_CONF")
+    if is_recorded:
+        torch.cuda.memory._record_memory_history("all", context=None)
     PROGRAMS[name]["run"](random.Random(SEED))
     torch.cuda.synchronize()
     stats = torch.cuda.memory_stats()
-    torch.cuda.memory._dump_snapshot(path + ".pickle")
-    gamut("trace", "import", path + ".pickle", "-o", path + ".trace", "--force")
-    os.remove(path + ".pickle")
+    if is_recorded:
+        torch.cuda.memory._dump_snapshot(path + ".pickle")
+        gamut("trace", "import", path + ".pickle", "-o", path + ".trace", "--force")
+        os.remove(path + ".pickle")
     return {"allocator": "caching", "reserved_peak_bytes": stats["reserved_bytes.all.peak"], "allocated_peak_bytes": stats["allocated_bytes.all.peak"],
             "driver_alloc_count": stats["num_device_alloc"], "driver_free_count": stats["num_device_free"], "refused_count": stats["num_ooms"]}
 
@@ -1032,6 +1037,26 @@ def launch(name, folder, until):
     return True
 
 
+def held_under(name, conf, folder, until):
+    """What PyTorch held when it ran a program under a setting; None where the program did not end well."""
+    path = os.path.join(os.path.abspath(folder), f"{name}.{hashlib.sha256(conf.encode()).hexdigest()[:6]}")
+    environment = dict(os.environ, OMP_NUM_THREADS="2", TORCHINDUCTOR_COMPILE_THREADS="4", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", PYTORCH_CUDA_ALLOC_CONF=conf)
+    left = until - time.time()
+    if left < 12:
+        return None
+    try:
+        done = subprocess.run([sys.executable, os.path.abspath(__file__), "--one", name, path], env=environment, capture_output=True, text=True, timeout=min(100, left))
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode:
+        print(name, conf, *done.stderr.strip().splitlines()[-1:], flush=True)
+        return None
+    with open(path + ".json") as file:
+        facts = json.load(file)
+    os.remove(path + ".json")
+    return {"program": name, "conf": conf, "torch": facts["versions"]["torch"], "device": device_name(), **facts["truth"]}
+
+
 def asked(what):
     done = subprocess.run(["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader"], capture_output=True, text=True)
     return done.stdout.strip().splitlines()[0] if done.stdout.strip() else None
@@ -1051,8 +1076,18 @@ def main():
     parser.add_argument("--jobs", type=int, default=14)
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--only", default=",".join(PROGRAMS))
+    parser.add_argument("--conf")
     a = parser.parse_args()
     os.makedirs(a.folder, exist_ok=True)
+    if a.conf:
+        until = time.time() + a.seconds
+        runs = [(name, conf) for conf in a.conf.split(";") for name in a.only.split(",") if PROGRAMS[name]["uses"][0] == "torch"]
+        with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+            held = [x for x in pool.map(lambda run: held_under(*run, a.folder, until), runs) if x]
+        with open(os.path.join(a.folder, "settings.json"), "w") as file:
+            json.dump(held, file, indent=1)
+        print(f"{len(held)} of {len(runs)} runs")
+        return
     names, until = a.only.split(","), time.time() + a.seconds
     names.sort(key=lambda name: "compile" not in name)  # they take longest
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
