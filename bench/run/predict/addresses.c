@@ -70,19 +70,6 @@ void holes_give(struct address_holes *h, uint64_t start, uint64_t bytes)
     }
 }
 
-uint64_t holes_before(const struct address_holes *h, uint64_t end)
-{
-    const struct address_range *last = h->count ? &h->ranges[h->count - 1] : NULL;
-    return last && last->start + last->bytes == end ? last->bytes : 0;
-}
-
-void holes_cut(struct address_holes *h, uint64_t bytes)
-{
-    h->ranges[h->count - 1].bytes -= bytes;
-    if (h->ranges[h->count - 1].bytes == 0)
-        h->count--;
-}
-
 void holes_free(struct address_holes *h)
 {
     free(h->ranges);

@@ -25,10 +25,6 @@ struct address_holes {
 bool holes_take(struct address_holes *holes, uint64_t bytes, uint64_t *start);
 /* Frees a range whose bytes are all in use, and merges it with the free ranges next to it. */
 void holes_give(struct address_holes *holes, uint64_t start, uint64_t bytes);
-/* The bytes of the range that ends at `end`; 0: the last one ends before. */
-uint64_t holes_before(const struct address_holes *holes, uint64_t end);
-/* Takes bytes off the end of the last range, which has as many. */
-void holes_cut(struct address_holes *holes, uint64_t bytes);
 void holes_free(struct address_holes *holes);
 
 /* All zeros: no memories. */

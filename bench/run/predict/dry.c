@@ -12,6 +12,7 @@
 #include "base/driver_vm.h"
 #include "base/slab.h"
 #include "run/predict/addresses.h"
+#include "run/predict/stream_pool.h"
 
 enum { PIECE_BYTES = 512 }; /* sizes of pieces and chunks are multiples of it */
 
@@ -47,14 +48,14 @@ struct cold {
 
 struct memory {
     uint64_t bytes;
-    uint64_t address;       /* 0: none yet, it is given when it is asked for */
-    bool placed;            /* the address is one of `addresses` */
-    const char *method;     /* the atlas's method by which it was allocated */
-    bool used;              /* a command has used it, or it is a spare piece of a pool */
-    bool again;             /* a memory of this size was given back earlier in this run */
-    unsigned next;          /* handle of the next memory that is not live */
-    struct fit_node *piece; /* its part of a page; NULL: none, or none yet */
-    uint64_t start;         /* its place in a pool */
+    uint64_t address;           /* 0: none yet, it is given when it is asked for */
+    bool placed;                /* the address is one of `addresses` */
+    const char *method;         /* the atlas's method by which it was allocated */
+    bool used;                  /* a command has used it, or it is a spare piece of a pool */
+    bool again;                 /* a memory of this size was given back earlier in this run */
+    unsigned next;              /* handle of the next memory that is not live */
+    struct fit_node *piece;     /* its part of a page; NULL: none, or none yet */
+    struct stream_piece *place; /* in a pool */
 };
 
 /* The driver's pool. */
@@ -62,8 +63,8 @@ struct dry_pool {
     bool is_open;
     bool asked;                               /* since the host last waited */
     uint64_t threshold_bytes, capacity_bytes; /* capacity 0: none */
-    uint64_t reserved_bytes, peak_bytes;      /* and the peak since it was reset */
-    struct address_holes holes;               /* from 0 up to reserved_bytes */
+    uint64_t peak_bytes;                      /* since it was reset */
+    struct stream_pool held;
 };
 struct dry {
     struct dry_device device;
@@ -490,29 +491,16 @@ static void dry_drop_memory(struct dry *d, uint64_t handle)
 static const char *const releasing_method = "stream:threshold=0";
 static const char *const keeping_method = "stream:threshold=max";
 
-/* CUDA's pool is one range of addresses that grows at its end by steps of 32 MiB, and gives back
- * steps that are free at its end. The reserved bytes that the driver reports show it: on an H200
- * they are those of this rule in 34 of 36 programs, and in 27 if each allocation without room had a
- * step of its own. So do the sizes at which the costs of the atlas begin to rise. */
-static const uint64_t step_bytes = UINT64_C(32) << 20;
-
-/* Gives back spare steps during a wait, down to keep_bytes, and returns how much longer the wait
+/* Gives back spare memory during a wait, down to keep_bytes, and returns how much longer the wait
  * takes. In the atlas that is the difference between two waits after a free: with a pool that keeps
  * nothing, and with one that keeps everything. */
 static double give_back(struct dry *d, struct dry_pool *p, uint64_t keep_bytes)
 {
-    const uint64_t spare = holes_before(&p->holes, p->reserved_bytes);
-    if (p->reserved_bytes <= keep_bytes)
-        return 0;
-    const uint64_t wanted = in_steps(p->reserved_bytes - keep_bytes, step_bytes);
-    const uint64_t can = spare == p->reserved_bytes ? spare : spare - spare % step_bytes;
-    const uint64_t bytes = wanted < can ? wanted : can;
-    if (bytes == 0)
-        return 0;
-    holes_cut(&p->holes, bytes);
-    p->reserved_bytes -= bytes;
-    return more_than(dry_cost(d, releasing_method, "free_sync", bytes),
-                     dry_cost(d, keeping_method, "free_sync", bytes));
+    stream_pool_wait(&p->held);
+    const uint64_t bytes = stream_pool_release(&p->held, keep_bytes);
+    return bytes ? more_than(dry_cost(d, releasing_method, "free_sync", bytes),
+                             dry_cost(d, keeping_method, "free_sync", bytes))
+                 : 0;
 }
 
 static double dry_pool_waited(struct dry *d)
@@ -531,16 +519,11 @@ static struct dry_pool *pool_of(const struct dry *d, uint64_t pool)
     return d->pools[pool - 1];
 }
 
-/* By how many bytes the pool grows for a block; 0: its capacity has no room. */
-static uint64_t growth_for(const struct dry_pool *p, uint64_t block_bytes)
+/* The last step may be cut off by the capacity. */
+static uint64_t reserved_by(const struct dry_pool *p)
 {
-    const uint64_t needed = block_bytes - holes_before(&p->holes, p->reserved_bytes);
-    const uint64_t bytes = in_steps(needed, step_bytes);
-    if (!p->capacity_bytes)
-        return bytes;
-    uint64_t room = p->capacity_bytes - p->reserved_bytes;
-    room -= room % PIECE_BYTES;
-    return bytes <= room ? bytes : needed <= room ? room : 0;
+    const uint64_t most = p->capacity_bytes, bytes = p->held.reserved_bytes;
+    return most && bytes > most ? most : bytes;
 }
 
 static int pool_open(void *context, const struct driver_pool_options *options, uint64_t most_bytes,
@@ -563,42 +546,35 @@ static int pool_close(void *context, uint64_t pool, struct error *error)
 {
     struct dry_pool *p = pool_of(context, pool);
     (void)error;
-    holes_free(&p->holes);
+    stream_pool_free(&p->held);
     p->is_open = false;
     return 0;
 }
 
 /* A spare piece is handed out without a wait: the order of the queue makes that safe, and there is
- * no first use to pay for. The first call after a wait of the host costs more than the next ones,
- * which the atlas times apart. New steps are mapped; the atlas has that cost from a pool that keeps
- * nothing. */
+ * no first use to pay for. Memory that moves to other addresses has no price in the atlas. The
+ * first call after a wait of the host costs more than the next ones, which the atlas times apart.
+ * New steps are mapped; the atlas has that cost from a pool that keeps nothing. */
 static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
                       uint64_t *handle, struct error *error)
 {
     struct dry *d = context;
     struct dry_pool *p = pool_of(d, pool);
-    (void)queue;
-    const uint64_t block_bytes = in_steps(bytes, PIECE_BYTES);
-    uint64_t start, priced_bytes = bytes;
-    const bool is_spare = holes_take(&p->holes, block_bytes, &start);
-    if (!is_spare) {
-        priced_bytes = growth_for(p, block_bytes);
-        if (priced_bytes == 0)
-            return error_set(error, ERR_OOM, "the model's pool has reached its capacity");
-        holes_give(&p->holes, p->reserved_bytes, priced_bytes);
-        p->reserved_bytes += priced_bytes;
-        holes_take(&p->holes, block_bytes, &start);
-        if (p->peak_bytes < p->reserved_bytes)
-            p->peak_bytes = p->reserved_bytes;
-    }
+    struct stream_piece *place;
+    const uint64_t new_bytes = stream_pool_take(&p->held, queue, bytes, p->capacity_bytes, &place);
+    if (new_bytes == UINT64_MAX)
+        return error_set(error, ERR_OOM, "the model's pool has reached its capacity");
+    const bool is_spare = new_bytes == 0;
+    if (p->peak_bytes < reserved_by(p))
+        p->peak_bytes = reserved_by(p);
     const char *method = is_spare ? keeping_method : releasing_method;
     *dry_add_memory(d, handle) =
-        (struct memory){.bytes = bytes, .method = method, .used = is_spare, .start = start};
+        (struct memory){.bytes = bytes, .method = method, .used = is_spare, .place = place};
     const char *spare_call = p->asked && knows(d, method, "alloc_next") ? "alloc_next" : "realloc";
-    double ns = dry_cost(d, method, is_spare ? spare_call : "alloc", priced_bytes);
+    double ns = dry_cost(d, method, is_spare ? spare_call : "alloc", is_spare ? bytes : new_bytes);
     p->asked = true;
     if (!is_spare)
-        ns = beside_work(d, method, "alloc", priced_bytes, ns) + cold_cost(d, COLD_ALLOC, ns);
+        ns = beside_work(d, method, "alloc", new_bytes, ns) + cold_cost(d, COLD_ALLOC, ns);
     dry_driver_call(d, method, "alloc", bytes, ns);
     return 0;
 }
@@ -608,11 +584,10 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
 {
     struct dry *d = context;
     const char *method = d->memories[handle - 1].method;
-    (void)queue, (void)error;
+    (void)error;
     const char *call = knows(d, method, "free_used") ? "free_used" : "free";
     pool_of(d, pool)->asked = true;
-    holes_give(&pool_of(d, pool)->holes, d->memories[handle - 1].start,
-               in_steps(bytes, PIECE_BYTES));
+    stream_pool_give(&pool_of(d, pool)->held, queue, d->memories[handle - 1].place);
     dry_drop_memory(d, handle);
     dry_driver_call(d, method, "free", bytes, dry_cost(d, method, call, bytes));
     return 0;
@@ -633,7 +608,7 @@ static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t
 {
     const struct dry_pool *p = pool_of(context, pool);
     (void)error;
-    *bytes = p->reserved_bytes;
+    *bytes = reserved_by(p);
     *peak_bytes = p->peak_bytes;
     return 0;
 }
@@ -642,7 +617,7 @@ static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
 {
     struct dry_pool *p = pool_of(context, pool);
     (void)error;
-    p->peak_bytes = p->reserved_bytes;
+    p->peak_bytes = reserved_by(p);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "run/predict/stream_pool.h"
 #include "tests/run/predict/model_fixture.h"
 
 /* ---- the driver's pool ---------------------------------------------------------------------- */
@@ -160,6 +161,78 @@ static void the_pools_memory_has_a_first_use_of_its_own(void **state)
     assert_int_equal(m.first_use_ns, 0);
     run_log_close(&t);
     atlas_free(&atlas);
+}
+
+/* What is done to a pool in MiB: 'a' takes block `name` and expects it at `at`, with so much
+ * reserved then; 'f' frees it behind queue 0, 'w' waits. */
+struct pool_step {
+    char what;
+    unsigned name, bytes, at, reserved;
+};
+
+static void pieces_are_chosen_as_the_driver_does(void **state)
+{
+    (void)state;
+    static const struct pool_step cases[][12] = {
+        /* of two equal pieces, the one that was freed first */
+        {{'a', 0, 2, 0, 32},
+         {'a', 1, 2, 2, 32},
+         {'a', 2, 2, 4, 32},
+         {'a', 3, 2, 6, 32},
+         {'f', 2, 0, 0, 0},
+         {'f', 0, 0, 0, 0},
+         {'a', 4, 2, 4, 32}},
+        /* one that the queue freed, before a smaller one that is free for all */
+        {{'a', 0, 4, 0, 32},
+         {'a', 1, 1, 4, 32},
+         {'a', 2, 6, 5, 32},
+         {'a', 3, 1, 11, 32},
+         {'f', 0, 0, 0, 0},
+         {'w', 0, 0, 0, 0},
+         {'f', 2, 0, 0, 0},
+         {'a', 4, 3, 5, 32}},
+        /* both, joined, before the end; and what is free for all is joined with the end */
+        {{'a', 0, 4, 0, 32},
+         {'a', 1, 4, 4, 32},
+         {'a', 2, 1, 8, 32},
+         {'f', 0, 0, 0, 0},
+         {'w', 0, 0, 0, 0},
+         {'f', 1, 0, 0, 0},
+         {'a', 3, 6, 0, 32},
+         {'f', 2, 0, 0, 0},
+         {'w', 0, 0, 0, 0},
+         {'a', 4, 40, 6, 64}},
+        /* Three steps that are wholly free become memory of a block at the end, and two of those
+         * above that of the next one, in whose place they were. */
+        {{'a', 0, 64, 0, 64},
+         {'a', 1, 48, 64, 128},
+         {'a', 2, 80, 112, 192},
+         {'f', 0, 0, 0, 0},
+         {'f', 1, 0, 0, 0},
+         {'a', 3, 128, 192, 224},
+         {'w', 0, 0, 0, 0},
+         {'f', 2, 0, 0, 0},
+         {'w', 0, 0, 0, 0},
+         {'a', 4, 64, 0, 224}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stream_pool pool = {0};
+        struct stream_piece *blocks[8];
+        for (const struct pool_step *s = cases[i]; s->what; s++) {
+            if (s->what == 'f')
+                stream_pool_give(&pool, 0, blocks[s->name]);
+            if (s->what == 'w')
+                stream_pool_wait(&pool);
+            if (s->what != 'a')
+                continue;
+            stream_pool_take(&pool, 0, s->bytes * MIB, 0, &blocks[s->name]);
+            if (blocks[s->name]->start != s->at * MIB || pool.reserved_bytes != s->reserved * MIB)
+                fail_msg("case %zu, block %u: at %llu of %llu MiB", i, s->name,
+                         (unsigned long long)(blocks[s->name]->start / MIB),
+                         (unsigned long long)(pool.reserved_bytes / MIB));
+        }
+        stream_pool_free(&pool);
+    }
 }
 
 /* The strategy waits, trims, and asks once more. */
@@ -401,6 +474,7 @@ int main(void)
         cmocka_unit_test(what_lives_keeps_its_step),
         cmocka_unit_test(a_pool_grows_by_what_a_block_lacks),
         cmocka_unit_test(the_pools_memory_has_a_first_use_of_its_own),
+        cmocka_unit_test(pieces_are_chosen_as_the_driver_does),
         cmocka_unit_test(a_pool_has_a_capacity),
         cmocka_unit_test(a_pool_that_the_atlas_does_not_know_has_no_prediction),
         cmocka_unit_test(small_memories_are_cut_from_pages),

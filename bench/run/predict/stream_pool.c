@@ -1,0 +1,222 @@
+#include "run/predict/stream_pool.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+static const uint64_t unit_bytes = 512, step_bytes = UINT64_C(32) << 20;
+
+struct stream_step {
+    bool is_mapped;
+    unsigned blocks; /* that lie in it, in whole or in part */
+};
+
+/* ---- free pieces ----------------------------------------------------------------------------- */
+
+static void leave(struct stream_piece *piece)
+{
+    if (piece->among)
+        index_take(piece->among, piece->key);
+    piece->among = NULL;
+}
+
+static void swallow_next(struct stream_pool *p, struct stream_piece *piece)
+{
+    struct stream_piece *next = piece->next;
+    leave(next);
+    piece->size += next->size;
+    piece->next = next->next;
+    if (piece->next)
+        piece->next->prev = piece;
+    slab_give(&p->pieces, next);
+}
+
+/* Puts a piece among others, joined with its neighbours there. What is free for all is joined with
+ * the end. */
+static void put(struct stream_pool *p, struct stream_piece *piece, struct piece_index *among)
+{
+    if (piece->prev && piece->prev->among == among) {
+        piece = piece->prev;
+        leave(piece);
+        swallow_next(p, piece);
+    }
+    if (piece->next->among == among)
+        swallow_next(p, piece);
+    if (piece->next == p->end && among == &p->free_for_all) {
+        p->end = piece;
+        swallow_next(p, piece);
+        return;
+    }
+    among->nodes = &p->nodes;
+    piece->among = among;
+    piece->key = (struct index_key){piece->size, p->clock++};
+    index_put(among, piece->key, piece);
+}
+
+void stream_pool_wait(struct stream_pool *p)
+{
+    struct stream_piece *next;
+    for (struct stream_piece *piece = p->first; piece; piece = next) {
+        next = piece->next;
+        if (!piece->among || piece->among == &p->free_for_all)
+            continue;
+        leave(piece);
+        struct piece_index *const among = &p->free_for_all;
+        if (next->among == among || next == p->end)
+            next = next->next; /* it is joined with the piece */
+        put(p, piece, among);
+    }
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static unsigned steps_to(uint64_t end)
+{
+    return (unsigned)((end + step_bytes - 1) / step_bytes);
+}
+
+/* How many steps of a range are not mapped. */
+static unsigned unmapped(const struct stream_pool *p, uint64_t start, uint64_t bytes)
+{
+    unsigned count = 0;
+    for (unsigned i = (unsigned)(start / step_bytes); i < steps_to(start + bytes); i++)
+        count += i >= p->step_count || !p->steps[i].is_mapped;
+    return count;
+}
+
+static void use(struct stream_pool *p, const struct stream_piece *piece, unsigned more)
+{
+    for (unsigned i = (unsigned)(piece->start / step_bytes);
+         i < steps_to(piece->start + piece->size); i++)
+        p->steps[i].blocks += more;
+}
+
+/* Takes the memory of the uppermost step that is mapped and wholly free, from *below down. */
+static bool unmap(struct stream_pool *p, unsigned *below)
+{
+    while (*below > 0) {
+        struct stream_step *step = &p->steps[--*below];
+        if (step->is_mapped && !step->blocks) {
+            step->is_mapped = false;
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned spare_steps(const struct stream_pool *p)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < p->step_count; i++)
+        count += p->steps[i].is_mapped && !p->steps[i].blocks;
+    return count;
+}
+
+uint64_t stream_pool_release(struct stream_pool *p, uint64_t keep_bytes)
+{
+    const uint64_t before = p->reserved_bytes;
+    unsigned below = p->step_count;
+    while (p->reserved_bytes > keep_bytes && unmap(p, &below))
+        p->reserved_bytes -= step_bytes;
+    return before - p->reserved_bytes;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static struct stream_piece *new_piece(struct stream_pool *p)
+{
+    p->pieces.item_bytes = sizeof(struct stream_piece);
+    p->nodes.item_bytes = sizeof(struct index_node);
+    struct stream_piece *piece = slab_take(&p->pieces);
+    *piece = (struct stream_piece){0};
+    return piece;
+}
+
+static struct stream_piece *choose(struct stream_pool *p, unsigned queue, uint64_t bytes)
+{
+    const struct index_key least = {bytes, 0};
+    struct stream_piece *piece = index_from(&p->freed[queue], least);
+    if (piece)
+        return piece;
+    piece = index_from(&p->free_for_all, least);
+    while (piece && unmapped(p, piece->start, bytes))
+        piece = index_after(&p->free_for_all, piece->key);
+    if (piece)
+        return piece;
+    stream_pool_wait(p);
+    piece = index_from(&p->free_for_all, least);
+    return piece ? piece : p->end;
+}
+
+/* Makes the first bytes of a free piece a block. The rest stays among those that it was among, as
+ * the one that became free last. */
+static struct stream_piece *cut(struct stream_pool *p, struct stream_piece *piece, uint64_t bytes)
+{
+    struct piece_index *among = piece->among;
+    if (piece != p->end && piece->size == bytes) {
+        leave(piece);
+        return piece;
+    }
+    struct stream_piece *block = new_piece(p);
+    leave(piece);
+    *block = (struct stream_piece){
+        .prev = piece->prev, .next = piece, .start = piece->start, .size = bytes};
+    *(piece->prev ? &piece->prev->next : &p->first) = block;
+    piece->prev = block;
+    piece->start += bytes;
+    piece->size -= bytes;
+    if (among)
+        put(p, piece, among);
+    return block;
+}
+
+uint64_t stream_pool_take(struct stream_pool *p, unsigned queue, uint64_t bytes, uint64_t most,
+                          struct stream_piece **taken)
+{
+    bytes = (bytes + unit_bytes - 1) / unit_bytes * unit_bytes;
+    if (!p->end) {
+        p->first = p->end = new_piece(p);
+        p->end->size = UINT64_MAX / 2;
+    }
+    struct stream_piece *piece = choose(p, queue, bytes);
+    const unsigned lacking = unmapped(p, piece->start, bytes),
+                   last = steps_to(piece->start + bytes);
+    const unsigned spare = lacking ? spare_steps(p) : 0;
+    /* A spare step of the block's own range is no help. */
+    unsigned own = 0;
+    for (unsigned i = (unsigned)(piece->start / step_bytes); lacking && i < last; i++)
+        own += i < p->step_count && p->steps[i].is_mapped && !p->steps[i].blocks;
+    const unsigned fresh = lacking > spare - own ? lacking - (spare - own) : 0;
+    if (most && (p->block_bytes + bytes > most ||
+                 (fresh && p->reserved_bytes / step_bytes + fresh > steps_to(most))))
+        return UINT64_MAX;
+    while (p->step_count < last) {
+        p->steps = must_grow(p->steps, p->step_count, &p->step_capacity, sizeof *p->steps);
+        p->steps[p->step_count++] = (struct stream_step){0};
+    }
+    *taken = piece = cut(p, piece, bytes);
+    use(p, piece, 1);
+    unsigned below = p->step_count;
+    for (unsigned i = fresh; i < lacking; i++)
+        unmap(p, &below);
+    for (unsigned i = (unsigned)(piece->start / step_bytes); i < last; i++)
+        p->steps[i].is_mapped = true;
+    p->reserved_bytes += fresh * step_bytes;
+    p->block_bytes += bytes;
+    return fresh * step_bytes;
+}
+
+void stream_pool_give(struct stream_pool *p, unsigned queue, struct stream_piece *piece)
+{
+    use(p, piece, -1u);
+    p->block_bytes -= piece->size;
+    put(p, piece, &p->freed[queue]);
+}
+
+void stream_pool_free(struct stream_pool *p)
+{
+    slab_free(&p->pieces);
+    slab_free(&p->nodes);
+    free(p->steps);
+    *p = (struct stream_pool){0};
+}
