@@ -13,7 +13,7 @@
 /* The exit codes of every command: help, manual and README say the same. */
 #define EXIT_CODE_LIST(X)                                                                          \
     X(EXIT_OK, 0, "done")                                                                          \
-    X(EXIT_REGRESSION, 1, "compare, fit --against: something is worse, beyond its limit")                    \
+    X(EXIT_REGRESSION, 1, "compare, fit --against: something is worse, beyond its limit")          \
     X(EXIT_INPUT, 2, "a mistake on the command line, in a file or in reading or writing one")      \
     X(EXIT_CASE_FAILED, 3, "a case failed or is gone, or a check of doctor failed")                \
     X(EXIT_INCOMPARABLE, 4, "compare: nothing that is gated was compared")                         \

@@ -2,10 +2,11 @@
  * its listener (serve_opencl.c) knows.
  *
  * A buffer is a memory that a strategy has asked for, if it begins there, and else a sub-buffer of
- * one. The application gets the driver's own handle, so commands pass through. The server keeps two things: how many
- * references the application holds, and which queue uses which block. clCreateBuffer names no
- * queue. The block belongs to the queue that blocks of its call site were used on before, or else
- * to the last queue of the thread. A wrong guess costs a wait on the device, and never an answer.
+ * one. The application gets the driver's own handle, so commands pass through. The server keeps two
+ * things: how many references the application holds, and which queue uses which block.
+ * clCreateBuffer names no queue. The block belongs to the queue that blocks of its call site were
+ * used on before, or else to the last queue of the thread. A wrong guess costs a wait on the
+ * device, and never an answer.
  *
  * The driver is never asked whether the memory of a block may be used again: PoCL 3.1 calls the
  * destructor of a sub-buffer while commands use it.

@@ -8,8 +8,8 @@
  *
  * The front are the points that no other is at least as good as in both and better in one. A point
  * is beaten if another holds no more and is faster by more than both intervals allow: a front of
- * measured means alone could be noise. Predicted times have no interval. Every point has its name next to it, or at the end of a line where
- * points are close to each other.
+ * measured means alone could be noise. Predicted times have no interval. Every point has its name
+ * next to it, or at the end of a line where points are close to each other.
  *
  * Block 0, a line a point, the fastest first:
  *     number name time lo hi memory on_front beaten

@@ -7,8 +7,8 @@
 #include "results/show/table.h"
 #include "results/show/text_grid.h"
 
-/* The table of kinds names the best strategy that spends less time than this in the driver, for each
- * request: a launch of a kernel takes several times as long. And it has PyTorch's default. */
+/* The table of kinds names the best strategy that spends less time than this in the driver, for
+ * each request: a launch of a kernel takes several times as long. And it has PyTorch's default. */
 enum { LITTLE_NS = 1000 };
 #define USUAL "caching"
 

@@ -67,14 +67,14 @@ void experiment_tables_print(const struct result *result, enum table_format form
  * and a last one with the sums. What is for all programs together is left out. The format must not
  * be TABLE_JSON. CSV has bytes, and no line with sums. */
 void advice_table_print(const json_t *advice, enum table_format format, FILE *out);
-/* Prints what each strategy costs over all programs of a list of fits (results/file/standings.h), the
- * least regret first, and below it, where programs have kinds, the best strategies of each kind.
- * The format is TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV; CSV has the first table alone. */
+/* Prints what each strategy costs over all programs of a list of fits (results/file/standings.h),
+ * the least regret first, and below it, where programs have kinds, the best strategies of each
+ * kind. The format is TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV; CSV has the first table alone. */
 void standings_print(const json_t *fits, enum table_format format, FILE *out);
 /* Prints, for each other strategy of the fits, the programs in which it reserves more or less than
  * the strategy `base`, needs another least capacity, or spends other time in the driver's calls, by
- * more than the part `bound`: worse ones first. A program in which one of these is better and one is
- * worse is mixed. CSV has all programs. Returns how many are worse or mixed. */
+ * more than the part `bound`: worse ones first. A program in which one of these is better and one
+ * is worse is mixed. CSV has all programs. Returns how many are worse or mixed. */
 size_t against_print(const json_t *fits, const char *base, double bound, enum table_format format,
                      FILE *out);
 /* Puts a list of advice, each for one program, into the order of the table. */
