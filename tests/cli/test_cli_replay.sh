@@ -85,7 +85,9 @@ has '^blocks against caching: better in 0, worse in 1, mixed in 2, no difference
 [ "$(sed -n 4p out | awk '{print $1, $2}')" = "ffmpeg worse" ] || fail "the worst program is not the first"
 expect 0 '' fit $some -s 'caching:conf={}' --against caching
 has 'better in 0, worse in 0, mixed in 0, no difference beyond 1% in 3'
-expect 0 "" fit $some -s pool --against caching --bound 99%
+expect 1 '' fit $some -s pool --against caching
+has 'better in 2, worse in 1, mixed in 0'
+expect 0 '' fit $some -s pool --against caching --bound 99%
 expect 1 '' fit $some -s blocks --against caching --format csv
 has '^blocks,opencv,,worse,'
 expect 2 "bound is 'x', expected a percentage" fit $some -s blocks --against caching --bound x

@@ -104,25 +104,27 @@ static const char rounded[] = HEAD "alloc b1 5242880 q0\n";
 static const struct known {
     const char *name, *log, *strategy;
     uint64_t capacity_bytes, unlimited_bytes, optimum_bytes;
+    uint64_t asked_bytes; /* when the most was reserved first */
     enum fit_cause cause;
     uint64_t event;
 } knowns[] = {
     /* Every block in a memory of its own. */
-    {"raw moved", moved, "raw", 40 * MIB, 40 * MIB, 40 * MIB, FIT_demand, 2},
+    {"raw moved", moved, "raw", 40 * MIB, 40 * MIB, 40 * MIB, 40 * MIB, FIT_demand, 2},
     /* Block 3 has the first part of a segment of 20 MiB, so block 4 needs one more, of 24. The
      * segment of block 2 is released if it must be. */
-    {"caching moved", moved, "caching", 44 * MIB, 64 * MIB, 40 * MIB, FIT_fragmentation, 6},
+    {"caching moved", moved, "caching", 44 * MIB, 64 * MIB, 40 * MIB, 36 * MIB, FIT_fragmentation,
+     6},
     /* A device that is full refuses a chunk. A fraction refuses a request that exceeds it in
      * addition to what is held: 20 and 16 MiB, of which 20 are mapped; 40 and 36, of which 20. */
-    {"vmm tail", tail, "vmm", 40 * MIB, 40 * MIB, 30 * MIB, FIT_fragmentation, 2},
-    {"vmm tail, fraction", tail, "vmm:limit=fraction", 36 * MIB, 40 * MIB, 30 * MIB,
+    {"vmm tail", tail, "vmm", 40 * MIB, 40 * MIB, 30 * MIB, 30 * MIB, FIT_fragmentation, 2},
+    {"vmm tail, fraction", tail, "vmm:limit=fraction", 36 * MIB, 40 * MIB, 30 * MIB, 30 * MIB,
      FIT_fragmentation, 2},
-    {"vmm filled", filled, "vmm", 60 * MIB, 60 * MIB, 60 * MIB, FIT_demand, 2},
-    {"vmm filled, fraction", filled, "vmm:limit=fraction", 76 * MIB, 60 * MIB, 60 * MIB,
+    {"vmm filled", filled, "vmm", 60 * MIB, 60 * MIB, 60 * MIB, 60 * MIB, FIT_demand, 2},
+    {"vmm filled, fraction", filled, "vmm:limit=fraction", 76 * MIB, 60 * MIB, 60 * MIB, 60 * MIB,
      FIT_fragmentation, 2},
-    {"raw grown", grown, "raw", 350, 350, 350, FIT_demand, 4},
-    {"caching grown", grown, "caching", 2 * MIB, 2 * MIB, 350, FIT_rounding, 1},
-    {"pool rounded", rounded, "pool:leading_bits=0", 8 * MIB - 1, 8 * MIB - 1, 5 * MIB,
+    {"raw grown", grown, "raw", 350, 350, 350, 350, FIT_demand, 4},
+    {"caching grown", grown, "caching", 2 * MIB, 2 * MIB, 350, 100, FIT_rounding, 1},
+    {"pool rounded", rounded, "pool:leading_bits=0", 8 * MIB - 1, 8 * MIB - 1, 5 * MIB, 5 * MIB,
      FIT_rounding, 1},
 };
 
@@ -143,6 +145,7 @@ static void the_least_capacity_is_the_known_one(void **state)
         assert_int_equal(fit.capacity_bytes, k->capacity_bytes);
         assert_in_range(fit.capacity_bytes - fit.refused_bytes, 1, FIT_STEP_BYTES);
         assert_int_equal(fit.unlimited.peak_reserved_bytes, k->unlimited_bytes);
+        assert_int_equal(fit.requested_at_peak_bytes, k->asked_bytes);
         assert_true(optimum.known && optimum.proven);
         assert_int_equal(optimum.bytes, k->optimum_bytes);
         assert_string_equal(fit_cause_name(fit.cause), fit_cause_name(k->cause));
