@@ -17,7 +17,7 @@
  * of PyTorch, to the driver 580 on an H100, with the reserved bytes and the address after each.
  * Over the seven programs the peaks are the same; over 19 random series of one or two queues, which
  * ask for up to 256 MiB at once, they are up to 7 % off, because rule 5 chooses other steps. How
- * two queues wait for each other is not known. /
+ * two queues wait for each other is not known. */
 #pragma once
 
 #include <stdbool.h>
