@@ -29,11 +29,10 @@
 
 struct stream_piece {
     struct stream_piece *prev, *next; /* by place */
-uint64_t start, size;
-struct index_key key;      /* where it is free */
-struct piece_index *among; /* the free pieces that it is one of; NULL: a block, or the end */
-}
-;
+    uint64_t start, size;
+    struct index_key key;      /* where it is free */
+    struct piece_index *among; /* the free pieces that it is one of; NULL: a block, or the end */
+};
 
 /* All zeros: a pool that holds nothing. */
 struct stream_pool {
