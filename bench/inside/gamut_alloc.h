@@ -37,6 +37,14 @@ GAMUT_DOOR char *gamut_statistics(void);
 /* Writes a result file now. Returns NULL, or a sentence. */
 GAMUT_DOOR const char *gamut_write_result(const char *path);
 
+/* ---- CuPy ---- */
+
+/* The functions of cupy.cuda.CFunctionAllocator. `current` is a function without parameters that
+ * returns the current stream as an intptr_t; NULL as of gamut_alloc_or_null. A block is freed on
+ * the stream that it was asked for on. */
+GAMUT_DOOR void *gamut_alloc_on_current(void *current, size_t size, int device);
+GAMUT_DOOR void gamut_free_on_own(void *current, void *ptr, int device);
+
 /* ---- PyTorch ---- */
 
 /* Out of memory, throws std::runtime_error ("CUDA out of memory. ..."), because PyTorch takes NULL

@@ -49,16 +49,21 @@ void *gamut_alloc_or_null(ssize_t size, int device, void *stream)
     return (void *)(uintptr_t)address;
 }
 
-void gamut_free(void *ptr, ssize_t size, int device, void *stream)
+static void free_on(void *ptr, int device, uint64_t queue)
 {
     struct error error;
-    (void)size;
-    const int code = ptr && !cuda_server_is_parents()
-                         ? server_free(cuda_server_of(device), (uint64_t)(uintptr_t)ptr,
-                                       (uint64_t)(uintptr_t)stream, &error)
-                         : 0;
+    const int code =
+        ptr && !cuda_server_is_parents()
+            ? server_free(cuda_server_of(device), (uint64_t)(uintptr_t)ptr, queue, &error)
+            : 0;
     if (code && code != ERR_DEVICE_LOST) /* lost: the process ends, or its next call says so */
         process_die(&error);
+}
+
+void gamut_free(void *ptr, ssize_t size, int device, void *stream)
+{
+    (void)size;
+    free_on(ptr, device, (uint64_t)(uintptr_t)stream);
 }
 
 /* Calls a function of each server. */
@@ -98,6 +103,21 @@ const char *gamut_write_result(const char *path)
 {
     struct error error;
     return process_write_result(path, &error) ? keep_error(&error) : NULL;
+}
+
+/* ---- CuPy ---- */
+
+void *gamut_alloc_on_current(void *current, size_t size, int device)
+{
+    intptr_t (*stream)(void);
+    memcpy(&stream, &current, sizeof stream);
+    return gamut_alloc_or_null((ssize_t)size, device, (void *)stream());
+}
+
+void gamut_free_on_own(void *current, void *ptr, int device)
+{
+    (void)current;
+    free_on(ptr, device, SERVE_OWN_QUEUE);
 }
 
 /* ---- PyTorch ---- */

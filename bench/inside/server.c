@@ -479,7 +479,7 @@ static void hold(struct server *s, struct served *b)
 /* Names the block's further queue; false: it is known. */
 static bool add_other(struct served *b, uint64_t queue)
 {
-    if (queue == b->queue)
+    if (queue == b->queue || queue == SERVE_OWN_QUEUE)
         return false;
     for (unsigned i = 0; i < b->other_count; i++)
         if (b->others[i].queue == queue)

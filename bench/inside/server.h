@@ -34,6 +34,8 @@
 
 /* In the place of a queue: commands of any queue may have used the block. */
 #define SERVE_ALL_QUEUES UINT64_MAX
+/* The queue that the block was asked for on. */
+#define SERVE_OWN_QUEUE (UINT64_MAX - 1)
 
 /* The functions of an API that the server calls. A queue is the application's handle as a number.
  * `context` is that of the table. */
@@ -121,9 +123,9 @@ int server_open(const struct serve_driver *driver, const struct serve_options *o
  * negative code; `error` says what failed. `tag`: as in struct alloc_request. */
 int server_alloc(struct server *server, uint64_t bytes, uint64_t queue, const char *tag,
                  uint64_t *address, struct error *error);
-/* Frees a block; `queue` is the queue whose commands used it last, in general its own, or
- * SERVE_ALL_QUEUES. ERR_NOT_FOUND: no live block has that address. A driver's failure is an error
- * too; the block is gone then. */
+/* Frees a block; `queue` is the queue whose commands used it last, in general its own, which
+ * SERVE_OWN_QUEUE says too, or SERVE_ALL_QUEUES. ERR_NOT_FOUND: no live block has that address. A
+ * driver's failure is an error too; the block is gone then. */
 int server_free(struct server *server, uint64_t address, uint64_t queue, struct error *error);
 /* Another queue uses the block. ERR_NOT_FOUND as above. */
 int server_use(struct server *server, uint64_t address, uint64_t queue, struct error *error);
