@@ -901,9 +901,10 @@ APPLICATIONS = {
 
 def halve(traces):
     """Constants may be tuned on one half, and figures are of the other. A trace keeps its half; new ones are drawn by the seed, in equal parts of each kind."""
-    for t in sorted(traces, key=lambda t: hashlib.sha256(f"{SEED} {t['name']}".encode()).digest()):
+    for name in sorted(traces, key=lambda name: hashlib.sha256(f"{SEED} {name}".encode()).digest()):
+        t = traces[name]
         if not t["half"]:
-            of = [x["half"] for x in traces if x["kind"] == t["kind"]]
+            of = [x["half"] for x in traces.values() if x["kind"] == t["kind"]]
             t["half"] = min(("judge", "tune"), key=of.count)
 
 
@@ -914,7 +915,7 @@ def applications(suite):
     for name, application, command, *_ in [row for row in rows if len(row) == 4]:
         if (key := name.strip("`")) in APPLICATIONS:
             kind, licence, typical = APPLICATIONS[key]
-            yield {"name": key, "file": f"../real/{key}.trace", "kind": kind, "half": None, "application": application.split(",")[0], "licence": licence,
+            yield key, {"file": f"../real/{key}.trace", "kind": kind, "half": None, "application": application.split(",")[0], "licence": licence,
                    "command": command.strip("`"), "device": "PoCL 3.1 on two cores of an Intel Xeon", "date": "2026-11-23" if key == "pyclesperanto" else "2026-11-22",
                    "typical": typical, "truth": {"allocator": "raw"}}
 
@@ -925,9 +926,9 @@ def gather(suite, *folders):
     path, traces = os.path.join(suite, "corpus.json"), {}
     if os.path.exists(path):
         with open(path) as file:
-            traces = {t["name"]: t for t in json.load(file)["traces"]}
+            traces = json.load(file)["traces"]
     halves = {name: t["half"] for name, t in traces.items()}
-    traces.update({t["name"]: t for t in applications(suite)})
+    traces.update(applications(suite))
     for facts_of in sorted(f for folder in folders for f in glob.glob(f"{folder}/*.json")):
         with open(facts_of) as file:
             facts = json.load(file)
@@ -935,12 +936,12 @@ def gather(suite, *folders):
         shutil.copyfile(facts_of[:-4] + "trace", os.path.join(suite, f"{name}.trace"))
         keys = ("kind", "half", "application", "licence", "command", "device", "driver", "date", "typical", "truth")
         facts["half"] = None
-        traces[name] = {"name": name, "file": f"{name}.trace", **{key: facts[key] for key in keys}}
-    for t in traces.values():
-        t["half"] = halves.get(t["name"])
-    halve(list(traces.values()))
+        traces[name] = {"file": f"{name}.trace", **{key: facts[key] for key in keys}}
+    for name, t in traces.items():
+        t["half"] = halves.get(name)
+    halve(traces)
     with open(path, "w") as file:
-        json.dump({"format": "gamut.corpus/1", "licence": "MIT", "seed": SEED, "traces": [traces[name] for name in sorted(traces)]}, file, indent=1)
+        json.dump({"format": "gamut.corpus/1", "licence": "MIT", "seed": SEED, "traces": dict(sorted(traces.items()))}, file, indent=1)
         file.write("\n")
 
 

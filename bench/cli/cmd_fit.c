@@ -113,19 +113,6 @@ static void add_costs(json_t *json, const struct fit *fit, bool ok)
              ok && fit->times.asked ? tree_count(fit->times.driver_ns) : json_null());
 }
 
-/* The kind of a program of the corpus; null of others. */
-static json_t *kind_of(const struct fit_session *s, const char *name)
-{
-    size_t i;
-    json_t *one;
-    json_array_foreach(json_object_get(s->common.traces.corpus, "traces"), i, one)
-    {
-        if (strcmp(tree_get_text(one, "name"), name) == 0)
-            return tree_share(one, "kind");
-    }
-    return json_null();
-}
-
 static json_t *fit_to_json(const struct fitting *f)
 {
     const struct fitted_trace *trace = &f->session->traces[f->trace];
@@ -136,7 +123,8 @@ static json_t *fit_to_json(const struct fitting *f)
     json_t *json = tree_object();
     tree_put(json, "id", tree_text(f->session->common.work.items[f->index].id));
     tree_put(json, "trace", tree_text(trace->name));
-    tree_put(json, "kind", kind_of(f->session, trace->name));
+    const json_t *corpus = json_object_get(f->session->common.traces.corpus, "traces");
+    tree_put(json, "kind", tree_share(json_object_get(corpus, trace->name), "kind"));
     tree_put(json, "strategy", tree_text(f->strategy));
     tree_put(json, "status", tree_text(case_status_name(fit->status)));
     tree_put(json, "reason", tree_text_or_null(fit->reason));

@@ -281,14 +281,14 @@ static int list_corpus(json_t *root, struct error *error)
 {
     struct traces all = {0};
     json_t *list = add_list(root, "corpus"), *one;
-    size_t i;
+    const char *name;
     const int code = traces_of_suite("corpus", &all, error);
-    json_array_foreach(json_object_get(all.corpus, "traces"), i, one)
+    json_object_foreach(json_object_get(all.corpus, "traces"), name, one)
     {
         struct text about = {0};
         text_add(&about, "%s: %s", tree_get_text(one, "application"),
                  tree_get_text(one, "typical"));
-        json_object_update(add_item(list, tree_get_text(one, "name"), about.data), one);
+        json_object_update(add_item(list, name, about.data), one);
         text_free(&about);
     }
     traces_free(&all);

@@ -182,13 +182,13 @@ static int add_corpus(struct traces *traces, const char *folder, const char *lis
 {
     const unsigned before = traces->count;
     json_error_t why;
-    size_t i;
+    const char *name;
     json_t *one;
     json_decref(traces->corpus);
     traces->corpus = json_load_file(list, 0, &why);
     if (!traces->corpus)
         return error_set(error, ERR_PARSE, "%s:%d: %s", list, why.line, why.text);
-    json_array_foreach(json_object_get(traces->corpus, "traces"), i, one)
+    json_object_foreach(json_object_get(traces->corpus, "traces"), name, one)
     {
         const bool is_part = !*part || strcmp(tree_get_text(one, "kind"), part) == 0 ||
                              strcmp(tree_get_text(one, "half"), part) == 0;

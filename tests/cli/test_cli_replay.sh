@@ -68,14 +68,14 @@ expect 0 'ok' replay --suite corpus -s caching --no-save --format json
 import json, os, sys
 held = {c["key"]["workload"]: c["counters"]["cold"] for c in json.load(os.fdopen(3))["cases"]}
 traces, wrong = json.load(open(sys.argv[1]))["traces"], 0
-for t in traces:
+for name, t in traces.items():
     missing = [k for k in ("kind", "half", "application", "licence", "command", "device", "date", "typical", "truth") if not t.get(k)]
-    truth, replayed = t["truth"], held[t["name"]]
+    truth, replayed = t["truth"], held[name]
     if truth["allocator"] == "caching":
         missing += [k for k, is_as in (("reserved_peak_bytes", "peak_reserved_bytes"), ("driver_alloc_count", "driver_alloc_count")) if truth[k] != replayed[is_as]]
     if missing:
         wrong += 1
-        print(t["name"], *missing)
+        print(name, *missing)
 sys.exit(wrong > 0 or len(traces) < 40)
 END
 # one allocator against another, by program: the exit code says whether it is worse anywhere

@@ -139,11 +139,3 @@ const char **standings_kinds(const json_t *fits, size_t *count, struct arena *ar
     json_decref(seen);
     return kinds;
 }
-
-const struct standing *standings_find(const struct standings *s, const char *strategy)
-{
-    for (size_t i = 0; i < s->count; i++)
-        if (strcmp(s->each[i].strategy, strategy) == 0)
-            return &s->each[i];
-    return NULL;
-}

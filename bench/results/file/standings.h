@@ -47,5 +47,3 @@ struct standings {
 struct standings standings_of(const json_t *fits, const char *kind, struct arena *arena);
 /* The kinds of programs that fits have, each once, in their order; `count` receives how many. */
 const char **standings_kinds(const json_t *fits, size_t *count, struct arena *arena);
-/* The standing of a strategy; NULL: it has none. */
-const struct standing *standings_find(const struct standings *s, const char *strategy);

@@ -456,7 +456,6 @@ static void standings_by_kind(void **state)
     assert_int_equal(data.program_count, 2);
     assert_int_equal(data.count, 4);               /* there the fourth one served all */
     assert_true(isnan(data.each[0].regret.ci_lo)); /* two programs are too few for an interval */
-    assert_null(standings_find(&data, "none"));
     arena_free(&arena);
     json_decref(fits);
 }
