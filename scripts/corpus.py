@@ -1086,7 +1086,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
             held = [x for x in pool.map(lambda run: held_under(*run, a.folder, until), runs) if x]
         with open(os.path.join(a.folder, "settings.json"), "w") as file:
-            json.dump(held, file, indent=1)
+            json.dump({"by": "scripts/corpus.py", "date": time.strftime("%Y-%m-%d", time.gmtime()), "runs": held}, file, indent=0)
         print(f"{len(held)} of {len(runs)} runs")
         return
     names, until = a.only.split(","), time.time() + a.seconds
