@@ -133,6 +133,9 @@ static void load_driver(const char *library, const char *via)
         return;
     if (!first_find)
         first_find = find;
+    for (cl_uint i = 0; i < platform_count; i++)
+        if (platforms[i] == platforms[platform_count])
+            return; /* the driver is named twice */
     for (cl_uint i = 0; i < count; i++)
         take_over(table_of(platforms[platform_count + i]), via);
     platform_count += count;
@@ -169,6 +172,13 @@ static void load_drivers(const char *via)
     }
     if (count >= 0)
         free(files);
+    /* Some loaders take drivers from this variable too. */
+    const char *names = getenv("OCL_ICD_FILENAMES");
+    char *list = strdup(names ? names : ""), *rest = list, *name;
+    while (list && (name = strsep(&rest, ":")))
+        if (*name)
+            load_driver(name, via);
+    free(list);
 }
 
 /* Loaders that read neither OPENCL_LAYERS nor OCL_ICD_VENDORS use the same drivers. With LD_PRELOAD

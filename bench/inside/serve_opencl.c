@@ -147,14 +147,14 @@ static cl_mem cut(const struct object *block, uint64_t origin, size_t bytes, cl_
 /* The memory itself where the block begins it: some drivers run kernels on sub-buffers slowly
  * (NVIDIA). A memory may be larger than its block, and the host may do all with it: see
  * refusal_of. */
-static cl_mem hand_out(const struct object *block, cl_int *error)
+static cl_mem hand_out(struct object *block, cl_int *error)
 {
     uint64_t offset;
     const cl_mem memory = opencl_memory_of(block->context, block->address, &offset);
     if (offset)
         return cut(block, 0, block->bytes, block->flags, error);
-    *error = next_of(memory)->clRetainMemObject(memory);
-    return *error == CL_SUCCESS ? memory : NULL;
+    block->is_memory = true;
+    return memory;
 }
 
 static cl_mem serve(struct context *context, const struct opencl_request *r, cl_int *status)
@@ -328,7 +328,8 @@ static void end_object(struct object *object)
     opencl_remove_object(object);
     const bool ends_whole = whole && --whole->references == 0;
     unlock();
-    next_of(handle)->clReleaseMemObject(handle);
+    if (!object->is_memory)
+        next_of(handle)->clReleaseMemObject(handle);
     if (object->destructors)
         opencl_destroy_later(context, handle, object->destructors);
     if (!whole) {

@@ -80,6 +80,7 @@ struct object {
     struct destructor *destructors;
     /* These are set for a block only. */
     size_t bytes;
+    bool is_memory;   /* the handle is that of the memory, which the source releases */
     uint64_t address; /* for the server */
     struct queue *owner;
     struct site *site;

@@ -47,15 +47,18 @@ static int copy(char *to, size_t size, const char *variable, struct error *error
     return 0;
 }
 
-/* The same for a file: "%p" in its name stands for the process. */
-static int copy_path(char *to, size_t size, const char *variable, struct error *error)
+/* The same for a file: "%p" in its name stands for the process. One that uses both APIs writes two
+ * files. */
+static int copy_path(char *to, size_t size, const char *variable, enum serving_api api,
+                     struct error *error)
 {
-    char number[16], after[4000];
+    char number[32], after[4000];
     TRY(copy(to, size, variable, error));
     char *mark = strstr(to, "%p");
     if (!mark)
         return 0;
-    snprintf(number, sizeof number, "%ld", (long)getpid());
+    snprintf(number, sizeof number, "%ld%s", (long)getpid(),
+             api == SERVING_OPENCL ? "-opencl" : "");
     snprintf(after, sizeof after, "%s", mark + 2);
     if ((size_t)snprintf(mark, size - (size_t)(mark - to), "%s%s", number, after) >=
         size - (size_t)(mark - to))
@@ -89,8 +92,8 @@ static int read_settings(const char *strategy, enum serving_api api, struct serv
     if (!*s->strategy)
         strcpy(s->strategy, "caching");
     TRY(copy(s->record, sizeof s->record, "GAMUT_SERVE_RECORD", error));
-    TRY(copy_path(s->result, sizeof s->result, "GAMUT_SERVE_RESULT", error));
-    TRY(copy_path(s->statistics, sizeof s->statistics, "GAMUT_SERVE_STATISTICS", error));
+    TRY(copy_path(s->result, sizeof s->result, "GAMUT_SERVE_RESULT", api, error));
+    TRY(copy_path(s->statistics, sizeof s->statistics, "GAMUT_SERVE_STATISTICS", api, error));
     TRY(copy(s->name, sizeof s->name, "GAMUT_SERVE_NAME", error));
     if (!*s->name)
         snprintf(s->name, sizeof s->name, "%s", program_invocation_short_name);
@@ -177,6 +180,7 @@ char *process_statistics(void)
     pthread_mutex_unlock(&lock);
     tree_put(json, "devices", list);
     tree_put(json, "process", tree_count((uint64_t)process));
+    tree_put(json, "result", tree_text_or_null(*settings.result ? settings.result : NULL));
     tree_put(json, "began_realtime_us", tree_count(began_realtime_us));
     if (add_members)
         add_members(json);

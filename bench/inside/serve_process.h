@@ -9,7 +9,8 @@
  *   GAMUT_SERVE_NAME        the program's name in it [that of the process]
  *   GAMUT_SERVE_STATISTICS  a file for the statistics when the process ends; "-": standard error
  *
- * In the names of the result and the statistics "%p" stands for the number of the process.
+ * In the names of the result and the statistics "%p" stands for the number of the process,
+ * and under OpenCL for "NUMBER-opencl".
  */
 #pragma once
 

@@ -126,13 +126,16 @@ grep -q "^gamut: serving: GAMUT_SERVE is 'poool': there is no strategy" err || f
 
 # ---- by the command
 for app in app_preload app_linked; do
+    # libcuda is there, so that no flag has to say it; a strategy that OpenCL lacks serves CUDA alone
+    GAMUT_SERVE_STATISTICS= "$gamut" serve -s vmm -- "$apps/$app" order >out 2>err || fail "gamut serve of $app, by itself, ends with $?: $(cat err)"
+    grep -q '^gamut: cuda:0 served 100 requests under vmm' err || fail "gamut serve of $app, by itself: $(cat err)"
     "$gamut" serve -s caching --via cuda-preload -o served.json --force -- "$apps/$app" order >out 2>err || fail "gamut serve of $app ends with $?: $(cat err)"
     grep -q '^gamut: cuda:0 served 100 requests under caching: 99 hits' err || fail "gamut serve of $app: $(cat err)"
     [ "$(jq .cases[0].counters.cold.hit_count served.json)" = 99 ] || fail "gamut serve of $app: the result file"
 done
 "$gamut" serve --via cuda-preload -- "$apps/app_preload" passed >out 2>err || fail "gamut serve of what is passed: $(cat err)"
 grep -q '^gamut: left to the driver: 1 requests of cuMemAllocPitch' err || fail "gamut serve of what is passed: $(cat err)"
-"$gamut" serve --via cuda-preload -- true >out 2>err
+"$gamut" serve -- true >out 2>err
 [ $? = 77 ] && grep -q 'nothing was served: the program asked libcuda for no memory' err || fail "gamut serve of no CUDA: $(cat err)"
 
 # ---- programs without CUDA are as they were

@@ -63,9 +63,10 @@ expect 2 "cannot be started" record -o no.trace -- ./nosuch
 expect 2 "the file is there" record -o layer.trace -- "$app"
 expect 2 "APPLICATION" record
 expect 77 "nothing was recorded" record -o no.trace -- true
-# A loader that reads no variable.
+# A loader that reads no variable: gamut finds out before the application begins.
 mkdir deaf && sed 's/OPENCL_LAYERS/OPENCL_NOTHIN/g; s/OCL_ICD_VENDORS/OCL_ICD_NOTHING/g' "$(ldd "$app" | awk '/libOpenCL/ { print $3 }')" >deaf/libOpenCL.so.1
-LD_LIBRARY_PATH=$PWD/deaf expect 77 "nothing was recorded: .* for another loader try --via preload" record -o no.trace -- "$app"
+LD_LIBRARY_PATH=$PWD/deaf expect 77 "nothing was recorded: .* for a loader of its own try --via preload" record --via layer -o no.trace -- "$app"
+LD_LIBRARY_PATH=$PWD/deaf expect 0 "by its place in the drivers' tables" record -o deaf.trace -- "$app"
 expect 3 "" record -o no.trace -- sh -c 'exit 3'
 [ -z "$(find . -name 'no.trace*')" ] || fail "something was left of failed recordings: $(ls)"
 

@@ -114,9 +114,10 @@ expect 2 "cannot be started" -s pool -- ./nosuch
 expect 2 "APPLICATION" -s pool
 expect 2 "exists" -s pool -o served.json -- "$app"
 expect 77 "nothing was served" -s pool -- true
-# A loader that reads no variable.
+# A loader that reads no variable: gamut finds out before the application begins.
 mkdir deaf && sed 's/OPENCL_LAYERS/OPENCL_NOTHIN/g; s/OCL_ICD_VENDORS/OCL_ICD_NOTHING/g' "$(ldd "$app" | awk '/libOpenCL/ { print $3 }')" >deaf/libOpenCL.so.1
-LD_LIBRARY_PATH=$PWD/deaf expect 77 "nothing was served: .* for another loader try --via preload" -s pool -- "$blocks" facts
+for via in layer icd; do LD_LIBRARY_PATH=$PWD/deaf expect 77 "nothing was served: .* for a loader of its own try --via preload" -s pool --via $via -- "$blocks" facts; done
+LD_LIBRARY_PATH=$PWD/deaf expect 0 "^gamut: opencl:0 served" -s pool -- "$blocks" facts
 expect 3 "" -s pool -- sh -c 'exit 3'
 # What cannot serve is said before the application begins.
 for s in "2 max_split.is.1048576 caching:max_split=1MiB" "77 has.no.virtual.memory vmm" "77 has.no.stream-ordered.pool stream" \

@@ -1,9 +1,11 @@
 /* Runs another program with a library of gamut inside. */
 #include "cli/application/application.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,11 +62,36 @@ static void put_first(struct arena *arena, const char *variable, const char *lib
     setenv(variable, old && *old ? arena_printf(arena, "%s:%s", library, old) : library, 1);
 }
 
+/* Whether the loader of OpenCL that programs find on this machine knows layers. Where it does not,
+ * it may also take its drivers from elsewhere (OCL_ICD_FILENAMES, as in NVIDIA's containers).
+ * Without a loader: yes, because the application may bring its own. */
+static bool loader_has_layers(void)
+{
+    void *loader = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+    struct link_map *map = NULL;
+    FILE *file =
+        loader && dlinfo(loader, RTLD_DI_LINKMAP, &map) == 0 ? fopen(map->l_name, "re") : NULL;
+    bool has = !file;
+    char *text = NULL;
+    size_t size = 0;
+    /* The name of a variable ends with a zero. */
+    while (file && !has && getdelim(&text, &size, 0, file) >= 0)
+        has = strcmp(text, "OPENCL_LAYERS") == 0;
+    free(text);
+    if (file)
+        fclose(file);
+    if (loader)
+        dlclose(loader);
+    return has;
+}
+
 int application_inject(struct arena *arena, const char *library, enum application_via via,
                        const char *folder, struct error *error)
 {
     const char *vendors = getenv("OCL_ICD_VENDORS");
-    if (via == APPLICATION_VIA_PRELOAD) {
+    if (vendors && *vendors)
+        setenv("GAMUT_OPENCL_VENDORS", vendors, 1);
+    if (via == APPLICATION_VIA_PRELOAD || (via == APPLICATION_VIA_AUTO && !loader_has_layers())) {
         put_first(arena, "LD_PRELOAD", library);
         return 0;
     }
@@ -72,8 +99,6 @@ int application_inject(struct arena *arena, const char *library, enum applicatio
         put_first(arena, "OPENCL_LAYERS", library);
     if (via == APPLICATION_VIA_LAYER)
         return 0;
-    if (vendors && *vendors)
-        setenv("GAMUT_OPENCL_VENDORS", vendors, 1);
     TRY(write_vendors(arena, library, folder, &vendors, error));
     setenv("OCL_ICD_VENDORS", vendors, 1);
     return 0;

@@ -11,7 +11,9 @@
  * (bench/inside/opencl_layer.h). */
 #define APPLICATION_VIA "auto|layer|icd|preload"
 enum application_via {
-    APPLICATION_VIA_AUTO, /* as a layer; in front where the loader knows no layers */
+    /* As a layer; in front where the application has a loader of its own without layers; a preload
+     * where the machine's loader has none. */
+    APPLICATION_VIA_AUTO,
     APPLICATION_VIA_LAYER,
     APPLICATION_VIA_ICD,
     APPLICATION_VIA_PRELOAD,

@@ -201,8 +201,8 @@ static int make_traces(struct recording *r, struct error *error)
     if (!r->count)
         return error_set(error, ERR_UNSUPPORTED,
                          "nothing was recorded: the application made no call of CUDA, and none of "
-                         "OpenCL through a loader that knows layers (OPENCL_LAYERS) or other "
-                         "drivers (OCL_ICD_VENDORS); for another loader try --via preload");
+                         "OpenCL in a way that gamut sees; for a loader of its own try --via "
+                         "preload");
     for (unsigned i = 0; i < r->count; i++)
         TRY(make_trace(r, &r->files[i], error));
     return 0;

@@ -1,5 +1,6 @@
 /* gamut serve: runs an application whose device memory a strategy of gamut manages. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static const struct flag flags[] = {
     {"via", 0, FLAG_CHOICE, .value = "HOW", .fallback = "auto",
      .choices = APPLICATION_VIA "|cuda-preload",
      .help = "how gamut gets between the application and its driver, as in gamut record; "
-             "cuda-preload, which is experimental: that of CUDA"},
+             "cuda-preload: CUDA alone. auto serves both APIs that the machine has"},
     {"debug", 0, FLAG_SWITCH,
      .help = "fill blocks when they begin and end, and look for writes beyond their end; this "
              "slows the application"},
@@ -45,7 +46,8 @@ static const char RESULT[] = ".json", STATISTICS[] = ".statistics";
 struct serving {
     const struct command_line *line;
     struct arena arena;
-    const char *library, *folder;
+    const char *opencl, *cuda; /* the libraries; NULL: the API is not served */
+    const char *folder;
 };
 
 /* ---- before ---- */
@@ -62,31 +64,45 @@ static const char *program_name(const struct serving *s)
     return slash ? slash + 1 : s->line->program[0];
 }
 
-static bool is_cuda(const struct serving *s)
+/* Whether a program may find the driver of CUDA. */
+static bool has_cuda(void)
 {
-    return flag_number(s->line, "via") == VIA_CUDA_PRELOAD;
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (driver)
+        dlclose(driver);
+    return driver != NULL;
+}
+
+/* The library that serves an API by the strategy. */
+static int choose_library(struct serving *s, enum serving_api api, const char **library,
+                          struct error *error)
+{
+    const struct allocator_ops *strategy;
+    struct option_values values;
+    struct allocator_plans plans = {.make = plan_of_trace};
+    const char *name = api == SERVING_CUDA ? "libgamut_serve_cuda.so" : "libgamut_serve_opencl.so";
+    const int code =
+        serving_parse(&plans, flag_text(s->line, "strategy"), api, &strategy, &values, error);
+    allocator_plans_free(&plans);
+    TRY(code);
+    *library = application_library(&s->arena, name);
+    return *library ? 0
+                    : error_set(error, ERR_UNSUPPORTED,
+                                "%s is not beside gamut: build it with `make`, on a machine with "
+                                "the headers of %s",
+                                name, api == SERVING_CUDA ? "CUDA, for x86-64" : "OpenCL");
 }
 
 /* A mistake in the strategy is reported before the application begins. */
 static int check_line(struct serving *s, struct error *error)
 {
-    const struct allocator_ops *strategy;
-    struct option_values values;
-    struct allocator_plans plans = {.make = plan_of_trace};
-    int code = serving_parse(&plans, flag_text(s->line, "strategy"),
-                             is_cuda(s) ? SERVING_CUDA : SERVING_OPENCL, &strategy, &values, error);
-    allocator_plans_free(&plans);
-    TRY(code);
-    if (flag_text(s->line, "out"))
-        TRY(result_file_check(flag_text(s->line, "out"), flag_number(s->line, "force"), error));
-    const char *api = is_cuda(s) ? "cuda" : "opencl";
-    s->library =
-        application_library(&s->arena, arena_printf(&s->arena, "libgamut_serve_%s.so", api));
-    return s->library ? 0
-                      : error_set(error, ERR_UNSUPPORTED,
-                                  "libgamut_serve_%s.so is not beside gamut: build it with "
-                                  "`make`, on a machine with the headers of %s",
-                                  api, is_cuda(s) ? "CUDA, for x86-64" : "OpenCL");
+    const uint64_t via = flag_number(s->line, "via");
+    if (via == VIA_CUDA_PRELOAD)
+        return choose_library(s, SERVING_CUDA, &s->cuda, error);
+    const int code = choose_library(s, SERVING_OPENCL, &s->opencl, error);
+    if (via == APPLICATION_VIA_AUTO && has_cuda())
+        (void)choose_library(s, SERVING_CUDA, &s->cuda, NULL);
+    return s->cuda ? 0 : code;
 }
 
 static int set_environment(struct serving *s, struct error *error)
@@ -104,10 +120,12 @@ static int set_environment(struct serving *s, struct error *error)
            flag_text(s->line, "out") ? arena_printf(&s->arena, "%s/%%p%s", s->folder, RESULT) : "",
            1);
     setenv("GAMUT_SERVE_STATISTICS", arena_printf(&s->arena, "%s/%%p%s", s->folder, STATISTICS), 1);
-    return application_inject(&s->arena, s->library,
-                              is_cuda(s) ? APPLICATION_VIA_PRELOAD
-                                         : (enum application_via)flag_number(s->line, "via"),
-                              s->folder, error);
+    if (s->cuda)
+        TRY(application_inject(&s->arena, s->cuda, APPLICATION_VIA_PRELOAD, s->folder, error));
+    return s->opencl ? application_inject(&s->arena, s->opencl,
+                                          (enum application_via)flag_number(s->line, "via"),
+                                          s->folder, error)
+                     : 0;
 }
 
 /* ---- after ---- */
@@ -197,17 +215,14 @@ static int by_begin(const void *left, const void *right)
 static int move_result(struct serving *s, const json_t *statistics, bool first, struct error *error)
 {
     const char *out = flag_text(s->line, "out");
-    const json_int_t process = json_integer_value(json_object_get(statistics, "process"));
-    const char *from =
-        arena_printf(&s->arena, "%s/%" JSON_INTEGER_FORMAT "%s", s->folder, process, RESULT);
+    const char *from = tree_get_text(statistics, "result"), *slash = strrchr(from, '/');
     if (!json_array_size(json_object_get(statistics, "devices"))) {
         unlink(from);
         return 0;
     }
     if (!first) {
         const size_t stem = strlen(out) - (ends_with(out, RESULT) ? strlen(RESULT) : 0);
-        out = arena_printf(&s->arena, "%.*s-%" JSON_INTEGER_FORMAT "%s", (int)stem, out, process,
-                           RESULT);
+        out = arena_printf(&s->arena, "%.*s-%s", (int)stem, out, slash ? slash + 1 : from);
     }
     if (rename(from, out) != 0)
         return error_set(error, ERR_IO, "%s: %s", out, strerror(errno));
@@ -259,14 +274,15 @@ static int take_processes(struct serving *s, struct error *error)
     free(list);
     if (code || served)
         return code;
-    if (is_cuda(s))
+    if (s->cuda)
         return error_set(error, ERR_UNSUPPORTED,
-                         "nothing was served: the program asked libcuda for no memory, or found it "
-                         "in a way that the preload does not see, or it was killed");
-    return error_set(error, ERR_UNSUPPORTED,
-                     "nothing was served: the application asked for no buffer of OpenCL through a "
-                     "loader that knows layers (OPENCL_LAYERS) or other drivers (OCL_ICD_VENDORS), "
-                     "or it was killed; for another loader try --via preload");
+                         "nothing was served: the program asked libcuda for no memory%s, or found "
+                         "it in a way that the preload does not see, or it was killed",
+                         s->opencl ? " and OpenCL for none" : "");
+    return error_set(
+        error, ERR_UNSUPPORTED,
+        "nothing was served: the application asked for no buffer of OpenCL in a way "
+        "that gamut sees, or it was killed; for a loader of its own try --via preload");
 }
 
 static int serve_in_folder(struct serving *s, int *status, struct error *error)
@@ -284,6 +300,8 @@ static int serve_application(struct serving *s, int *status, struct error *error
 {
     const char *out = flag_text(s->line, "out"), *temporary = getenv("TMPDIR");
     TRY(check_line(s, error));
+    if (out)
+        TRY(result_file_check(out, flag_number(s->line, "force"), error));
     /* A rename to --out stays within its folder. */
     TRY(application_folder(
         &s->arena,
@@ -317,8 +335,8 @@ const struct command command_serve = {
         "driver and counted: memory of the host, images, shared virtual memory, contexts with\n"
         "several devices. The application's answers stay the same. gamut ends with its exit code.\n"
         "\n"
-        "Frameworks on CUDA take a library instead, libgamut_alloc.so beside gamut. For other\n"
-        "programs on CUDA there is --via cuda-preload, which is experimental: it leaves what it\n"
-        "does not know to the driver, and counts it.\n",
+        "Programs on CUDA are served where libcuda is found. What gamut does not know there is\n"
+        "left to the driver and counted. PyTorch, CuPy and RMM take a library instead,\n"
+        "libgamut_alloc.so beside gamut.\n",
     .run = run_serve,
 };
