@@ -2,8 +2,9 @@
 """Records the programs of the corpus of traces (suites/corpus) on a GPU, each in a process of its own and from its first request on.
 
     scripts/corpus.py FOLDER [--jobs 14] [--seconds 180] [--only NAME,...]     makes FOLDER/NAME.trace and FOLDER/NAME.json, its facts
-    scripts/corpus.py FOLDER --conf WORDS;WORDS...                             runs PyTorch's programs under these PYTORCH_CUDA_ALLOC_CONF instead, and
-                                                                               makes FOLDER/settings.json, what PyTorch held under each
+    scripts/corpus.py FOLDER --conf WORDS;WORDS...                             runs PyTorch's programs under these PYTORCH_CUDA_ALLOC_CONF instead, or
+                                                                               served by the allocator NAME of gamut if WORDS is serve:NAME, and
+                                                                               makes FOLDER/settings.json, what was held under each
     scripts/corpus.py --gather SUITE FOLDER...                                 takes them into the suite: its traces, and its corpus.json
     scripts/corpus.py --list                                                   the programs, with what is typical of each
 
@@ -962,10 +963,28 @@ def gamut(*arguments):
     return done.stdout
 
 
+def served_to_torch(name):
+    """What an allocator of gamut held that served a program of PyTorch: GAMUT_SERVE is its name."""
+    import torch
+
+    sys.path.insert(0, os.path.join(HERE, "..", "bench", "inside"))
+    import gamut
+
+    gamut.serve()
+    torch.manual_seed(SEED)
+    PROGRAMS[name]["run"](random.Random(SEED))
+    torch.cuda.synchronize()
+    counters = gamut.statistics()["devices"][0]["counters"]
+    return {"allocator": os.environ["GAMUT_SERVE"], "reserved_peak_bytes": counters["peak_reserved_bytes"], "requested_peak_bytes": counters["peak_requested_bytes"],
+            "driver_alloc_count": counters["driver_alloc_count"], "request_count": counters["alloc_count"]}
+
+
 def one_of_torch(name, path):
     """Runs a program of PyTorch and makes its trace. Returns what PyTorch's allocator held."""
     import torch
 
+    if os.environ.get("GAMUT_SERVE"):
+        return served_to_torch(name)
     torch.cuda.init()
     torch.manual_seed(SEED)
     is_recorded = not os.environ.get("PYTORCH_CUDA_ALLOC_CONF")
@@ -1041,7 +1060,8 @@ def launch(name, folder, until):
 def held_under(name, conf, folder, until):
     """What PyTorch held when it ran a program under a setting; None where the program did not end well."""
     path = os.path.join(os.path.abspath(folder), f"{name}.{hashlib.sha256(conf.encode()).hexdigest()[:6]}")
-    environment = dict(os.environ, OMP_NUM_THREADS="2", TORCHINDUCTOR_COMPILE_THREADS="4", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", PYTORCH_CUDA_ALLOC_CONF=conf)
+    environment = dict(os.environ, OMP_NUM_THREADS="2", TORCHINDUCTOR_COMPILE_THREADS="4", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+    environment.update({"GAMUT_SERVE": conf[6:]} if conf.startswith("serve:") else {"PYTORCH_CUDA_ALLOC_CONF": conf})
     left = until - time.time()
     if left < 12:
         return None
