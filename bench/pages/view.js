@@ -15,6 +15,8 @@ const names = [""], stacks = [[]];
 const framesOf = (i) => stacks[i] || [];
 const shownOf = (i) => framesOf(i).filter((of) => !of.hidden).map((of) => of.text);
 let firstOfSite = [], firstOfCategory = [];
+let placeOf = {}; // of a site or category among all that are different: the first ones have colours far apart
+let isOrdered = false;
 async function readNames() {
   const numbers = new Map([["", 0]]);
   for (const one of datas) {
@@ -30,6 +32,8 @@ async function readNames() {
   }
   firstOfSite = firstOf(ownOf);
   firstOfCategory = firstOf(categoryOf);
+  const placed = (firsts) => new Map([...new Set(firsts)].map((key, i) => [key, i]));
+  placeOf = { site: placed(firstOfSite), category: placed(firstOfCategory) };
 }
 const began = performance.now();
 const BOTTOM = hasTimes ? 38 : 24;
@@ -140,7 +144,8 @@ function colourOf(key, shade) {
     return hsl(260 - 215 * step, 0.6, (dark.matches ? 0.34 : 0.36) + 0.3 * step + shade);
   }
   if (!key) return hsl(215, 0.12, 0.55 + shade);
-  return hsl((key * 137.508) % 360, 0.5, (dark.matches ? 0.5 : 0.56) + 0.09 * ((key * 7) % 3 - 1) + shade);
+  const place = placeOf[view.colour] ? placeOf[view.colour].get(key) : key;
+  return hsl((place * 137.508) % 360, 0.5, (dark.matches ? 0.5 : 0.56) + 0.09 * ((place * 7) % 3 - 1) + shade);
 }
 let found = new Map(), searched = ""; // by name
 function matches(set, i) {
@@ -411,7 +416,7 @@ function keyOf(set, i) {
     : (view.colour === "category" ? firstOfCategory : firstOfSite)[set.name[i]];
 }
 function paintBlocks(set) {
-  const key = [view.colour, view.search, dark.matches].join();
+  const key = [view.colour, view.search, dark.matches, isOrdered].join();
   if (set.colour && set.colourKey === key) return set.colour;
   const colour = new Uint32Array(set.count), faint = dark.matches ? pixel(46, 52, 62) : pixel(226, 230, 236);
   const mixed = new Map();
@@ -599,7 +604,14 @@ function finish(panel) {
     free = Math.max(free + 13 * d, Math.min(height - 4 * d, height - ends(line) / panel.most * height + 13 * d));
     g.fillStyle = strategyColour(line.strategy);
     g.textAlign = at.count < width / 2 ? "left" : "right"; // the trace may end before the window
-    outlined((line.strategy.words && innerWidth >= 640 ? line.strategy.name + ", " + line.strategy.words : line.strategy.name), left + at.count + (g.textAlign === "left" ? 5 : -5) * d, free);
+    const name = (line.strategy.words && innerWidth >= 640 ? line.strategy.name + ", " + line.strategy.words : line.strategy.name);
+    const x = left + at.count + (g.textAlign === "left" ? 5 : -5) * d, wide = g.measureText(name).width;
+    g.save();
+    g.globalAlpha = 0.85; // a line behind its own name
+    g.fillStyle = css("--card");
+    g.fillRect(g.textAlign === "left" ? x : x - wide, free - 10 * d, wide, 13 * d);
+    g.restore();
+    outlined(name, x, free);
   }
   if (view.cursor) {
     const x = left + view.cursor.column + 0.5;
@@ -834,13 +846,21 @@ function tellWindow(got) {
 function legend() {
   const box = byId("legend"), sums = new Map();
   for (const pane of panes) pane.addAreas(sums);
+  if (!isOrdered && view.colour === "site") { // once: those that hold most come first
+    const all = new Set([0, ...[...sums].sort((a, b) => b[1] - a[1]).map(([key]) => key), ...placeOf.site.keys()]);
+    placeOf.site = new Map([...all].map((key, i) => [key, i]));
+    isOrdered = true;
+    schedule();
+  }
   let all = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 12);
   if (view.colour === "size") all.sort((a, b) => a[0] - b[0]);
+  const isTwice = (text) => all.filter(([key]) => siteOf(key) === text).length > 1; // of two categories
+  const site = (key) => siteOf(key).slice(0, 80) + (isTwice(siteOf(key)) ? " (" + categoryOf(key) + ")" : "");
   box.replaceChildren(...all.map(([key]) => {
     const item = document.createElement("span"), square = document.createElement("i");
     square.style.background = "rgb(" + colourOf(key, 0).join() + ")";
     item.append(square, view.colour === "size" ? "from " + bytesText(key)
-      : view.colour === "category" ? categoryOf(key) : (view.colour === "phase" ? nameOf(key) || "no phase" : siteOf(key)).slice(0, 80));
+      : view.colour === "category" ? categoryOf(key) : view.colour === "phase" ? (nameOf(key) || "no phase").slice(0, 80) : site(key));
     return item;
   }));
 }
@@ -902,7 +922,7 @@ function flameOf({ held, others }, sign, title, whole) {
     const stack = depth > 1 ? [of.text, ...callers] : [], frame = element("div", { textContent: of.text.replace(/^[^ ]*\/(?=[^ /]* )/, "") + " " + bytesText(of.bytes),
       title: [of.text, size, ...callers.map((text) => "called by " + text)].join("\n") });
     Object.assign(frame.style, { left: 100 * from / whole + "%", width: 100 * of.bytes / whole + "%", top: depth * 19 + "px" });
-    if (depth) frame.style.background = "rgb(" + hsl(of.key ? (firstOfCategory[of.key] * 137.508) % 360 : 215, of.key ? 0.5 : 0.12, (dark.matches ? 0.3 : 0.8) + depth % 2 * 0.05).join() + ")";
+    if (depth) frame.style.background = "rgb(" + hsl(of.key ? (placeOf.category.get(firstOfCategory[of.key]) * 137.508) % 360 : 215, of.key ? 0.5 : 0.12, (dark.matches ? 0.3 : 0.8) + depth % 2 * 0.05).join() + ")";
     if (of.key) frame.addEventListener("click", () => { find(of.text); showStack(size, stack.map((text) => ({ text }))); });
     box.append(frame);
     deepest = Math.max(deepest, depth);
