@@ -53,16 +53,14 @@ static void add_best(struct text_grid *grid, const struct standings *all, double
     const struct standing *best = NULL;
     char ns[32];
     for (size_t i = 0; i < all->count && !best; i++)
-        if ((isinf(most_ns) || all->each[i].request_ns.median <= most_ns) &&
+        if (all->each[i].request_ns.median <= most_ns &&
             (!named || strcmp(all->each[i].strategy, named) == 0))
             best = &all->each[i];
-    if (!best)
-        text_grid_skip(grid, 1);
-    else if (isnan(best->request_ns.median))
-        text_grid_add(grid, "%s %.2f×", best->strategy, best->regret.median);
-    else
+    if (best)
         text_grid_add(grid, "%s %.2f×, %s", best->strategy, best->regret.median,
                       text_ns(ns, best->request_ns.median));
+    else
+        text_grid_skip(grid, 1);
 }
 
 static void print_kinds(const json_t *fits, enum table_format format, struct arena *arena,
@@ -100,7 +98,7 @@ void standings_print(const json_t *fits, enum table_format format, FILE *out)
                 "with its 95%% interval over programs.\n\n",
                 text_count(programs, (double)all.program_count, "program"));
     print_strategies(&all, format, out);
-    if (is_for_people)
+    if (is_for_people && all.has_times)
         print_kinds(fits, format, &arena, out);
     for (size_t i = 0; i < all.left_out_count && is_for_people; i++)
         fprintf(out, "%s%s%s",
