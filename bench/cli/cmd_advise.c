@@ -21,7 +21,7 @@
 
 static const struct flag flags[] = {
     {"for", 0, FLAG_CHOICE, .value = "APPLICATION", .fallback = "auto",
-     .choices = "auto|pytorch|pytorch-2.11|rmm|pyopencl|gamut",
+     .choices = "auto|pytorch|pytorch-2.11|rmm|pyopencl|serve|gamut",
      .help = "whose settings are tried, in whose words; auto: as the trace says"},
     {"current", 0, FLAG_TEXT, .value = "STRATEGY",
      .help = "the allocator that the application has now [as the trace says]"},
@@ -75,17 +75,20 @@ static void add_held(struct text *out, const struct advised_trace *trace, const 
         text_add(out, "%s", held);
 }
 
-/* "1.84 GiB instead of 4.44 GiB (58.5 % less)" */
+/* "1.84 GiB instead of 4.44 GiB (58.5 % less)", "2.00 MiB instead of 1.18 MiB (835 KiB more)" */
 static void add_memory(struct text *out, const struct advised_trace *trace,
                        const struct measure *then)
 {
     const uint64_t now_bytes = trace->now.reserved_bytes, then_bytes = then->reserved_bytes;
+    char more[32];
     add_held(out, trace, then);
     text_add(out, " instead of ");
     add_held(out, trace, &trace->now);
     if (then_bytes < now_bytes)
         text_add(out, " (%.1f %% less)",
                  100 * (double)(now_bytes - then_bytes) / (double)now_bytes);
+    else if (then_bytes > now_bytes)
+        text_add(out, " (%s more)", text_bytes(more, then_bytes - now_bytes));
 }
 
 static void add_calls(struct text *out, const struct measure *now, const struct measure *then)
@@ -102,6 +105,19 @@ static void add_calls(struct text *out, const struct measure *now, const struct 
                  text_ns(before, (double)now->driver_ns));
     else
         text_add(out, "; their time is unknown without --atlas");
+}
+
+/* "107 ms instead of 143 ms by the atlas (1.34 times as fast)": the whole log, the program's work
+ * included. */
+static bool add_time(struct text *out, const struct measure *now, const struct measure *then)
+{
+    char before[32], after[32];
+    if (now->run_ns == UNKNOWN_NS || then->run_ns == UNKNOWN_NS)
+        return false;
+    text_add(out, "%s instead of %s by the atlas (%.2f times as fast)",
+             text_ns(after, (double)then->run_ns), text_ns(before, (double)now->run_ns),
+             (double)now->run_ns / (double)then->run_ns);
+    return true;
 }
 
 /* The purpose of the advice. */
@@ -153,23 +169,32 @@ static void add_certainty(struct text *out, const struct advised_trace *trace)
 
 /* ---- text and Markdown ---- */
 
-static void print_head(const struct page *page, const struct advice *advice, const char *name)
+static void print_head(const struct page *page, const struct advice *advice, const char *name,
+                       const char *program)
 {
     struct text words = {0};
     const bool is_markdown = page->format == TABLE_MARKDOWN;
     const bool fails = advice->leave && advice->is_bad;
     const char *quote = is_markdown && !advice->leave ? "`" : "";
-    terminal_print(page->out, "%s%s: %s%s%s\n%s", is_markdown ? "### " : "", name, quote,
-                   fails           ? "no setting helps"
-                   : advice->leave ? "leave it as it is"
-                                   : words_of(&advice->best.setting, &words),
-                   quote, is_markdown ? "\n" : "");
+    text_add(&words, fails ? "no setting helps" : advice->leave ? "leave it as it is" : "");
+    if (!advice->leave)
+        setting_words(&advice->best.setting, &words);
+    terminal_print(page->out, "%s%s: %s%s%s%s\n%s", is_markdown ? "### " : "", name, quote,
+                   words.data, advice->leave ? "" : program, quote, is_markdown ? "\n" : "");
     text_free(&words);
+}
+
+/* What follows "gamut serve --". */
+static const char *program_of(const struct advise *advise, const struct advised_trace *trace)
+{
+    return strcmp(advise->application->name, "serve") == 0 ? trace->program : "";
 }
 
 static const char *application_title(const struct application *application)
 {
-    return application->source ? application->source : application->name;
+    return strcmp(application->name, "serve") == 0 ? "gamut serve"
+           : application->source                   ? application->source
+                                                   : application->name;
 }
 
 /* Prints the settings that were compared, and a better one that the application lacks. */
@@ -179,9 +204,9 @@ static void print_search(const struct page *page, const struct advise *advise,
     const struct advised_trace *trace = &advise->traces[advice->first];
     struct text compared = {0}, spec = {0}, other = {0};
     char calls[48];
-    text_add(&compared, "%s, and %zu settings of %s in replays of all %" PRIu64 " requests",
-             trace->current, advice->tried_count, application_title(advise->application),
-             trace->request_count);
+    text_add(&compared, "%s, and %s of %s in replays of all %" PRIu64 " requests", trace->current,
+             text_count(calls, (double)advice->tried_count, "setting"),
+             application_title(advise->application), trace->request_count);
     if (advice->leave && advice->best.is_known)
         text_add(&compared, ": none holds 1 %% less");
     line(page, "compared", &compared);
@@ -254,7 +279,7 @@ static void print_one(const struct page *page, const struct advise *advise,
     const struct measure *now = &trace->now, *then = &advice->best.on[0];
     struct text gain = {0}, memory = {0}, calls = {0}, sure = {0};
     char bytes[32];
-    print_head(page, advice, trace->name);
+    print_head(page, advice, trace->name, program_of(advise, trace));
     if (advice->leave) {
         add_held(&memory, trace, now);
         text_add(&memory, "%s", trace->is_refused ? WITHOUT_LIMIT : "");
@@ -267,6 +292,8 @@ static void print_one(const struct page *page, const struct advise *advise,
     }
     line(page, "memory", &memory);
     line(page, "calls", &calls);
+    if (!advice->leave && add_time(&gain, now, then))
+        line(page, "time", &gain);
     print_fits(page, trace, advice);
     print_refused(page, trace, advice->leave ? now : then);
     print_holders(page, &trace->holders);
@@ -303,7 +330,7 @@ static void print_all(const struct page *page, const struct advise *advise,
 {
     char name[48];
     snprintf(name, sizeof name, "all %zu traces", advice->count);
-    print_head(page, advice, name);
+    print_head(page, advice, name, *program_of(advise, advise->traces) ? " ..." : "");
     for (size_t i = 0; i < advice->count && !advice->leave; i++) {
         const struct advised_trace *trace = &advise->traces[advice->first + i];
         const struct measure *then = &advice->best.on[i];

@@ -163,7 +163,8 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
                                 .refusal = outcome.refusal,
                                 .doubt = doubt,
                                 .adopted = outcome.adopted,
-                                .driver_ns = UNKNOWN_NS};
+                                .driver_ns = UNKNOWN_NS,
+                                .run_ns = UNKNOWN_NS};
     free(heard.logged.items);
     free(heard.played.items);
     if (code == ERR_PARSE || code == ERR_IO)
@@ -175,8 +176,10 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
     measure->function_count = (uint64_t)measured_driver_calls(&outcome.counts);
     if (capacity_bytes > outcome.most_served_bytes && outcome.most_served_bytes)
         measure->spare_bytes = capacity_bytes - outcome.most_served_bytes;
-    if (outcome.model.asked)
+    if (outcome.model.asked) {
         measure->driver_ns = outcome.model.driver_ns;
+        measure->run_ns = outcome.model.predicted_ns;
+    }
     return 0;
 }
 
@@ -472,6 +475,8 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     TRY(trace_open(trace->path, &reader, error));
     const struct trace_info *info = trace_reader_info(reader);
     snprintf(trace->source, sizeof trace->source, "%s", info->source);
+    snprintf(trace->program, sizeof trace->program, " %.254s",
+             *info->application ? info->application : "...");
     struct text current = {0}, notes = {0};
     pytorch_recorded(info->allocator, &current, &notes);
     snprintf(trace->current, sizeof trace->current, "%s", current.data ? current.data : "");

@@ -65,11 +65,13 @@ struct measure {
     uint64_t spare_bytes; /* a limit that is so much lower serves the same; 0 without a limit */
     const char *doubt;    /* exactness_doubt */
     uint64_t driver_ns;   /* time in the driver's calls; UNKNOWN_NS without an atlas */
+    uint64_t run_ns;      /* of the whole log; UNKNOWN_NS without an atlas or the device's times */
 };
 
 struct advised_trace {
     const char *path;
     char name[64], source[64], current[256];
+    char program[256]; /* " COMMAND" of the recorded application, or " ..." */
     char notes[1024]; /* of pytorch_recorded, and of words that hurt together: a line for each */
     bool is_logged;   /* the log says what the current setting is */
     struct demand demand;

@@ -862,6 +862,9 @@ struct dry_device replay_device(uint64_t capacity_bytes, const struct atlas *atl
     static const uint64_t gpu_bytes = UINT64_C(80) << 30, chunk_bytes = UINT64_C(2) << 20;
     return (struct dry_device){.name = "the dry device",
                                .atlas = atlas,
+                               .page_bytes = atlas && strncmp(atlas->device, "cuda", 4) == 0
+                                                 ? atlas_step_bytes(atlas, "raw", "alloc")
+                                                 : 0,
                                .can_split = true,
                                .has_pool = true,
                                .vm_granularity_bytes = chunk_bytes,

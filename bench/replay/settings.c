@@ -52,6 +52,14 @@ static const struct knob pyopencl_knobs[] = {
     {0},
 };
 
+/* ---- an unmodified program: gamut serve ---- */
+
+/* The strategy that keeps what it has, so that a program in a loop calls the driver no more. */
+static const struct family served_families[] = {
+    {"caching", "gamut serve -s caching --", "", NULL, NULL},
+    {0},
+};
+
 /* ---- any other: the strategies of gamut ---- */
 
 static const struct knob gamut_knobs[] = {
@@ -74,6 +82,7 @@ static const struct application applications[] = {
     {"pytorch-2.11", "PyTorch", "caching", pytorch_families, pytorch_knobs},
     {"rmm", "RMM", "raw", rmm_families, no_knobs},
     {"pyopencl", "PyOpenCL", "raw", pyopencl_families, pyopencl_knobs},
+    {"serve", "gamut record", "raw", served_families, no_knobs},
     {"gamut", NULL, "raw", NULL, gamut_knobs},
 };
 enum { APPLICATIONS = sizeof applications / sizeof *applications };

@@ -19,6 +19,30 @@ lines() {
         fail "the lines are not $*"
 }
 
+# ---- an unmodified program: how to serve it, and what that is worth. The program lets its only block go in each step, so that the driver gives its page
+# back and gets it again: a prediction has that in it.
+expect 0 "" advise "$here/../../suites/real/opencv.trace"
+has "^opencv: gamut serve -s caching -- python opencv_filters.py$"
+has "^  memory  *24.0 MiB instead of 4.87 MiB (19.1 MiB more)$"
+has "^  calls  *3 instead of 476; "
+has "^  compared  *raw, and 1 setting of gamut serve in replays"
+{
+    echo 'gamut trace 1
+{"source":"gamut record: CUDA, cupti","application":"./steps","allocator":"raw","time_unit_ns":1,"capacity_bytes":0,"lost_beginning":false,"knows":["times","frees","done","queues","threads","uses","device_times","ends"]}
+queue 0 "0"
+thread 0 "0"
+name 1 "k"'
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        echo "alloc b$i 4096 q0 t0 @${i}00000 call=40000
+launch q0 t0 @${i}50000 name=1 call=4000 device=2000 ended=${i}60000 uses=b${i}w
+free b$i q0 t0 @${i}70000 call=30000
+done b$i q0 t0 @${i}70000"
+    done
+} >steps.trace
+expect 0 "" advise steps.trace --atlas "$here/../../results/data/atlases/h100.json.gz"
+has "^steps: gamut serve -s caching -- ./steps$"
+has "^  time  *.* by the atlas (1\.[3-9][0-9] times as fast)$"
+
 # ---- a line a program, most bytes to save first; a program of one name is told apart by its folder
 set -- one/lstm.pickle.gz one/two/graphs.pickle.gz other/lstm.pickle.gz
 all="other/lstm.pickle.gz one/lstm.pickle.gz graphs"

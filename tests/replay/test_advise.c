@@ -232,6 +232,7 @@ static const struct {
      {0, 0},
      "pool",
      "pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))"},
+    {"serve", 0, {0, 0}, "caching", "gamut serve -s caching --"},
     {"gamut", 1, {1, 0}, "pool:leading_bits=2", "pool:leading_bits=2"},
 };
 
@@ -257,7 +258,7 @@ static void settings_are_written_in_both_words(void **state)
 /* All values that are tried are values of the option. */
 static void all_values_are_values_of_the_option(void **state)
 {
-    static const char *const names[] = {"pytorch", "pytorch-2.11", "rmm", "pyopencl", "gamut"};
+    static const char *const names[] = {"pytorch", "pytorch-2.11", "rmm", "pyopencl", "serve", "gamut"};
     (void)state;
     for (size_t a = 0; a < sizeof names / sizeof *names; a++) {
         struct allocator_setting setting;
