@@ -10,7 +10,7 @@ fail() { echo "FAILED: $1" >&2; exit 1; }
 wheel=$(make -s -C "$root" wheel | tail -n 1)
 [ -s "$root/$wheel" ] || fail "there is no wheel: $wheel"
 python3 -m venv "$dir/venv" && "$dir/venv/bin/pip" install -q --no-index --disable-pip-version-check "$root/$wheel" || fail "pip install $wheel"
-cp "$root/tests/traces/pytorch/gnn.snapshot.pickle.gz" "$dir" && cd "$dir" || exit 1
+cp "$root/tests/traces/pytorch/gnn.snapshot.pickle.gz" "$root/tests/traces/pytorch/refused/gpt.pickle.gz" "$dir" && cd "$dir" || exit 1
 # PATH has nothing but the environment, and the build's libraries are not found by chance.
 in_venv() { env -i PATH="$dir/venv/bin" HOME="$dir" "$@" >out 2>&1 || { cat out >&2; fail "$*"; }; }
 in_venv gamut list strategies
@@ -18,6 +18,8 @@ in_venv gamut list atlases
 grep -q '^h200 ' out || fail "the wheel has no atlas: $(cat out)"
 in_venv gamut advise gnn.snapshot.pickle.gz --atlas h200
 grep -q '^gnn: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True' out || fail "gamut advise says: $(cat out)"
+in_venv gamut explain gpt.pickle.gz
+grep -q '^Out of memory: 157 MiB asked for' out || fail "gamut explain says: $(cat out)"
 in_venv gamut view gnn.snapshot.pickle.gz -o gnn.html
 [ -s gnn.html ] || fail "gamut view writes no page"
 library=$dir/venv/lib/gamut/libgamut_alloc.so
