@@ -72,8 +72,8 @@ struct advised_trace {
     const char *path;
     char name[64], source[64], current[256];
     char program[256]; /* " COMMAND" of the recorded application, or " ..." */
-    char notes[1024]; /* of pytorch_recorded, and of words that hurt together: a line for each */
-    bool is_logged;   /* the log says what the current setting is */
+    char notes[1024];  /* of pytorch_recorded, and of words that hurt together: a line for each */
+    bool is_logged;    /* the log says what the current setting is */
     struct demand demand;
     uint64_t request_count;
     /* Inferred from the trace: replays have a limit between these without --mem-limit. 0: none. */

@@ -258,7 +258,8 @@ static void settings_are_written_in_both_words(void **state)
 /* All values that are tried are values of the option. */
 static void all_values_are_values_of_the_option(void **state)
 {
-    static const char *const names[] = {"pytorch", "pytorch-2.11", "rmm", "pyopencl", "serve", "gamut"};
+    static const char *const names[] = {"pytorch",  "pytorch-2.11", "rmm",
+                                        "pyopencl", "serve",        "gamut"};
     (void)state;
     for (size_t a = 0; a < sizeof names / sizeof *names; a++) {
         struct allocator_setting setting;
