@@ -41,7 +41,7 @@ struct option_spec {
 int option_value(const struct option_spec *spec, const char *where, const char *text,
                  uint64_t *value, struct error *error);
 
-enum { OPTIONS_MAX = 10, OPTIONS_COMMON_MAX = 2 };
+enum { OPTIONS_MAX = 12, OPTIONS_COMMON_MAX = 2 };
 struct option_values {
     uint64_t value[OPTIONS_MAX];         /* in the order of the table */
     uint64_t common[OPTIONS_COMMON_MAX]; /* in the order of the table that the plug-ins share */

@@ -42,7 +42,8 @@ struct played {
     uint64_t requested;
     unsigned name;
     unsigned char part;     /* + 1; 0: the slot is free */
-    bool let_go;            /* freed, but not done: the strategy does not have it back yet */
+    uint64_t let_go;        /* the event that freed it, if it is not done: the strategy does not
+                             * have it back yet. 0: it is not freed */
     struct live_block live; /* on a real device */
 };
 
@@ -69,11 +70,12 @@ struct replay {
     uint64_t wall_ns;
     uint64_t untimed;            /* commands that lack the device's time, which the trace knows */
     struct source_listener ears; /* hears the sources, if owners must know all memories */
-    uint64_t event;              /* number of the current event */
-    const struct block *moved;   /* the block that the current event took or gave back, or NULL */
-    uint64_t peak_before;        /* reserved bytes at most, before the current event */
-    bool ended;                  /* by a refusal or a fault */
-    bool is_before_start;        /* the events up to `start` are kept, to be adopted together */
+    struct source_pending pending;
+    uint64_t event;            /* number of the current event */
+    const struct block *moved; /* the block that the current event took or gave back, or NULL */
+    uint64_t peak_before;      /* reserved bytes at most, before the current event */
+    bool ended;                /* by a refusal or a fault */
+    bool is_before_start;      /* the events up to `start` are kept, to be adopted together */
     bool cannot_adopt;
     bool asks_refused;       /* the strategy is asked for requests that the log says were refused */
     const struct ages *ages; /* of the memory at the start */
@@ -180,9 +182,10 @@ static int open_part(struct replay *r, unsigned pool, unsigned memory, bool keep
     part->keeps = keeps;
     part->source = r->live ? live_source(r->live) : *dry_source(r->player.dry);
     part->source.total = &r->held;
-    part->source.listener = r->options->explain || (r->live && r->tracks_owners) ? &r->ears
-                            : r->listener ? r->listener->source
-                                          : NULL;
+    part->source.pending = r->pending.settle ? &r->pending : NULL;
+    part->source.listener = r->options->explain || r->tracks_owners ? &r->ears
+                            : r->listener                           ? r->listener->source
+                                                                    : NULL;
     if (keeps)
         return open_keeping(r, part);
     const struct allocator_ops *strategy = r->options->strategy;
@@ -259,22 +262,37 @@ static void tell(struct replay *r, const struct trace_event *e)
     r->listener->event(r->listener->context, e, r->moved, &state);
 }
 
-/* Gives the strategy all blocks that the application has let go: an allocator that is refused waits
- * for the commands that still use them, and asks again. *given: there were some. */
-static int give_let_go(struct replay *r, bool *given)
+/* Of the blocks that the application has let go, and the strategy does not have back, the oldest:
+ * its slot; slot_capacity if there is none. */
+static unsigned oldest_let_go(const struct replay *r)
 {
-    for (unsigned slot = 0; slot < r->slot_capacity; slot++) {
-        if (!r->slots[slot].part || !r->slots[slot].let_go)
-            continue;
-        *given = true;
+    unsigned oldest = r->slot_capacity;
+    for (unsigned slot = 0; slot < r->slot_capacity; slot++)
+        if (r->slots[slot].part && r->slots[slot].let_go &&
+            (oldest == r->slot_capacity || r->slots[slot].let_go < r->slots[oldest].let_go))
+            oldest = slot;
+    return oldest;
+}
+
+/* An allocator that is refused waits for the commands that still use such blocks (struct
+ * source_pending). */
+static int settle(void *context, uint64_t enough_bytes, unsigned *count)
+{
+    struct replay *r = context;
+    uint64_t bytes = 0;
+    unsigned slot;
+    while (r->free_at_done && bytes < enough_bytes &&
+           (slot = oldest_let_go(r)) < r->slot_capacity) {
+        if (!*count && r->live)
+            TRY(live_wait(r->live, r->error));
+        else if (!*count)
+            dry_wait(r->player.dry);
+        ++*count;
+        bytes += r->slots[slot].block.size;
         TRY(give_block(r, slot));
         if (r->listener)
             tell(r, &(struct trace_event){.kind = TRACE_done, .slot = slot});
     }
-    if (*given && r->live)
-        return live_wait(r->live, r->error);
-    if (*given)
-        dry_wait(r->player.dry);
     return 0;
 }
 
@@ -290,7 +308,7 @@ static bool reuses_memory(const struct replay *r)
 static int own_block(struct replay *r, const struct trace_event *e, unsigned index)
 {
     struct played *at = slot_of(r, e->slot);
-    at->let_go = false;
+    at->let_go = 0;
     at->live =
         (struct live_block){.is_reused = reuses_memory(r), .queue = e->queue, .since = r->event};
     at->requested = e->bytes;
@@ -319,8 +337,8 @@ static int ask(struct replay *r, const struct trace_event *e, struct block *bloc
                                           .queue = e->queue};
     int code = player_alloc(&r->player, &part->allocator, &request, block);
     if (code == ERR_OOM) {
-        bool given = false;
-        TRY(give_let_go(r, &given));
+        unsigned given = 0;
+        TRY(settle(r, UINT64_MAX, &given));
         code = given ? player_alloc(&r->player, &part->allocator, &request, block) : code;
     }
     return code && code != ERR_OOM ? error_set(r->error, code, "%s", part->source.error.text)
@@ -543,7 +561,7 @@ static int play_event(struct replay *r, const struct trace_event *e)
     case TRACE_refused:
         return ask_refused(r, e);
     case TRACE_free:
-        slot_of(r, e->slot)->let_go = true;
+        slot_of(r, e->slot)->let_go = r->event;
         if (r->free_at_done)
             return 0;
         if (r->live)
@@ -656,7 +674,7 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
     struct replay *r = context;
     if (r->options->explain && (event == SOURCE_HELD || event == SOURCE_MAPPED))
         owners_got(&r->owners, memory, offset, bytes);
-    else if (r->live && (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED))
+    else if (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED)
         owners_forget(&r->owners, memory, offset, bytes);
     if (r->listener && r->listener->source)
         r->listener->source->event(r->listener->source->context, event, memory, offset, bytes);
@@ -799,6 +817,9 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
                        .ages = ages};
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
+    /* Only a log of PyTorch says of the blocks that are not done that other queues use them. */
+    if (strncmp(info->allocator, "caching", 7) == 0 || strncmp(info->allocator, "vmm", 3) == 0)
+        r.pending = (struct source_pending){&r, settle};
     struct trace_totals totals;
     /* On a device the checks would be in its times. */
     r.tracks_owners = options->check || options->explain ||

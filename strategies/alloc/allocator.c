@@ -27,6 +27,12 @@ int allocator_check_ops(const struct allocator_ops *ops, struct error *error)
     if (missing)
         return error_set(error, ERR_INTERNAL, "strategy %s lacks the required hook '%s'", ops->name,
                          missing);
+    size_t options = 0;
+    while (ops->options && ops->options[options].name)
+        options++;
+    if (options > OPTIONS_MAX)
+        return error_set(error, ERR_INTERNAL, "strategy %s has %zu options, expected at most %d",
+                         ops->name, options, (int)OPTIONS_MAX);
     if (ops->queues == QUEUES_UNSAFE && !ops->harness_only)
         return error_set(error, ERR_INTERNAL,
                          "strategy %s may hand memory to a queue while another still uses it, and "

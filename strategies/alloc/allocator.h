@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-enum { ALLOCATOR_API_VERSION = 5, ALLOCATOR_QUEUES_MAX = 32 };
+enum { ALLOCATOR_API_VERSION = 6, ALLOCATOR_QUEUES_MAX = 32 };
 
 /* Memory handed out: `size` bytes at `offset` of a memory of the source. */
 struct block {
@@ -161,7 +161,7 @@ struct allocator {
 enum allocator_option { ALLOCATOR_KIND, ALLOCATOR_HANDLE };
 
 /* ERR_INTERNAL, and the reason, for a strategy that has another version of this interface, lacks a
- * required hook, or is unsafe and not harness_only. */
+ * required hook, has more than OPTIONS_MAX options, or is unsafe and not harness_only. */
 int allocator_check_ops(const struct allocator_ops *ops, struct error *error);
 
 /* Opens `allocator` over `source`, which must outlive it. First applies the common options (kind,

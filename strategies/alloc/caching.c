@@ -22,18 +22,27 @@
  *   8. If the source refuses: with max_split, the smallest oversize block of the queue that is
  *      large enough is released, or else the largest ones until their sum is, and the source is
  *      asked again. Then all wholly free segments of all queues are released, large pools first,
- *      smallest first, and the source is asked again. Then the request fails, even where a smaller
- *      segment would do.
+ *      smallest first, and the source is asked again. Then it waits for all blocks that were freed
+ *      while another queue used them, releases again, and asks for the last time. Then the request
+ *      fails, even where a smaller segment would do, or a block that was waited for.
+ *   9. proposal=191302: before the source is asked for the last time, rule 3 is tried again.
+ *      proposal=171771: rule 8 waits for the oldest blocks until they have the bytes of the
+ *      request, and not for all. proposal=186232: before rule 7, the smallest wholly free segment
+ *      of another queue's pool of the same kind that is large enough passes to this queue, after a
+ *      wait for all queues.
  *
  * Why: a driver's free waits for the device, so memory is kept; two pools keep small blocks from
  * breaking up large ones. Source: pytorch/pytorch, c10/cuda/CUDACachingAllocator.cpp (001074d, and
  * a newer one with max_non_split_rounding_mb), without expandable segments, which are `vmm`.
  *
- * Departures: a block is used on one queue, so no events are recorded; the source is asked again
- * only where something was released; where the source aligns to more than 512 bytes, that is the
+ * Departures: PyTorch waits before it releases free segments, and here the wait comes after. In the
+ * one measured program that waits, a replay in PyTorch's order fits into 7.7 % less than PyTorch,
+ * and one in this order needs 2.4 % more. The source is asked again only where something was
+ * released or waited for; where the source aligns to more than 512 bytes, that is the
  * unit; queues are collected from in the order of their numbers, not of their addresses.
  * The limit of 1 MiB is half of small_segment, and that of 10 MiB half of a large_segment which
- * PyTorch refuses because it is no larger.
+ * PyTorch refuses because it is no larger. The proposals follow their descriptions: 171771 does not
+ * say in which order it waits, nor 186232 which segment it takes.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: a segment stays with the queue that it was asked for on.
@@ -51,6 +60,8 @@
 
 enum { LEAST_BYTES = 512 };
 enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
+/* In the order of the choices. */
+enum proposal { PROPOSAL_NONE, SEARCH_AGAIN, WAIT_FOR_ENOUGH, TAKE_OVER };
 
 struct caching {
     struct source *source;
@@ -59,6 +70,7 @@ struct caching {
     uint64_t small_segment_bytes, large_segment_bytes;
     uint64_t max_split_bytes; /* UINT64_MAX: no limit */
     uint64_t rounding_bytes;
+    enum proposal proposal;
     uint64_t collect_above_bytes; /* held bytes; UINT64_MAX: nothing is collected */
     uint64_t searches[POOL_COUNT];
     struct segments segments;
@@ -73,7 +85,8 @@ enum {
     OPTION_ROUNDING,
     OPTION_GC,
     OPTION_SMALL_SEGMENT,
-    OPTION_LARGE_SEGMENT
+    OPTION_LARGE_SEGMENT,
+    OPTION_PROPOSAL
 };
 
 static bool parse_share(const char *text, uint64_t *parts)
@@ -105,6 +118,10 @@ static const struct option_spec caching_options[] = {
     [OPTION_LARGE_SEGMENT] =
         {"large_segment", OPTION_BYTES, "20MiB", NULL, 4096, UINT64_C(1) << 40,
          "bytes of a segment for other requests below 10MiB, or below half of it"},
+    [OPTION_PROPOSAL] = PYTORCH_PROPOSAL_OPTION(
+        "191302|171771|186232", "when refused, 191302: search again after the wait; 171771: wait "
+                                "for as many blocks as are needed; before the driver, 186232: take "
+                                "a free segment of another queue"),
     {0},
 };
 
@@ -129,8 +146,12 @@ static int caching_init(struct source *source, const struct option_values *optio
     const uint64_t *value = options->value;
     TRY(refuse_options(source, value[OPTION_SMALL_SEGMENT], value[OPTION_LARGE_SEGMENT],
                        value[OPTION_MAX_SPLIT]));
+    if (value[OPTION_PROPOSAL] == TAKE_OVER && !source->ops->sync)
+        return error_set(&source->error, ERR_UNSUPPORTED,
+                         "proposal=186232 of caching waits for queues, which this device cannot");
     struct caching *c = must_alloc(sizeof *c);
     c->source = source;
+    c->proposal = (enum proposal)value[OPTION_PROPOSAL];
     c->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
     c->divisions = value[OPTION_DIVISIONS];
     c->small_segment_bytes = value[OPTION_SMALL_SEGMENT];
@@ -299,9 +320,36 @@ static int collect(struct caching *c)
     return code;
 }
 
-static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size, uint64_t bytes,
-                      uint64_t *memory)
+/* ---- the driver ---- */
+
+/* proposal=186232. *taken: the segment, in no pool; NULL if there is none. */
+static int take_over(struct caching *c, struct piece_index *pool, uint64_t size,
+                     struct piece **taken)
 {
+    struct piece *best = NULL;
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+        const struct piece_index *other = &c->pools[q][kind_of(c, pool)];
+        struct piece *b = index_from(other, (struct index_key){size, 0});
+        while (b && !(piece_is_segment(b) && may_serve(c, b->size, size)))
+            b = piece_after(b);
+        if (b && (!best || index_before(b->key, best->key)))
+            best = b;
+    }
+    *taken = best;
+    if (!best)
+        return 0;
+    TRY(source_hand_over(c->source, best->segment->memory, best->segment->bytes));
+    piece_take(best);
+    best->segment->pool = pool;
+    pool->nodes = &c->segments.index_nodes;
+    return 0;
+}
+
+/* Makes a segment of `bytes`. *found: its piece, or that of proposal=191302; in no pool. */
+static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size, uint64_t bytes,
+                      struct piece **found)
+{
+    uint64_t given, *memory = &given;
     if (source_held_bytes(c->source) > c->collect_above_bytes)
         TRY(collect(c));
     const uint64_t reserved_bytes = c->source->counts.reserved_bytes;
@@ -317,6 +365,19 @@ static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size
         if (c->source->counts.reserved_bytes < reserved_bytes)
             code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
     }
+    unsigned waited = 0;
+    if (code == ERR_OOM)
+        TRY(source_settle(c->source, c->proposal == WAIT_FOR_ENOUGH ? size : UINT64_MAX, &waited));
+    if (waited) {
+        TRY(caching_trim(c));
+        if (c->proposal == SEARCH_AGAIN && (*found = find_block(c, pool, size)) != NULL) {
+            piece_take(*found);
+            return 0;
+        }
+        code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
+    }
+    if (!code)
+        *found = segment_make(&c->segments, pool, given, bytes);
     return code;
 }
 
@@ -333,9 +394,10 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
     if (b) {
         piece_take(b);
     } else {
-        uint64_t memory, bytes = segment_bytes(c, size);
-        TRY(ask_driver(c, pool, size, bytes, &memory));
-        b = segment_make(&c->segments, pool, memory, bytes);
+        if (c->proposal == TAKE_OVER)
+            TRY(take_over(c, pool, size, &b));
+        if (!b)
+            TRY(ask_driver(c, pool, size, segment_bytes(c, size), &b));
     }
     if (should_split(c, b->size, size))
         split_block(c, b, size);
@@ -425,6 +487,11 @@ static void caching_fini(void *state)
 static const struct allocator_origin caching_origins[] = {
     {"PyTorch's caching allocator", "pytorch/pytorch", "c10/cuda/CUDACachingAllocator.cpp",
      "001074d25084", 2024},
+    {"proposal=191302", "pytorch/pytorch", "pull request 191302, open; from its description", NULL,
+     2026},
+    {"proposal=171771", "pytorch/pytorch", "issue 171771, open; from its description", NULL, 2026},
+    {"proposal=186232", "pytorch/pytorch", "pull request 186232, closed; from its description",
+     NULL, 2026},
     PYTORCH_OPTION_ORIGINS,
     {0},
 };

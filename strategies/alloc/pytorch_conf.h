@@ -35,6 +35,13 @@ static inline unsigned pytorch_version(const char *text)
         .help = "the PyTorch whose words conf has; no difference between their rules is known"     \
     }
 
+/* An option for changes of PyTorch's allocator that are proposed: pull requests by number. */
+#define PYTORCH_PROPOSAL_OPTION(NUMBERS, HELP)                                                     \
+    {                                                                                              \
+        .name = "proposal", .type = OPTION_CHOICE, .fallback = "none", .choices = "none|" NUMBERS, \
+        .help = "a pending change of pytorch/pytorch; " HELP                                       \
+    }
+
 /* Requests of up to so many bytes are of the small pool, and its segments have so many. */
 #define PYTORCH_SMALL_MOST_BYTES    (UINT64_C(1) << 20)
 #define PYTORCH_SMALL_SEGMENT_BYTES (UINT64_C(2) << 20)

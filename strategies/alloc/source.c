@@ -164,6 +164,20 @@ int source_sync(struct source *s)
     return source_gave(s, start, s->ops->sync(s->context, &s->error));
 }
 
+int source_hand_over(struct source *s, uint64_t memory, uint64_t bytes)
+{
+    TRY(source_sync(s));
+    source_tell(s, 0, SOURCE_GIVEN_BACK, memory, 0, bytes);
+    return source_tell(s, 0, SOURCE_HELD, memory, 0, bytes);
+}
+
+int source_settle(struct source *s, uint64_t enough_bytes, unsigned *count)
+{
+    unsigned ignored, *given = count ? count : &ignored;
+    *given = 0;
+    return s->pending ? s->pending->settle(s->pending->context, enough_bytes, given) : 0;
+}
+
 int source_update(struct source *s)
 {
     if (!s->has_pool)

@@ -64,6 +64,15 @@ struct source_total {
     uint64_t most_served_bytes;
 };
 
+/* Blocks that the program has freed while queues that are not theirs may still use them. The
+ * strategy gets them back when those queues are done, or by source_settle. */
+struct source_pending {
+    void *context;
+    /* Waits for the oldest of them until they have `enough_bytes` together, or for all, and has the
+     * strategy free each: allocator_free is called before this returns. *count: how many. */
+    int (*settle)(void *context, uint64_t enough_bytes, unsigned *count);
+};
+
 enum source_event { SOURCE_HELD, SOURCE_GIVEN_BACK, SOURCE_MAPPED, SOURCE_UNMAPPED };
 
 /* Hears where a source gets memory: a memory, a pool's block, or a part of a range of virtual
@@ -94,6 +103,7 @@ struct source {
     struct source_total *total; /* shared with the program's other sources; the capacity limits this
                                  * sum. NULL: the source is alone */
     const struct source_listener *listener; /* NULL: there is none */
+    const struct source_pending *pending;   /* NULL: there are never any */
     struct error error;                     /* message of the last call that failed */
 };
 
@@ -126,6 +136,13 @@ int source_requires_split(struct source *source, const char *strategy);
 
 /* Waits for the commands of all queues; counted. */
 int source_sync(struct source *source);
+/* The same, and then `memory`, of whose blocks none is live, may pass to another queue. */
+int source_hand_over(struct source *source, uint64_t memory, uint64_t bytes);
+
+/* A strategy that is refused waits for pending blocks of at least `enough_bytes`, or for all that
+ * there are. It is not counted. *count, which may be NULL: blocks that the strategy then got back.
+ */
+int source_settle(struct source *source, uint64_t enough_bytes, unsigned *count);
 
 /* Asks the driver for the reserved bytes of the open pool, and updates reserved_bytes and
  * peak_reserved_bytes. Without an open pool they are always up to date. */

@@ -14,7 +14,8 @@
  *      segment is broken into last: as long as the next larger piece counts as less, it is taken
  *      instead. The rest of the piece stays free. max_split=m: as in `caching`, a request below m
  *      gets no piece of m or more, and others none that exceeds them by `rounding` or more; rule 4
- *      may then still take that piece. All pieces may be cut.
+ *      may then still take that piece. All pieces may be cut. proposal=193400: max_split has no
+ *      effect here, as all pieces may be cut (pytorch/pytorch#193400).
  *   4. If none fits, chunks are mapped at the lowest addresses where adjacent free and unmapped
  *      pieces are large enough: gaps are filled before the segment grows.
  *   5. free joins the piece with free neighbours. Nothing is unmapped.
@@ -108,7 +109,8 @@ enum {
     OPTION_SMALL_CHUNK,
     OPTION_LARGE_CHUNK,
     OPTION_LIMIT,
-    OPTION_RESERVE
+    OPTION_RESERVE,
+    OPTION_PROPOSAL
 };
 enum { LIMIT_MAPPED, LIMIT_FRACTION }; /* in the order of the choices */
 static const struct option_spec vmm_options[] = {
@@ -139,6 +141,8 @@ static const struct option_spec vmm_options[] = {
                         .help = "addresses of a segment: a share of the device's memory or "
                                 "gibibytes, such as 40G; 0: 1.125, "
                                 "which is the most"},
+    [OPTION_PROPOSAL] =
+        PYTORCH_PROPOSAL_OPTION("193400", "193400: requests get pieces of max_split and above"),
     {0},
 };
 
@@ -470,8 +474,9 @@ static int vmm_init(struct source *source, const struct option_values *options, 
     struct vmm *v = must_alloc(sizeof *v);
     v->source = source;
     v->divisions = options->value[OPTION_DIVISIONS];
-    v->max_split_bytes =
-        options->value[OPTION_MAX_SPLIT] ? options->value[OPTION_MAX_SPLIT] : UINT64_MAX;
+    v->max_split_bytes = options->value[OPTION_MAX_SPLIT] && !options->value[OPTION_PROPOSAL]
+                             ? options->value[OPTION_MAX_SPLIT]
+                             : UINT64_MAX;
     v->rounding_bytes = options->value[OPTION_ROUNDING] ? options->value[OPTION_ROUNDING]
                                                         : options->value[OPTION_LARGE_CHUNK];
     for (unsigned set = 0; set < SET_COUNT; set++)
@@ -662,6 +667,8 @@ static void vmm_fini(void *state)
 static const struct allocator_origin vmm_origins[] = {
     {"PyTorch's expandable segments", "pytorch/pytorch", "c10/cuda/CUDACachingAllocator.cpp",
      "001074d25084", 2024},
+    {"proposal=193400", "pytorch/pytorch", "pull request 193400, open; from its description", NULL,
+     2026},
     PYTORCH_OPTION_ORIGINS,
     {0},
 };

@@ -60,6 +60,8 @@ static const struct alloc_variant alloc_variants[] = {
      VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
     {"caching:small_segment=16KiB:large_segment=20KiB:divisions=4", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=20KiB:max_split=24KiB", VARIANT_RELEASES},
+    {"caching:small_segment=8KiB:large_segment=32KiB:proposal=191302", VARIANT_RELEASES},
+    {"caching:small_segment=8KiB:large_segment=32KiB:proposal=186232", VARIANT_RELEASES},
     {"bfc", VARIANT_RELEASES | VARIANT_COARSE},
     {"bfc:start=4KiB:waste=3KiB", VARIANT_RELEASES},
     {"bfc:start=4KiB:collect=no", 0},

@@ -109,7 +109,11 @@ static void test_broken_ops(void **state)
     const struct allocator_ops *raw;
     struct option_values options;
     assert_int_equal(allocator_parse("raw", &raw, &options, NULL), 0);
-    struct allocator_ops no_trim = *raw, old = *raw, unsafe = *raw;
+    struct allocator_ops no_trim = *raw, old = *raw, unsafe = *raw, many = *raw;
+    struct option_spec specs[OPTIONS_MAX + 2] = {{0}};
+    for (unsigned i = 0; i <= OPTIONS_MAX; i++)
+        specs[i].name = "o";
+    many.options = specs;
     no_trim.name = "broken";
     no_trim.trim = NULL;
     old.name = "old";
@@ -130,6 +134,9 @@ static void test_broken_ops(void **state)
                      ERR_INTERNAL);
     assert_string_equal(error.text, "strategy raw may hand memory to a queue while another still "
                                     "uses it, and is not for the harness only");
+    assert_int_equal(allocator_open(&allocator, &many, &options, &fake.source, &error),
+                     ERR_INTERNAL);
+    assert_string_equal(error.text, "strategy raw has 13 options, expected at most 12");
     allocator_close(&allocator);
     fake_source_close(&fake);
 }

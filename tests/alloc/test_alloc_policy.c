@@ -7,6 +7,8 @@
  *   t                trim
  *   m                a phase "step 7" begins
  *   <150             the driver has 150 bytes from here on
+ *   q1               later requests are of queue 1
+ *   ~a               free it, while another queue uses it: the strategy gets it when it waits
  *
  * Calls: "+100" granted, "?100" refused, "-100" given back, "*100" made resident; those of
  * pools and of virtual memory are told in fake_source.h. The fake driver aligns to 64 bytes and can
@@ -331,6 +333,24 @@ static const struct policy_case caching_cases[] = {
     {"max_split, refused: then everything", "caching:max_split=30MiB",
      "<68000000 a=A:33000000 b=B:512 -a -b c=C:64000000",
      "+33554432 +2097152 ?65011712 -33554432 -2097152 +65011712"},
+    {"refused: waits for blocks that other queues use, whose segment then goes", "caching",
+     "<30000000 a=A:20000000 ~a b=B:12000000", "+20971520 ?12582912 -20971520 +12582912"},
+    {"... but does not take one", "caching", "<30000000 a=A:9000000@0 b=B:9000000 ~a c=C:9000000!",
+     "+20971520 ?20971520 ?20971520"},
+    {"191302: takes one", "caching:proposal=191302",
+     "<30000000 a=A:9000000@0 b=B:9000000 ~a c=C:9000000@0", "+20971520 ?20971520"},
+    {"waits for all", "caching", "<60000000 a=A:20000000 b=B:20000000 ~a ~b c=C:20000000",
+     "+20971520 +20971520 ?20971520 -20971520 -20971520 +20971520"},
+    {"171771: waits for as many as are needed, the oldest first", "caching:proposal=171771",
+     "<60000000 a=A:20000000 b=B:20000000 ~a ~b c=C:20000000#3",
+     "+20971520 +20971520 ?20971520 -20971520 +20971520"},
+    {"a free segment stays with its queue", "caching", "a=A:12000000 -a q1 b=B:12000000#2",
+     "+12582912 +12582912"},
+    {"186232: takes one of another queue, after a wait, the smallest", "caching:proposal=186232",
+     "a=A:30000000 b=B:12000000 -a -b q1 c=C:12000000/12582912#2 d=D:1000000#3",
+     "+31457280 +12582912 w +2097152"},
+    {"186232: ... and not one that has blocks, nor before its own", "caching:proposal=186232",
+     "a=A:9000000 b=B:9000000 -a q1 c=C:9000000#2 -c q0 d=D:9000000#1", "+20971520 +20971520"},
 };
 
 static const struct policy_case bfc_cases[] = {
@@ -558,6 +578,12 @@ static const struct policy_case vmm_cases[] = {
      "<16384 a=A:4096 b=B:4096 c=C:4096 d=D:4096 -a -c e=E:8192@16384",
      SMALL_RANGE " +4096 m0 a0+4096 +4096 m4096 a4096+4096 +4096 m8192 a8192+4096 +4096 m12288 "
                  "a12288+4096 ?4096 w u0 -4096 u8192 -4096 +4096 m16384 +4096 m20480 a16384+8192"},
+    {"max_split: a smaller request gets no larger piece",
+     "vmm:small=0:large_chunk=2KiB:max_split=4KiB", "a=A:4096@0 b=B:512@4096 -a c=C:2048@4608",
+     "r1179648 +2048 m0 +2048 m2048 a0+4096 +2048 m4096 a4096+2048 +2048 m6144 a6144+2048"},
+    {"193400: it does", "vmm:small=0:large_chunk=2KiB:max_split=4KiB:proposal=193400",
+     "a=A:4096@0 b=B:512@4096 -a c=C:2048@0",
+     "r1179648 +2048 m0 +2048 m2048 a0+4096 +2048 m4096 a4096+2048"},
     {"out of addresses: another segment", "vmm:small=0:large_chunk=512KiB",
      "a=A:1048576@0#1 b=B:524288@1048576#1 c=C:524288@0#5",
      "r1572864 +524288 m0 +524288 m524288 a0+1048576 +524288 m1048576 a1048576+524288 "
@@ -624,7 +650,10 @@ struct script_state {
         struct block block;
         const char *tag;
         uint64_t requested;
-    } named[26];
+        bool is_pending;
+    } named[26]; /* the pending ones in the order of their names */
+    struct source_pending pending;
+    unsigned queue;
 };
 
 static const char *tag_of(char letter)
@@ -648,7 +677,8 @@ static void run_alloc(struct script_state *s, const char *token)
 {
     char *rest;
     uint64_t size = strtoull(token + 4, &rest, 10);
-    struct alloc_request request = {.size = size, .alignment = 64, .tag = tag_of(token[2])};
+    struct alloc_request request = {
+        .size = size, .alignment = 64, .tag = tag_of(token[2]), .queue = s->queue};
     struct block block;
     int code = allocator_alloc(&s->allocator, &request, &block);
     if (code != (*rest == '!' ? ERR_OOM : 0))
@@ -681,17 +711,36 @@ static void run_free(struct script_state *s, char name)
     block->memory = 0;
 }
 
+static int settle(void *context, uint64_t enough_bytes, unsigned *count)
+{
+    struct script_state *s = context;
+    uint64_t bytes = 0;
+    for (char name = 'a'; name <= 'z' && bytes < enough_bytes; name++)
+        if (s->named[name - 'a'].is_pending) {
+            s->named[name - 'a'].is_pending = false;
+            bytes += s->named[name - 'a'].block.size;
+            run_free(s, name);
+            ++*count;
+        }
+    return 0;
+}
+
 static void run_case(const struct policy_case *c)
 {
     struct fake_source fake;
     fake_source_open(&fake, 64, true);
-    struct script_state s = {.c = c};
+    struct script_state s = {.c = c, .pending = {&s, settle}};
+    fake.source.pending = &s.pending;
     fake_source_allocator(&fake, c->spec, &s.allocator);
 
     char *script = strdup(c->script), *save;
     for (char *token = strtok_r(script, " ", &save); token; token = strtok_r(NULL, " ", &save)) {
         if (token[0] == '-')
             run_free(&s, token[1]);
+        else if (token[0] == '~')
+            s.named[token[1] - 'a'].is_pending = true;
+        else if (token[0] == 'q')
+            s.queue = (unsigned)(token[1] - '0');
         else if (token[0] == 't')
             assert_int_equal(allocator_trim(&s.allocator), 0);
         else if (strcmp(token, "m") == 0)
