@@ -21,6 +21,7 @@ serve torch
 [ -s served.json ] || fail "no result file"
 serve cupy
 grep -q '^1099511627776 bytes' out || fail "cupy: $(cat out)"
+serve order
 serve wrong
 grep -q "strategy caching could not start: .*max_split is 1048576" out || fail "wrong: $(cat out)"
 grep -q "there is no strategy 'vmmm' (did you mean vmm?)" out && grep -q "framework 'tensorflow': there are torch, cupy, rmm" out || fail "wrong: $(cat out)"

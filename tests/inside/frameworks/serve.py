@@ -1,4 +1,4 @@
-"""Serves a framework by bench/inside/gamut.py: serve.py torch|cupy|wrong. test_serve_python.sh runs it on the fake driver."""
+"""Serves a framework by bench/inside/gamut.py: serve.py torch|cupy|order|wrong. test_serve_python.sh runs it on the fake driver."""
 import sys
 
 import gamut
@@ -56,6 +56,21 @@ def cupy():
         raise AssertionError("a TiB was allocated")
     except MemoryError as error:
         print(error)
+
+
+def order():
+    """Of two free memories of one size, the lower one serves, as in PyTorch, and not the older one."""
+    import cupy
+
+    gamut.serve("caching", framework="cupy")
+    first, second = cupy.cuda.allocator(20 * MIB), cupy.cuda.allocator(20 * MIB)
+    lower, upper = first.ptr, second.ptr
+    del first
+    gamut.trim()
+    first = cupy.cuda.allocator(20 * MIB)
+    assert first.ptr == lower < upper
+    del first, second
+    assert cupy.cuda.allocator(20 * MIB).ptr == lower
 
 
 def wrong():
