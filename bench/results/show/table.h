@@ -68,8 +68,9 @@ void experiment_tables_print(const struct result *result, enum table_format form
  * be TABLE_JSON. CSV has bytes, and no line with sums. */
 void advice_table_print(const json_t *advice, enum table_format format, FILE *out);
 /* Prints what each strategy costs over all programs of a list of fits (results/file/standings.h),
- * the least regret first, and below it, where kinds and times are known, the best strategies of each
- * kind. The format is TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV; CSV has the first table alone. */
+ * the least regret first, and below it, where kinds and times are known, the best strategies of
+ * each kind. The format is TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV; CSV has the first table alone.
+ * */
 void standings_print(const json_t *fits, enum table_format format, FILE *out);
 /* Prints, for each other strategy of the fits, the programs in which it reserves more or less than
  * the strategy `base`, needs another least capacity, or spends other time in the driver's calls, by
