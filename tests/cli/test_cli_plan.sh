@@ -118,6 +118,15 @@ expect 0 "height 30 bytes, lower bound 30" plan --lifetimes buffers.csv
 has "offset"
 expect 3 "do not fit" plan --lifetimes buffers.csv --capacity 29
 expect 2 "exclude each other" plan twice.mem --lifetimes buffers.csv
+expect 0 "height 30 bytes" plan --lifetimes buffers.csv --planner all
+has "^planner *bytes *gap, % *time$"
+has "^gamut *30 *0.00 *"
+has "^ggml *30 *0.00 *"
+expect 0 "height 30" plan --lifetimes buffers.csv --planner tvm --format json
+has '"planner": "tvm"'
+has '"height_bytes": 30'
+expect 2 "no such planner" plan --lifetimes buffers.csv --planner tvn
+expect 2 "planner is for --lifetimes" plan twice.mem --planner all
 printf 'id,lower,upper,size,offset\na,0,2,10,20\n"b ""x""",1,3,20,0\nc,2,4,5,25\n' >given.csv
 expect 0 "the offsets of the file: valid, height 30 bytes, 0.00 % above the optimum" plan --lifetimes given.csv
 has "^a,0,2,10,[0-9]*$"

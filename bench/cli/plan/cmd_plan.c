@@ -38,6 +38,11 @@ static const struct flag flags[] = {
      .help = "instead of a program: print offsets for the buffers of this file"},
     {"capacity", 0, FLAG_BYTES,
      .help = "with --lifetimes: stop at the first plan that fits into this size"},
+    {"planner", 0, FLAG_TEXT, .value = "NAME",
+     .help =
+         "with --lifetimes: instead of offsets, print a table with this planner of another "
+         "project, or with all: tflite, xla-spatial, xla-temporal, xla, tvm, onnxruntime, iree, "
+         "ggml"},
     FLAGS_END,
 };
 
@@ -259,8 +264,9 @@ static int check_usage(const struct command_line *line, struct error *error)
                    : 0;
     if (!line->positional_count)
         return error_set(error, ERR_USAGE, "plan needs FILE|WORKLOAD; see gamut plan --help");
-    if (flag_text(line, "capacity"))
-        return error_set(error, ERR_USAGE, "--capacity is for --lifetimes");
+    if (flag_text(line, "capacity") || flag_text(line, "planner"))
+        return error_set(error, ERR_USAGE, "--%s is for --lifetimes",
+                         flag_text(line, "capacity") ? "capacity" : "planner");
     if (!flag_text(line, "merge")) {
         const char *what = line->positional_count > 1 ? line->positional[1]
                            : flag_text(line, "why")   ? "--why"
@@ -285,6 +291,7 @@ static int run_lifetimes(const struct command_line *line)
         .has_capacity = flag_text(line, "capacity") != NULL,
         .capacity = flag_number(line, "capacity"),
         .time_limit_ns = flag_number(line, "time-limit"),
+        .planner = flag_text(line, "planner"),
         .as_json = flag_number(line, "format") == PLAN_AS_JSON,
     };
     struct error error = {0};
@@ -359,6 +366,11 @@ const struct command command_plan = {
              "--format json: {lifetimes: {file, buffer_count, height_bytes,\n"
              "  lower_bound_bytes, gap, optimal, method, node_count, planning_ns,\n"
              "  capacity_bytes, offsets: [{id, offset_bytes}], given: {valid, reason,\n"
-             "  height_bytes, over_bound, over_plan}}}. gap and over_* are ratios less 1.\n",
+             "  height_bytes, over_bound, over_plan}, planners: [{planner, height_bytes, gap,\n"
+             "  planning_ns}]}}. gap and over_* are ratios less 1.\n"
+             "\n"
+             "--planner compares: how high the plans of other projects' static planners are,\n"
+             "how far above the bound that gamut proved, and how long each takes. Each has\n"
+             "--time-limit.\n",
     .run = plan_command,
 };

@@ -4,12 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "merge/pack/pack.h"
 #include "trace/lifetime_table.h"
 
 static const char given_method[] = "the offsets of the file";
+
+/* What a planner of another project makes of the buffers. */
+struct planned {
+    const char *name;
+    int64_t height; /* 0: there was no plan in time */
+    int64_t elapsed_ns;
+};
 
 struct lifetimes {
     const struct lifetimes_options *options;
@@ -18,6 +26,8 @@ struct lifetimes {
     struct pack_result result;
     struct pack_judgement given; /* if the table has offsets */
     struct text reason;          /* why the given offsets are no plan; empty if they are one */
+    struct planned *planned;     /* by the planners that were asked for */
+    size_t planned_count;
 };
 
 static int64_t at_most_int64(uint64_t value)
@@ -124,6 +134,43 @@ static json_t *given_json(const struct lifetimes *l)
     return given;
 }
 
+static json_t *planners_json(const struct lifetimes *l)
+{
+    json_t *planners = tree_array();
+    for (size_t i = 0; i < l->planned_count; i++) {
+        const struct planned *p = &l->planned[i];
+        json_t *row = tree_object();
+        tree_put(row, "planner", tree_text(p->name));
+        tree_put(row, "height_bytes", p->height ? json_integer(p->height) : json_null());
+        tree_put(row, "gap",
+                 p->height ? json_real(over(p->height, l->result.lower_bound)) : json_null());
+        tree_put(row, "planning_ns", json_integer(p->elapsed_ns));
+        tree_append(planners, row);
+    }
+    return planners;
+}
+
+static void print_planner(const struct lifetimes *l, const struct planned *p, FILE *out)
+{
+    char time[32];
+    fprintf(out, "%-12s  ", p->name);
+    if (p->height)
+        fprintf(out, "%14lld  %8.2f  ", (long long)p->height,
+                100.0 * over(p->height, l->result.lower_bound));
+    else
+        fprintf(out, "%14s  %8s  ", "none in time", "-");
+    fprintf(out, "%s\n", text_ns(time, (double)p->elapsed_ns));
+}
+
+static void print_planners(const struct lifetimes *l, FILE *out)
+{
+    const struct planned own = {"gamut", l->result.height, l->result.elapsed_ns};
+    fprintf(out, "%-12s  %14s  %8s  %s\n", "planner", "bytes", "gap, %", "time");
+    print_planner(l, &own, out);
+    for (size_t i = 0; i < l->planned_count; i++)
+        print_planner(l, &l->planned[i], out);
+}
+
 static json_t *offsets_json(const struct lifetimes *l)
 {
     json_t *offsets = tree_array();
@@ -159,6 +206,7 @@ static void print_json(const struct lifetimes *l, FILE *out)
                                       : json_null());
     tree_put(top, "offsets", offsets_json(l));
     tree_put(top, "given", given_json(l));
+    tree_put(top, "planners", l->planned ? planners_json(l) : json_null());
     tree_put(root, "lifetimes", top);
     json_dumpf(root, out, JSON_INDENT(1));
     fputc('\n', out);
@@ -176,6 +224,43 @@ static struct pack_buffer *buffers_of(const struct lifetime_table *table)
     return buffers;
 }
 
+static int compare_planner(struct lifetimes *l, const struct pack_planner *planner,
+                           struct error *error)
+{
+    const size_t count = l->table.count;
+    const uint64_t start = clock_ns(), limit = l->options->time_limit_ns;
+    const uint64_t deadline = limit < UINT64_MAX - start ? start + limit : UINT64_MAX;
+    struct planned *planned = &l->planned[l->planned_count++];
+    int64_t *offset = must_alloc((count + 1) * sizeof *offset);
+    const bool made = pack_planner_run(planner, l->buffers, count, deadline, offset);
+    *planned = (struct planned){.name = pack_planner_name(planner)};
+    planned->elapsed_ns = (int64_t)(clock_ns() - start);
+    const struct pack_judgement judgement = pack_judge(l->buffers, count, offset);
+    planned->height = made ? judgement.height : 0;
+    free(offset);
+    return made && judgement.verdict != PACK_VALID
+               ? error_set(error, ERR_INTERNAL, "the plan of %s is none", planned->name)
+               : 0;
+}
+
+static int compare_planners(struct lifetimes *l, struct error *error)
+{
+    const char *wanted = l->options->planner;
+    const struct pack_planner *planner;
+    size_t count = 0;
+    while (pack_planner_at(count))
+        count++;
+    l->planned = must_alloc(count * sizeof *l->planned);
+    for (size_t i = 0; (planner = pack_planner_at(i)); i++)
+        if (!strcmp(wanted, "all") || !strcmp(wanted, pack_planner_name(planner)))
+            TRY(compare_planner(l, planner, error));
+    return l->planned_count ? 0
+                            : error_set(error, ERR_USAGE,
+                                        "--planner %s: there is no such planner; gamut plan --help "
+                                        "names them, and all is all of them",
+                                        wanted);
+}
+
 static int plan_table(struct lifetimes *l, FILE *out, struct error *error)
 {
     const struct lifetimes_options *options = l->options;
@@ -189,8 +274,12 @@ static int plan_table(struct lifetimes *l, FILE *out, struct error *error)
         take_given(l);
     }
     TRY(check_capacity(l, error));
+    if (options->planner)
+        TRY(compare_planners(l, error));
     if (options->as_json)
         print_json(l, out);
+    else if (options->planner)
+        print_planners(l, out);
     else
         lifetime_table_write(&l->table, l->result.offset, out);
     print_summary(l);
@@ -207,6 +296,7 @@ int plan_lifetimes(const struct lifetimes_options *options, FILE *out, struct er
     l.buffers = buffers_of(&l.table);
     int code = plan_table(&l, out, error);
     free(l.buffers);
+    free(l.planned);
     text_free(&l.reason);
     pack_result_free(&l.result);
     lifetime_table_free(&l.table);

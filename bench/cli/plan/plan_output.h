@@ -52,12 +52,13 @@ struct lifetimes_options {
     bool has_capacity;
     uint64_t capacity; /* any plan within it will do */
     uint64_t time_limit_ns;
+    const char *planner; /* of another project, or "all": compare it; NULL: none */
     bool as_json;
 };
 
-/* Writes the file's rows with an offset each, or JSON, to `out`. Writes to stderr how high the plan
+/* Writes the file's rows with an offset each, a table of planners, or JSON to `out`. Writes to stderr how high the plan
  * is and whether it is proved to be the lowest, and what the offsets are worth that the file has.
  * Returns 0, or ERR_OOM if no plan fits into the capacity, or none was found in time; nothing is
- * written then. ERR_WRONG if the file's offsets are no plan, after everything is written. Or an
+ * written then. ERR_USAGE if there is no such planner. ERR_WRONG if the file's offsets are no plan, after everything is written. Or an
  * error of lifetime_table_read_file. */
 int plan_lifetimes(const struct lifetimes_options *options, FILE *out, struct error *error);

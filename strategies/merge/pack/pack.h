@@ -62,6 +62,18 @@ int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *e
  * unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
+
+/* Static planners of other projects; pack_planners.c has their rules and origins. */
+struct pack_planner;
+/* The planner of number i; NULL after the last one. */
+const struct pack_planner *pack_planner_at(size_t i);
+const char *pack_planner_name(const struct pack_planner *planner);
+/* Plans verified buffers. `offset` has room for one number a buffer; those of buffers that are never
+ * alive stay as they are. Returns false if the time ended before there was a plan. Hill climbing
+ * that the time ends returns the plan that it has. */
+bool pack_planner_run(const struct pack_planner *planner, const struct pack_buffer *buffers,
+                      size_t count, uint64_t deadline_ns, int64_t *offset);
+
 /* The judgement of a plan from elsewhere. */
 struct pack_judgement {
     enum { PACK_VALID, PACK_OVERLAP, PACK_MISPLACED } verdict;

@@ -109,7 +109,12 @@ enum pack_order {
      * other are near in time, which takes at most the time of the order by size. */
     PACK_CLASS = PACK_ORDER_COUNT,
 };
-enum pack_gap { PACK_FIRST_GAP, PACK_BEST_GAP, PACK_GAP_COUNT };
+enum pack_gap {
+    PACK_FIRST_GAP,
+    PACK_BEST_GAP, /* the smallest; of equals, the lowest */
+    PACK_GAP_COUNT,
+    PACK_HIGHEST_BEST_GAP = PACK_GAP_COUNT, /* of equals, the highest */
+};
 
 /* The name of an order with a gap rule: "size, first gap". */
 const char *pack_greedy_name(enum pack_order order, enum pack_gap gap);

@@ -14,9 +14,8 @@
  * an item costs about the logarithm of the number of sections.
  *
  * Greedy orders sort by size, duration, area (their product) or time; each item goes into the
- * lowest gap that is large enough or the smallest one. Size with the best gap is XLA's heap
- * simulator; size with the first gap is TensorFlow Lite Micro's planner; planners that walk the
- * graph once use time order. None is best everywhere.
+ * lowest gap that is large enough or the smallest one. None is best everywhere. pack_planners.c has
+ * the orders of other projects.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -203,19 +202,19 @@ static struct run gap_around(const struct pack_placer *p)
     return gap;
 }
 
-/* The offset in the smallest gap; of equal ones, in the lowest. */
-static int64_t best_fit(struct pack_placer *p, const struct pack_item *item)
+/* The offset in the smallest gap; of equal ones, in the lowest or in the highest. */
+static int64_t best_fit(struct pack_placer *p, const struct pack_item *item, bool highest)
 {
-    int64_t at = next_fit(p, item, 0), best = at, best_room = INT64_MAX;
+    int64_t at = next_fit(p, item, 0), best = at, best_room = INT64_MAX - 1;
     for (;; at = next_fit(p, item, at)) {
         const struct run gap = gap_around(p);
         if (gap.end == INT64_MAX)
-            return best_room == INT64_MAX ? at : best;
-        if (gap.end - gap.begin < best_room) {
+            return best_room == INT64_MAX - 1 ? at : best;
+        if (gap.end - gap.begin < best_room + highest) {
             best_room = gap.end - gap.begin;
             best = at;
         }
-        if (best_room == item->size)
+        if (best_room == item->size && !highest)
             return best;
         at = gap.end;
     }
@@ -299,7 +298,8 @@ int64_t pack_placer_run(struct pack_placer *p, const unsigned *order, unsigned c
         if (i % CLOCK_EVERY == CLOCK_EVERY - 1 && clock_ns() > run->deadline_ns)
             return INT64_MAX;
         visit_item(p, item);
-        const int64_t at = gap == PACK_BEST_GAP ? best_fit(p, item) : next_fit(p, item, 0);
+        const int64_t at = gap == PACK_FIRST_GAP ? next_fit(p, item, 0)
+                                                 : best_fit(p, item, gap == PACK_HIGHEST_BEST_GAP);
         offset[order[i]] = at;
         height = pack_max(height, at + item->size - item->pad);
         if (height >= run->below)

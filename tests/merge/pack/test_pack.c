@@ -854,6 +854,167 @@ static void test_one_size(void **state)
     free(buffers);
 }
 
+/* --- planners of other projects --- */
+
+/* Each reads its original once more, in the plainest way: all times are counted by a look at all
+ * buffers, and gaps are those between the buffers in its way. */
+enum { PLAIN_MOST = 24 };
+
+struct plain {
+    const struct pack_buffer *buffers;
+    size_t count, order[PLAIN_MOST];
+    int64_t offset[PLAIN_MOST];
+};
+
+/* The number of starts and ends before a start or an end: ends come first, then lower numbers. */
+static int64_t events_before(const struct plain *p, size_t buffer, bool is_start)
+{
+    const struct pack_buffer *own = &p->buffers[buffer];
+    const int64_t time = is_start ? own->lower : own->upper;
+    int64_t before = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct pack_buffer *b = &p->buffers[i];
+        before += b->upper < time || (b->upper == time && (is_start || i < buffer));
+        before += b->lower < time || (b->lower == time && is_start && i < buffer);
+    }
+    return before;
+}
+
+static int64_t life_of(const struct plain *p, size_t i)
+{
+    return events_before(p, i, false) - events_before(p, i, true);
+}
+
+/* Is buffer a placed before buffer b? */
+static bool is_before(const struct plain *p, const char *planner, size_t a, size_t b)
+{
+    const int64_t size = p->buffers[a].size - p->buffers[b].size;
+    const int64_t life = life_of(p, a) - life_of(p, b);
+    if (!strcmp(planner, "tflite"))
+        return size ? size > 0 : a > b;
+    if (!strcmp(planner, "xla-spatial"))
+        return size ? size > 0 : life ? life > 0 : a < b;
+    if (!strcmp(planner, "xla-temporal"))
+        return life ? life > 0 : size ? size > 0 : a < b;
+    return events_before(p, a, true) < events_before(p, b, true);
+}
+
+/* The place of the buffer between those that are placed and alive with it. */
+static int64_t plain_gap(const struct plain *p, const char *planner, size_t placed, size_t buffer)
+{
+    const int64_t size = p->buffers[buffer].size;
+    int64_t current = 0, best = -1, waste = INT64_MAX;
+    for (int64_t begin = 0; begin < 1000; begin++) /* in the order of offset */
+        for (size_t k = 0; k < placed; k++) {
+            const size_t i = p->order[k];
+            const struct pack_buffer *b = &p->buffers[i], *own = &p->buffers[buffer];
+            if (p->offset[i] != begin || b->lower >= own->upper || own->lower >= b->upper)
+                continue;
+            const int64_t gap = begin - current;
+            const bool is_better = !strcmp(planner, "tflite") ? best < 0
+                                   : !strcmp(planner, "ggml") ? gap - size <= waste
+                                                              : gap - size < waste;
+            if (gap >= size && is_better) {
+                best = current;
+                waste = gap - size;
+            }
+            current = pack_max(current, begin + b->size);
+        }
+    return best < 0 ? current : best;
+}
+
+static void plan_plainly(struct plain *p, const char *planner)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        size_t at = i;
+        for (; at > 0 && is_before(p, planner, i, p->order[at - 1]); at--)
+            p->order[at] = p->order[at - 1];
+        p->order[at] = i;
+    }
+    for (size_t i = 0; i < p->count; i++)
+        p->offset[p->order[i]] = plain_gap(p, planner, i, p->order[i]);
+}
+
+static int64_t plan_as(size_t planner, const struct pack_buffer *buffers, size_t count,
+                       int64_t *offset)
+{
+    assert_true(pack_planner_run(pack_planner_at(planner), buffers, count, UINT64_MAX, offset));
+    const struct pack_judgement judgement = pack_judge(buffers, count, offset);
+    assert_int_equal(judgement.verdict, PACK_VALID);
+    assert_int_equal(pack_check(buffers, count, offset, judgement.height), 0);
+    return judgement.height;
+}
+
+enum { TFLITE, XLA_SPATIAL, XLA_TEMPORAL, XLA, TVM, ONNXRUNTIME, IREE, GGML, PLANNERS };
+
+static void test_planners(void **state)
+{
+    (void)state;
+    struct random r = {20};
+    unsigned differs[PLANNERS] = {0}, climbed = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        struct pack_buffer b[PLAIN_MOST];
+        int64_t offset[PLANNERS][PLAIN_MOST], height[PLANNERS];
+        for (size_t k = 0; k < PLAIN_MOST; k++) {
+            b[k] = (struct pack_buffer){.lower = (int64_t)random_below(&r, 20),
+                                        .size = 1 + (int64_t)random_below(&r, 9)};
+            b[k].upper = b[k].lower + 1 + (int64_t)random_below(&r, 12);
+        }
+        for (size_t k = 0; k < PLANNERS; k++) {
+            height[k] = plan_as(k, b, PLAIN_MOST, offset[k]);
+            struct plain plain = {.buffers = b, .count = PLAIN_MOST};
+            const char *name = pack_planner_name(pack_planner_at(k));
+            plan_plainly(&plain, name);
+            if (k != TVM && k != XLA)
+                assert_memory_equal(offset[k], plain.offset, sizeof plain.offset);
+            differs[k] += k && memcmp(offset[k], offset[k - 1], sizeof plain.offset) != 0;
+        }
+        assert_int_equal(height[XLA], pack_min(height[XLA_SPATIAL], height[XLA_TEMPORAL]));
+        climbed += height[TVM] < height[TFLITE];
+        int64_t again[PLAIN_MOST];
+        plan_as(TVM, b, PLAIN_MOST, again);
+        assert_memory_equal(again, offset[TVM], sizeof again);
+    }
+    assert_null(pack_planner_at(PLANNERS));
+    for (size_t k = 1; k < PLANNERS; k++)
+        assert_true(k == IREE ? differs[k] == 0 : differs[k] > 20);
+    assert_true(climbed > 100);
+}
+
+/* Cases made by hand, of which each separates neighbours. */
+static void test_planners_apart(void **state)
+{
+    (void)state;
+    int64_t at[PLAIN_MOST];
+    /* A hole of 4 below one of 4: after the first and the third are gone. */
+    static const struct pack_buffer holes[] = {{.upper = 1, .size = 4},
+                                               {.upper = 9, .size = 4},
+                                               {.upper = 1, .size = 4},
+                                               {.upper = 9, .size = 4},
+                                               {.lower = 1, .upper = 9, .size = 4}};
+    plan_as(ONNXRUNTIME, holes, 5, at);
+    assert_int_equal(at[4], 0);
+    plan_as(GGML, holes, 5, at);
+    assert_int_equal(at[4], 8);
+    /* Of equal sizes tflite places the later first, and XLA the one with the longer life. */
+    static const struct pack_buffer equals[] = {{.upper = 9, .size = 4}, {.upper = 5, .size = 4}};
+    plan_as(TFLITE, equals, 2, at);
+    assert_int_equal(at[1], 0);
+    plan_as(XLA_SPATIAL, equals, 2, at);
+    assert_int_equal(at[0], 0);
+    /* A short large one and a long small one. */
+    static const struct pack_buffer lives[] = {
+        {.upper = 1, .size = 8}, {.upper = 9, .size = 2}, {.lower = 5, .upper = 6, .size = 1}};
+    plan_as(XLA_SPATIAL, lives, 3, at);
+    assert_int_equal(at[1], 8);
+    plan_as(XLA_TEMPORAL, lives, 3, at);
+    assert_int_equal(at[1], 0);
+    /* Nothing is alive. */
+    static const struct pack_buffer none[1];
+    at[0] = 0;
+    assert_int_equal(plan_as(TVM, none, 1, at), 0);
+}
+
 static const struct pack_interval backwards[] = {{4, 6}, {0, 2}};
 static const struct {
     const char *expected;
@@ -961,6 +1122,8 @@ int main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_training),
         cmocka_unit_test(test_one_size),
+        cmocka_unit_test(test_planners),
+        cmocka_unit_test(test_planners_apart),
         cmocka_unit_test(test_wrong_buffers),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_judge),
