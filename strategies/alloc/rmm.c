@@ -11,17 +11,27 @@
  *   6. If the source refuses, half of it is asked for, again and again, and last the request. Then
  *      the request fails, and the pool keeps what it has.
  *   7. free joins the block with free neighbours of its memory.
+ *   8. bins=m (binning_memory_resource over the pool): there is a bin for each power of two from
+ *      `least_bin` to m. A request of up to m gets a block of the smallest bin that is large
+ *      enough: the one that has been free for longest. A bin that is empty takes `bin_blocks`
+ *      blocks from the pool as one, and keeps them. All bins do so before the first request, the
+ *      smallest first.
  *
  * Why: calls of the driver are few, and the pool is meant to have the device to itself.
  *
  * A program says how large the pool is at its start. cuDF's benchmarks and tests take half of the
  * device's free memory (rapidsai/cudf#14760): that is `initial` of that many bytes.
  *
+ * RMM's arena_memory_resource is no strategy: it takes one memory at its start, by default half of
+ * the device's free memory, and never more.
+ *
  * Departures: the first memory is taken at the first request, and it belongs to its queue. Where
  * RMM has several streams, it takes blocks of another stream after an event of that stream, and
  * before it grows joins all streams' blocks: here a memory stays with its queue, because a strategy
  * cannot make one queue wait for another. Instead rule 5 gives back memories of all queues, and
  * before rule 6 fails a request, all wholly free memories of other queues go back to the source.
+ * The blocks of bins stay with their queue, too. RMM makes bins as the program adds them, and
+ * describes those from 256 KiB to 4 MiB.
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
@@ -31,22 +41,38 @@
 #include "alloc/segments.h"
 #include "base/text.h"
 
-enum { LEAST_BYTES = 256 };
+enum { LEAST_BYTES = 256, BINS_MAX = 41 };
+
+/* The free blocks of one size, in the order in which they became free. */
+struct bin {
+    struct piece_index free[ALLOCATOR_QUEUES_MAX];
+};
 
 struct rmm {
     uint64_t unit;
-    uint64_t initial_bytes; /* still to be taken */
-    uint64_t max_bytes;     /* UINT64_MAX: none */
+    uint64_t initial_bytes;               /* still to be taken */
+    uint64_t max_bytes;                   /* UINT64_MAX: none */
+    uint64_t least_bin_bytes, bins_bytes; /* of the blocks of the first and the last bin; 0: none */
+    uint64_t bin_blocks, freed_count;
+    bool bins_are_filled;
+    struct bin bins[BINS_MAX];
     struct segments upstream;
     struct piece_index blocks[ALLOCATOR_QUEUES_MAX];
 };
 
-enum { OPTION_INITIAL, OPTION_MAX };
+enum { OPTION_INITIAL, OPTION_MAX, OPTION_BINS, OPTION_LEAST_BIN, OPTION_BIN_BLOCKS };
 static const struct option_spec rmm_options[] = {
     [OPTION_INITIAL] = {"initial", OPTION_BYTES, "0", NULL, 0, UINT64_C(1) << 50,
                         "bytes of the pool at its start"},
     [OPTION_MAX] = {"max", OPTION_BYTES, "0", NULL, 0, UINT64_C(1) << 50,
                     "most bytes of the pool, to which it grows by halves; 0: no maximum"},
+    [OPTION_BINS] =
+        {"bins", OPTION_BYTES, "0", NULL, 0, UINT64_C(1) << 40,
+         "bytes of the blocks of the largest bin, a power of two; 0: there are no bins"},
+    [OPTION_LEAST_BIN] = {"least_bin", OPTION_BYTES, "256KiB", NULL, 1, UINT64_C(1) << 40,
+                          "... of the smallest bin"},
+    [OPTION_BIN_BLOCKS] = {"bin_blocks", OPTION_COUNT, "128", NULL, 1, 65536,
+                           "blocks that a bin takes from the pool at a time"},
     {0},
 };
 
@@ -62,13 +88,24 @@ static int rmm_init(struct source *source, const struct option_values *options, 
     struct rmm *r = must_alloc(sizeof *r);
     r->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
     r->initial_bytes = round_up(r, value[OPTION_INITIAL]);
+    r->bins_bytes = value[OPTION_BINS];
+    r->least_bin_bytes = value[OPTION_LEAST_BIN] > r->unit ? value[OPTION_LEAST_BIN] : r->unit;
+    r->bin_blocks = value[OPTION_BIN_BLOCKS];
     r->max_bytes = value[OPTION_MAX] ? round_up(r, value[OPTION_MAX]) : UINT64_MAX;
     segments_open(&r->upstream, source);
     *state = r;
-    if (r->initial_bytes <= r->max_bytes)
+    const bool bins_are_good =
+        !r->bins_bytes ||
+        (!(r->bins_bytes & (r->bins_bytes - 1)) &&
+         !(r->least_bin_bytes & (r->least_bin_bytes - 1)) && r->least_bin_bytes <= r->bins_bytes);
+    if (r->initial_bytes <= r->max_bytes && bins_are_good)
         return 0;
     free(r);
-    return error_set(&source->error, ERR_USAGE, "rmm: `initial` is more than `max`");
+    return error_set(&source->error, ERR_USAGE,
+                     bins_are_good
+                         ? "rmm: `initial` is more than `max`"
+                         : "rmm: `bins` and `least_bin` are powers of two, the second not "
+                           "above the first");
 }
 
 /* Gives back all wholly free memories, but for those of the pool `but`, which may be NULL. */
@@ -140,15 +177,10 @@ static int expand(struct rmm *r, struct piece_index *blocks, uint64_t size)
     return r->upstream.held_bytes < held_bytes ? grow(r, blocks, size, size) : code;
 }
 
-static int rmm_alloc(void *state, const struct alloc_request *request, struct block *block)
+/* Rules 2, 4, 5 and 6. */
+static int take_from_pool(struct rmm *r, struct piece_index *blocks, uint64_t size,
+                          struct piece **taken)
 {
-    struct rmm *r = state;
-    struct piece_index *blocks = &r->blocks[request->queue];
-    const uint64_t size = round_up(r, request->size);
-    if (r->initial_bytes) {
-        TRY(grow(r, blocks, r->initial_bytes, r->initial_bytes));
-        r->initial_bytes = 0;
-    }
     struct piece *p = index_from(blocks, (struct index_key){size, 0});
     if (!p) {
         TRY(expand(r, blocks, size));
@@ -159,6 +191,76 @@ static int rmm_alloc(void *state, const struct alloc_request *request, struct bl
         struct piece *rest = piece_split(&r->upstream, p, size);
         piece_put(rest, piece_best_fit(rest));
     }
+    *taken = p;
+    return 0;
+}
+
+/* ---- bins ---- */
+
+/* The bin of the smallest blocks that have `size` bytes, and their bytes. */
+static struct bin *bin_of(struct rmm *r, uint64_t size, uint64_t *bytes)
+{
+    struct bin *bin = r->bins;
+    for (*bytes = r->least_bin_bytes; *bytes < size; *bytes *= 2)
+        bin++;
+    return bin;
+}
+
+/* The pool takes a block of a bin for one that is in use: it joins none. */
+static void put_in_bin(struct rmm *r, struct piece_index *free, struct piece *p)
+{
+    p->key = (struct index_key){r->freed_count++, 0};
+    free->nodes = &r->upstream.index_nodes;
+    index_put(free, p->key, p);
+}
+
+static int fill_bin(struct rmm *r, unsigned queue, struct piece_index *free, uint64_t bytes)
+{
+    struct piece *p;
+    TRY(take_from_pool(r, &r->blocks[queue], bytes * r->bin_blocks, &p));
+    for (; p->size > bytes; p = p->next) {
+        piece_split(&r->upstream, p, bytes);
+        put_in_bin(r, free, p);
+    }
+    put_in_bin(r, free, p);
+    return 0;
+}
+
+static int take_from_bin(struct rmm *r, unsigned queue, uint64_t size, struct piece **taken)
+{
+    uint64_t bytes;
+    struct piece_index *free = &bin_of(r, size, &bytes)->free[queue];
+    if (!index_first(free))
+        TRY(fill_bin(r, queue, free, bytes));
+    *taken = index_first(free);
+    index_take(free, (*taken)->key);
+    return 0;
+}
+
+static int begin(struct rmm *r, unsigned queue)
+{
+    if (r->initial_bytes)
+        TRY(grow(r, &r->blocks[queue], r->initial_bytes, r->initial_bytes));
+    r->initial_bytes = 0;
+    for (uint64_t bytes = r->least_bin_bytes; !r->bins_are_filled && bytes <= r->bins_bytes;
+         bytes *= 2) {
+        uint64_t same;
+        struct piece_index *free = &bin_of(r, bytes, &same)->free[queue];
+        if (!index_first(free))
+            TRY(fill_bin(r, queue, free, bytes));
+    }
+    r->bins_are_filled = true;
+    return 0;
+}
+
+static int rmm_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct rmm *r = state;
+    const uint64_t size = round_up(r, request->size);
+    struct piece *p;
+    TRY(begin(r, request->queue));
+    TRY(size <= r->bins_bytes ? take_from_bin(r, request->queue, size, &p)
+                              : take_from_pool(r, &r->blocks[request->queue], size, &p));
     *block = piece_block(p);
     return 0;
 }
@@ -167,7 +269,13 @@ static int rmm_free(void *state, const struct block *block, const char *tag)
 {
     (void)tag;
     struct rmm *r = state;
-    struct piece *p = piece_join(&r->upstream, block->node);
+    struct piece *p = block->node;
+    if (p->size <= r->bins_bytes) {
+        uint64_t bytes;
+        put_in_bin(r, &bin_of(r, p->size, &bytes)->free[p->segment->pool - r->blocks], p);
+        return 0;
+    }
+    p = piece_join(&r->upstream, p);
     piece_put(p, piece_best_fit(p));
     return 0;
 }
@@ -195,6 +303,10 @@ static void rmm_fini(void *state)
 static const struct allocator_origin rmm_origins[] = {
     {"RMM's pool_memory_resource", "rapidsai/rmm",
      "cpp/src/mr/detail/pool_memory_resource_impl.cpp", "06ddb2421fb9", 2026},
+    {"the option bins: binning_memory_resource", "rapidsai/rmm",
+     "cpp/src/mr/detail/binning_memory_resource_impl.cpp", "10cdb41c2123", 2026},
+    {"the blocks of a bin: fixed_size_memory_resource", "rapidsai/rmm",
+     "cpp/src/mr/detail/fixed_size_memory_resource_impl.cpp", "0f3e401e9344", 2026},
     {0},
 };
 

@@ -505,6 +505,16 @@ static const struct policy_case rmm_cases[] = {
      "+8192 ?8192 ?4096 +2048"},
     {"... and last the request; free memory is kept", "rmm:initial=8KiB",
      "<9000 a=A:8192 b=B:3000! -a c=C:9000!", "+8192 ?8192 ?4096 ?3072 ?9216"},
+    {"bins: all are filled first, and a request gets a block of the smallest that is large enough",
+     "rmm:least_bin=256:bins=1KiB:bin_blocks=2:initial=8KiB",
+     "a=A:1/256@0 b=B:257/512@512 c=C:513/1024@1536 d=D:1024@2560 e=E:1025/1280@3584", "+8192"},
+    {"... without a first memory", "rmm:least_bin=256:bins=512:bin_blocks=2", "a=A:300@0#2",
+     "+512 +1024"},
+    {"... the block that has been free for longest", "rmm:least_bin=256:bins=256:bin_blocks=3",
+     "a=A:1@0 b=B:1@256 -b -a c=C:1@512 d=D:1@256 e=E:1@0", "+768"},
+    {"... an empty one takes more from the pool, and keeps it",
+     "rmm:least_bin=256:bins=256:bin_blocks=2", "a=A:1#1 b=B:1#1 c=C:1#2 -a -b -c t d=D:512#3",
+     "+512 +512 +1024"},
 };
 
 static const struct policy_case stream_cases[] = {
