@@ -44,6 +44,7 @@ struct played {
     unsigned char part;     /* + 1; 0: the slot is free */
     uint64_t let_go;        /* the event that freed it, if it is not done: the strategy does not
                              * have it back yet. 0: it is not freed */
+    uint64_t free_ns;       /* of the host in the call that freed it, without the wait */
     struct live_block live; /* on a real device */
 };
 
@@ -54,6 +55,10 @@ struct replay {
     struct replay_outcome *outcome;
     struct error *error;
     struct player player;
+    /* The log has the calls of this very strategy: they cost what they did. The first one does not
+     * count, because it makes the driver ready. */
+    bool knows_calls, has_asked;
+    uint64_t ended_ns; /* by the log, when the device had ended what it was given so far */
     unsigned part_count;
     struct part *parts[PARTS_MAX];
     struct allocator_counts blocks; /* of all parts */
@@ -232,6 +237,14 @@ static struct played *slot_of(struct replay *r, unsigned slot)
     return &r->slots[slot];
 }
 
+/* What a free took without its wait for the commands that were given before it. */
+static uint64_t own_ns(const struct replay *r, const struct trace_event *e)
+{
+    const uint64_t begin_ns = trace_begin_ns(e), end_ns = trace_end_ns(e),
+                   from_ns = r->ended_ns > begin_ns ? r->ended_ns : begin_ns;
+    return end_ns > from_ns ? end_ns - from_ns : 0;
+}
+
 static int give_block(struct replay *r, unsigned slot)
 {
     struct played *at = slot_of(r, slot);
@@ -240,6 +253,8 @@ static int give_block(struct replay *r, unsigned slot)
     struct part *part = r->parts[at->part - 1];
     if (r->tracks_owners)
         owners_give(&r->owners, &at->block);
+    if (r->knows_calls)
+        dry_logged(r->player.dry, at->free_ns);
     int code = player_free(&r->player, &part->allocator, &at->block,
                            trace_name_of(r->reader, at->name), at->requested);
     at->part = 0;
@@ -335,6 +350,9 @@ static int ask(struct replay *r, const struct trace_event *e, struct block *bloc
                                           .alignment = e->alignment ? e->alignment : r->alignment,
                                           .tag = trace_name_of(r->reader, e->name),
                                           .queue = e->queue};
+    if (r->knows_calls && r->has_asked)
+        dry_logged(r->player.dry, e->call_ns);
+    r->has_asked = true;
     int code = player_alloc(&r->player, &part->allocator, &request, block);
     if (code == ERR_OOM) {
         unsigned given = 0;
@@ -562,6 +580,7 @@ static int play_event(struct replay *r, const struct trace_event *e)
         return ask_refused(r, e);
     case TRACE_free:
         slot_of(r, e->slot)->let_go = r->event;
+        slot_of(r, e->slot)->free_ns = own_ns(r, e);
         if (r->free_at_done)
             return 0;
         if (r->live)
@@ -605,6 +624,7 @@ static int play(struct replay *r, const struct trace_event *e)
         live_call(r->live, e);
     else if (r->timed)
         player_gap(&r->player, e);
+    r->ended_ns = e->ended_ns > r->ended_ns ? e->ended_ns : r->ended_ns;
     const int code = play_event(r, e);
     if (r->live)
         live_return(r->live, e);
@@ -800,21 +820,24 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
     struct dry_device device = options->device;
     if (info->alignment_bytes > device.alignment)
         device.alignment = info->alignment_bytes;
-    struct replay r = {.options = options,
-                       .listener = listener,
-                       .reader = reader,
-                       .outcome = outcome,
-                       .error = error,
-                       .live = options->live,
-                       .player = {.dry = options->live ? NULL : dry_open(&device)},
-                       .alignment =
-                           !options->live && info->alignment_bytes ? info->alignment_bytes : 1,
-                       .free_at_done = replay_frees_at_done(reader, options->free_at),
-                       .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
-                       .is_before_start = *adopts,
-                       .asks_refused = !options->live && !options->strategy->serves_plan &&
-                                       (options->must_serve_refused || device.capacity_bytes),
-                       .ages = ages};
+    struct replay r = {
+        .options = options,
+        .listener = listener,
+        .reader = reader,
+        .outcome = outcome,
+        .error = error,
+        .live = options->live,
+        .player = {.dry = options->live ? NULL : dry_open(&device)},
+        .alignment = !options->live && info->alignment_bytes ? info->alignment_bytes : 1,
+        .free_at_done = replay_frees_at_done(reader, options->free_at),
+        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
+        .knows_calls = !options->live && options->device.atlas && info->knows[TRACE_KNOWS_ends] &&
+                       strcmp(info->allocator, "raw") == 0 &&
+                       strcmp(options->strategy->name, "raw") == 0,
+        .is_before_start = *adopts,
+        .asks_refused = !options->live && !options->strategy->serves_plan &&
+                        (options->must_serve_refused || device.capacity_bytes),
+        .ages = ages};
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
     /* Only a log of PyTorch says of the blocks that are not done that other queues use them. */

@@ -33,15 +33,19 @@ queue 0 "0"
 thread 0 "0"
 name 1 "k"'
     for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-        echo "alloc b$i 4096 q0 t0 @${i}00000 call=40000
+        echo "alloc b$i 4096 q0 t0 @${i}00000
 launch q0 t0 @${i}50000 name=1 call=4000 device=2000 ended=${i}60000 uses=b${i}w
-free b$i q0 t0 @${i}70000 call=30000
+free b$i q0 t0 @${i}70000
 done b$i q0 t0 @${i}70000"
     done
 } >steps.trace
 expect 0 "" advise steps.trace --atlas "$here/../../results/data/atlases/h100.json.gz"
 has "^steps: gamut serve -s caching -- ./steps$"
 has "^  time  *.* by the atlas (1\.[3-9][0-9] times as fast)$"
+# Calls of the log are dearer than the atlas says: they cost what they did, but for the wait of a free, which the program has under any strategy.
+sed '/^alloc/s/@.*/& call=45000/; /^free/s/@.*/& call=25000/; s/ended=\([0-9]*\)60000/ended=\175000/' steps.trace >dear.trace
+expect 0 "" advise dear.trace --atlas "$here/../../results/data/atlases/h100.json.gz"
+has "^  time  *.* by the atlas (1.78 times as fast)$"
 
 # ---- a line a program, most bytes to save first; a program of one name is told apart by its folder
 set -- one/lstm.pickle.gz one/two/graphs.pickle.gz other/lstm.pickle.gz

@@ -92,6 +92,7 @@ struct dry {
     struct addresses addresses;
     struct address_range expected; /* the recorded driver's next memory; bytes 0: none */
     bool deviates;                 /* from the record: nothing is expected any more */
+    uint64_t logged_ns;            /* of the next call for memory; 0: by the atlas */
     bool lacks;                    /* the atlas lacks a cost; `error` says which */
     struct error error;
 };
@@ -246,6 +247,14 @@ static void dry_driver_call(struct dry *d, const char *method, const char *call,
     d->host_ns += ns;
     d->waiting_ns += waited;
     d->driver_ns += waited + ns;
+}
+
+/* The price of a call by the log, which has it once, or `ns`. */
+static double logged_or(struct dry *d, double ns)
+{
+    const uint64_t logged_ns = d->logged_ns;
+    d->logged_ns = 0;
+    return logged_ns ? (double)logged_ns : ns;
 }
 
 static bool knows(const struct dry *d, const char *method, const char *call)
@@ -740,7 +749,8 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
     uint64_t priced_bytes = d->device.pages_at_use ? bytes : take_piece(d, memory);
     const double ns = alloc_cost(d, priced_bytes, memory->again);
     const double busy_ns = beside_work(d, "raw", "alloc", priced_bytes, ns);
-    dry_driver_call(d, "raw", "alloc", priced_bytes, busy_ns + cold_cost(d, COLD_ALLOC, ns));
+    dry_driver_call(d, "raw", "alloc", priced_bytes,
+                    logged_or(d, busy_ns + cold_cost(d, COLD_ALLOC, ns)));
     return 0;
 }
 
@@ -770,7 +780,8 @@ static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct e
     remember_free(d, priced_bytes);
     const double ns = free_cost(d, priced_bytes);
     const double busy_ns = free_after_wait(d, priced_bytes, ns);
-    dry_driver_call(d, "raw", "free", priced_bytes, busy_ns + cold_cost(d, COLD_FREE, ns));
+    dry_driver_call(d, "raw", "free", priced_bytes,
+                    logged_or(d, busy_ns + cold_cost(d, COLD_FREE, ns)));
     return 0;
 }
 
@@ -907,6 +918,11 @@ void dry_on_release(struct dry *d,
 {
     d->released = released;
     d->released_context = context;
+}
+
+void dry_logged(struct dry *d, uint64_t ns)
+{
+    d->logged_ns = ns;
 }
 
 void dry_expect(struct dry *d, uint64_t bytes, uint64_t address)
