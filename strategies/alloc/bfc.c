@@ -19,7 +19,8 @@
  *
  * JAX is bfc:collect=no, ONNX Runtime bfc:start=1MiB:collect=no, and with extend=exact its
  * kSameAsRequested. Departures: the originals know a limit, and cut the last region to what is left
- * of it; here the source's refusals tell. JAX takes its whole limit at once unless it is told not
+ * of it; here the source's refusals tell. Rule 6 there gives regions back in the order of their
+ * addresses, here the smallest first. JAX takes its whole limit at once unless it is told not
  * to: that is not a policy to compare. ONNX Runtime's attempts end at 8 KiB. XLA's placing from two
  * ends needs to be told by the program which end a request is for.
  *
