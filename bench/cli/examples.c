@@ -22,7 +22,7 @@ const struct example examples[] = {
     {"atlas", "gamut atlas --quick -D host,opencl", "what memory costs, in seconds"},
     {"atlas", "gamut atlas --quick -D cuda --format json --no-save", "for a program to read"},
 
-    {"experiment", "gamut experiment isosurface:cells=32:window=10 -s raw,pool",
+    {"experiment", "gamut experiment isosurface:cells=32:window=10:heap=128MiB -s raw,pool",
      "memory of sizes that only the device knows"},
     {"experiment", "gamut experiment isosurface -D cuda --rounds 6", "six rounds on a GPU"},
 

@@ -73,7 +73,7 @@ rewrite() {
         -e 's/-D (host,opencl|cuda)\b/-D host/' \
         -e 's/--rounds [0-9]+/--rounds 1/' \
         -e 's/--aa/& --rounds 3/' \
-        -e 's/-d medium/-d smoke/' \
+        -e 's/-d medium/-d smoke/' -e 's/ --until [^ ]+//' \
         -e 's/--suite seed-impact/& -w canny -d seed_256/' \
         -e 's/experiment isosurface/&:frames=2/' \
         -e 's|^(scripts/in_turns [^ ]+) [0-9]+ (.*)|\1 1 \2 -w stencil|' \
