@@ -311,6 +311,8 @@ static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, 
 
 /* Search depth and tables grow with the buffers; with more than this there are only orders. */
 enum { EXACT_MOST = 4096 };
+/* With more than this an order takes so long that high places are mended first. */
+enum { ORDERS_MOST = 1 << 17 };
 
 /* A set of buffers whose lives overlap no others: an independent problem. */
 struct component {
@@ -496,6 +498,24 @@ static void search_round(struct exact *e, struct component *c)
         spent += search_joined(e, c, nodes);
 }
 
+/* Is an item alive several times? */
+static bool has_interrupted(const struct pack_item *items, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (items[i].range_count > 1)
+            return true;
+    return false;
+}
+
+/* Lowers the plan of very many buffers where it is high. */
+static void mend_plan(struct exact *e)
+{
+    memcpy(e->offset, e->plan->offset, e->count * sizeof *e->offset);
+    pack_mend(e->items, e->count, pack_max(e->enough, e->plan->lower_bound), e->deadline_ns,
+              e->offset);
+    keep_plan(e, "mended high places");
+}
+
 /* Lowers the plan of a component until it is as low as the larger of `enough` and its lower bound,
  * or lower than `next`, or the time is over; raises the bound as far as is proved. Returns the
  * number of buffers placed meanwhile by searches. */
@@ -511,7 +531,9 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
                       .use_skyline = pack_skyline_fits(c->model.items, c->model.count)};
     e.offset = must_alloc(e.count * sizeof *e.offset);
     for (; !is_done(&e) && c->plan.height >= next; c->round++) {
-        if (e.count > EXACT_MOST)
+        if (c->round == 0 && e.count > ORDERS_MOST && !has_interrupted(e.items, e.count))
+            mend_plan(&e);
+        else if (e.count > EXACT_MOST)
             try_orders(&e, c, 1);
         else
             search_round(&e, c);
@@ -526,19 +548,10 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
 
 /* ---- a plan of all buffers ------------------------------------------------------------------- */
 
-/* Is an item alive several times? */
-static bool has_interrupted(const struct pack_item *items, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (items[i].range_count > 1)
-            return true;
-    return false;
-}
-
 static const enum pack_order many_orders[] = {PACK_CLASS, PACK_SIZE};
 
 /* The greedy orders, until a plan is as low as need be; without a deadline (0) only the first. Of
- * many buffers only two: squeaky wheels begin like the others. */
+ * many buffers only two, and of very many one: squeaky wheels begin like the others. */
 static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline_ns)
 {
     const struct pack_item *items = c->model.items;
@@ -554,8 +567,9 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
     c->has_capacity = enough > 0;
     c->plan.offset = must_alloc(count * sizeof *c->plan.offset);
     const bool is_large = count > EXACT_MOST;
-    const int orders =
-        is_large ? sizeof many_orders / sizeof *many_orders : PACK_ORDER_COUNT * PACK_GAP_COUNT;
+    const int orders = count > ORDERS_MOST ? 1
+                       : is_large          ? sizeof many_orders / sizeof *many_orders
+                                           : PACK_ORDER_COUNT * PACK_GAP_COUNT;
     for (int k = 0; k < orders; k++) {
         if (k > 0 &&
             (c->plan.height <= pack_max(enough, c->plan.lower_bound) || clock_ns() > deadline_ns))

@@ -128,6 +128,7 @@ struct pack_placer; /* pack_place.c */
 struct pack_run {
     int64_t below; /* the run ends at the first item that reaches this height */
     uint64_t deadline_ns;
+    unsigned fixed;  /* so many first items of the order have their offsets */
     unsigned placed; /* answer: the items that were placed, without the one that was too high */
 };
 struct pack_placer *pack_placer_open(const struct pack_item *items, unsigned count);
@@ -139,6 +140,11 @@ void pack_placer_close(struct pack_placer *placer);
 /* Places items as an allocator would: in the order of time, each into the lowest gap. Less good
  * than an order by size, but it takes half the time. Returns the height. */
 int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset);
+
+/* Lowers the plan `offset` of very many items, each with one interval, where it is high: until it is
+ * as low as `enough`, or that does not help, or the time is over. Returns the height. */
+int64_t pack_mend(const struct pack_item *items, unsigned count, int64_t enough,
+                  uint64_t deadline_ns, int64_t *offset); /* pack_mend.c */
 
 /* The squeaky wheel: one better order after another. */
 struct pack_squeaky; /* pack_squeaky.c */

@@ -298,8 +298,10 @@ int64_t pack_placer_run(struct pack_placer *p, const unsigned *order, unsigned c
         if (i % CLOCK_EVERY == CLOCK_EVERY - 1 && clock_ns() > run->deadline_ns)
             return INT64_MAX;
         visit_item(p, item);
-        const int64_t at = gap == PACK_FIRST_GAP ? next_fit(p, item, 0)
-                                                 : best_fit(p, item, gap == PACK_HIGHEST_BEST_GAP);
+        const int64_t at = i < run->fixed ? offset[order[i]]
+                           : gap == PACK_FIRST_GAP
+                               ? next_fit(p, item, 0)
+                               : best_fit(p, item, gap == PACK_HIGHEST_BEST_GAP);
         offset[order[i]] = at;
         height = pack_max(height, at + item->size - item->pad);
         if (height >= run->below)

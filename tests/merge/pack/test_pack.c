@@ -836,6 +836,43 @@ static void test_training(void **state)
     free(buffers);
 }
 
+/* Mending makes a valid plan that is lower, stops at a height that is enough, and leaves a plan that
+ * no order of a window makes lower. */
+static void test_mend(void **state)
+{
+    (void)state;
+    enum { COUNT = 8000 };
+    struct pack_buffer *buffers = must_alloc(COUNT * sizeof *buffers);
+    int64_t *offset = must_alloc(COUNT * sizeof *offset), *all = must_alloc(COUNT * sizeof *all);
+    unsigned *order = must_alloc(COUNT * sizeof *order);
+    struct random r = {21};
+    for (size_t i = 0; i < COUNT; i++) {
+        const int64_t lower = (int64_t)random_below(&r, COUNT);
+        buffers[i] = (struct pack_buffer){.lower = lower,
+                                          .upper = lower + 1 + (int64_t)random_below(&r, 100),
+                                          .size = 1 + (int64_t)random_below(&r, 1 << 20)};
+    }
+    struct pack_model model;
+    pack_model_build(&model, buffers, COUNT);
+    pack_order_fill(model.items, model.count, PACK_CLASS, order);
+    struct pack_placer *placer = pack_placer_open(model.items, model.count);
+    struct pack_run run = {.below = INT64_MAX, .deadline_ns = UINT64_MAX};
+    const int64_t first = pack_placer_run(placer, order, model.count, PACK_FIRST_GAP, &run, offset);
+    assert_true(pack_mend(model.items, model.count, first, UINT64_MAX, offset) == first);
+    assert_true(pack_mend(model.items, model.count, 0, 1, offset) == first);
+    const int64_t mended = pack_mend(model.items, model.count, 0, UINT64_MAX, offset);
+    for (unsigned i = 0; i < model.count; i++)
+        all[model.items[i].source] = offset[i];
+    assert_int_equal(pack_check(buffers, COUNT, all, mended), 0);
+    assert_true((double)mended < 0.99 * (double)first);
+    pack_placer_close(placer);
+    pack_model_free(&model);
+    free(buffers);
+    free(offset);
+    free(all);
+    free(order);
+}
+
 /* One size: interval colouring is optimal, however many there are. */
 static void test_one_size(void **state)
 {
@@ -1121,6 +1158,7 @@ int main(void)
         cmocka_unit_test(test_same_plan_again),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_training),
+        cmocka_unit_test(test_mend),
         cmocka_unit_test(test_one_size),
         cmocka_unit_test(test_planners),
         cmocka_unit_test(test_planners_apart),

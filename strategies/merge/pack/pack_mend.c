@@ -1,0 +1,178 @@
+/* Lowers a plan of very many items where it is high. The bytes alive differ over time, so most of a
+ * plan is far below its height, and a few short times decide. An order of all items takes seconds,
+ * and one of the items around a high place milliseconds.
+ *
+ *   1. Around the highest item there is a window of time. Items that are alive before or after it
+ *      keep their places.
+ *   2. The others are placed anew, by classes of size in the order of time, each into its lowest
+ *      gap, until one is as high as the plan.
+ *   3. Then those that end above the least possible height squeak, as in pack_squeaky.c, and 2 is
+ *      tried again. Priorities stay from window to window.
+ *   4. If all fit, the plan is lower there. If TRIES orders do not help, the window becomes another.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/sort.h"
+#include "merge/pack/pack_model.h"
+
+enum {
+    TRIES = 40,
+    /* Items of windows without a lower plan, as a part of all: the plan is high everywhere. */
+    PATIENCE = 2,
+};
+/* The sections before and after the highest item; a window that did not help is followed by one of
+ * 0.3 to 3.3 times as many. */
+static const double MARGIN = 600, MARGIN_LEAST = 0.3, MARGIN_SPREAD = 3;
+/* As in pack_squeaky.c, but bolder. */
+static const double CLASS_STEP = 0.3, SQUEAK = 1, NOISE = 0.0001;
+
+struct ranked {
+    double priority;
+    unsigned number;
+};
+
+struct mender {
+    const struct pack_item *items;
+    unsigned count, longest; /* the most sections of an item */
+    int64_t *offset, bound;
+    double *priority;
+    struct random random;
+    /* of a window; the first `fixed` of its order keep their places */
+    unsigned inside, fixed;
+    unsigned *member, *order; /* member: the number among all items */
+    struct pack_item *own;    /* the items, as far as they are in the window */
+    struct pack_range *range;
+    int64_t *at;
+    struct ranked *ranked;
+    uint64_t stale; /* items of the orders since the plan became lower */
+};
+
+ORDER_FROM_MOST(by_priority, struct ranked, priority, number)
+
+static int64_t end_of(const struct mender *m, unsigned item)
+{
+    return m->offset[item] + m->items[item].size - m->items[item].pad;
+}
+
+static unsigned find_top(const struct mender *m)
+{
+    unsigned top = 0;
+    for (unsigned i = 1; i < m->count; i++)
+        if (end_of(m, i) > end_of(m, top))
+            top = i;
+    return top;
+}
+
+static void open_window(struct mender *m, struct pack_range window)
+{
+    unsigned first;
+    FIND_PLACE(first, m->count, m->items[first].hull.first + m->longest < window.first);
+    m->inside = 0;
+    for (unsigned i = first; i < m->count && m->items[i].hull.first < window.end; i++) {
+        const struct pack_range hull = m->items[i].hull;
+        if (hull.end <= window.first)
+            continue;
+        const unsigned k = m->inside++;
+        const bool is_fixed = hull.first < window.first || hull.end > window.end;
+        m->range[k].first = (hull.first > window.first ? hull.first : window.first) - window.first;
+        m->range[k].end = (hull.end < window.end ? hull.end : window.end) - window.first;
+        m->own[k] = m->items[i];
+        m->own[k].ranges = &m->range[k];
+        m->own[k].hull = m->range[k];
+        m->member[k] = i;
+        m->at[k] = m->offset[i];
+        m->ranked[k] = (struct ranked){is_fixed ? HUGE_VAL : m->priority[i], k};
+    }
+}
+
+static void sort_window(struct mender *m)
+{
+    qsort(m->ranked, m->inside, sizeof *m->ranked, by_priority);
+    m->fixed = 0;
+    for (unsigned i = 0; i < m->inside; i++) {
+        m->order[i] = m->ranked[i].number;
+        m->fixed += m->ranked[i].priority == HUGE_VAL;
+    }
+}
+
+static void squeak(struct mender *m, unsigned placed)
+{
+    for (unsigned i = m->fixed; i < placed; i++) {
+        const unsigned k = m->order[i];
+        m->ranked[i].priority +=
+            (m->at[k] + m->own[k].size > m->bound ? SQUEAK : NOISE) * random_unit(&m->random);
+        m->priority[m->member[k]] = m->ranked[i].priority;
+    }
+}
+
+/* Places the items of the window lower than `below`; false if no order does. */
+static bool mend_window(struct mender *m, int64_t below, uint64_t deadline_ns)
+{
+    struct pack_placer *placer = pack_placer_open(m->own, m->inside);
+    bool fits = false;
+    for (int i = 0; i < TRIES && !fits && clock_ns() <= deadline_ns; i++) {
+        sort_window(m);
+        struct pack_run run = {.below = below, .deadline_ns = deadline_ns, .fixed = m->fixed};
+        fits =
+            pack_placer_run(placer, m->order, m->inside, PACK_FIRST_GAP, &run, m->at) < INT64_MAX;
+        m->stale = fits ? 0 : m->stale + m->inside;
+        squeak(m, fits ? 0 : run.placed + (run.placed < m->inside));
+    }
+    for (unsigned k = 0; fits && k < m->inside; k++)
+        m->offset[m->member[k]] = m->at[k];
+    pack_placer_close(placer);
+    return fits;
+}
+
+static void open_mender(struct mender *m)
+{
+    const size_t count = m->count;
+    const double sections = pack_section_count(m->items, m->count);
+    m->bound = pack_load_bound(m->items, m->count);
+    m->priority = must_alloc(count * sizeof *m->priority);
+    m->member = must_alloc(count * sizeof *m->member);
+    m->order = must_alloc(count * sizeof *m->order);
+    m->own = must_alloc(count * sizeof *m->own);
+    m->range = must_alloc(count * sizeof *m->range);
+    m->at = must_alloc(count * sizeof *m->at);
+    m->ranked = must_alloc(count * sizeof *m->ranked);
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct pack_item *item = &m->items[i];
+        const unsigned life = item->hull.end - item->hull.first;
+        m->longest = life > m->longest ? life : m->longest;
+        m->priority[i] = CLASS_STEP * (floor(log((double)item->size) / CLASS_STEP) -
+                                       item->hull.first / (2 * sections));
+    }
+}
+
+int64_t pack_mend(const struct pack_item *items, unsigned count, int64_t enough,
+                  uint64_t deadline_ns, int64_t *offset)
+{
+    struct mender m = {.items = items, .count = count, .offset = offset};
+    double margin = MARGIN;
+    open_mender(&m);
+    unsigned top = find_top(&m);
+    while (m.stale < count / PATIENCE && end_of(&m, top) > enough && clock_ns() <= deadline_ns) {
+        const struct pack_range hull = items[top].hull;
+        const unsigned wide = (unsigned)margin;
+        open_window(
+            &m, (struct pack_range){hull.first > wide ? hull.first - wide : 0, hull.end + wide});
+        const bool is_lower = mend_window(&m, end_of(&m, top), deadline_ns);
+        margin =
+            is_lower ? MARGIN : MARGIN * (MARGIN_LEAST + MARGIN_SPREAD * random_unit(&m.random));
+        top = is_lower ? find_top(&m) : top;
+    }
+    const int64_t height = end_of(&m, top);
+    free(m.priority);
+    free(m.member);
+    free(m.order);
+    free(m.own);
+    free(m.range);
+    free(m.at);
+    free(m.ranked);
+    return height;
+}
