@@ -56,9 +56,10 @@ struct lifetimes_options {
     bool as_json;
 };
 
-/* Writes the file's rows with an offset each, a table of planners, or JSON to `out`. Writes to stderr how high the plan
- * is and whether it is proved to be the lowest, and what the offsets are worth that the file has.
- * Returns 0, or ERR_OOM if no plan fits into the capacity, or none was found in time; nothing is
- * written then. ERR_USAGE if there is no such planner. ERR_WRONG if the file's offsets are no plan, after everything is written. Or an
- * error of lifetime_table_read_file. */
+/* Writes the file's rows with an offset each, a table of planners, or JSON to `out`. Writes to
+ * stderr how high the plan is and whether it is proved to be the lowest, and what the offsets
+ * are worth that the file has. Returns 0, or ERR_OOM if no plan fits into the capacity, or none
+ * was found in time; nothing is written then. ERR_USAGE if there is no such planner. ERR_WRONG
+ * if the file's offsets are no plan, after everything is written. Or an error of
+ * lifetime_table_read_file. */
 int plan_lifetimes(const struct lifetimes_options *options, FILE *out, struct error *error);

@@ -68,9 +68,9 @@ struct pack_planner;
 /* The planner of number i; NULL after the last one. */
 const struct pack_planner *pack_planner_at(size_t i);
 const char *pack_planner_name(const struct pack_planner *planner);
-/* Plans verified buffers. `offset` has room for one number a buffer; those of buffers that are never
- * alive stay as they are. Returns false if the time ended before there was a plan. Hill climbing
- * that the time ends returns the plan that it has. */
+/* Plans verified buffers. `offset` has room for one number a buffer; those of buffers that are
+ * never alive stay as they are. Returns false if the time ended before there was a plan. Hill
+ * climbing that the time ends returns the plan that it has. */
 bool pack_planner_run(const struct pack_planner *planner, const struct pack_buffer *buffers,
                       size_t count, uint64_t deadline_ns, int64_t *offset);
 

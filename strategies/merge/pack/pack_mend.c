@@ -8,7 +8,8 @@
  *      gap, until one is as high as the plan.
  *   3. Then those that end above the least possible height squeak, as in pack_squeaky.c, and 2 is
  *      tried again. Priorities stay from window to window.
- *   4. If all fit, the plan is lower there. If TRIES orders do not help, the window becomes another.
+ *   4. If all fit, the plan is lower there. If TRIES orders do not help, the next window is a
+ *      wider or a narrower one.
  */
 #include <math.h>
 #include <stdlib.h>

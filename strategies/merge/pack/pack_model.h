@@ -141,8 +141,8 @@ void pack_placer_close(struct pack_placer *placer);
  * than an order by size, but it takes half the time. Returns the height. */
 int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset);
 
-/* Lowers the plan `offset` of very many items, each with one interval, where it is high: until it is
- * as low as `enough`, or that does not help, or the time is over. Returns the height. */
+/* Lowers the plan `offset` of very many items, each with one interval, where it is high: until it
+ * is as low as `enough`, or that does not help, or the time is over. Returns the height. */
 int64_t pack_mend(const struct pack_item *items, unsigned count, int64_t enough,
                   uint64_t deadline_ns, int64_t *offset); /* pack_mend.c */
 

@@ -1,26 +1,29 @@
 /* Static planners of other projects. Each is an order of the buffers and a rule for the gap that
  * each of them takes.
  *
- *   tflite        From the largest buffer to the smallest; of equal sizes the one that was added last
- *                 comes first. Each takes the lowest gap. GreedyMemoryPlanner, tensorflow/tflite-micro,
- *                 tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, 17bebc09 (2019).
- *   xla-spatial   By size, then by duration, from the most to the least; the smallest gap, of equals
- *                 the lowest. Durations count allocations and frees, not instructions.
+ *   tflite        From the largest buffer to the smallest; of equal sizes the one that was added
+ *                 last comes first. Each takes the lowest gap. GreedyMemoryPlanner,
+ *                 tensorflow/tflite-micro,
+ *                 tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, 17bebc09
+ *                 (2019).
+ *   xla-spatial   By size, then by duration, from the most to the least; the smallest gap, of
+ *                 equals the lowest. Durations count allocations and frees, not instructions.
  *   xla-temporal  The same by duration, then by size.
  *   xla           The lower of these two plans, which is what XLA's buffer assignment takes.
  *                 GlobalDecreasingSizeBestFitHeap and ChooseBestHeapAlgorithm, openxla/xla,
  *                 xla/service/heap_simulator/heap_simulator.cc, 0e06ac82 (2017).
- *   tvm           Hill climbing. It begins with the order by size, then by the number of buffers that
- *                 are alive at the same time, and the lowest gap. Up to 500 times it takes a topmost
- *                 buffer, and exchanges one that was placed before it and is alive with it, with one
- *                 of those around that. A lower plan is kept, and a higher one with a probability
- *                 that soon is 0. The last plan that was kept is the answer, and no plan is sought
- *                 below the bytes alive. apache/tvm, src/tir/usmp/algo/hill_climb.cc, 01e04237 (2022).
+ *   tvm           Hill climbing. It begins with the order by size, then by the number of buffers
+ *                 that are alive at the same time, and the lowest gap. Up to 500 times it takes
+ *                 a topmost buffer, and exchanges one that was placed before it and is alive
+ *                 with it, with one of those around that. A lower plan is kept, and a higher one
+ *                 with a probability that soon is 0. The last plan that was kept is the answer,
+ *                 and no plan is sought below the bytes alive. apache/tvm,
+ *                 src/tir/usmp/algo/hill_climb.cc, 01e04237 (2022).
  *   onnxruntime   In the order of time into the smallest gap, of equals the lowest, as requests
  *                 come. MemPatternPlanner, microsoft/onnxruntime,
  *                 onnxruntime/core/framework/mem_pattern_planner.h, 00ca1689 (2018).
- *   iree          The same plan. IREE compares a buffer with all that were placed before it; in the
- *                 order of time these are the ones that are alive when it starts.
+ *   iree          The same plan. IREE compares a buffer with all that were placed before it; in
+ *                 the order of time these are the ones that are alive when it starts.
  *                 packStaticSlicesGreedily, iree-org/iree,
  *                 compiler/src/iree/compiler/Dialect/Stream/Transforms/LayoutSlices.cpp,
  *                 0ca4f62a (2021).

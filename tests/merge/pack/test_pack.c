@@ -836,8 +836,7 @@ static void test_training(void **state)
     free(buffers);
 }
 
-/* Mending makes a valid plan that is lower, stops at a height that is enough, and leaves a plan that
- * no order of a window makes lower. */
+/* Mending makes a valid plan that is lower. It stops at a height that is enough, and in time. */
 static void test_mend(void **state)
 {
     (void)state;
