@@ -164,8 +164,10 @@ static void offer_options(struct completions *a, const json_t *items, const json
         }
 }
 
-static void offer_list(struct completions *a, const struct list *list)
+/* `help`: of the flag; the words that it takes in addition to the names are in it. */
+static void offer_list(struct completions *a, const struct list *list, const char *help)
 {
+    static const char *const words[] = {"recorded", "advised"};
     json_t *root = tree_object();
     const bool is_known = list->topic && list_topic(list->topic, root, NULL) == 0;
     const json_t *items = is_known ? json_object_get(root, list->topic) : NULL;
@@ -180,6 +182,9 @@ static void offer_list(struct completions *a, const struct list *list)
     }
     if (items)
         offer_names(a, items);
+    for (size_t i = 0; strcmp(list->one, "strategy") == 0 && i < sizeof words / sizeof *words; i++)
+        if (strstr(help, words[i]))
+            offer(a, words[i], strlen(words[i]), "");
     json_decref(root);
     if (strcmp(list->one, "device") == 0)
         offer_devices(a);
@@ -210,7 +215,7 @@ static void answer_value(struct completions *a, const struct flag *flag)
     list = list ? list : find_list(value, length);
     a->kind = flag->type == FLAG_LIST ? KIND_LIST : KIND_WORDS;
     if (list)
-        offer_list(a, list);
+        offer_list(a, list, flag->help);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strlen(files[i]) == length && strncmp(files[i], value, length) == 0)
             a->kind = KIND_FILE;
@@ -227,7 +232,7 @@ static void answer_argument(struct completions *a, const struct command *command
         const size_t length = strcspn(at, "[]|. ");
         const struct list *list = find_list(at, length);
         if (list)
-            offer_list(a, list);
+            offer_list(a, list, "");
         else if (length && islower((unsigned char)*at) && !memchr(at, '=', length))
             offer(a, at, length, "");
         else if (length && isupper((unsigned char)*at))

@@ -36,7 +36,9 @@ offers "md !table" run --format = m
 offers "table md" run --format =
 offers "stencil stencil_hoisted all" run -w ""
 offers "canny,lud !canny,fft" run --workload canny,l
-offers "pool !raw" run -s p
+offers "pool !raw !recorded" run -s p
+offers "advised recorded vmm" view --beside ""
+offers "recorded !advised" view -s ""
 offers "best extended" plan stencil -m ""
 offers "smoke medium" run -d ""
 offers "host cuda opencl all best" run --device ""

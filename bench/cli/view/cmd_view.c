@@ -23,7 +23,7 @@ static const struct flag flags[] = {
              "[caching,vmm,tlsf; of two panes recorded; of a result file those of the cases]"},
     {"beside", 0, FLAG_LIST, .value = "STRATEGY",
      .help = "a second pane with these allocators, of the same trace or of AFTER: advised (the "
-             "setting that gamut advise names), or as for --strategy"},
+             "setting that gamut advise names), recorded, or as for --strategy"},
     {"workload", 'w', FLAG_LIST, .fallback = "*",
      .help = "of a result file, cases of these workloads, * and ? allowed"},
     {"dataset", 'd', FLAG_LIST, .fallback = "*", .help = "… with these datasets, * and ? allowed"},
