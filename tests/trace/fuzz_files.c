@@ -1,8 +1,8 @@
 /* Fuzz target for every file that a stranger may have written: fuzz_files --kind=NAME, where NAME
  * is an importer or one of `kinds` below. Whatever the bytes, a reader ends with a message or with
  * what the file has. A log that is imported gives a trace that reads to its end, and whose text
- * gives the same trace again. libFuzzer bounds the time and the memory of each input. Traces damaged
- * under right checksums are fuzz_trace's. */
+ * gives the same trace again. libFuzzer bounds the time and the memory of each input. Traces
+ * damaged under right checksums are fuzz_trace's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
