@@ -14,8 +14,8 @@
  * exchange a large chunk is cut for small ones, and nothing bounds how small the rests are.
  *
  * Departures: of equal chunks CuPy takes one out of a set of Python, in no order that a program
- * could rely on; until the first such choice, CuPy 14.2 on an H100 made the same. CuPy asks a third time after Python's garbage collection, which has no counterpart
- * here.
+ * could rely on; until the first such choice, CuPy 14.2 on an H100 made the same. CuPy asks a third
+ * time after Python's garbage collection, which has no counterpart here.
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
