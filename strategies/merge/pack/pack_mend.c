@@ -37,6 +37,7 @@ struct ranked {
 };
 
 struct mender {
+    struct arena arena;
     const struct pack_item *items;
     unsigned count, longest; /* the most sections of an item */
     int64_t *offset, bound;
@@ -134,13 +135,13 @@ static void open_mender(struct mender *m)
     const size_t count = m->count;
     const double sections = pack_section_count(m->items, m->count);
     m->bound = pack_load_bound(m->items, m->count);
-    m->priority = must_alloc(count * sizeof *m->priority);
-    m->member = must_alloc(count * sizeof *m->member);
-    m->order = must_alloc(count * sizeof *m->order);
-    m->own = must_alloc(count * sizeof *m->own);
-    m->range = must_alloc(count * sizeof *m->range);
-    m->at = must_alloc(count * sizeof *m->at);
-    m->ranked = must_alloc(count * sizeof *m->ranked);
+    m->priority = arena_alloc(&m->arena, count * sizeof *m->priority);
+    m->member = arena_alloc(&m->arena, count * sizeof *m->member);
+    m->order = arena_alloc(&m->arena, count * sizeof *m->order);
+    m->own = arena_alloc(&m->arena, count * sizeof *m->own);
+    m->range = arena_alloc(&m->arena, count * sizeof *m->range);
+    m->at = arena_alloc(&m->arena, count * sizeof *m->at);
+    m->ranked = arena_alloc(&m->arena, count * sizeof *m->ranked);
     for (unsigned i = 0; i < m->count; i++) {
         const struct pack_item *item = &m->items[i];
         const unsigned life = item->hull.end - item->hull.first;
@@ -167,13 +168,6 @@ int64_t pack_mend(const struct pack_item *items, unsigned count, int64_t enough,
             is_lower ? MARGIN : MARGIN * (MARGIN_LEAST + MARGIN_SPREAD * random_unit(&m.random));
         top = is_lower ? find_top(&m) : top;
     }
-    const int64_t height = end_of(&m, top);
-    free(m.priority);
-    free(m.member);
-    free(m.order);
-    free(m.own);
-    free(m.range);
-    free(m.at);
-    free(m.ranked);
-    return height;
+    arena_free(&m.arena);
+    return end_of(&m, top);
 }

@@ -34,8 +34,9 @@
  *
  * Departures: alignment is that of each buffer, where the originals have one for all. Buffers have
  * numbers and no names, so tvm puts the later of equals first, and its random numbers are gamut's.
- * Limits of the originals are left out: pools of tvm, chunks and 256 free blocks of ggml. So is all
- * that shares a buffer in place, which has happened before there are lifetimes.
+ * Limits of the originals are left out: pools of tvm, chunks and 256 free blocks of ggml. So are
+ * the newer packing strategies of XLA, and all that shares a buffer in place, which has happened
+ * before there are lifetimes.
  */
 #include <stdlib.h>
 #include <string.h>
