@@ -470,7 +470,8 @@ static void add_explained(struct text *out, const struct advise *advise,
         text_add(out, "But: %.*s.\n", (int)strcspn(note, "\n"), note);
 }
 
-static void print_explained(const struct advise *advise)
+/* `path`: the file as it was typed, if it is one. */
+static void print_explained(const struct advise *advise, const char *path)
 {
     struct terminal_page page;
     terminal_page_open(&page, stdout);
@@ -482,6 +483,10 @@ static void print_explained(const struct advise *advise)
         terminal_print(page.out, "%s", out.data);
         text_free(&out);
     }
+    if (path)
+        terminal_print(page.out, "Each block %s: gamut view %s\n",
+                       advise->traces[0].now.refusal.knows_free ? "at that moment" : "over time",
+                       path);
     terminal_page_close(&page);
 }
 
@@ -648,7 +653,9 @@ static int find(struct advice_session *a, struct error *error)
         for (size_t i = 0; i < advise.advice_count; i++)
             tree_append(all, advice_to_json(&advise, &advise.advices[i], s->work.items[i].id));
         if (s->line->command == &command_explain && format == TABLE_TEXT)
-            print_explained(&advise);
+            print_explained(&advise, s->line->positional_count == 1 && advise.trace_count == 1
+                                         ? s->line->positional[0]
+                                         : NULL);
         else if (format != TABLE_JSON)
             print_text(&advise, format);
     }

@@ -147,7 +147,7 @@ class _Explain:
             told = subprocess.run([binary, "explain", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
         except Exception as wrong:  # the error of the program is what counts
             return f"gamut.explain: PyTorch's history could not be dumped or read: {wrong}"
-        return f"\n{told.stderr if told.returncode else told.stdout}To see the blocks over time: gamut view {file}"
+        return "\n" + (f"{told.stderr}The history is in {file}" if told.returncode else told.stdout.rstrip())
 
     def _hook(self, kind, error, trace):
         self._before(kind, error, trace)

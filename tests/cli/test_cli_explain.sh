@@ -11,6 +11,7 @@ has '^Why: the largest free piece of its pool has 110 MiB, and more memory would
 has '^With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True it is served, with [0-9]* MiB to spare\. Later requests are not in the log'
 has '^At the peak the most is held by midrun\.py:76 loss_of (activations): 901 MiB in 73 blocks\.$'
 has '^Sure: the replay of the recorded setting makes the same 103 driver calls\.$'
+has "^Each block at that moment: gamut view $refused/gpt.pickle.gz$"
 [ "$(wc -l <out)" -le 10 ] || fail "more than ten lines"
 cp out explained
 # A limit below what lives at once.

@@ -120,7 +120,7 @@ shared mine.c mine.so
 "$installed" replay "$here/suites/real/cupy.trace" -s raw,./mine.so --no-save -f csv >out 2>/dev/null || fail "replay -s ./mine.so"
 [ "$(grep -E ',(raw|./mine.so),.*,driver_alloc_count,' out | sed 's/.*,//' | sort -u | wc -l)" -eq 1 ] || fail "raw and its copy differ: $(cat out)"
 # Its author asks in which programs of the corpus it is worse than another one; the installed gamut has the corpus too.
-BUILD=$build SUITE=corpus:simulation CC="${CC:-cc} $sanitizers" "$here/scripts/try" mine.c raw >out 2>&1 &&
+BUILD=$build GAMUT=$gamut SUITE=corpus:simulation CC="${CC:-cc} $sanitizers" "$here/scripts/try" mine.c raw >out 2>&1 &&
     grep -q '^./mine.so against raw: better in 0, worse in 0, mixed in 0, no difference beyond 1% in 4' out || fail "scripts/try: $(cat out)"
 "$installed" fit --suite corpus:simulation -s ./mine.so --against caching --free-at let-go --atlas h200 >out 2>&1
 [ $? -eq 1 ] && grep -q '^flow .* mixed ' out || fail "fit --suite corpus --against: $(cat out)"

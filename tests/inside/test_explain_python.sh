@@ -56,9 +56,9 @@ runs() {
 }
 # explained: the lines of gamut explain stand once, below the traceback, and the snapshot is named
 explained() {
-    "$gamut" explain oom.*.pickle >expected 2>/dev/null
+    "$gamut" explain "$PWD"/oom.*.pickle >expected 2>/dev/null
     grep -q '^Out of memory: 157 MiB' expected || fail "gamut explain: $(cat expected)"
-    echo "To see the blocks over time: gamut view $(echo "$PWD"/oom.*.pickle)" >>expected
+    grep -q "^Each block at that moment: gamut view $PWD/oom" expected || fail "no page: $(cat expected)"
     sed '1,/^torch.OutOfMemoryError: CUDA out of memory\.$/d' err | sed 1d | cmp -s - expected || fail "below the traceback: $(cat err)"
 }
 
