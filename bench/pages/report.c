@@ -43,8 +43,13 @@ static int load_files(struct page *page, struct error *error)
         name_file(page, file);
         file->cases_most = 1 + (PAGE_CASES_MOST - 1) / options->file_count;
         TRY(result_open(file->path, &file->result, error));
-        file->result.answer = answer_of(&file->result, NULL, &file->result.derived);
         page->file_count++;
+        const struct result *r = &file->result;
+        if (!r->case_count && !r->experiment_count && (r->fits || r->advice))
+            return error_set(error, ERR_USAGE,
+                             "%s has %s alone, which no report shows: gamut print %s", file->path,
+                             r->fits ? "fits" : "advice", file->path);
+        file->result.answer = answer_of(&file->result, NULL, &file->result.derived);
     }
     return 0;
 }

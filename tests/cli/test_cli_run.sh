@@ -32,6 +32,7 @@ GAMUT_ROUNDS=2 expect 0 "2 rounds" run -w right.mem -s raw --samples 1 --min-tim
 expect 0 "" plot a.json --out charts
 expect 2 "report needs --out" report a.json
 expect 2 "missing.json" report missing.json --out page
+expect 2 "has fits alone, which no report shows: gamut print" report "$here/../../results/data/corpus.json.gz" --out page
 expect 0 "" report a.json --against a.json --out page
 has "^page/index.html$"
 [ -s page/index.html ] && [ -s page/data/a.json ] || fail "a report lacks its parts"
