@@ -163,6 +163,8 @@ ifeq ($(WITH_OPENCL),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_opencl.so $(BUILD)/libgamut_serve_opencl.so
 endif
 
+CAPTURE_LIBRARIES += $(BUILD)/libgamut_estimate.so
+
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: FORCE all setup setup-dev setup-apps setup-fleet test test-apps test-fleet tests check bench bench-self smoke regress plots fuzz sanitize thread dist archive wheel check-release install uninstall clean help
@@ -182,6 +184,9 @@ $(BUILD)/libgamut_record_opencl.so: $(CAPTURE_OPENCL:%=$(BUILD)/bench/inside/%.o
 $(BUILD)/libgamut_record_cuda.so: $(CAPTURE_CUDA:%=$(BUILD)/bench/inside/%.o)
 $(BUILD)/libgamut_record_%.so:
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
+
+$(BUILD)/libgamut_estimate.so: bench/inside/estimate.c $(BUILD)/flags
+	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(filter-out -fopenmp $(SANITIZE),$(CFLAGS)) $(LDFLAGS) -shared -o $@ $<
 
 # A server shares no symbol with its application, whatever libraries that one has. It has one recorder, sanitized as it is itself.
 $(BUILD)/bench/inside/served_recorder.o: bench/inside/recorder.c $(BUILD)/flags
@@ -465,7 +470,7 @@ install: $(GAMUT) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## install
 	$(Q)install -D -m 644 $(BUILD)/gamut.zsh $(word 4,$(INSTALLED))
 	$(Q)install -d $(LIBRARIES) $(SHARE)/gamut/plots $(TRACE_SUITES:%=$(SHARE)/gamut/%)
 	$(Q)$(if $(CAPTURE_LIBRARIES),install -m 755 $(CAPTURE_LIBRARIES) $(LIBRARIES))
-	$(Q)install -D -m 644 bench/inside/gamut.py $(LIBRARIES)/python/gamut.py
+	$(Q)install -D -m 644 bench/inside/gamut/*.py -t $(LIBRARIES)/python/gamut
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
 	$(Q)$(foreach f,$(DOCS),install -D -m 644 $(f) $(SHARE)/doc/gamut/$(f);)
 	$(Q)install -D -m 644 $(BUILD)/libgamut_strategies.a $(word 5,$(INSTALLED))

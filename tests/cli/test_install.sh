@@ -25,7 +25,7 @@ make_here install
 installed=$dir/dest/opt/it/bin/gamut
 share=$dir/dest/opt/it/share
 cmp -s "$gamut" "$installed" || fail "the binary is another one"
-[ -s "$dir/dest/opt/it/lib/gamut/python/gamut.py" ] || fail "no lib/gamut/python/gamut.py"
+[ -s "$dir/dest/opt/it/lib/gamut/python/gamut/estimate.py" ] || fail "no lib/gamut/python/gamut/estimate.py"
 for file in man/man1/gamut.1 bash-completion/completions/gamut zsh/site-functions/_gamut gamut/plots/rows.gp \
     doc/gamut/LICENSE doc/gamut/docs/out-of-memory.md; do
     [ -s "$share/$file" ] || fail "no share/$file"

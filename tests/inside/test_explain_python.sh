@@ -1,5 +1,5 @@
 #!/bin/bash
-# gamut.explain() of bench/inside/gamut.py, with a stand-in for PyTorch that refuses a request and dumps a recorded history.
+# gamut.explain() of bench/inside/gamut, with a stand-in for PyTorch that refuses a request and dumps a recorded history.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -13,7 +13,7 @@ fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
 
 gzip -dc "$root/tests/traces/pytorch/refused/gpt.pickle.gz" >recorded.pickle
 mkdir -p it/lib/gamut/python it/bin torch # as make install puts them
-cp "$root/bench/inside/gamut.py" it/lib/gamut/python
+cp -r "$root/bench/inside/gamut" it/lib/gamut/python
 ln -s "$(realpath "$gamut")" it/bin/gamut
 cat >torch/torch.py <<'END'
 import os, shutil
@@ -124,6 +124,6 @@ import gamut, torch
 gamut.explain()
 torch.empty(2)
 END
-tail -1 err | grep -q "^gamut.explain: there is no gamut beside .*gamut.py or in PATH. Where there is one, run: gamut explain $PWD/oom" || fail "no gamut: $(cat err)"
+tail -1 err | grep -q "^gamut.explain: there is no gamut beside .*gamut/__init__.py or in PATH. Where there is one, run: gamut explain $PWD/oom" || fail "no gamut: $(cat err)"
 [ -s "$(echo oom.*.pickle)" ] || fail "no snapshot"
 exit $((failures > 0))

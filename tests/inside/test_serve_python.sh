@@ -1,5 +1,5 @@
 #!/bin/bash
-# The Python module bench/inside/gamut.py, on a driver without a device and with stand-ins for the frameworks (frameworks/).
+# The Python module bench/inside/gamut, on a driver without a device and with stand-ins for the frameworks (frameworks/).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -29,7 +29,7 @@ grep -q "there is no strategy 'vmmm' (did you mean vmm?)" out && grep -q "framew
 GAMUT_SERVE_STATISTICS=- GAMUT_SERVE_RESULT=end.json serve cupy
 grep -q '"strategy": "pool:leading_bits=3"' err && [ -s end.json ] || fail "at the end: $(cat err)"
 # The library is found where make install puts it.
-mkdir -p lib/gamut/python && cp "$build/libgamut_alloc.so" lib/gamut && cp "$root/bench/inside/gamut.py" lib/gamut/python
+mkdir -p lib/gamut/python && cp "$build/libgamut_alloc.so" lib/gamut && cp -r "$root/bench/inside/gamut" lib/gamut/python
 unset GAMUT_LIBRARY
 PYTHONPATH=lib/gamut/python:$here/frameworks serve cupy
 rm lib/gamut/libgamut_alloc.so

@@ -1,4 +1,4 @@
-"""What bench/inside/gamut.py needs of CuPy and of its module cupy_backends.cuda.stream."""
+"""What bench/inside/gamut needs of CuPy and of its module cupy_backends.cuda.stream."""
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""Serves a framework by bench/inside/gamut.py: serve.py torch|cupy|order|wrong. test_serve_python.sh runs it on the fake driver."""
+"""Serves a framework by bench/inside/gamut: serve.py torch|cupy|order|wrong. test_serve_python.sh runs it on the fake driver."""
 import sys
 
 import gamut

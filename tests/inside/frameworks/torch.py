@@ -1,4 +1,4 @@
-"""What bench/inside/gamut.py needs of PyTorch: its pluggable allocator, which calls a library's functions as PyTorch 2.11 does. And what a recording of
+"""What bench/inside/gamut needs of PyTorch: its pluggable allocator, which calls a library's functions as PyTorch 2.11 does. And what a recording of
 scripts/serve_rounds needs: an allocator that asks the driver for each block, with PYTORCH_NO_CUDA_MEMORY_CACHING, and ranges of NVTX."""
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""What scripts/serve_rmm.py and bench/inside/gamut.py need of RMM."""
+"""What scripts/serve_rmm.py and bench/inside/gamut need of RMM."""
 
 __version__ = "of the test"
 

@@ -8,6 +8,7 @@ The strategy and its options are written as on gamut's command line; without one
 """
 
 import ctypes
+import importlib
 import json
 import os
 import shutil
@@ -17,15 +18,28 @@ import sys
 _NAME = "libgamut_alloc.so"
 
 
-def path():
-    """The library: $GAMUT_LIBRARY, else where `make install` or `make` put it."""
+def path(name=_NAME):
+    """The library, or another of gamut's: $GAMUT_LIBRARY or beside it, else where `make install` or `make` put it."""
     here = os.path.dirname(os.path.abspath(__file__))
-    beside = [("..",), ("..", "..", "gamut"), ("..", "..", "build")]  # make install, a wheel, the tree
-    places = [os.environ.get("GAMUT_LIBRARY"), *(os.path.join(here, *folders, _NAME) for folders in beside)]
+    beside = ["../..", "../../../gamut", "../../../build"]  # make install, a wheel, the tree
+    given = os.environ.get("GAMUT_LIBRARY")
+    places = [given if not given or name == _NAME else os.path.join(os.path.dirname(given), name), *(os.path.join(here, folder, name) for folder in beside)]
     for place in places:
         if place and os.path.exists(place):
             return os.path.abspath(place)
-    raise OSError(f"{_NAME} is neither beside {here} nor named by GAMUT_LIBRARY: make install puts it there")
+    raise OSError(f"{name} is neither beside {here} nor named by GAMUT_LIBRARY: make install puts it there")
+
+
+def binary():
+    """The program gamut, or None: where `make install`, a wheel or `make` put it, else in PATH."""
+    beside = [os.path.join(__file__, up, "gamut") for up in ("../../../../../bin", "../../../../build")]  # make install or a wheel, the tree
+    return next(filter(os.path.isfile, map(os.path.normpath, beside)), shutil.which("gamut"))
+
+
+def __getattr__(name):  # gamut.estimate, when it is asked for
+    if name == "estimate":
+        return importlib.import_module("gamut.estimate")
+    raise AttributeError(f"module 'gamut' has no attribute {name!r}")
 
 
 def _load():
@@ -138,13 +152,11 @@ class _Explain:
         if not error or hasattr(error, "_gamut_told"):
             return None
         error._gamut_told, file = True, os.path.abspath(f"oom.{os.getpid()}.pickle")
-        beside = [os.path.join(__file__, up, "gamut") for up in ("../../../../bin", "../../../build")]  # make install or a wheel, the tree
-        binary = next(filter(os.path.exists, map(os.path.normpath, beside)), shutil.which("gamut"))
         try:
             torch.cuda.memory._dump_snapshot(file)
-            if not binary:
+            if not binary():
                 return f"gamut.explain: there is no gamut beside {__file__} or in PATH. Where there is one, run: gamut explain {file}"
-            told = subprocess.run([binary, "explain", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+            told = subprocess.run([binary(), "explain", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
         except Exception as wrong:  # the error of the program is what counts
             return f"gamut.explain: PyTorch's history could not be dumped or read: {wrong}"
         return "\n" + (f"{told.stderr}The history is in {file}" if told.returncode else told.stdout.rstrip())

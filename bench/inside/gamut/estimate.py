@@ -1,0 +1,417 @@
+"""What a PyTorch program will reserve on a GPU, on a machine without one (docs/estimate.md).
+
+    python3 -m gamut.estimate [--fits 24GiB,rtx4090] train.py [arguments]
+
+    with gamut.estimate():                  # or in the program, around all of it: the model too
+        train()
+
+The program runs with fake tensors: they have shapes, but no memory. Each storage on the GPU that is made or freed is an event of a trace,
+and gamut replays the trace by PyTorch's rules.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import functools
+import json
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+import types
+import weakref
+
+from gamut import binary, kernels, path
+
+MIB = 1 << 20
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class TraceWriter:
+    """The events of a program, and the trace that they make in its text form. Needs no PyTorch."""
+
+    def __init__(self):
+        self.events, self.frames, self.category, self.block_count = [], {}, {}, 0
+
+    def alloc(self, size, stack, category=None):
+        """size: bytes, or the least and the most. stack: the call stack as ((text, own), ...), outermost first; own: a line of the program, not of a library. Returns the block's number."""
+        self.block_count += 1
+        self.events.append(("alloc", self.block_count, size, stack))
+        self.category[self.block_count] = category
+        return self.block_count
+
+    def free(self, block):
+        self.events.append(("free", block))
+
+    def phase(self, name, ends=False):
+        self.events.append(("end" if ends else "begin", name))
+
+    def _frame(self, lines, stack):
+        at = 0
+        for text, _ in stack:
+            if (at, text) not in self.frames:
+                self.frames[at, text] = len(self.frames) + 1
+                lines.append(f"frame {len(self.frames)} {at} {json.dumps(text)}")
+            at = self.frames[at, text]
+        return at
+
+    def _site(self, block, stack):
+        last = max((i for i, (_, own) in enumerate(stack) if own), default=0)
+        category = self.category[block]
+        return (f"{category}: " if category else "") + " > ".join(text for text, _ in stack[last:])
+
+    def text(self, most=True):
+        """most: with the most bytes where a size is a pair, else with the least."""
+        info = {"source": "gamut.estimate", "device": "cuda:0", "allocator": "caching", "time_unit_ns": 1000, "capacity_bytes": None,
+                "lost_beginning": False, "knows": ["frees", "queues", "sites", "phases"]}
+        lines, names = ["gamut trace 1", json.dumps(info), 'queue 0 "default"', 'thread 0 "main"'], {}
+        self.frames = {}
+
+        def name_of(text):
+            if text not in names:
+                names[text] = len(names) + 1
+                lines.append(f"name {names[text]} {json.dumps(text)}")
+            return names[text]
+
+        for kind, what, *more in self.events:
+            if kind == "alloc":
+                size, stack = more
+                size = size if isinstance(size, int) else max(size[most], 1)
+                named = f" name={name_of(self._site(what, stack))} stack={self._frame(lines, stack)}" if stack else ""
+                lines.append(f"alloc b{what} {size} q0 t0{named}")
+            elif kind == "free":
+                lines.append(f"free b{what} q0 t0")
+            else:
+                lines.append(f"{kind} q0 t0 name={name_of(what)}")
+        return "\n".join(lines) + "\n"
+
+
+_HIDDEN = (_HERE, "runpy", "torch/_dynamo/", "torch/_subclasses/", "torch/_ops", "torch/utils/_", "torch/_prims", "torch/_library")
+
+
+class _Enough(BaseException):
+    """The steps that were asked for are done."""
+
+
+def _is_own(file):
+    return not any(part in file for part in ("site-packages", "dist-packages", "/lib/python", "<frozen", _HERE))
+
+
+def _prepare():
+    """Without a GPU autograd must find no accelerator (estimate.c), which has to be said before PyTorch is loaded."""
+    if not os.path.exists("/dev/nvidiactl") and "torch" not in sys.modules:
+        ctypes.CDLL(path("libgamut_estimate.so"), ctypes.RTLD_GLOBAL)
+        return True
+    return os.path.exists("/dev/nvidiactl")
+
+
+_PREPARED = _prepare()
+
+
+class _Program:
+    """Follows a program that runs under fake tensors. Everything of PyTorch that must be another on a machine without a GPU is here."""
+
+    def __init__(self, steps):
+        if not _PREPARED:
+            raise RuntimeError("gamut.estimate: PyTorch was imported first: write `import gamut.estimate` above `import torch`")
+        import torch
+        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+        self.torch, self.fake, self.steps, self.step_count = torch, FakeTensor, steps, 0
+        self.writer, self.storages, self.operators, self.cache, self.workspaces = TraceWriter(), {}, set(), {}, set()
+        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.in_step = False
+        self.stack_of_exits = contextlib.ExitStack()
+
+    # ---- what PyTorch does ----
+
+    def stack(self):
+        frames, frame = [], sys._getframe(3)
+        while frame:
+            key = (frame.f_code, frame.f_lineno)
+            if key not in self.cache:
+                file, own = frame.f_code.co_filename, _is_own(frame.f_code.co_filename)
+                short = os.path.basename(file) if own else file.split("-packages/")[-1]
+                keep = not any(part in file for part in _HIDDEN)
+                self.cache[key] = (f"{short}:{frame.f_lineno} {frame.f_code.co_name}", own) if keep else None
+            if self.cache[key]:
+                frames.append(self.cache[key])
+            frame = frame.f_back
+        return tuple(reversed(frames))
+
+    def category(self, node, stack):
+        if node:
+            return "gradients"
+        if self.in_step:
+            return "optimizer's step"
+        return "activations" if any("_call_impl" in text or "torch/nn/functional" in text for text, _ in stack) else None
+
+    def block(self, size, node, stack):
+        if node:
+            stack = (*stack, (node.name(), True))
+        return self.writer.alloc(size, stack, self.category(node, stack))
+
+    def see(self, tensor, node, stack):
+        """A storage on the GPU that was not seen before is a block that lives as long as the storage."""
+        storage = tensor.untyped_storage()
+        key, size = storage._cdata, storage.nbytes()
+        if key in self.storages or not size:
+            return
+        block = self.block(size, node, stack)
+        self.storages[key] = block, weakref.finalize(storage, self.freed, key, block)
+
+    def freed(self, key, block):
+        if self.storages.pop(key, None):
+            self.writer.free(block)
+
+    def name(self, tensors, category):
+        for tensor in tensors:
+            if isinstance(tensor, self.torch.Tensor) and tensor.device.type == "cuda":
+                known = self.storages.get(tensor.untyped_storage()._cdata)
+                if known:
+                    self.writer.category[known[0]] = category
+
+    def call(self, func, args, kwargs):
+        torch, name = self.torch, func._schema.name
+        if name == "aten::_local_scalar_dense":  # no value is known: the program goes on with one
+            return {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
+        out = func(*args, **kwargs)
+        flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
+        if flat:
+            self.results(name.split("::")[-1], args, flat)
+        return out
+
+    def results(self, name, args, results):
+        node, stack = self.torch._C._current_autograd_node(), self.stack()
+        self.operators.add(name)
+        rule = kernels.OPERATORS.get(name)
+        before, after = rule(args, results) if rule else ([], [])
+        results = results[::-1] if name in kernels.BACKWARDS else results
+        held = [self.block(size, node, stack) for size in before if size]
+        for i in range(max(len(results), len(after))):
+            if i < len(results):
+                self.see(results[i], node, stack)
+            if i < len(after) and after[i]:
+                self.writer.free(self.block(after[i], node, stack))
+        if name in kernels.MATMUL:
+            self.workspace("cublas", bool(node), kernels.CUBLAS, stack)
+        if name in ("addmm", "linear"):
+            self.workspace("cublaslt", bool(node), kernels.CUBLASLT, stack)
+        for block in held:
+            self.writer.free(block)
+
+    def workspace(self, library, backward, size, stack):
+        """A library asks once for each thread in which it is called: autograd has its own."""
+        if (library, backward) not in self.workspaces:
+            self.workspaces.add((library, backward))
+            self.writer.alloc(size, (*stack, ("at::cuda::blas", True)), "cuBLAS workspaces")
+
+    # ---- what has to be another without a GPU ----
+
+    def patch(self, owner, name, value):
+        if hasattr(owner, name):
+            self.stack_of_exits.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, value)
+
+    def pretend(self):
+        torch, cuda = self.torch, self.torch.cuda
+        nothing = lambda *a, **k: None  # noqa: E731
+        memory = {"total_memory": 85029158912, "major": 9, "minor": 0, "multi_processor_count": 132, "name": "NVIDIA H100 80GB HBM3"}
+        for name, value in {
+            "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0, "_lazy_init": nothing, "is_initialized": lambda: True,
+            "is_current_stream_capturing": lambda: False, "synchronize": nothing, "empty_cache": nothing, "set_device": nothing, "manual_seed": nothing, "manual_seed_all": nothing,
+            "reset_peak_memory_stats": nothing, "is_bf16_supported": lambda *a, **k: True, "get_device_capability": lambda *a: (9, 0),
+            "get_device_name": lambda *a: memory["name"], "get_device_properties": lambda *a: types.SimpleNamespace(**memory),
+            "mem_get_info": lambda *a: (memory["total_memory"],) * 2, "memory_stats": lambda *a: {}, "memory_allocated": lambda *a: 0,
+            "max_memory_allocated": lambda *a: 0, "memory_reserved": lambda *a: 0, "max_memory_reserved": lambda *a: 0,
+        }.items():
+            self.patch(cuda, name, value)
+        for name in ("init_gpu_context", "init_cuda_context"):  # would make a real tensor
+            self.patch(sys.modules["torch._subclasses.fake_tensor"], name, nothing)
+        self.patch(type(self.mode), "avoid_device_init", True)
+        functions = torch.nn.functional
+        self.patch(functions, "scaled_dot_product_attention", functools.partial(self.attention, functions.scaled_dot_product_attention))
+        self.patch(torch.utils, "swap_tensors", self.swap)
+        for module in map(sys.modules.get, ("torch.optim.optimizer", "torch.utils._foreach_utils")):  # else optimizers take other ways than with real tensors
+            types_ = module._foreach_supported_types
+            self.patch(module, "_foreach_supported_types", [*types_, self.fake])
+
+    def swap(self, one, other):
+        """torch.utils.swap_tensors without its doubts: fake tensors have weak references by themselves."""
+        for name in ("__class__", "__dict__"):
+            a, b = getattr(one, name), getattr(other, name)
+            setattr(one, name, b)
+            setattr(other, name, a)
+        self.torch._C._swap_tensor_impl(one, other)
+
+    def attention(self, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        """PyTorch would ask the GPU which kernel it is to be."""
+        torch, aten = self.torch, self.torch.ops.aten
+        if query.device.type != "cuda" or query.dim() != 4:
+            return func(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
+        if enable_gqa and key.shape[1] != query.shape[1]:
+            key, value = (t.repeat_interleave(query.shape[1] // t.shape[1], 1) for t in (key, value))
+        if attn_mask is not None:
+            if attn_mask.dtype == torch.bool:
+                attn_mask = torch.where(attn_mask, 0.0, float("-inf")).to(query.dtype)
+            attn_mask = attn_mask.expand(*query.shape[:3], key.shape[2])
+        if query.element_size() == 2 and query.shape[3] <= 128 and query.shape[3] % 8 == 0:
+            return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, False, scale=scale)[0]
+        return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, scale=scale)[0]
+
+    def begin(self):
+        torch, program = self.torch, self
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class Follow(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types_, args=(), kwargs=None):
+                return program.call(func, args, kwargs or {})
+
+        enter = self.stack_of_exits.enter_context
+        self.pretend()
+        enter(self.mode)
+        enter(Follow())
+        from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+        hooks = [register_optimizer_step_pre_hook(self.before_step), register_optimizer_step_post_hook(self.after_step),
+                 torch.nn.modules.module.register_module_forward_pre_hook(self.before_forward)]
+        for hook in hooks:
+            self.stack_of_exits.callback(hook.remove)
+        self.writer.phase("step")
+
+    def before_forward(self, module, _):
+        if module not in self.named:
+            self.named.add(module)
+            self.name([*module.parameters(False), *module.buffers(False)], "parameters")
+
+    named = weakref.WeakSet()
+
+    def before_step(self, optimizer, *_):
+        self.in_step = True
+        self.name((p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None), "gradients")
+
+    def after_step(self, optimizer, *_):
+        self.in_step = False
+        self.name(self.torch.utils._pytree.tree_leaves(list(optimizer.state.values())), "optimizer's state")
+        self.writer.phase("step", ends=True)
+        self.step_count += 1
+        if self.step_count == self.steps:
+            raise _Enough
+        self.writer.phase("step")
+
+    def end(self):
+        self.stack_of_exits.close()
+
+
+# ---- the answer ----
+
+SETTINGS = {"caching": "default settings", "vmm": "expandable_segments:True"}
+BAND = 0.01  # what the measured programs differ by for reasons that no table has
+CONTEXT = 600 * MIB  # what CUDA itself takes of a device
+DEVICES = {"rtx3090": 24, "rtx4090": 24, "rtx5090": 32, "t4": 16, "l4": 24, "a10": 24, "a100-40": 40, "a100": 80, "h100": 80, "h200": 141}  # GB as sold
+
+
+def _size(bytes_):
+    return f"{bytes_ / 2**30:.3g} GiB" if bytes_ >= 2**30 else f"{bytes_ / MIB:.3g} MiB"
+
+
+def _capacity(text):
+    """The bytes that PyTorch can have: of a device by name what CUDA leaves of it, else so much."""
+    if text.lower() in DEVICES:
+        return int(DEVICES[text.lower()] * 0.98 * 2**30 if DEVICES[text.lower()] < 80 else DEVICES[text.lower()] * 10**9) - CONTEXT
+    for unit, factor in (("GiB", 2**30), ("MiB", MIB), ("GB", 10**9), ("MB", 10**6)):
+        if text.endswith(unit):
+            return int(float(text[: -len(unit)]) * factor)
+    raise SystemExit(f"gamut.estimate: --fits {text}: expected a size such as 24GiB or a device: {', '.join(DEVICES)}")
+
+
+def _answer(file):
+    """What gamut says of the trace under PyTorch's two ways to hold memory: {setting: (bytes reserved, the least under which it runs)}."""
+    program = binary()
+    if not program:
+        raise OSError(f"there is no gamut beside {__file__} or in PATH. Where there is one, run: gamut fit {file} -s caching,vmm")
+    told = subprocess.run([program, "fit", file, "-s", "caching,vmm", "-f", "json", "--time-limit", "2s"], stdout=subprocess.PIPE, check=True)
+    return {row["strategy"]: (row["reserved_bytes"], row["capacity_bytes"]) for row in json.loads(told.stdout)["fits"]}
+
+
+class _Estimate:
+    """What `estimate` returns. After the block `trace` is the file, and `reserved`, `least` have the bytes by setting."""
+
+    def __init__(self, steps=3, out="estimate.trace.txt", fits=(), quiet=False):
+        self.program, self.trace, self.fits, self.quiet = _Program(steps), out, fits, quiet
+        self.reserved, self.least = {}, {}  # bytes by setting: the least and the most; enough to run
+
+    def __enter__(self):
+        self.program.begin()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.program.end()
+        if kind and kind is not _Enough:
+            return False
+        both = []
+        for most in (False, True):  # the file that stays has the most
+            with open(self.trace, "w") as file:
+                file.write(self.program.writer.text(most))
+            both.append(_answer(self.trace))
+        for name in both[0]:
+            reserved, least = ([answer[name][i] for answer in both] for i in (0, 1))
+            self.reserved[name] = int(min(reserved) * (1 - BAND)), int(max(reserved) * (1 + BAND))
+            self.least[name] = int(max(least) * (1 + BAND))
+        if not self.quiet:
+            print(self)
+        return True
+
+    def verdict(self, text):
+        """Whether a device, or so many bytes, is enough."""
+        room = _capacity(text)
+        easy = [SETTINGS[name] for name in SETTINGS if self.reserved[name][1] <= room]
+        tight = [SETTINGS[name] for name in SETTINGS if self.least[name] <= room]
+        if len(easy) == len(SETTINGS):
+            return "fits"
+        if easy:
+            return f"fits only with {easy[0]}"
+        return f"fits if PyTorch gives back what is spare, with {' and with '.join(tight)}" if tight else "does not fit"
+
+    def __str__(self):
+        default, expandable = (f"{_size(low)} to {_size(high)}" for low, high in self.reserved.values())
+        lines = [f"needs {default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(self.least.values()))}"]
+        lines += [f"  {text}: {self.verdict(text)}" for text in self.fits]
+        unknown = sorted(self.program.operators - kernels.MEASURED)
+        if unknown:
+            lines.append(f"  {len(unknown)} operators were not measured and count without what they ask for beside their results: {', '.join(unknown)}")
+        return "\n".join(lines)
+
+
+def estimate(steps=3, out="estimate.trace.txt", fits=(), quiet=False):
+    return _Estimate(steps, out, fits, quiet)
+
+
+class _Callable(types.ModuleType):
+    """So that gamut.estimate is both this module and what it does."""
+
+    def __call__(self, *args, **kwargs):
+        return estimate(*args, **kwargs)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python3 -m gamut.estimate", description="Says what a PyTorch program will reserve on a GPU, without one.")
+    parser.add_argument("--fits", default="", help="sizes or devices, such as 24GiB,rtx4090,a100-40")
+    parser.add_argument("--steps", type=int, default=3, help="steps of an optimizer after which the program ends [3]")
+    parser.add_argument("--out", default="estimate.trace.txt", help="the trace in its text form [estimate.trace.txt]")
+    parser.add_argument("program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    sys.argv = [given.program, *given.arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(given.program)))
+    with estimate(given.steps, given.out, [part for part in given.fits.split(",") if part]):
+        runpy.run_path(given.program, run_name="__main__")
+
+
+if __name__ == "__main__":
+    sys.modules["gamut.estimate"] = sys.modules["__main__"]
+    main()
+else:
+    sys.modules[__name__].__class__ = _Callable

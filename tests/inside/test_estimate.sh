@@ -1,0 +1,74 @@
+#!/bin/bash
+# gamut.estimate: the trace that it writes, without PyTorch; then, where there is one, a program that runs with fake tensors.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=${BUILD:-$root/build}
+gamut=${GAMUT:-$build/gamut}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+gamut=$(realpath "$gamut")
+cd "$dir" || exit 1
+failures=0
+fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
+leave() { [ $failures = 0 ] || exit 1; echo "skipped: $1"; exit 77; }
+command -v python3 >/dev/null || leave "there is no python3"
+export GAMUT_LIBRARY=$build/libgamut_alloc.so PYTHONPATH=$root/bench/inside PYTHONDONTWRITEBYTECODE=1 PATH=$dir/bin:$PATH
+mkdir bin && ln -s "$gamut" bin/gamut
+
+# Sizes that are pairs are the least and the most; a category that is known later counts; kernels' own requests.
+python3 - <<'END2' || fail "the writer"
+import gamut.estimate
+from gamut import kernels
+writer = gamut.estimate.TraceWriter()
+main, library = ("train.py:3 main", True), ("torch/nn/modules/module.py:9 _call_impl", False)
+writer.phase("step")
+weight = writer.alloc(4 << 20, (main, library))
+held = writer.alloc((1 << 20, 30 << 20), (main,), "gradients")
+writer.free(held)
+writer.phase("step", ends=True)
+writer.category[weight] = "parameters"
+for most in (False, True):
+    open(f"{most}.txt", "w").write(writer.text(most))
+class Tensor:
+    def __init__(self, *shape, strides=None):
+        self.shape, self.strides = shape, strides
+    numel = lambda self: kernels.math.prod(self.shape)
+    dim = lambda self: len(self.shape)
+    element_size = lambda self: 4
+    is_contiguous = lambda self: not self.strides
+for rows, width, buffer in [(4096, 512, 16777216), (4096, 2048, 67108864), (4096, 16000, 139264000), (64, 512, 0)]:  # as measured on an H100
+    assert kernels.sums([Tensor(rows, width), [0]], [Tensor(1, width)]) == ([], [buffer]), (rows, width)
+assert kernels.OPERATORS["roll"]([Tensor(8, 8, strides=(1, 8))], []) == ([256], [])
+assert gamut.estimate._capacity("24GiB") == 24 << 30
+END2
+for most in False True; do
+    gamut fit $most.txt -s caching -f json >$most.json || fail "fit of $most"
+    gamut trace import $most.txt -o $most.trace 2>/dev/null >&2 && gamut trace show $most.trace >shown || fail "import of $most"
+done
+grep -q '"parameters: train.py:3 main > torch/nn' shown && grep -q '^begin q0 t0 name=' shown || fail "shown: $(cat shown)"
+for want in "False 20971520" "True 52428800"; do
+    grep -q "\"reserved_bytes\": ${want#* }," "${want% *}.json" || fail "reserved: $want: $(grep reserved_bytes ${want% *}.json)"
+done
+
+python3 -c 'import torch' 2>/dev/null || leave "there is no PyTorch"
+[ -e /dev/nvidiactl ] && leave "this machine has a GPU"
+cat >train.py <<'END2'
+import sys
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024)).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for i in range(10):
+    loss = model(torch.randn(int(sys.argv[1]), 1024, device="cuda")).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print("step", i, loss.item())
+END2
+python3 -m gamut.estimate --fits 1GiB,100MiB,rtx4090 train.py 512 >out 2>err || fail "estimate: $(cat err)"
+grep -q '^needs .* to .* MiB reserved with default settings, .* to .* MiB with expandable_segments:True; the least: .* MiB$' out || fail "answer: $(cat out)"
+grep -q '^  1GiB: fits$' out && grep -q '^  100MiB: does not fit$' out && grep -q '^  rtx4090: fits$' out || fail "fits: $(cat out)"
+[ "$(grep -c '^step' out)" = 2 ] || fail "it ends in the third step: $(cat out)"
+gamut trace import estimate.trace.txt -o train.trace 2>/dev/null >&2 && gamut trace info train.trace >info && grep -q 'optimizer' info || fail "info: $(cat info)"
+exit $((failures > 0))
