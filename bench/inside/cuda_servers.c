@@ -50,9 +50,9 @@ static uint64_t address_of(void *device, uint64_t memory)
     return memory;
 }
 
-static struct serve_driver driver_of(struct device *device)
+/* `placed`: the source's functions with that of addresses; the server reads it to its end. */
+static struct serve_driver driver_of(struct device *device, struct source_ops *placed)
 {
-    static struct source_ops placed;
     const struct device_info *info = device->info;
     struct serve_driver driver = {.context = device,
                                   .id = info->id,
@@ -70,9 +70,9 @@ static struct serve_driver driver_of(struct device *device)
                                   .fill = fill_memory,
                                   .read = read_memory,
                                   .leave = cuda_guest_leave};
-    placed = *driver.source.ops;
-    placed.address = address_of;
-    driver.source.ops = &placed;
+    *placed = *driver.source.ops;
+    placed->address = address_of;
+    driver.source.ops = placed;
     driver.source.alignment = ALIGNMENT_BYTES;
     return driver;
 }
@@ -92,6 +92,7 @@ static void watch_forks(void)
 static int open_server(int number, struct server **server, struct error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static struct source_ops placed[CUDA_SERVERS_MOST];
     if (is_forked)
         return error_set(error, ERR_DEVICE,
                          "a process that was forked from a served one has no memory of the "
@@ -108,7 +109,7 @@ static int open_server(int number, struct server **server, struct error *error)
         options.device = (unsigned)number;
         code = devices[number] ? 0 : cuda_guest_open((unsigned)number, &devices[number], error);
         if (!code) {
-            const struct serve_driver driver = driver_of(devices[number]);
+            const struct serve_driver driver = driver_of(devices[number], &placed[number]);
             code = server_open(&driver, &options, server, error);
         }
         if (!code) {
