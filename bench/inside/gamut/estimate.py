@@ -87,7 +87,7 @@ class TraceWriter:
         return "\n".join(lines) + "\n"
 
 
-_HIDDEN = (_HERE, "runpy", "torch/_dynamo/", "torch/_subclasses/", "torch/_ops", "torch/utils/_", "torch/_prims", "torch/_library")
+_HIDDEN = (_HERE, "runpy", "torch/_dynamo/", "torch/_subclasses/", "torch/_ops", "torch/utils/_", "torch/_prims", "torch/_library", "torch/_compile")
 
 
 class _Enough(BaseException):
@@ -127,13 +127,13 @@ class _Program:
     # ---- what PyTorch does ----
 
     def stack(self):
-        frames, frame = [], sys._getframe(3)
+        frames, frame = [], sys._getframe(1)
         while frame:
             key = (frame.f_code, frame.f_lineno)
             if key not in self.cache:
                 file, own = frame.f_code.co_filename, _is_own(frame.f_code.co_filename)
                 short = os.path.basename(file) if own else file.split("-packages/")[-1]
-                keep = not any(part in file for part in _HIDDEN)
+                keep = not any(part in file for part in _HIDDEN)  # this file too
                 self.cache[key] = (f"{short}:{frame.f_lineno} {frame.f_code.co_name}", own) if keep else None
             if self.cache[key]:
                 frames.append(self.cache[key])
@@ -176,11 +176,22 @@ class _Program:
         torch, name = self.torch, func._schema.name
         if name == "aten::_local_scalar_dense":  # no value is known: the program goes on with one
             return {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
+        if func is torch.ops.aten.add.Tensor and self.accumulates(args[0]):
+            return torch.ops.aten.add_.Tensor(*args, **kwargs)
         out = func(*args, **kwargs)
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
         if flat:
             self.results(name.split("::")[-1], args, flat)
         return out
+
+    def accumulates(self, tensor):
+        """Autograd adds gradients up in place if it alone holds the first. Of fake tensors it makes a new one, by add."""
+        node = self.torch._C._current_autograd_node()
+        stack = node and self.stack()
+        if not node or not isinstance(tensor, self.fake) or stack and not stack[-1][0].endswith(" _engine_run_backward"):
+            return False
+        held = self.torch._C._storage_Use_Count(tensor.untyped_storage()._cdata), tensor._use_count()
+        return "AccumulateGrad" in node.name() or held <= (2, 4)
 
     def results(self, name, args, results):
         node, stack = self.torch._C._current_autograd_node(), self.stack()

@@ -66,7 +66,12 @@ def convolution(args, results):
         return [], [(0, room + bytes_of(out) if weight.shape[2] == 1 else 0) if x.shape[1] % 4 == 0 else room * 4 // 3]
     if _is_plain(weight, args[3] if len(args) > 3 else (1,)):
         return [], [(400, bytes_of(x) + bytes_of(out)) if math.prod(x.shape[2:]) < 64 else 400]
-    return [], [(room, room + bytes_of(out) + min(4 * bytes_of(weight), 8 * MIB))]
+    if x.shape[1] < 4 and weight.shape[2] == 3:
+        return [], []
+    if bytes_of(weight) < MIB and out.shape[1] > x.shape[1]:
+        return [], [room]
+    low, high = room + (bytes_of(out) if bytes_of(weight) > MIB // 2 else 0), room + bytes_of(out) + min(4 * bytes_of(weight), 8 * MIB)
+    return [], [(low, high)]
 
 
 def _groups(args, place):
@@ -86,8 +91,6 @@ def convolution_backward(args, results):
             after.append(2560)
         else:
             after.append((0, 4 * MIB) if last and x.shape[1] % 4 == 0 else (room, room + min(14 * bytes_of(weight), 8 * MIB)))
-    if wanted[2]:
-        after.append(split_sum(grad.numel(), weight.shape[0]))
     return ([] if last else copies(grad)), after
 
 
