@@ -124,11 +124,13 @@ done
 GAMUT_SERVE=poool served runtime order && fail "an unknown strategy serves"
 grep -q "^gamut: serving: GAMUT_SERVE is 'poool': there is no strategy" err || fail "an unknown strategy: $(cat err)"
 
-# ---- by the command
+# ---- by the command, which cannot load a driver under TSan to see that it is there
+sees=1
+ldd "$apps/fake/libcuda.so.1" | grep -q libtsan && sees=0
 for app in app_preload app_linked; do
     # libcuda is there, so that no flag has to say it; a strategy that OpenCL lacks serves CUDA alone
-    GAMUT_SERVE_STATISTICS= "$gamut" serve -s vmm -- "$apps/$app" order >out 2>err || fail "gamut serve of $app, by itself, ends with $?: $(cat err)"
-    grep -q '^gamut: cuda:0 served 100 requests under vmm' err || fail "gamut serve of $app, by itself: $(cat err)"
+    [ $sees = 0 ] || GAMUT_SERVE_STATISTICS= "$gamut" serve -s vmm -- "$apps/$app" order >out 2>err || fail "gamut serve of $app, by itself, ends with $?: $(cat err)"
+    [ $sees = 0 ] || grep -q '^gamut: cuda:0 served 100 requests under vmm' err || fail "gamut serve of $app, by itself: $(cat err)"
     "$gamut" serve -s caching --via cuda-preload -o served.json --force -- "$apps/$app" order >out 2>err || fail "gamut serve of $app ends with $?: $(cat err)"
     grep -q '^gamut: cuda:0 served 100 requests under caching: 99 hits' err || fail "gamut serve of $app: $(cat err)"
     [ "$(jq .cases[0].counters.cold.hit_count served.json)" = 99 ] || fail "gamut serve of $app: the result file"
@@ -136,7 +138,7 @@ done
 "$gamut" serve --via cuda-preload -- "$apps/app_preload" passed >out 2>err || fail "gamut serve of what is passed: $(cat err)"
 grep -q '^gamut: left to the driver: 1 requests of cuMemAllocPitch' err || fail "gamut serve of what is passed: $(cat err)"
 "$gamut" serve -- true >out 2>err
-[ $? = 77 ] && grep -q 'nothing was served: the program asked libcuda for no memory' err || fail "gamut serve of no CUDA: $(cat err)"
+[ $? = 77 ] && grep -q "nothing was served: the $([ $sees = 1 ] && echo program asked libcuda for no memory)" err || fail "gamut serve of no CUDA: $(cat err)"
 
 # ---- programs without CUDA are as they were
 [ "$(LD_PRELOAD="$first $library" bash -c 'echo well')" = well ] || fail "a program without CUDA"
