@@ -1,0 +1,494 @@
+#!/usr/bin/env python3
+"""Compares what gamut.estimate says on a machine without a GPU with what PyTorch holds on one.
+
+    estimate_programs.py predict FOLDER --seed N     without a GPU: draws the programs, estimates each, and writes FOLDER/predictions.json
+    estimate_programs.py measure FOLDER              on a GPU: runs each freely, and under limits just above and below its estimate; FOLDER/measured.json
+    estimate_programs.py judge FOLDER                both as one file, for results/data/estimate.json
+    estimate_programs.py kernels FOLDER              on a GPU: what each operator asks for beside its results, for bench/inside/gamut/kernels.py
+
+The seed draws sizes, batches and lengths. PYTHONPATH names the module gamut, and PATH the program.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+PROGRAMS, STEPS = {}, 3
+CONFS = {"caching": "", "vmm": "expandable_segments:True"}
+ABOVE, BELOW = 1.00, 0.95  # limits, as parts of the least that was estimated
+# ---- programs ----
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def trainer(model, loss_of, rng, optimizer=None, amp=None, accumulate=1, clip=False):
+    import torch
+
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    kind = optimizer or rng.choice(["adamw", "adam", "sgd", "fused"])
+    made = {"adamw": lambda: torch.optim.AdamW(parameters, lr=1e-4), "adam": lambda: torch.optim.Adam(parameters, lr=1e-4),
+            "sgd": lambda: torch.optim.SGD(parameters, lr=1e-4, momentum=0.9), "fused": lambda: torch.optim.AdamW(parameters, lr=1e-4, fused=True)}[kind]()
+
+    def step():
+        made.zero_grad()
+        for _ in range(accumulate):
+            with torch.autocast("cuda", dtype=torch.bfloat16, enabled=bool(amp)):
+                loss = loss_of()
+            loss.backward()
+        if clip:
+            torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        made.step()
+    return step
+
+
+def blocks():
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    from torch.utils.checkpoint import checkpoint
+
+    class Block(nn.Module):
+        def __init__(self, width, heads, causal=True, dropout=0.0):
+            super().__init__()
+            self.heads, self.causal, self.dropout = heads, causal, nn.Dropout(dropout)
+            self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x):
+            rows, length, width = x.shape
+            q, k, v = self.qkv(self.before(x)).view(rows, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+            x = x + self.dropout(self.out(F.scaled_dot_product_attention(q, k, v, is_causal=self.causal).transpose(1, 2).reshape(rows, length, width)))
+            return x + self.dropout(self.down(F.gelu(self.up(self.between(x)))))
+
+    class Language(nn.Module):
+        def __init__(self, width, layers, words=16000, checkpoints=False, dropout=0.0):
+            super().__init__()
+            self.words, self.places = nn.Embedding(words, width), nn.Embedding(2048, width)
+            self.blocks = nn.ModuleList(Block(width, width // 64, dropout=dropout) for _ in range(layers))
+            self.norm, self.head, self.checkpoints = nn.LayerNorm(width), nn.Linear(width, words, bias=False), checkpoints
+
+        def forward(self, x):
+            x = self.words(x) + self.places(torch.arange(x.shape[1], device=x.device))
+            for block in self.blocks:
+                x = checkpoint(block, x, use_reentrant=False) if self.checkpoints else block(x)
+            return self.head(self.norm(x))
+
+    return Block, Language
+
+
+def tokens(model, rows, length, words=16000):
+    import torch
+
+    def loss():
+        x = torch.randint(0, words, (rows, length + 1), device="cuda")
+        return torch.nn.functional.cross_entropy(model(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten())
+    return loss
+
+
+def language(rng, low, high, dtype=None, **more):
+    width, layers = rng.choice([512, 640, 768, 1024]), rng.randint(5, 10)
+    model = blocks()[1](width, layers, **more).to("cuda", dtype)
+    return model, tokens(model, rng.randint(low, high), rng.randint(400, 1100))
+
+
+@program
+def gpt(rng):
+    model, loss = language(rng, 4, 10)
+    return trainer(model, loss, rng)
+
+
+@program
+def gpt_amp_clip(rng):
+    model, loss = language(rng, 6, 14)
+    return trainer(model, loss, rng, amp=True, clip=True)
+
+
+@program
+def gpt_checkpoint(rng):
+    model, loss = language(rng, 12, 20, checkpoints=True)
+    return trainer(model, loss, rng, amp=True)
+
+
+@program
+def gpt_bfloat16(rng):
+    import torch
+    model, loss = language(rng, 8, 14, dtype=torch.bfloat16)
+    return trainer(model, loss, rng)
+
+
+@program
+def gpt_dropout_accumulate(rng):
+    model, loss = language(rng, 4, 8, dropout=0.1)
+    return trainer(model, loss, rng, accumulate=rng.randint(2, 4))
+
+
+@program
+def lora(rng):
+    import torch
+    from torch import nn
+
+    class Adapted(nn.Module):
+        def __init__(self, of, rank):
+            super().__init__()
+            self.of, self.a, self.b = of.requires_grad_(False), nn.Linear(of.in_features, rank, bias=False), nn.Linear(rank, of.out_features, bias=False)
+
+        def forward(self, x):
+            return self.of(x) + self.b(self.a(x))
+
+    model = blocks()[1](1024, rng.randint(8, 14)).requires_grad_(False)
+    for block in model.blocks:
+        block.qkv, block.out = Adapted(block.qkv, 16), Adapted(block.out, 16)
+    model = model.to("cuda", torch.bfloat16)
+    return trainer(model, tokens(model, rng.randint(4, 10), rng.randint(500, 1000)), rng)
+
+
+@program
+def experts(rng):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Experts(nn.Module):
+        def __init__(self, width, count):
+            super().__init__()
+            self.gate, self.count = nn.Linear(width, count), count
+            self.up, self.down = (nn.Parameter(torch.randn(count, *shape) * 0.02) for shape in ((width, 4 * width), (4 * width, width)))
+
+        def forward(self, x):
+            rows, length, width = x.shape
+            flat = x.reshape(-1, width)
+            weights, chosen = self.gate(flat).softmax(-1).topk(2)
+            order = chosen.flatten().argsort()
+            y = flat.repeat_interleave(2, 0)[order].view(self.count, -1, width)
+            y = torch.bmm(F.gelu(torch.bmm(y, self.up)), self.down).view(-1, width)
+            y = torch.zeros_like(y).index_copy(0, order, y).view(-1, 2, width)
+            return x + y.mul(weights[..., None]).sum(1).view(rows, length, width)
+
+    width, Block = 512, blocks()[0]
+    parts = [part for _ in range(rng.randint(2, 4)) for part in (Block(width, 8), Experts(width, 8))]
+    model = nn.Sequential(nn.Embedding(16000, width), *parts, nn.Linear(width, 16000)).to("cuda")
+    return trainer(model, tokens(model, rng.randint(6, 12), 512), rng, amp=rng.random() < 0.5)
+
+
+@program
+def encoder(rng):
+    from torch import nn
+    width = rng.choice([512, 768])
+    layer = nn.TransformerEncoderLayer(width, 8, 4 * width, batch_first=True)
+    model = nn.Sequential(nn.Embedding(16000, width), nn.TransformerEncoder(layer, rng.randint(4, 8)), nn.Linear(width, 16000)).to("cuda")
+    return trainer(model, tokens(model, rng.randint(12, 24), rng.randint(200, 400)), rng)
+
+
+@program
+def translation(rng):
+    import torch
+    from torch import nn
+    model = nn.ModuleDict({"words": nn.Embedding(12000, 512), "body": nn.Transformer(512, 8, 4, 4, 2048, batch_first=True), "head": nn.Linear(512, 12000)}).to("cuda")
+    rows, source, target = rng.randint(12, 24), rng.randint(150, 300), rng.randint(150, 300)
+    mask = nn.Transformer.generate_square_subsequent_mask(target, device="cuda")
+
+    def loss():
+        x, y = (torch.randint(0, 12000, (rows, length), device="cuda") for length in (source, target))
+        out = model["head"](model["body"](model["words"](x), model["words"](y), tgt_mask=mask))
+        return nn.functional.cross_entropy(out.flatten(0, 1), y.flatten())
+    return trainer(model, loss, rng)
+
+
+@program
+def llama_like(rng):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    width, heads = 768, 12
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.before, self.between = nn.RMSNorm(width), nn.RMSNorm(width)
+            self.q, self.kv, self.out = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+            self.gate, self.up, self.down = nn.Linear(width, 2048, bias=False), nn.Linear(width, 2048, bias=False), nn.Linear(2048, width, bias=False)
+
+        def forward(self, x, cos, sin):
+            rows, length, _ = x.shape
+            y = self.before(x)
+            q = self.q(y).view(rows, length, heads, 64).transpose(1, 2)
+            k, v = self.kv(y).view(rows, length, 2, heads // 2, 64).permute(2, 0, 3, 1, 4)
+
+            def turn(t):
+                a, b = t.chunk(2, -1)
+                return t * cos + torch.cat([-b, a], -1) * sin
+            y = F.scaled_dot_product_attention(turn(q), turn(k).repeat_interleave(2, 1), v.repeat_interleave(2, 1), is_causal=True)
+            x = x + self.out(y.transpose(1, 2).reshape(rows, length, width))
+            y = self.between(x)
+            return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+    class Model(nn.Module):
+        def __init__(self, layers):
+            super().__init__()
+            self.words, self.layers = nn.Embedding(16000, width), nn.ModuleList(Layer() for _ in range(layers))
+            self.norm, self.head = nn.RMSNorm(width), nn.Linear(width, 16000, bias=False)
+
+        def forward(self, x):
+            at = torch.arange(x.shape[1], device=x.device)[:, None] / 10000 ** (torch.arange(32, device=x.device) / 32)
+            cos, sin = torch.cat([at, at], -1).cos(), torch.cat([at, at], -1).sin()
+            x = self.words(x)
+            for layer in self.layers:
+                x = layer(x, cos, sin)
+            return self.head(self.norm(x))
+
+    model = Model(rng.randint(5, 9)).to("cuda")
+    return trainer(model, tokens(model, rng.randint(5, 10), rng.randint(500, 1000)), rng, amp=rng.random() < 0.6, accumulate=rng.randint(1, 2))
+
+
+def transformers_gpt2(rng, checkpoints=False):
+    import transformers
+    width = rng.choice([512, 768])
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=8000, n_positions=1024, n_embd=width, n_layer=rng.randint(5, 9), n_head=8,
+                                                                bos_token_id=0, eos_token_id=0)).cuda()
+
+
+@program
+def hugging_gpt2(rng):
+    import torch
+    model = transformers_gpt2(rng)
+    rows, length = rng.randint(6, 12), rng.randint(300, 900)
+
+    def loss():
+        x = torch.randint(1, 8000, (rows, length), device="cuda")
+        return model(x, labels=x).loss
+    return trainer(model, loss, rng, amp=rng.random() < 0.5)
+
+
+@program
+def hugging_bert(rng):
+    import torch
+    import transformers
+    model = transformers.BertForSequenceClassification(transformers.BertConfig(vocab_size=12000, hidden_size=768, num_hidden_layers=rng.randint(5, 10))).cuda()
+    rows, length = rng.randint(24, 48), rng.randint(128, 384)
+    return trainer(model, lambda: model(torch.randint(1, 12000, (rows, length), device="cuda"), labels=torch.randint(0, 2, (rows,), device="cuda")).loss, rng)
+
+
+def vision(rng, name, low, high, size=224, last=False, amp=None, optimizer=None):
+    import torch
+    import torchvision
+    model = getattr(torchvision.models, name)().to("cuda")
+    model = model.to(memory_format=torch.channels_last) if last else model
+    rows = rng.randint(low, high)
+
+    def loss():
+        x = torch.randn(rows, 3, size, size, device="cuda")
+        x = x.to(memory_format=torch.channels_last) if last else x
+        return torch.nn.functional.cross_entropy(model(x), torch.randint(0, 1000, (rows,), device="cuda"))
+    return trainer(model, loss, rng, optimizer, amp)
+
+
+for name_, arguments_ in {
+    "resnet50": ("resnet50", 24, 48), "resnet34_last": ("resnet34", 48, 96, 224, True, True), "mobilenet_v3_large": ("mobilenet_v3_large", 48, 96),
+    "efficientnet_b0": ("efficientnet_b0", 24, 48), "densenet121": ("densenet121", 16, 32), "vit_b_16": ("vit_b_16", 24, 48, 224, False, True),
+    "vit_b_32": ("vit_b_32", 48, 96), "swin_t": ("swin_t", 24, 48), "convnext_tiny": ("convnext_tiny", 16, 32), "vgg11": ("vgg11", 16, 32),
+}.items():
+    PROGRAMS[name_] = lambda rng, arguments_=arguments_: vision(rng, *arguments_)
+
+
+@program
+def unet(rng):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    def pair(a, b):
+        return nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.GroupNorm(8, b), nn.SiLU(), nn.Conv2d(b, b, 3, padding=1), nn.SiLU())
+
+    class Net(nn.Module):
+        def __init__(self, w):
+            super().__init__()
+            self.down, self.up = nn.ModuleList([pair(3, w), pair(w, 2 * w), pair(2 * w, 4 * w)]), nn.ModuleList([pair(6 * w, 2 * w), pair(3 * w, w)])
+            self.out = nn.Conv2d(w, 3, 1)
+
+        def forward(self, x):
+            a = self.down[0](x)
+            b = self.down[1](F.max_pool2d(a, 2))
+            y = self.down[2](F.max_pool2d(b, 2))
+            y = self.up[0](torch.cat([F.interpolate(y, scale_factor=2), b], 1))
+            return self.out(self.up[1](torch.cat([F.interpolate(y, scale_factor=2), a], 1)))
+
+    model, rows, size = Net(rng.choice([48, 64, 96])).to("cuda"), rng.randint(8, 20), rng.choice([96, 128, 160])
+    return trainer(model, lambda: F.mse_loss(model(torch.randn(rows, 3, size, size, device="cuda")), torch.randn(rows, 3, size, size, device="cuda")), rng)
+
+
+@program
+def graph(rng):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    nodes, edges, width = rng.randint(40000, 90000), rng.randint(300000, 700000), rng.choice([128, 256, 320])
+    layers = nn.ModuleList([nn.Linear(128, width), nn.Linear(width, width), nn.Linear(width, 40)]).to("cuda")
+    x, y = torch.randn(nodes, 128, device="cuda"), torch.randint(0, 40, (nodes,), device="cuda")
+    a, b = (torch.randint(0, nodes, (edges,), device="cuda") for _ in range(2))
+
+    def loss():
+        h = x
+        for i, layer in enumerate(layers):
+            z = layer(h)
+            h = torch.zeros_like(z).index_add_(0, b, z[a])
+            h = F.dropout(F.relu(h)) if i < 2 else h
+        return F.cross_entropy(h, y)
+    return trainer(layers, loss, rng)
+
+
+@program
+def recommender(rng):
+    import torch
+    from torch import nn
+    rows, width = rng.randint(30000, 60000), rng.choice([32, 64])
+    tables = nn.ModuleList(nn.Embedding(rng.randint(50000, 400000), width) for _ in range(8))
+    top = nn.Sequential(nn.Linear(8 * width, 1024), nn.ReLU(), nn.Linear(1024, 512), nn.ReLU(), nn.Linear(512, 1))
+    model = nn.ModuleList([tables, top]).to("cuda")
+
+    def loss():
+        x = torch.cat([t(torch.randint(0, t.num_embeddings, (rows,), device="cuda")) for t in tables], 1)
+        return nn.functional.binary_cross_entropy_with_logits(top(x).flatten(), torch.rand(rows, device="cuda"))
+    return trainer(model, loss, rng)
+
+
+def infer(model, make):
+    import torch
+
+    def step():
+        with torch.no_grad():
+            model(make()).float().softmax(-1).max(-1)
+    return step
+
+
+@program
+def gpt_inference(rng):
+    import torch
+    model = blocks()[1](1024, rng.randint(10, 16)).to("cuda", torch.bfloat16).eval()
+    rows, length = rng.randint(8, 24), rng.randint(700, 1500)
+    return infer(model, lambda: torch.randint(0, 16000, (rows, length), device="cuda"))
+
+
+@program
+def vit_inference(rng):
+    import torch
+    import torchvision
+    model, rows = torchvision.models.vit_l_16().to("cuda", torch.bfloat16).eval(), rng.randint(64, 160)
+    return infer(model, lambda: torch.randn(rows, 3, 224, 224, device="cuda", dtype=torch.bfloat16))
+
+
+@program
+def resnet_inference(rng):
+    import torch
+    import torchvision
+    model, rows = torchvision.models.resnet101().to("cuda").eval(), rng.randint(64, 160)
+    return infer(model, lambda: torch.randn(rows, 3, 224, 224, device="cuda"))
+
+
+# ---- without a GPU ----
+
+
+def run(name, seed):
+    import torch
+    torch.manual_seed(seed)
+    step = PROGRAMS[name](random.Random(f"{seed} {name}"))
+    for _ in range(STEPS):
+        step()
+
+
+def one_prediction(name, seed, folder):
+    import gamut.estimate
+    from gamut import kernels
+    result = {}
+    for bare in (False, True):  # bare: what is allocated, as estimates without an allocator count it
+        if bare:
+            kernels.OPERATORS, kernels.MATMUL = {}, set()
+        file = os.path.join(folder, f"{name}.txt")
+        with gamut.estimate(steps=1000, out=file, quiet=True) as made:
+            run(name, seed)
+        if bare:
+            result["allocated"] = json.loads(subprocess.run(["gamut", "fit", file, "-s", "raw", "-f", "json"], stdout=subprocess.PIPE, check=True).stdout)["fits"][0]["lower_bound_bytes"]
+            os.remove(file)
+        else:
+            result = {"reserved": made.reserved, "least": made.least, "unknown": sorted(made.program.operators - kernels.MEASURED)}
+    return result
+
+
+# ---- on a GPU ----
+
+
+def one_run(name, seed, limit):
+    import torch
+    if limit:
+        torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
+    try:
+        run(name, seed)
+    except torch.OutOfMemoryError:
+        return {"refused": True}
+    stats = torch.cuda.memory_stats()
+    return {"refused": False, "reserved": stats["reserved_bytes.all.peak"], "allocated": stats["allocated_bytes.all.peak"],
+            "retries": stats["num_alloc_retries"], "device": torch.cuda.get_device_name(0), "torch": torch.__version__}
+
+
+def child(*arguments, conf="", seconds=150):
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), "one", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          universal_newlines=True, timeout=seconds, env={**os.environ, "PYTORCH_CUDA_ALLOC_CONF": conf})
+    if done.returncode:
+        return {"error": done.stderr.strip()[-600:]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def each(jobs, at_once, until):
+    """jobs: {key: (arguments, conf)}. Their results by key, as far as the time allows."""
+    results = {}
+
+    def go(key):
+        left = until - time.time()
+        if left < 5:
+            return {"error": "there was no time"}
+        try:
+            return child(*jobs[key][0], conf=jobs[key][1], seconds=left)
+        except subprocess.TimeoutExpired:
+            return {"error": "took too long"}
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        for key, result in zip(jobs, pool.map(go, jobs)):
+            results[key] = result
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["predict", "measure", "judge", "one"])
+    parser.add_argument("arguments", nargs="+")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=int, default=3600)
+    given = parser.parse_args()
+    folder, until = given.arguments[0], time.time() + given.seconds
+    if given.what == "one":
+        how, name, seed, more = given.arguments
+        print(json.dumps(one_prediction(name, int(seed), more) if how == "predict" else one_run(name, int(seed), int(more))))
+    elif given.what == "predict":
+        os.makedirs(folder, exist_ok=True)
+        programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS}, given.jobs, until)
+        json.dump({"seed": given.seed, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
+    elif given.what == "measure":
+        predictions = json.load(open(f"{folder}/predictions.json"))
+        good = {name: p for name, p in predictions["programs"].items() if "error" not in p}
+        jobs = {(name, conf, part): (("run", name, predictions["seed"], int(p["least"][conf] * part)), CONFS[conf])
+                for part in (0, ABOVE, BELOW) for conf in CONFS for name, p in good.items()}
+        measured = {}
+        for (name, conf, part), result in each(jobs, given.jobs, until).items():
+            measured.setdefault(name, {}).setdefault(conf, {})[{0: "free", ABOVE: "above", BELOW: "below"}[part]] = result
+        json.dump(measured, open(f"{folder}/measured.json", "w"), indent=1)
+
+
+if __name__ == "__main__":
+    main()
