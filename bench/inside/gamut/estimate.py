@@ -177,7 +177,9 @@ class _Program:
         if name == "aten::_local_scalar_dense":  # no value is known: the program goes on with one
             return {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
         if func is torch.ops.aten.add.Tensor and self.accumulates(args[0]):
-            return torch.ops.aten.add_.Tensor(*args, **kwargs)
+            func = torch.ops.aten.add_.Tensor
+        if func is torch.ops.aten.index_put.default and torch._C._current_autograd_node():  # the same
+            func, name = torch.ops.aten.index_put_.default, "aten::index_put_"
         out = func(*args, **kwargs)
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
         if flat:
@@ -241,12 +243,18 @@ class _Program:
         for name in ("init_gpu_context", "init_cuda_context"):  # would make a real tensor
             self.patch(sys.modules["torch._subclasses.fake_tensor"], name, nothing)
         self.patch(type(self.mode), "avoid_device_init", True)
+        for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+            self.patch(torch._VF, name, self.unknown)
+        self.patch(torch.amp.GradScaler, "_maybe_opt_step", lambda _, optimizer, state, *a, **k: optimizer.step(*a, **k))  # would look at values
         functions = torch.nn.functional
         self.patch(functions, "scaled_dot_product_attention", functools.partial(self.attention, functions.scaled_dot_product_attention))
         self.patch(torch.utils, "swap_tensors", self.swap)
         for module in map(sys.modules.get, ("torch.optim.optimizer", "torch.utils._foreach_utils")):  # else optimizers take other ways than with real tensors
             types_ = module._foreach_supported_types
             self.patch(module, "_foreach_supported_types", [*types_, self.fake])
+
+    def unknown(self, *_):
+        raise NotImplementedError("gamut.estimate: recurrent networks of cuDNN (RNN, LSTM, GRU) are not known: their memory is the library's choice")
 
     def swap(self, one, other):
         """torch.utils.swap_tensors without its doubts: fake tensors have weak references by themselves."""
@@ -386,13 +394,16 @@ class _Estimate:
             return f"fits only with {easy[0]}"
         return f"fits if PyTorch gives back what is spare, with {' and with '.join(tight)}" if tight else "does not fit"
 
+    def not_measured(self):
+        return sorted(self.program.operators - kernels.MEASURED)
+
     def __str__(self):
         default, expandable = (f"{_size(low)} to {_size(high)}" for low, high in self.reserved.values())
         lines = [f"needs {default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(self.least.values()))}"]
         lines += [f"  {text}: {self.verdict(text)}" for text in self.fits]
-        unknown = sorted(self.program.operators - kernels.MEASURED)
+        unknown = self.not_measured()
         if unknown:
-            lines.append(f"  {len(unknown)} operators were not measured and count without what they ask for beside their results: {', '.join(unknown)}")
+            lines.append(f"  not measured, and so only their results count: {', '.join(unknown)}")
         return "\n".join(lines)
 
 
@@ -407,18 +418,57 @@ class _Callable(types.ModuleType):
         return estimate(*args, **kwargs)
 
 
+def _largest(given, devices):
+    """Bisects over runs of the program with another number in place of {}: the largest for each device and setting."""
+    low, high = map(int, given.largest.split(":"))
+    known = {}
+
+    def reserved(number):
+        if number not in known:
+            with tempfile.TemporaryDirectory() as folder:
+                arguments = [argument.replace("{}", str(number)) for argument in given.arguments]
+                command = [sys.executable, "-m", "gamut.estimate", "--steps", str(given.steps), "--out", f"{folder}/trace.txt", "--json", f"{folder}/answer"]
+                if subprocess.run([*command, given.program, *arguments], stdout=subprocess.DEVNULL).returncode:
+                    raise SystemExit(f"gamut.estimate: {given.program} failed with {number}")
+                with open(f"{folder}/answer") as file:
+                    known[number] = json.load(file)["reserved"]
+        return known[number]
+
+    for device in devices:
+        room, found = _capacity(device), []
+        for name, text in SETTINGS.items():
+            fits, too_large = low - 1, high + 1
+            while too_large - fits > 1:
+                middle = (fits + too_large) // 2
+                fits, too_large = (middle, too_large) if reserved(middle)[name][1] <= room else (fits, middle)
+            found.append(f"{fits if fits >= low else 'none'} with {text}")
+        print(f"{device}: the largest from {low} to {high} that fits is {', '.join(found)}")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="python3 -m gamut.estimate", description="Says what a PyTorch program will reserve on a GPU, without one.")
     parser.add_argument("--fits", default="", help="sizes or devices, such as 24GiB,rtx4090,a100-40")
+    parser.add_argument("--largest", metavar="LOW:HIGH", help="find the largest number that fits; it takes the place of {} in the arguments")
     parser.add_argument("--steps", type=int, default=3, help="steps of an optimizer after which the program ends [3]")
     parser.add_argument("--out", default="estimate.trace.txt", help="the trace in its text form [estimate.trace.txt]")
+    parser.add_argument("--json", metavar="FILE", help="write the answer as JSON, in bytes")
     parser.add_argument("program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args()
+    devices = [part for part in given.fits.split(",") if part]
+    for device in devices:
+        _capacity(device)
+    if given.largest:
+        if not devices or not any("{}" in argument for argument in given.arguments):
+            parser.error("--largest needs --fits, and {} in the arguments of the program")
+        return _largest(given, devices)
     sys.argv = [given.program, *given.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(given.program)))
-    with estimate(given.steps, given.out, [part for part in given.fits.split(",") if part]):
+    with estimate(given.steps, given.out, devices) as made:
         runpy.run_path(given.program, run_name="__main__")
+    if given.json:
+        with open(given.json, "w") as file:
+            json.dump({"reserved": made.reserved, "least": made.least, "not_measured": made.not_measured()}, file)
 
 
 if __name__ == "__main__":

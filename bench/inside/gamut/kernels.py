@@ -56,22 +56,29 @@ def _is_last(tensor):  # channels_last: cuDNN has nothing to convert
     return tensor.dim() == 4 and tensor.stride(1) == 1 and tensor.shape[1] > 1
 
 
+def _is_patches(x, weight, stride):  # as at the start of a vision transformer
+    return x.shape[1] < 4 and len(stride) == 2 and stride[0] == weight.shape[2] > 3
+
+
 def convolution(args, results):
-    """cuDNN converts to channels_last and back, or not: it has several kernels, and chooses by the device, too."""
+    """cuDNN converts NCHW to channels_last and the result back. Some of its kernels convert one side only, or split the sum in parts: it chooses."""
     x, weight, out = args[0], args[1], results[0]
+    stride, room, size = args[3] if len(args) > 3 else (1,), bytes_of(x) + bytes_of(weight), bytes_of(weight)
     if _groups(args, 8) > 1:
         return [], []
-    room = bytes_of(x) + bytes_of(weight)
     if _is_last(x):
         return [], [(0, room + bytes_of(out) if weight.shape[2] == 1 else 0) if x.shape[1] % 4 == 0 else room * 4 // 3]
-    if _is_plain(weight, args[3] if len(args) > 3 else (1,)):
-        return [], [(400, bytes_of(x) + bytes_of(out)) if math.prod(x.shape[2:]) < 64 else 400]
-    if x.shape[1] < 4 and weight.shape[2] == 3:
-        return [], []
-    if bytes_of(weight) < MIB and out.shape[1] > x.shape[1]:
+    if _is_plain(weight, stride):
+        return [], [bytes_of(x) + bytes_of(out) if math.prod(x.shape[2:]) < 64 and size > MIB else 400]
+    if x.shape[1] < 4 and (weight.shape[2] == 3 or _is_patches(x, weight, stride)):
+        return [], [4 * bytes_of(x) if x.element_size() == 2 and weight.shape[2] > 3 else 0]
+    if weight.shape[2] == 1:
+        return [], [room if size < MIB else bytes_of(x) + bytes_of(out)]
+    wide, few = out.shape[1] > x.shape[1] > 3, out.numel() // out.shape[1] < 120000
+    if size < MIB and (wide or x.shape[1] >= 3 * out.shape[1] or few and size < MIB // 2):
         return [], [room]
-    low, high = room + (bytes_of(out) if bytes_of(weight) > MIB // 2 else 0), room + bytes_of(out) + min(4 * bytes_of(weight), 8 * MIB)
-    return [], [(low, high)]
+    room += bytes_of(out)
+    return [], [(room, room + 8 * MIB) if size > MIB // 2 else room]
 
 
 def _groups(args, place):
@@ -80,17 +87,22 @@ def _groups(args, place):
 
 def convolution_backward(args, results):
     grad, x, weight, stride, wanted = args[0], args[1], args[2], args[4], args[10]
-    after, room = [], bytes_of(grad) + bytes_of(x) + bytes_of(weight)
-    dense, last, split = _groups(args, 9) == 1, _is_last(x), x.shape[0] * bytes_of(weight)
+    size, after = bytes_of(weight), []
+    room, split, plain = bytes_of(grad) + bytes_of(x) + size, x.shape[0] * size, _is_plain(weight, stride) and grad.shape[1] % 4 == 0
+    dense, last = _groups(args, 9) == 1, _is_last(x)
+    if dense and not last and weight.shape[2] == 1 and size > MIB and (not plain or math.prod(x.shape[2:]) < 64):
+        return copies(grad), [room - size] * (wanted[0] + wanted[1])
     if wanted[0]:
-        after.append(0 if last or not dense else 400 if _is_plain(weight, stride) else (room, room + min(4 * bytes_of(weight), 8 * MIB)))
+        after.append(0 if last or not dense else 400 if plain else (room, room + 16 * MIB) if size > MIB else room)
     if wanted[1]:
-        if _is_plain(weight, stride):
-            after.append((split, max(split, room if bytes_of(weight) < 32768 else 0)) if dense and not last else 0)
+        if plain:
+            after.append((split, max(split, room if size < 32768 else 0)) if dense and not last else 0)
         elif x.shape[1] < 4 and weight.shape[2] == 3 or not dense:
             after.append(2560)
+        elif _is_patches(x, weight, stride) and x.element_size() == 2:
+            after.append(11 * bytes_of(x))
         else:
-            after.append((0, 4 * MIB) if last and x.shape[1] % 4 == 0 else (room, room + min(14 * bytes_of(weight), 8 * MIB)))
+            after.append((0, 4 * MIB) if last and x.shape[1] % 4 == 0 else room + min(14 * size, 8260000 if size < MIB else 7080000))
     return ([] if last else copies(grad)), after
 
 
@@ -112,7 +124,7 @@ def embedding_backward(args, results):
 
 def index_put(args, results):
     count = max((i.numel() for i in args[1] if i is not None), default=0)
-    return ([8 * count] * 6, []) if len(args) > 3 and args[3] else ([], [])
+    return ([8 * count] * 4 + [16 * count], []) if len(args) > 3 and args[3] else ([], [])
 
 
 def _contiguous(*places):
@@ -154,7 +166,7 @@ _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
 _scaled_dot_product_efficient_attention_backward _softmax _softmax_backward_data _to_copy _unsafe_view adaptive_avg_pool2d add add_ addmm
 alias arange as_strided as_strided_ batch_norm bernoulli_ bmm cat clamp clone constant_pad_nd conv2d convolution convolution_backward copy_
 cudnn_batch_norm cudnn_batch_norm_backward detach div div_ embedding embedding_dense_backward empty empty_like eq expand fill_ flatten gelu
-gelu_backward hardsigmoid hardsigmoid_backward hardswish_ hardswish_backward index index_add_ index_copy index_put index_select
+gelu_backward hardsigmoid hardsigmoid_backward hardswish_ hardswish_backward index index_add_ index_copy index_put_ index_select
 linalg_vector_norm linear masked_fill max max_pool2d max_pool2d_with_indices max_pool2d_with_indices_backward mean mm mse_loss
 mse_loss_backward mul mul_ native_dropout native_dropout_backward native_group_norm native_group_norm_backward native_layer_norm
 native_layer_norm_backward ne new_zeros nll_loss_backward nll_loss_forward ones_like permute randint randn reciprocal relu relu_ roll
