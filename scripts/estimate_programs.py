@@ -3,8 +3,8 @@
 
     estimate_programs.py predict FOLDER --seed N     without a GPU: draws the programs, estimates each, and writes FOLDER/predictions.json
     estimate_programs.py measure FOLDER              on a GPU: runs each freely, and under limits just above and below its estimate; FOLDER/measured.json
-    estimate_programs.py judge FOLDER                both as one file, for results/data/estimate.json
-    estimate_programs.py kernels FOLDER              on a GPU: what each operator asks for beside its results, for bench/inside/gamut/kernels.py
+    estimate_programs.py record FOLDER NAME... --seed N     on a GPU: FOLDER/NAME.pickle, the history of each
+    estimate_programs.py judge FOLDER                prints both as one file, results/data/estimate.json
 
 The seed draws sizes, batches and lengths. PYTHONPATH names the module gamut, and PATH the program.
 """
@@ -424,17 +424,31 @@ def one_prediction(name, seed, folder):
 # ---- on a GPU ----
 
 
-def one_run(name, seed, limit):
+def one_run(name, seed, least, recording):
+    """Freely first, so that nothing is left from before; then under limits."""
+    import gc
     import torch
-    if limit:
-        torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
-    try:
-        run(name, seed)
-    except torch.OutOfMemoryError:
-        return {"refused": True}
-    stats = torch.cuda.memory_stats()
-    return {"refused": False, "reserved": stats["reserved_bytes.all.peak"], "allocated": stats["allocated_bytes.all.peak"],
-            "retries": stats["num_alloc_retries"], "device": torch.cuda.get_device_name(0), "torch": torch.__version__}
+    result, total = {}, torch.cuda.get_device_properties(0).total_memory
+    if recording:
+        torch.cuda.memory._record_memory_history(max_entries=1_000_000, stacks="python")
+    for part, limit in {"free": 0, "above": least * ABOVE, "below": least * BELOW}.items():
+        torch.cuda.set_per_process_memory_fraction(limit / total if limit else 1.0)
+        torch.cuda.reset_peak_memory_stats()
+        refused = False
+        try:
+            run(name, seed)
+        except torch.OutOfMemoryError:
+            refused = True
+        stats = torch.cuda.memory_stats()
+        if recording:
+            torch.cuda.memory._dump_snapshot(recording)
+            return {}
+        gc.collect()
+        torch._C._cuda_clearCublasWorkspaces()
+        torch.cuda.empty_cache()
+        result[part] = {"refused": refused, "reserved": stats["reserved_bytes.all.peak"], "allocated": stats["allocated_bytes.all.peak"],
+                        "left": torch.cuda.memory_reserved()}
+    return {**result, "device": torch.cuda.get_device_name(0), "torch": torch.__version__}
 
 
 def child(*arguments, conf="", seconds=150):
@@ -465,7 +479,7 @@ def each(jobs, at_once, until):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["predict", "measure", "judge", "one"])
+    parser.add_argument("what", choices=["predict", "measure", "record", "judge", "one"])
     parser.add_argument("arguments", nargs="+")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--jobs", type=int, default=2)
@@ -473,21 +487,30 @@ def main():
     given = parser.parse_args()
     folder, until = given.arguments[0], time.time() + given.seconds
     if given.what == "one":
-        how, name, seed, more = given.arguments
-        print(json.dumps(one_prediction(name, int(seed), more) if how == "predict" else one_run(name, int(seed), int(more))))
+        how, name, seed, *more = given.arguments
+        print(json.dumps(one_prediction(name, int(seed), *more) if how == "predict" else one_run(name, int(seed), int(more[0]), more[1])))
     elif given.what == "predict":
         os.makedirs(folder, exist_ok=True)
         programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS}, given.jobs, until)
         json.dump({"seed": given.seed, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
+    elif given.what == "record":
+        names = given.arguments[1:]
+        each({name: (("run", name, given.seed, 0, f"{folder}/{name}.pickle"), "") for name in names}, given.jobs, until)
     elif given.what == "measure":
         predictions = json.load(open(f"{folder}/predictions.json"))
         good = {name: p for name, p in predictions["programs"].items() if "error" not in p}
-        jobs = {(name, conf, part): (("run", name, predictions["seed"], int(p["least"][conf] * part)), CONFS[conf])
-                for part in (0, ABOVE, BELOW) for conf in CONFS for name, p in good.items()}
+        jobs = {(name, conf): (("run", name, predictions["seed"], p["least"][conf], ""), CONFS[conf]) for conf in CONFS for name, p in good.items()}
         measured = {}
-        for (name, conf, part), result in each(jobs, given.jobs, until).items():
-            measured.setdefault(name, {}).setdefault(conf, {})[{0: "free", ABOVE: "above", BELOW: "below"}[part]] = result
+        for (name, conf), result in each(jobs, given.jobs, until).items():
+            measured.setdefault(name, {})[conf] = result
         json.dump(measured, open(f"{folder}/measured.json", "w"), indent=1)
+    else:
+        predictions, measured = (json.load(open(f"{folder}/{name}.json")) for name in ("predictions", "measured"))
+        missing = [name for name, p in predictions["programs"].items() if "error" in p or any("free" not in measured[name][conf] for conf in CONFS)]
+        runs = {name: {"predicted": p, "measured": {conf: {part: measured[name][conf].get(part) for part in ("free", "above", "below")} for conf in CONFS}}
+                for name, p in predictions["programs"].items() if name not in missing}
+        said = {key: next(m[conf][key] for m in measured.values() for conf in CONFS if key in m[conf]) for key in ("device", "torch")}
+        print(json.dumps({"seed": predictions["seed"], **said, "band": 0.01, "above": ABOVE, "below": BELOW, "missing": missing, "programs": runs}, indent=1))
 
 
 if __name__ == "__main__":

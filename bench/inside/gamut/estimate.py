@@ -100,21 +100,25 @@ def _is_own(file):
 
 def _prepare():
     """Without a GPU autograd must find no accelerator (estimate.c), which has to be said before PyTorch is loaded."""
-    if not os.path.exists("/dev/nvidiactl") and "torch" not in sys.modules:
+    if os.path.exists("/dev/nvidiactl"):
+        return None
+    if "torch" in sys.modules:
+        return "PyTorch was imported first: write `import gamut.estimate` above `import torch`"
+    try:
         ctypes.CDLL(path("libgamut_estimate.so"), ctypes.RTLD_GLOBAL)
-        return True
-    return os.path.exists("/dev/nvidiactl")
+    except OSError as wrong:
+        return str(wrong)
 
 
-_PREPARED = _prepare()
+_HINDERED = _prepare()
 
 
 class _Program:
     """Follows a program that runs under fake tensors. Everything of PyTorch that must be another on a machine without a GPU is here."""
 
     def __init__(self, steps):
-        if not _PREPARED:
-            raise RuntimeError("gamut.estimate: PyTorch was imported first: write `import gamut.estimate` above `import torch`")
+        if _HINDERED:
+            raise RuntimeError(f"gamut.estimate: {_HINDERED}")
         import torch
         from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
@@ -355,6 +359,28 @@ def _answer(file):
     return {row["strategy"]: (row["reserved_bytes"], row["capacity_bytes"]) for row in json.loads(told.stdout)["fits"]}
 
 
+def verdict(reserved, least, device):
+    """Whether a device, by name or size, is enough."""
+    room = _capacity(device)
+    easy = [SETTINGS[name] for name in SETTINGS if reserved[name][1] <= room]
+    tight = [SETTINGS[name] for name in SETTINGS if least[name] <= room]
+    if len(easy) == len(SETTINGS):
+        return "fits"
+    if easy:
+        return f"fits only with {easy[0]}"
+    return f"fits if PyTorch gives back what is spare, with {' and with '.join(tight)}" if tight else "does not fit"
+
+
+def said(reserved, least, devices=(), not_measured=()):
+    """The answer in words. reserved: {setting: (least, most)}, least: {setting: enough to run}, in bytes."""
+    default, expandable = (f"{_size(low)} to {_size(high)}" for low, high in (reserved[name] for name in SETTINGS))
+    lines = [f"needs {default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(least.values()))}"]
+    lines += [f"  {device}: {verdict(reserved, least, device)}" for device in devices]
+    if not_measured:
+        lines.append(f"  not measured, and so only their results count: {', '.join(not_measured)}")
+    return "\n".join(lines)
+
+
 class _Estimate:
     """What `estimate` returns. After the block `trace` is the file, and `reserved`, `least` have the bytes by setting."""
 
@@ -383,28 +409,11 @@ class _Estimate:
             print(self)
         return True
 
-    def verdict(self, text):
-        """Whether a device, or so many bytes, is enough."""
-        room = _capacity(text)
-        easy = [SETTINGS[name] for name in SETTINGS if self.reserved[name][1] <= room]
-        tight = [SETTINGS[name] for name in SETTINGS if self.least[name] <= room]
-        if len(easy) == len(SETTINGS):
-            return "fits"
-        if easy:
-            return f"fits only with {easy[0]}"
-        return f"fits if PyTorch gives back what is spare, with {' and with '.join(tight)}" if tight else "does not fit"
-
     def not_measured(self):
         return sorted(self.program.operators - kernels.MEASURED)
 
     def __str__(self):
-        default, expandable = (f"{_size(low)} to {_size(high)}" for low, high in self.reserved.values())
-        lines = [f"needs {default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(self.least.values()))}"]
-        lines += [f"  {text}: {self.verdict(text)}" for text in self.fits]
-        unknown = self.not_measured()
-        if unknown:
-            lines.append(f"  not measured, and so only their results count: {', '.join(unknown)}")
-        return "\n".join(lines)
+        return said(self.reserved, self.least, self.fits, self.not_measured())
 
 
 def estimate(steps=3, out="estimate.trace.txt", fits=(), quiet=False):
