@@ -4,6 +4,8 @@
     estimate_programs.py predict FOLDER --seed N     without a GPU: draws the programs, estimates each, and writes FOLDER/predictions.json
     estimate_programs.py measure FOLDER              on a GPU: runs each freely, and under limits just above and below its estimate; FOLDER/measured.json
     estimate_programs.py record FOLDER NAME... --seed N     on a GPU: FOLDER/NAME.pickle, the history of each
+    estimate_programs.py pools-predict FOLDER --seed N      without a GPU: what a pool has after all batch sizes of a decoder are captured, FOLDER/pools.json
+    estimate_programs.py pools-measure FOLDER        on a GPU: FOLDER/pools-measured.json
     estimate_programs.py judge FOLDER                prints both as one file, results/data/estimate.json
 
 The seed draws sizes, batches and lengths. PYTHONPATH names the module gamut, and PATH the program.
@@ -15,6 +17,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 
 PROGRAMS, STEPS = {}, 3
@@ -392,6 +395,78 @@ def resnet_inference(rng):
     return infer(model, lambda: torch.randn(rows, 3, 224, 224, device="cuda"))
 
 
+# ---- captured graphs ----
+
+
+class Decoder:
+    """One token for each row of a batch, with a cache of keys and values."""
+
+    def __init__(self, rng):
+        import torch
+        from torch import nn
+        self.width, self.heads, self.length = rng.choice([768, 1024, 1280]), 8, rng.choice([256, 512])
+        layers = rng.randint(4, 8)
+        self.sizes = [1, 2, 4] + list(range(8, 8 * rng.randint(12, 32), 8))
+        self.layers = nn.ModuleList(nn.ModuleDict({"norm": nn.LayerNorm(self.width), "qkv": nn.Linear(self.width, 3 * self.width), "out": nn.Linear(self.width, self.width),
+                                                   "up": nn.Linear(self.width, 4 * self.width), "down": nn.Linear(4 * self.width, self.width)}) for _ in range(layers))
+        self.layers = self.layers.to("cuda", torch.bfloat16).eval()
+        self.words = nn.Embedding(32000, self.width).to("cuda", torch.bfloat16)
+        most = self.sizes[-1]
+        self.tokens = torch.zeros(most, dtype=torch.long, device="cuda")
+        shape = (most, self.heads, self.length, self.width // self.heads)
+        self.cache = [[torch.zeros(shape, device="cuda", dtype=torch.bfloat16) for _ in range(2)] for _ in range(layers)]
+
+    def step(self, rows):
+        import torch
+        from torch.nn import functional as F
+        x = self.words(self.tokens[:rows])
+        for layer, (keys, values) in zip(self.layers, self.cache):
+            q, k, v = layer["qkv"](layer["norm"](x)).view(rows, 3, self.heads, 1, -1).unbind(1)
+            keys[:rows, :, -1:] = k
+            values[:rows, :, -1:] = v
+            y = (q @ keys[:rows].transpose(-1, -2) / 8).softmax(-1) @ values[:rows]
+            x = x + layer["out"](y.reshape(rows, -1))
+            x = x + layer["down"](F.gelu(layer["up"](x)))
+        return (x @ self.words.weight.t()).float()
+
+    def orders(self, seed):
+        shuffled = list(self.sizes)
+        random.Random(seed).shuffle(shuffled)
+        return {"ascending": self.sizes, "descending": self.sizes[::-1], "shuffled": shuffled}
+
+
+def one_pool_prediction(seed):
+    import gamut.estimate
+    import torch
+    with tempfile.TemporaryDirectory() as folder, gamut.estimate(steps=1000, out=f"{folder}/trace.txt", quiet=True) as made, torch.no_grad():
+        decoder, outputs = Decoder(random.Random(seed)), {}
+        for rows in decoder.sizes:
+            with made.capture(rows):
+                outputs[rows] = decoder.step(rows)
+        orders = {name: {"pool": made.pool(order), "first": made.pool(order[:1]), "second": made.pool(order[:2])} for name, order in decoder.orders(seed).items()}
+    return {"sizes": decoder.sizes, "orders": orders}
+
+
+def one_pool(seed, name):
+    """Captures all sizes in this order, and says what the pool has."""
+    import torch
+    with torch.no_grad():
+        decoder = Decoder(random.Random(seed))
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for rows in decoder.sizes:
+                decoder.step(rows)
+        torch.cuda.synchronize()
+        pool, kept, steps = torch.cuda.graph_pool_handle(), [], []
+        for rows in decoder.orders(seed)[name]:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool=pool):
+                output = decoder.step(rows)
+            kept.append((graph, output))
+            steps.append(sum(s["total_size"] for s in torch.cuda.memory_snapshot() if tuple(s["segment_pool_id"]) == tuple(pool)))
+    return {"pool": steps[-1], "steps": steps}
+
+
 # ---- without a GPU ----
 
 
@@ -479,7 +554,7 @@ def each(jobs, at_once, until):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["predict", "measure", "record", "judge", "one"])
+    parser.add_argument("what", choices=["predict", "measure", "record", "judge", "pools-predict", "pools-measure", "one"])
     parser.add_argument("arguments", nargs="+")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--jobs", type=int, default=2)
@@ -488,11 +563,23 @@ def main():
     folder, until = given.arguments[0], time.time() + given.seconds
     if given.what == "one":
         how, name, seed, *more = given.arguments
+        if how == "pool":
+            print(json.dumps(one_pool(int(seed), name) if name else one_pool_prediction(int(seed))))
+            return
         print(json.dumps(one_prediction(name, int(seed), *more) if how == "predict" else one_run(name, int(seed), int(more[0]), more[1])))
     elif given.what == "predict":
         os.makedirs(folder, exist_ok=True)
         programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS}, given.jobs, until)
         json.dump({"seed": given.seed, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
+    elif given.what == "pools-predict":
+        os.makedirs(folder, exist_ok=True)
+        json.dump(each({given.seed + i: (("pool", "", given.seed + i), "") for i in range(3)}, given.jobs, until), open(f"{folder}/pools.json", "w"), indent=1)
+    elif given.what == "pools-measure":
+        pools = json.load(open(f"{folder}/pools.json"))
+        jobs = {(seed, name, conf): (("pool", name, seed), CONFS[conf]) for seed, p in pools.items() for name in p["orders"] for conf in CONFS}
+        for (seed, name, conf), result in each(jobs, given.jobs, until).items():
+            pools[seed]["orders"][name].setdefault("measured", {})[conf] = result
+        json.dump(pools, open(f"{folder}/pools-measured.json", "w"), indent=1)
     elif given.what == "record":
         names = given.arguments[1:]
         each({name: (("run", name, given.seed, 0, f"{folder}/{name}.pickle"), "") for name in names}, given.jobs, until)

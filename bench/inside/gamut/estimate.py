@@ -24,7 +24,7 @@ import weakref
 
 from gamut import binary, kernels, path
 
-MIB = 1 << 20
+MIB, CUBLAS = 1 << 20, "cuBLAS workspaces"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -222,7 +222,7 @@ class _Program:
         """A library asks once for each thread in which it is called: autograd has its own."""
         if (library, backward) not in self.workspaces:
             self.workspaces.add((library, backward))
-            self.writer.alloc(size, (*stack, ("at::cuda::blas", True)), "cuBLAS workspaces")
+            self.writer.alloc(size, (*stack, ("at::cuda::blas", True)), CUBLAS)
 
     # ---- what has to be another without a GPU ----
 
@@ -386,6 +386,7 @@ class _Estimate:
 
     def __init__(self, steps=3, out="estimate.trace.txt", fits=(), quiet=False):
         self.program, self.trace, self.fits, self.quiet = _Program(steps), out, fits, quiet
+        self.captures = {}
         self.reserved, self.least = {}, {}  # bytes by setting: the least and the most; enough to run
 
     def __enter__(self):
@@ -408,6 +409,32 @@ class _Estimate:
         if not self.quiet:
             print(self)
         return True
+
+    @contextlib.contextmanager
+    def capture(self, name):
+        """What runs in this block is to be captured as a CUDA graph; what it made and is alive at its end stays with the graph."""
+        program = self.program
+        begin, program.workspaces, before = len(program.writer.events), set(), program.workspaces
+        yield
+        program.workspaces = before
+        self.captures[name] = program.writer.events[begin:]
+
+    def pool(self, order):
+        """Bytes that one pool holds after these captures, by setting. A workspace of cuBLAS is in the first that needs it."""
+        writer, numbers, workspaces = TraceWriter(), {}, set()
+        for name in order:
+            for kind, what, *more in self.captures[name]:
+                if kind == "alloc":
+                    category = self.program.writer.category[what]
+                    if category != CUBLAS or more[0] not in workspaces:
+                        numbers[what] = writer.alloc(*more, category)
+                    workspaces |= {more[0]} if category == CUBLAS else set()
+                elif kind == "free" and what in numbers:
+                    writer.free(numbers[what])
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/pool.txt", "w") as file:
+                file.write(writer.text())
+            return {name: reserved for name, (reserved, _) in _answer(file.name).items()}
 
     def not_measured(self):
         return sorted(self.program.operators - kernels.MEASURED)
