@@ -17,6 +17,23 @@ command -v python3 >/dev/null || leave "there is no python3"
 export GAMUT_LIBRARY=$build/libgamut_alloc.so PYTHONPATH=$root/bench/inside PYTHONDONTWRITEBYTECODE=1 PATH=$dir/bin:$PATH
 mkdir bin && ln -s "$gamut" bin/gamut
 
+# What a capture frees serves the next one of the pool, so the order counts; a workspace of cuBLAS is asked for once.
+python3 - <<'END2' || fail "captures"
+import types
+import gamut.estimate as e
+writer, made = e.TraceWriter(), e._Estimate.__new__(e._Estimate)
+made.program, made.captures = types.SimpleNamespace(writer=writer, workspaces={"outside"}), {}
+stack = (("serve.py:1 step", True),)
+for name, mib in (("small", 30), ("large", 60)):
+    with made.capture(name):
+        assert made.program.workspaces == set()
+        writer.alloc(32 << 20, stack, e.CUBLAS)
+        writer.free(writer.alloc(mib << 20, stack))
+assert made.program.workspaces == {"outside"}
+held = [made.pool(order)["caching"] >> 20 for order in (("small", "large"), ("large", "small"), ("small",))]
+assert held == [122, 92, 62], held
+END2
+
 # Sizes that are pairs are the least and the most; a category that is known later counts; kernels' own requests.
 python3 - <<'END2' || fail "the writer"
 import gamut.estimate

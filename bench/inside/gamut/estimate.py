@@ -420,7 +420,7 @@ class _Estimate:
         self.captures[name] = program.writer.events[begin:]
 
     def pool(self, order):
-        """Bytes that one pool holds after these captures, by setting. A workspace of cuBLAS is in the first that needs it."""
+        """Bytes that one pool holds after these captures: {"caching": under PyTorch's default, "vmm": with expandable segments}. A workspace of cuBLAS is in the first that needs it."""
         writer, numbers, workspaces = TraceWriter(), {}, set()
         for name in order:
             for kind, what, *more in self.captures[name]:
