@@ -10,8 +10,8 @@
 /* at::accelerator::isAccelerator(c10::DeviceType) */
 bool gamut_is_accelerator(int8_t device)
     EXPORTED("_ZN2at11accelerator13isAcceleratorEN3c1010DeviceTypeE");
-/* at::accelerator::getAccelerator(bool). Its std::optional of one byte comes back in a register: the
- * second byte says whether there is one. */
+/* at::accelerator::getAccelerator(bool). Its std::optional of one byte comes back in a register:
+ * the second byte says whether there is one. */
 uint16_t gamut_accelerator(bool checked) EXPORTED("_ZN2at11accelerator14getAcceleratorEb");
 
 bool gamut_is_accelerator(int8_t device)
