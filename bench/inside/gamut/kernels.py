@@ -1,8 +1,8 @@
 """What kernels of PyTorch on CUDA ask the allocator for in addition to their results.
 
 Each rule takes the arguments and the results of one operator, and says (before, after): the bytes of blocks that are asked for before the results
-and live until the operator ends, and those of blocks of which the n-th comes after the n-th result and is free before the next. A pair is the least and the most. scripts/estimate_programs.py measures them
-on a GPU. The figures here are of PyTorch 2.11 and cuDNN 9 on an H100. The splits of sums are PyTorch's own rule (aten/src/ATen/native/cuda/Reduce.cuh).
+and live until the operator ends, and those of blocks of which the n-th comes after the n-th result and is free before the next. A pair is the least and the most. The
+figures are those of PyTorch 2.11 and cuDNN 9 on one H100, read from recordings of programs. The splits of sums are PyTorch's own rule (aten/src/ATen/native/cuda/Reduce.cuh).
 """
 
 import math
