@@ -119,6 +119,7 @@ for signal in KILL TERM; do
         kill -$signal $pid 2>/dev/null
         wait $pid 2>/dev/null
         code=$?
+        [ "$(grep -c '"status":"ok"' k.json)" -lt 14 ] || code=0 # the signal came when all was done
         [ $code -eq 0 ] || break
         many=$((many * 2))
         grow
