@@ -277,38 +277,47 @@ static void tell(struct replay *r, const struct trace_event *e)
     r->listener->event(r->listener->context, e, r->moved, &state);
 }
 
-/* Of the blocks that the application has let go, and the strategy does not have back, the oldest:
- * its slot; slot_capacity if there is none. */
-static unsigned oldest_let_go(const struct replay *r)
+struct let_go {
+    uint64_t event;
+    unsigned slot;
+};
+ORDER_BY(by_event, struct let_go, event)
+
+/* The blocks that the application has let go, and the strategy does not have back, the oldest
+ * first. The caller frees them. */
+static struct let_go *all_let_go(const struct replay *r, size_t *count)
 {
-    unsigned oldest = r->slot_capacity;
-    for (unsigned slot = 0; slot < r->slot_capacity; slot++)
-        if (r->slots[slot].part && r->slots[slot].let_go &&
-            (oldest == r->slot_capacity || r->slots[slot].let_go < r->slots[oldest].let_go))
-            oldest = slot;
-    return oldest;
+    struct let_go *all = must_alloc((r->slot_capacity + 1) * sizeof *all);
+    *count = 0;
+    for (unsigned slot = 0; slot < r->slot_capacity && r->free_at_done; slot++)
+        if (r->slots[slot].part && r->slots[slot].let_go)
+            all[(*count)++] = (struct let_go){r->slots[slot].let_go, slot};
+    qsort(all, *count, sizeof *all, by_event);
+    return all;
 }
 
 /* An allocator that is refused waits for the commands that still use such blocks (struct
  * source_pending). */
-static int settle(void *context, uint64_t enough_bytes, unsigned *count)
+static int settle(void *context, uint64_t enough_bytes, unsigned *given)
 {
     struct replay *r = context;
     uint64_t bytes = 0;
-    unsigned slot;
-    while (r->free_at_done && bytes < enough_bytes &&
-           (slot = oldest_let_go(r)) < r->slot_capacity) {
-        if (!*count && r->live)
-            TRY(live_wait(r->live, r->error));
-        else if (!*count)
-            dry_wait(r->player.dry);
-        ++*count;
-        bytes += r->slots[slot].block.size;
-        TRY(give_block(r, slot));
-        if (r->listener)
-            tell(r, &(struct trace_event){.kind = TRACE_done, .slot = slot});
+    size_t count;
+    struct let_go *all = all_let_go(r, &count);
+    int code = 0;
+    if (count && r->live)
+        code = live_wait(r->live, r->error);
+    else if (count)
+        dry_wait(r->player.dry);
+    for (size_t i = 0; i < count && bytes < enough_bytes && !code; i++) {
+        ++*given;
+        bytes += r->slots[all[i].slot].block.size;
+        code = give_block(r, all[i].slot);
+        if (!code && r->listener)
+            tell(r, &(struct trace_event){.kind = TRACE_done, .slot = all[i].slot});
     }
-    return 0;
+    free(all);
+    return code;
 }
 
 /* Whether memory comes back to the strategy while commands may use it, and the driver does not wait
