@@ -846,13 +846,14 @@ function tellWindow(got) {
 function legend() {
   const box = byId("legend"), sums = new Map();
   for (const pane of panes) pane.addAreas(sums);
+  const largest = [...sums].sort((a, b) => b[1] - a[1]);
   if (!isOrdered && view.colour === "site") { // once: those that hold most come first
-    const all = new Set([0, ...[...sums].sort((a, b) => b[1] - a[1]).map(([key]) => key), ...placeOf.site.keys()]);
+    const all = new Set([0, ...largest.map(([key]) => key), ...placeOf.site.keys()]);
     placeOf.site = new Map([...all].map((key, i) => [key, i]));
     isOrdered = true;
     schedule();
   }
-  let all = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 12);
+  const all = largest.slice(0, 12);
   if (view.colour === "size") all.sort((a, b) => a[0] - b[0]);
   const isTwice = (text) => all.filter(([key]) => siteOf(key) === text).length > 1; // of two categories
   const site = (key) => siteOf(key).slice(0, 80) + (isTwice(siteOf(key)) ? " (" + categoryOf(key) + ")" : "");

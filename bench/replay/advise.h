@@ -16,7 +16,6 @@
  *   5. The best one is advised if it holds at least 1 % less than the current one, or if the
  *      current one calls the driver too often or is refused a request. Otherwise the advice is to
  *      leave everything as it is.
- *
  *   6. Where the current setting is refused requests of one trace, and one option alone serves all
  *      of them, that option is advised instead: before all one that serves them under the least
  *      limit which the log proves, then one that counts, then one that leaves most to spare.
@@ -93,8 +92,8 @@ struct advised_trace {
 /* A setting, and what it does on the traces that an advice is for. */
 struct advised_setting {
     bool is_known;
-    unsigned
-        rank; /* of a single option: + 1: it counts; + 2: it serves all under the least limit */
+    /* Of a single option: + 1: it counts; + 2: it serves all under the least limit. */
+    unsigned rank;
     struct allocator_setting setting;
     struct measure *on;    /* by trace */
     uint64_t served_count; /* requests that were refused in the logs, and are served */

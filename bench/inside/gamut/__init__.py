@@ -154,9 +154,10 @@ class _Explain:
         error._gamut_told, file = True, os.path.abspath(f"oom.{os.getpid()}.pickle")
         try:
             torch.cuda.memory._dump_snapshot(file)
-            if not binary():
+            program = binary()
+            if not program:
                 return f"gamut.explain: there is no gamut beside {__file__} or in PATH. Where there is one, run: gamut explain {file}"
-            told = subprocess.run([binary(), "explain", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+            told = subprocess.run([program, "explain", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
         except Exception as wrong:  # the error of the program is what counts
             return f"gamut.explain: PyTorch's history could not be dumped or read: {wrong}"
         return "\n" + (f"{told.stderr}The history is in {file}" if told.returncode else told.stdout.rstrip())

@@ -125,7 +125,7 @@ class _Program:
         self.torch, self.fake, self.steps, self.step_count = torch, FakeTensor, steps, 0
         self.writer, self.storages, self.operators, self.cache, self.workspaces = TraceWriter(), {}, set(), {}, set()
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
-        self.in_step = False
+        self.in_step, self.named = False, weakref.WeakSet()
         self.stack_of_exits = contextlib.ExitStack()
 
     # ---- what PyTorch does ----
@@ -308,8 +308,6 @@ class _Program:
         if module not in self.named:
             self.named.add(module)
             self.name([*module.parameters(False), *module.buffers(False)], "parameters")
-
-    named = weakref.WeakSet()
 
     def before_step(self, optimizer, *_):
         self.in_step = True

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "results/show/gnuplot.h"
 #include "results/file/answer.h"
 #include "results/file/standings.h"
@@ -77,11 +78,7 @@ static struct pareto points_of(const struct answer_device *answer)
     return all;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct point *x = a, *y = b;
-    return (x->time > y->time) - (x->time < y->time);
-}
+ORDER_BY(by_time, struct point, time)
 
 static struct pareto points_of_standings(const struct standings *standings)
 {

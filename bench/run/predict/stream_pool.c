@@ -104,11 +104,12 @@ static bool unmap(struct stream_pool *p, unsigned *below)
     return false;
 }
 
-static unsigned spare_steps(const struct stream_pool *p)
+/* How many steps outside of a range are mapped and wholly free: those within it are no help. */
+static unsigned spare_steps(const struct stream_pool *p, unsigned from, unsigned to)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < p->step_count; i++)
-        count += p->steps[i].is_mapped && !p->steps[i].blocks;
+        count += (i < from || i >= to) && p->steps[i].is_mapped && !p->steps[i].blocks;
     return count;
 }
 
@@ -179,14 +180,11 @@ uint64_t stream_pool_take(struct stream_pool *p, unsigned queue, uint64_t bytes,
         p->end->size = UINT64_MAX / 2;
     }
     struct stream_piece *piece = choose(p, queue, bytes);
-    const unsigned lacking = unmapped(p, piece->start, bytes),
+    const unsigned first = (unsigned)(piece->start / step_bytes),
                    last = steps_to(piece->start + bytes);
-    const unsigned spare = lacking ? spare_steps(p) : 0;
-    /* A spare step of the block's own range is no help. */
-    unsigned own = 0;
-    for (unsigned i = (unsigned)(piece->start / step_bytes); lacking && i < last; i++)
-        own += i < p->step_count && p->steps[i].is_mapped && !p->steps[i].blocks;
-    const unsigned fresh = lacking > spare - own ? lacking - (spare - own) : 0;
+    const unsigned lacking = unmapped(p, piece->start, bytes);
+    const unsigned spare = lacking ? spare_steps(p, first, last) : 0;
+    const unsigned fresh = lacking > spare ? lacking - spare : 0;
     if (most && (p->block_bytes + bytes > most ||
                  (fresh && p->reserved_bytes / step_bytes + fresh > steps_to(most))))
         return UINT64_MAX;
@@ -199,7 +197,7 @@ uint64_t stream_pool_take(struct stream_pool *p, unsigned queue, uint64_t bytes,
     unsigned below = p->step_count;
     for (unsigned i = fresh; i < lacking; i++)
         unmap(p, &below);
-    for (unsigned i = (unsigned)(piece->start / step_bytes); i < last; i++)
+    for (unsigned i = first; i < last; i++)
         p->steps[i].is_mapped = true;
     p->reserved_bytes += fresh * step_bytes;
     p->block_bytes += bytes;
