@@ -405,7 +405,7 @@ thread: $(TESTED) ## run the tests of the server under TSan
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60
-fuzz: $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/experiment/heap/fuzz_heap $(BUILD)/tests/trace/fuzz_trace ## send FUZZ_COMMANDS (1000000) to each device heap, damage FUZZ_LOGS (10000) logs and their traces, merge FUZZ_PROGRAMS (10000), fuzz the parser for FUZZ_SECONDS (60)
+fuzz: $(BUILD)/gamut $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/experiment/heap/fuzz_heap $(BUILD)/tests/trace/fuzz_trace ## send FUZZ_COMMANDS (1000000) to each device heap, damage FUZZ_LOGS (10000) logs and their traces, merge FUZZ_PROGRAMS (10000), fuzz the parser, then the readers of files, for FUZZ_SECONDS (60)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
 regress: $(BUILD)/gamut ## fail if a counter is worse than in the committed baselines (BASE=FILE: than in a result file)
