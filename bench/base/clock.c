@@ -1,6 +1,5 @@
 #include "base/clock.h"
 
-#include <stddef.h>
 #include <string.h>
 #ifdef __x86_64__
 #include <cpuid.h>

@@ -1,11 +1,9 @@
 /* gamut atlas: measures what memory costs on a device. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/terminal.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/recording.h"

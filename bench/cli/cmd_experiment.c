@@ -1,6 +1,5 @@
 /* gamut experiment: runs an experiment on devices, one after the other. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "alloc/registry.h"
 #include "base/terminal.h"
@@ -10,7 +9,6 @@
 #include "experiment/experiment_rounds.h"
 #include "results/show/table.h"
 #include "results/file/draft.h"
-#include "base/tree.h"
 
 static const struct flag flags[] = {
     FLAG_DEVICES,

@@ -25,7 +25,6 @@
 #include "run/select/catalogue.h"
 #include "replay/cases.h"
 #include "run/rounds/devices.h"
-#include "run/select/select.h"
 #include "run/select/suite.h"
 
 enum list_format { FORMAT_TEXT, FORMAT_JSON };

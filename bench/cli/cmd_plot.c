@@ -1,7 +1,6 @@
 /* gamut plot: draws the charts of result files. */
 #include <errno.h>
 #include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* gamut print: prints a result file as a table, or in the format of another tool. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/flag_groups.h"

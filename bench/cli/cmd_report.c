@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/flag_groups.h"
 #include "pages/report.h"
 
 static const struct flag flags[] = {

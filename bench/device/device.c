@@ -1,6 +1,5 @@
 #include "device/device.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

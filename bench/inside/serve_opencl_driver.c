@@ -1,4 +1,3 @@
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/arena.h"

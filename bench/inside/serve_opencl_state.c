@@ -1,6 +1,5 @@
 #include "inside/serve_opencl.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/registry.h"
 #include "base/slab.h"
 #include "run/execute/spaces.h"
 #include "replay/owners.h"

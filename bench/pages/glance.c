@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "results/show/matrix.h"
 #include "results/file/answer.h"
 #include "pages/sections.h"

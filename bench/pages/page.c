@@ -1,7 +1,6 @@
 #include "pages/page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "pages/folder.h"

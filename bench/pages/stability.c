@@ -1,7 +1,6 @@
 /* The section about stability: how far apart the rounds of each case lie, the widest first. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "results/file/measured.h"

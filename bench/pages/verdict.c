@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "results/compare/compare.h"
-#include "results/file/answer.h"
 #include "results/file/measured.h"
 #include "pages/sections.h"
 

@@ -1,7 +1,6 @@
 #include "pages/view.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/tree.h"

@@ -7,7 +7,6 @@
 
 #include "alloc/planned/plans.h"
 #include "alloc/pytorch_conf.h"
-#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/sort.h"
 #include "replay/plan.h"

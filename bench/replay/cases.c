@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/registry.h"
 #include "base/arena.h"
 #include "replay/parallel.h"
 

@@ -1,9 +1,7 @@
 #include "replay/fit.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "alloc/registry.h"
 #include "replay/ages.h"
 
 /* The search ends after so many replays, wherever it is; with the two facts it takes about 20. */

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/registry.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "merge/pack/pack.h"
 #include "trace/trace.h"
 

@@ -7,7 +7,6 @@
 #include <zstd.h>
 
 #include "base/arena.h"
-#include "base/tree.h"
 #include "trace/codec.h"
 #include "trace/trace.h"
 

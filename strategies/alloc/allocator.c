@@ -1,6 +1,5 @@
 #include "alloc/allocator.h"
 
-#include <stdlib.h>
 
 #include "alloc/source_sub_buffer.h"
 

@@ -35,7 +35,6 @@
  * leaves it without extensions, and the program with no higher peak.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/sort.h"
 #include "merge/analysis.h"

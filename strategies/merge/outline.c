@@ -1,7 +1,6 @@
 #include "merge/outline.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- counting ------------------------------------------------------------------------------- */
 

@@ -14,7 +14,6 @@
  * block.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "merge/analysis.h"
 #include "merge/list.h"

@@ -33,7 +33,6 @@
  * be held until the next.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "merge/analysis.h"
 #include "merge/list.h"

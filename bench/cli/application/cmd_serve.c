@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alloc/allocator.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/application/application.h"

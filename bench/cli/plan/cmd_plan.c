@@ -5,7 +5,6 @@
 
 #include "base/gzip_file.h"
 #include "base/terminal.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "cli/plan/plan_output.h"

@@ -1,7 +1,6 @@
 #include "results/compare/compare.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -10,7 +9,6 @@
 #include "results/compare/noise.h"
 #include "base/tree.h"
 #include "results/file/answer.h"
-#include "results/file/experiment_result.h"
 
 /* ---- the files ------------------------------------------------------------------------------ */
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "results/facts/case.h"
 #include "results/file/draft.h"
-#include "results/file/result.h"
 #include "base/tree.h"
 
 /* ---- which rows ----------------------------------------------------------------------------- */

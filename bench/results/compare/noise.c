@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "results/file/draft.h"
 #include "results/file/measured.h"
 #include "results/facts/counters.h"
 #include "results/statistics/ranks.h"
 #include "results/statistics/shared_shift.h"
 #include "results/statistics/statistics.h"
-#include "base/tree.h"
 
 static const double part_of_cases = 0.95;
 

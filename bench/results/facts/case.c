@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/json_rules.h"
-#include "base/tree.h"
 
 const char *const case_status_names[] = {
 #define X(name, help) #name,

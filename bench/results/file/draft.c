@@ -13,7 +13,6 @@
 #include "base/gzip_file.h"
 #include "base/random.h"
 #include "base/tree.h"
-#include "results/file/measured.h"
 
 /* ---- a new one ------------------------------------------------------------------------------- */
 

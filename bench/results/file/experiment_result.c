@@ -1,7 +1,6 @@
 #include "results/file/experiment_result.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/tree.h"

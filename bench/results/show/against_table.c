@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/text.h"
 #include "base/tree.h"
 #include "results/show/table.h"
 #include "results/show/text_grid.h"

@@ -20,7 +20,6 @@
  *                               allocation, launch of a kernel that uses it, free
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "run/atlas/atlas_bench.h"
 

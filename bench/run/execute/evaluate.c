@@ -4,7 +4,6 @@
  * place of memory. This file is the lowest of the executor: all others may use it. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "run/execute/executor.h"
 

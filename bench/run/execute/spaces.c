@@ -2,7 +2,6 @@
 
 #include "base/tree.h"
 #include "run/execute/device_source.h"
-#include "run/execute/execute.h"
 
 bool spaces_used(const struct fun *fun, enum space space)
 {

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/registry.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/text.h"

@@ -1,7 +1,6 @@
 #include "run/rounds/progress.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"

@@ -1,6 +1,5 @@
 #include "run/select/catalogue.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "merge/size/size_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const struct poly *sizes_range(const struct sizes *s, int name)
 {
