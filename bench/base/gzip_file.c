@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -52,41 +51,6 @@ int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct e
     }
     THEN(code, read_error(file, path, error));
     gzclose_r(file);
-    return code;
-}
-
-/* Kinds of files by a part of their first bytes, which begin with it unless it may come later. */
-static const struct {
-    const char *kind, *part, *is;
-    bool later;
-} kinds[] = {
-    {"trace", "gamuttrc", "a trace: gamut advise, fit, replay, view and trace read it", false},
-    {"result", "\"gamut.result\"", "a result: gamut print, plot, report, compare and view read it",
-     true},
-    {"log", "\x80", "a pickle: gamut advise, fit, replay, view and trace read those of PyTorch",
-     false},
-    {"log", "SQLite format 3",
-     "a database: gamut advise, fit, replay, view and trace read those of Nsight Systems", false},
-};
-
-int gzip_explain_kind(const char *path, const char *kind, int code, struct error *error)
-{
-    char head[4096] = "";
-    struct stat status;
-    /* A pipe gives its bytes once. */
-    const bool is_file = code && stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    gzFile file = is_file ? gzopen(path, "rb") : NULL;
-    if (!file)
-        return code;
-    gzread(file, head, sizeof head - 1);
-    gzclose_r(file);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const char *at = strstr(head, kinds[i].part);
-        if (at && (kinds[i].later || at == head))
-            return strcmp(kinds[i].kind, kind) == 0
-                       ? code
-                       : error_set(error, ERR_USAGE, "%s is %s", path, kinds[i].is);
-    }
     return code;
 }
 

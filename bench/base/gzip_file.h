@@ -13,11 +13,6 @@
  * names the file. */
 int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct error *error);
 
-/* What is said instead of an error of reading the file `path` as a `kind` ("result"), where its
- * first bytes are of another kind: ERR_USAGE with the commands that read it. Else returns `code`
- * and leaves the error as it is. */
-int gzip_explain_kind(const char *path, const char *kind, int code, struct error *error);
-
 /* Writes a file atomically: a reader sees either the old or the new contents. They are compressed
  * if the name ends in ".gz". A symbolic link stays, and the file that it names is replaced. SIGINT,
  * SIGTERM and SIGHUP wait until it is done. The folder has to exist. With `only_new` ERR_EXISTS if

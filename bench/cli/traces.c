@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
+#include "base/file_kind.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "results/facts/case.h"
@@ -45,18 +45,6 @@ static int add_folder(struct traces *traces, const char *folder, struct error *e
 }
 
 /* ---- logs of other tools ---- */
-
-/* A file that cannot be read counts as a trace: the error of opening it names it. */
-static bool file_is_trace(const char *path)
-{
-    static const char magic[] = "gamuttrc";
-    char head[sizeof magic] = "";
-    gzFile file = gzopen(path, "rb");
-    const bool is_read = file && gzread(file, head, sizeof magic - 1) >= 0;
-    if (file)
-        gzclose(file);
-    return !is_read || strcmp(head, magic) == 0;
-}
 
 static void keep_made(struct traces *traces, const char *path, const char *log)
 {
@@ -119,7 +107,7 @@ static int add_log(struct traces *traces, const char *log, const char *given, st
 
 int traces_add(struct traces *traces, const char *path, const char *name, struct error *error)
 {
-    if (!file_is_trace(path))
+    if (!file_is(path, "trace"))
         return add_log(traces, path, name, error);
     add(traces, path);
     return 0;

@@ -1,9 +1,9 @@
 /* Importers: they read the log of another tool and write traces.
  *
  * An importer is a file in bench/trace/import/ with one `const struct importer`, and a line in
- * import/list.h; importers.c chooses one of them. It is found by the contents of the log, not by
- * its name. Logs name blocks by address; the functions here find the block of an address, and what
- * lived before the log began.
+ * import/list.h; importers.c chooses the one that base/file_kind.c names for the log's contents.
+ * Logs name blocks by address; the functions here find the block of an address, and what lived
+ * before the log began.
  */
 #pragma once
 
@@ -19,8 +19,6 @@ struct import;
 
 struct importer {
     const char *name; /* "rmm" */
-    /* Is this the start of such a log? `length` bytes, followed by a NUL. */
-    bool (*recognises)(const char *start, size_t length);
     /* Reads the log: makes streams, and adds all events. ERR_PARSE with the place. */
     int (*import)(struct import *log, struct error *error);
 };

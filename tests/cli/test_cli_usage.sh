@@ -78,6 +78,20 @@ for command in advise fit replay "trace info" run plan; do
     expect 2 "h200.json.gz is a result: gamut print, plot" $command "$result"
 done
 
+# Whatever the command, what is refused by name is named.
+printf 'PK\3\4 and more' >state.pt
+echo '{"schema": "1.1.1-chakra.0.0.4"}' | gzip >chakra.json.gz
+for command in advise "trace import" print "run -w" "plan --merge none" view; do
+    # shellcheck disable=SC2086
+    expect 2 "state.pt is a zip archive, as torch.save" $command state.pt
+    # shellcheck disable=SC2086
+    expect 2 "chakra.json.gz is an execution trace of PyTorch" $command chakra.json.gz
+done
+expect 2 "small.plan is a plan of offsets" replay "$here/../alloc/small.plan"
+mkfifo pipe
+cat "$trace" >pipe &
+expect 2 "pipe is a trace: gamut .* read it, as a file" trace info pipe
+
 # ---- names of atlases
 expect 0 "" list atlases
 has '^h200  *cuda:0 on NVIDIA H200, driver [0-9.]*; opencl'

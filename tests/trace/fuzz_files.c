@@ -1,8 +1,8 @@
 /* Fuzz target for every file that a stranger may have written: fuzz_files --kind=NAME, where NAME
- * is an importer or one of `kinds` below. Whatever the bytes, a reader ends with a message or with
- * what the file has. A log that is imported gives a trace that reads to its end, and whose text
- * gives the same trace again. libFuzzer bounds the time and the memory of each input. Traces
- * damaged under right checksums are fuzz_trace's. */
+ * is an importer, "any" (the file says which) or one of `kinds` below. Whatever the bytes, a reader
+ * ends with a message or with what the file has. A log that is imported gives a trace that reads to
+ * its end, and whose text gives the same trace again. libFuzzer bounds the time and the memory of
+ * each input. Traces damaged under right checksums are fuzz_trace's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +83,8 @@ static int read_twice(const char *path, struct error *error)
 
 static int read_log(const char *path, const char *importer, struct error *error)
 {
+    if (strcmp(importer, "any") == 0)
+        importer = NULL;
     struct import_report report;
     struct error wrong = {0};
     int code = import_log(path, importer, made, true, &report, error);

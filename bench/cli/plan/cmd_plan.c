@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gzip_file.h"
+#include "base/file_kind.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
@@ -312,7 +312,7 @@ static int plan_command(const struct command_line *line)
     struct catalogue catalogue = {0};
     struct choice choice = {0};
     code = find_program(&catalogue, line->positional[0], &choice, &error);
-    code = gzip_explain_kind(line->positional[0], "program", code, &error);
+    code = file_explain(line->positional[0], "program", code, &error);
     if (!code && flag_text(line, "merge"))
         code = report_all(line, &choice, &error);
     else if (!code)

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/arena.h"
+#include "base/file_kind.h"
 #include "base/gzip_file.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -58,17 +58,6 @@ struct viewed {
     size_t count;
     struct subject panes[PANES_MOST];
 };
-
-static bool is_result(const char *path)
-{
-    char head[512];
-    gzFile file = gzopen(path, "rb");
-    const int length = file ? gzread(file, head, sizeof head - 1) : 0;
-    head[length > 0 ? length : 0] = 0;
-    if (file)
-        gzclose(file);
-    return strstr(head, "\"" RESULT_SCHEMA_NAME "\"") != NULL;
-}
 
 /* The flags that choose cases; of the environment they are meant for runs. */
 static const char *patterns(const struct command_line *line, const char *name)
@@ -129,7 +118,7 @@ static int open_panes(struct viewed *v, struct error *error)
     const struct command_line *line = v->line;
     const char *path = line->positional[0];
     const size_t count = line->positional_count;
-    if (is_result(path)) {
+    if (file_is(path, "result")) {
         TRY(result_open(path, &v->result, error));
         TRY(make_cases(v, false, error));
         if (v->count > 1)

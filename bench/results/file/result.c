@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_kind.h"
 #include "base/gzip_file.h"
 #include "base/tree.h"
 #include "results/facts/atlas.h"
@@ -229,7 +230,7 @@ int result_open(const char *path, struct result *result, struct error *error)
     int code = gzip_read_file(&text, path, TEXT_MOST_BYTES, error);
     THEN(code, result_parse(path, &text, result, error));
     text_free(&text);
-    return gzip_explain_kind(path, "result", code, error);
+    return file_explain(path, "result", code, error);
 }
 
 void result_release(struct result *result)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "alloc/registry.h"
-#include "base/gzip_file.h"
+#include "base/file_kind.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "merge/merge.h"
@@ -153,11 +153,10 @@ static int select_workloads(struct selection *s, const char *list, struct catalo
             add_name(s, &chosen, catalogue->entries[i].name);
     const char *item;
     while (list && (item = next_item(s, &list)))
-        TRY(gzip_explain_kind(item, "program",
-                              is_file(item)
-                                  ? add_file(s, catalogue, item, &chosen, error)
-                                  : match_names(s, "workload", item, &all, &chosen, error),
-                              error));
+        TRY(file_explain(item, "program",
+                         is_file(item) ? add_file(s, catalogue, item, &chosen, error)
+                                       : match_names(s, "workload", item, &all, &chosen, error),
+                         error));
     if (!chosen.count)
         return error_set(error, ERR_USAGE, "no workload is named");
     /* Only now: adding a file may have moved the entries. */

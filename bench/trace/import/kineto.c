@@ -63,12 +63,6 @@ struct kineto {
     struct text event; /* the text of the event that has begun */
 };
 
-static bool recognises(const char *start, size_t length)
-{
-    (void)length;
-    return start[strspn(start, " \t\r\n")] == '{' && strstr(start, "\"traceEvents\"");
-}
-
 /* ---- events ---- */
 
 static int add_entry(struct kineto *k, const struct entry *entry, struct error *error)
@@ -379,6 +373,5 @@ static int import_kineto(struct import *log, struct error *error)
 
 const struct importer importer_kineto = {
     .name = "kineto",
-    .recognises = recognises,
     .import = import_kineto,
 };

@@ -23,18 +23,6 @@ struct bound {
     bool begins;
 };
 
-static bool recognises(const char *start, size_t length)
-{
-    const char *end = memchr(start, '\n', length);
-    struct lifetime_table table;
-    const bool has_columns =
-        lifetime_table_read_text("", start, end ? (size_t)(end - start) : length, &table, NULL) ==
-        0;
-    if (has_columns)
-        lifetime_table_free(&table);
-    return has_columns;
-}
-
 static int by_time(const void *left, const void *right)
 {
     const struct bound *a = left, *b = right;
@@ -102,6 +90,5 @@ static int import_buffers(struct import *log, struct error *error)
 
 const struct importer importer_minimalloc = {
     .name = "minimalloc",
-    .recognises = recognises,
     .import = import_buffers,
 };

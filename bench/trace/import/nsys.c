@@ -63,11 +63,6 @@ struct nsys {
     bool has_processes, has_streams;    /* several; the export says which */
 };
 
-static bool recognises(const char *start, size_t length)
-{
-    return length >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
-}
-
 /* ---- SQLite ---- */
 
 static int load(struct nsys *n, struct error *error)
@@ -276,6 +271,5 @@ static int import_nsys(struct import *log, struct error *error)
 
 const struct importer importer_nsys = {
     .name = "nsys",
-    .recognises = recognises,
     .import = import_nsys,
 };

@@ -12,14 +12,6 @@
 #include "trace/import.h"
 #include "trace/import/pytorch.h"
 
-static const char head[] = "action,addr,size,stream,time_us";
-
-static bool recognises(const char *start, size_t length)
-{
-    (void)length;
-    return strncmp(start, head, sizeof head - 1) == 0;
-}
-
 /* Cuts the next field off; NULL: there is none. */
 static char *next_field(char **rest)
 {
@@ -84,6 +76,5 @@ static int import_csv(struct import *log, struct error *error)
 
 const struct importer importer_pytorch_csv = {
     .name = "pytorch-csv",
-    .recognises = recognises,
     .import = import_csv,
 };

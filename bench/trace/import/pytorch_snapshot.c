@@ -596,28 +596,12 @@ static int import_json(struct import *log, struct error *error)
     return code;
 }
 
-static bool is_pickle(const char *start, size_t length)
-{
-    return length > 2 && start[0] == (char)0x80 && start[1] >= 2 && start[1] <= 5;
-}
-
-static bool is_snapshot_json(const char *start, size_t length)
-{
-    (void)length;
-    const char first = start[strspn(start, " \t\r\n")];
-    return (first == '{' &&
-            (strstr(start, "\"device_traces\"") || strstr(start, "\"segments\""))) ||
-           (first == '[' && strstr(start, "\"total_size\"") && strstr(start, "\"blocks\""));
-}
-
 const struct importer importer_pytorch = {
     .name = "pytorch",
-    .recognises = is_pickle,
     .import = import_pickle,
 };
 
 const struct importer importer_pytorch_json = {
     .name = "pytorch-json",
-    .recognises = is_snapshot_json,
     .import = import_json,
 };

@@ -124,11 +124,6 @@ struct raw_import {
     unsigned phase_count, phase_capacity;
 };
 
-static bool recognises(const char *start, size_t length)
-{
-    return length >= strlen(RAW_MAGIC) && memcmp(start, RAW_MAGIC, strlen(RAW_MAGIC)) == 0;
-}
-
 /* ---- objects ---- */
 
 static int by_handle(const struct treap_node *left, const struct treap_node *right)
@@ -1051,6 +1046,5 @@ static int import_raw(struct import *log, struct error *error)
 
 const struct importer importer_raw = {
     .name = "raw",
-    .recognises = recognises,
     .import = import_raw,
 };

@@ -32,12 +32,6 @@ struct row {
     uint64_t time_ns, pointer, size;
 };
 
-static bool recognises(const char *start, size_t length)
-{
-    (void)length;
-    return strncmp(start, head, sizeof head - 1) == 0;
-}
-
 /* "15:47:02.841961" or "15:47:02:841961" or "1634567890.123456" */
 static bool to_time(const char *text, uint64_t *ns)
 {
@@ -147,6 +141,5 @@ static int import_rmm(struct import *log, struct error *error)
 
 const struct importer importer_rmm = {
     .name = "rmm",
-    .recognises = recognises,
     .import = import_rmm,
 };

@@ -14,12 +14,6 @@
 
 enum { INDEX_MOST = (1 << 24) - 1 };
 
-static bool recognises(const char *start, size_t length)
-{
-    (void)length;
-    return strncmp(start, TRACE_TEXT_HEAD, strlen(TRACE_TEXT_HEAD)) == 0;
-}
-
 /* The writer's indices, by those of the file. */
 struct indices {
     unsigned capacity;
@@ -297,6 +291,5 @@ static int import_text(struct import *log, struct error *error)
 
 const struct importer importer_text = {
     .name = "text",
-    .recognises = recognises,
     .import = import_text,
 };

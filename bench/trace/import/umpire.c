@@ -46,18 +46,6 @@ struct call {
     bool is_old, has_result; /* the old form; it has ended */
 };
 
-static bool recognises(const char *start, size_t length)
-{
-    (void)length;
-    while (*start == '#')
-        start += strcspn(start, "\n") + (strchr(start, '\n') != NULL);
-    const size_t line = strcspn(start, "\n");
-    char first[512];
-    snprintf(first, sizeof first, "%.*s", (int)(line < 511 ? line : 511), start);
-    return *first == '{' && ((strstr(first, "\"kind\":") && strstr(first, "\"replay\"")) ||
-                             (strstr(first, "\"category\":") && strstr(first, "\"name\":")));
-}
-
 static json_t *argument(const struct call *call, const char *name)
 {
     json_t *value = NULL;
@@ -293,6 +281,5 @@ static int import_umpire(struct import *log, struct error *error)
 
 const struct importer importer_umpire = {
     .name = "umpire",
-    .recognises = recognises,
     .import = import_umpire,
 };

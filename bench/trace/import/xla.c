@@ -45,12 +45,6 @@ struct xla {
 
 static const char head[] = "BufferAssignment:";
 
-static bool recognises(const char *start, size_t length)
-{
-    (void)length;
-    return strncmp(start, head, sizeof head - 1) == 0;
-}
-
 static struct item *add_item(struct items *list)
 {
     list->items = must_grow(list->items, list->count, &list->capacity, sizeof *list->items);
@@ -231,6 +225,5 @@ static int import_xla(struct import *log, struct error *error)
 
 const struct importer importer_xla = {
     .name = "xla",
-    .recognises = recognises,
     .import = import_xla,
 };
