@@ -88,4 +88,37 @@ grep -q '^needs .* to .* MiB reserved with default settings, .* to .* MiB with e
 grep -q '^  1GiB: fits$' out && grep -q '^  100MiB: does not fit$' out && grep -q '^  rtx4090: fits$' out || fail "fits: $(cat out)"
 [ "$(grep -c '^step' out)" = 2 ] || fail "it ends in the third step: $(cat out)"
 gamut trace import estimate.trace.txt -o train.trace 2>/dev/null >&2 && gamut trace info train.trace >info && grep -q 'optimizer' info || fail "info: $(cat info)"
+
+# What a GPU does otherwise than fake tensors: autocast's attention, the layout of convolutions in bfloat16, the fast path of MultiheadAttention, small embeddings.
+cat >rules.py <<'END2'
+import gamut.estimate
+from gamut import kernels
+import torch
+from torch.nn import functional as F
+rules, seen = dict(kernels.OPERATORS), []
+for name in list(rules) + ["_to_copy"]:
+    kernels.OPERATORS[name] = lambda args, results, name=name: (seen.append((name, args, results)), rules[name](args, results) if name in rules else ([], []))[1]
+with gamut.estimate(quiet=True) as made:
+    q = torch.randn(2, 4, 64, 32, device="cuda")
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        F.scaled_dot_product_attention(q, q, q)
+    kinds = [name for name, *_ in seen]
+    assert kinds.count("_to_copy") == 3 and kinds[-1] == "_scaled_dot_product_cudnn_attention", kinds
+    last = torch.channels_last
+    conv, norm = torch.nn.Conv2d(8, 16, 3).cuda().bfloat16().to(memory_format=last), torch.nn.BatchNorm2d(16).cuda().bfloat16()
+    out = norm(conv(torch.randn(2, 8, 16, 16, device="cuda", dtype=torch.bfloat16).contiguous(memory_format=last)))
+    assert out.is_contiguous(memory_format=last), out.stride()
+    layer = torch.nn.MultiheadAttention(64, 4, batch_first=True).cuda().eval()
+    with torch.no_grad():
+        x = torch.randn(2, 8, 64, device="cuda")
+        layer(x, x, x, need_weights=False)
+    assert seen[-1][0] == "_native_multi_head_attention" and rules[seen[-1][0]](*seen[-1][1:])[0] == [3 * 2 * 8 * 64 * 4], seen[-1][0]
+    table = torch.nn.Embedding(100, 64).cuda()
+    for count, extra in (3072, False), (3073, True):
+        table(torch.randint(0, 100, (count,), device="cuda")).sum().backward()
+        before, after = rules["embedding_dense_backward"](*[s for s in seen if s[0] == "embedding_dense_backward"][-1][1:])
+        assert bool(before and after) == extra, (count, before, after)
+print("ok")
+END2
+python3 rules.py >out 2>err && [ "$(cat out)" = ok ] || fail "rules: $(cat out err)"
 exit $((failures > 0))

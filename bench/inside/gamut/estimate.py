@@ -185,10 +185,15 @@ class _Program:
         if func is torch.ops.aten.index_put.default and torch._C._current_autograd_node():  # the same
             func, name = torch.ops.aten.index_put_.default, "aten::index_put_"
         out = func(*args, **kwargs)
+        if any(kernels.is_last(args[i]) for i in kernels.LAYOUTS.get(name.split("::")[-1], ())):
+            out = torch.utils._pytree.tree_map_only(torch.Tensor, self.channels_last, out)
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
         if flat:
             self.results(name.split("::")[-1], args, flat)
         return out
+
+    def channels_last(self, tensor):
+        return self.torch.ops.aten.empty_like.default(tensor, memory_format=self.torch.channels_last) if tensor.dim() == 4 else tensor
 
     def accumulates(self, tensor):
         """Autograd adds gradients up in place if it alone holds the first. Of fake tensors it makes a new one, by add."""
@@ -204,7 +209,7 @@ class _Program:
         self.operators.add(name)
         rule = kernels.OPERATORS.get(name)
         before, after = rule(args, results) if rule else ([], [])
-        results = results[::-1] if name in kernels.BACKWARDS else results
+        results = kernels.ORDERS.get(name, list)(results)
         held = [self.block(size, node, stack) for size in before if size]
         for i in range(max(len(results), len(after))):
             if i < len(results):
@@ -213,7 +218,7 @@ class _Program:
                 self.writer.free(self.block(after[i], node, stack))
         if name in kernels.MATMUL:
             self.workspace("cublas", bool(node), kernels.CUBLAS, stack)
-        if name in ("addmm", "linear"):
+        if name in kernels.CUBLASLT_TOO:
             self.workspace("cublaslt", bool(node), kernels.CUBLASLT, stack)
         for block in held:
             self.writer.free(block)
@@ -273,6 +278,8 @@ class _Program:
         torch, aten = self.torch, self.torch.ops.aten
         if query.device.type != "cuda" or query.dim() != 4:
             return func(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        if torch.is_autocast_enabled("cuda"):
+            query, key, value = (t.to(torch.get_autocast_dtype("cuda")) for t in (query, key, value))
         keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
         if enable_gqa and key.shape[1] != query.shape[1]:
             key, value = (t.repeat_interleave(query.shape[1] // t.shape[1], 1) for t in (key, value))

@@ -10,7 +10,8 @@ import math
 MIB = 1 << 20
 HOPPER = {"multiprocessors": 132, "threads": 2048}
 CUBLAS, CUBLASLT = 32 * MIB, MIB  # PyTorch keeps one workspace for each thread that multiplies, on Hopper
-MATMUL = {"mm", "addmm", "bmm", "baddbmm", "linear", "matmul", "_addmm_activation"}
+MATMUL = {"mm", "addmm", "bmm", "baddbmm", "linear", "matmul", "_addmm_activation", "_native_multi_head_attention"}
+CUBLASLT_TOO = {"addmm", "linear", "_addmm_activation", "_native_multi_head_attention"}
 
 
 def bytes_of(tensor):
@@ -52,8 +53,8 @@ def _is_plain(weight, stride):
     return math.prod(weight.shape[2:]) == 1 and all(s == 1 for s in stride)
 
 
-def _is_last(tensor):  # channels_last: cuDNN has nothing to convert
-    return tensor.dim() == 4 and tensor.stride(1) == 1 and tensor.shape[1] > 1
+def is_last(tensor):  # channels_last: cuDNN has nothing to convert
+    return tensor.dim() == 4 and tensor.stride(1) == 1 and tensor.shape[1] > 1 and not tensor.is_contiguous()
 
 
 def _is_patches(x, weight, stride):  # as at the start of a vision transformer
@@ -66,12 +67,12 @@ def convolution(args, results):
     stride, room, size = args[3] if len(args) > 3 else (1,), bytes_of(x) + bytes_of(weight), bytes_of(weight)
     if _groups(args, 8) > 1:
         return [], []
-    if _is_last(x):
-        return [], [(0, room + bytes_of(out) if weight.shape[2] == 1 else 0) if x.shape[1] % 4 == 0 else room * 4 // 3]
+    if is_last(x):
+        return [], [(0, room + bytes_of(out) if weight.shape[2] == 1 else 0) if x.shape[1] % 4 == 0 else (room * 4 // 3, room * 8 // 3)]
     if _is_plain(weight, stride):
         return [], [bytes_of(x) + bytes_of(out) if math.prod(x.shape[2:]) < 64 and size > MIB else 400]
     if x.shape[1] < 4 and (weight.shape[2] == 3 or _is_patches(x, weight, stride)):
-        return [], [4 * bytes_of(x) if x.element_size() == 2 and weight.shape[2] > 3 else 0]
+        return [], [room * 8 // 3 + bytes_of(out) if x.element_size() == 2 and weight.shape[2] > 3 else 0]
     if weight.shape[2] == 1:
         return [], [room if size < MIB else bytes_of(x) + bytes_of(out)]
     wide, few = out.shape[1] > x.shape[1] > 3, out.numel() // out.shape[1] < 120000
@@ -89,7 +90,7 @@ def convolution_backward(args, results):
     grad, x, weight, stride, wanted = args[0], args[1], args[2], args[4], args[10]
     size, after = bytes_of(weight), []
     room, split, plain = bytes_of(grad) + bytes_of(x) + size, x.shape[0] * size, _is_plain(weight, stride) and grad.shape[1] % 4 == 0
-    dense, last = _groups(args, 9) == 1, _is_last(x)
+    dense, last = _groups(args, 9) == 1, is_last(x)
     if dense and not last and weight.shape[2] == 1 and size > MIB and (not plain or math.prod(x.shape[2:]) < 64):
         return copies(grad), [room - size] * (wanted[0] + wanted[1])
     if wanted[0]:
@@ -119,7 +120,7 @@ def efficient_attention_backward(args, results):
 def embedding_backward(args, results):
     grad, indices, words = args[:3]
     count = indices.numel()
-    return [], [(count // 10 + min(count, words)) * grad.shape[-1] * 4 + 57 * count]
+    return ([8 * count] * 7, [(count // 10 + min(count, words)) * grad.shape[-1] * 4]) if count > 3072 else ([], [])
 
 
 def index_put(args, results):
@@ -131,10 +132,15 @@ def _contiguous(*places):
     return lambda args, results: (copies(*(args[i] for i in places if i < len(args))), [])
 
 
-BACKWARDS = {"native_dropout"}  # the last result is made first
+# The order in which results are made, where it is not theirs.
+ORDERS = {"native_dropout": lambda results: results[::-1], "_scaled_dot_product_cudnn_attention": lambda results: sorted(results, key=lambda t: t.dim() > 0)}
+# Fake tensors lose channels_last where PyTorch asks the device: these arguments decide the layout of the results that have four dimensions.
+LAYOUTS = {"convolution": (0, 1), "convolution_backward": (1, 2), "native_batch_norm": (0,), "native_batch_norm_backward": (1,)}
+
 
 OPERATORS = {
-    "_scaled_dot_product_cudnn_attention": lambda args, results: ([], [256]),
+    "_native_multi_head_attention": lambda args, results: ([3 * bytes_of(results[0])], [bytes_of(results[0])]),
+    "_scaled_dot_product_cudnn_attention": lambda args, results: ([], [0] * (len(results) - 1) + [256]),
     "_scaled_dot_product_cudnn_attention_backward": cudnn_attention_backward,
     "_scaled_dot_product_efficient_attention_backward": efficient_attention_backward,
     "_softmax": _contiguous(0),
@@ -143,8 +149,8 @@ OPERATORS = {
     "conv2d": convolution,
     "convolution": convolution,
     "convolution_backward": convolution_backward,
-    "cudnn_batch_norm": lambda args, results: ([], [args[0].numel() // 20 if _is_last(args[0]) else 0]),
-    "cudnn_batch_norm_backward": lambda args, results: ([], [args[0].numel() // 12 if _is_last(args[0]) else 0]),
+    "cudnn_batch_norm": lambda args, results: ([], [args[0].numel() // 20 if is_last(args[0]) else 0]),
+    "cudnn_batch_norm_backward": lambda args, results: ([], [args[0].numel() // 12 if is_last(args[0]) else 0]),
     "embedding": _contiguous(1),
     "embedding_dense_backward": embedding_backward,
     "index_put": index_put,
@@ -161,15 +167,16 @@ OPERATORS = {
 }
 # All that the measured programs called: what has no rule above asks for nothing, or for a few KiB.
 MEASURED = frozenset("""
-_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _foreach_norm _foreach_sqrt _log_softmax _log_softmax_backward_data
-_scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward _scaled_dot_product_efficient_attention
-_scaled_dot_product_efficient_attention_backward _softmax _softmax_backward_data _to_copy _unsafe_view adaptive_avg_pool2d add add_ addmm
-alias arange as_strided as_strided_ batch_norm bernoulli_ bmm cat clamp clone constant_pad_nd conv2d convolution convolution_backward copy_
-cudnn_batch_norm cudnn_batch_norm_backward detach div div_ embedding embedding_dense_backward empty empty_like eq expand fill_ flatten gelu
-gelu_backward hardsigmoid hardsigmoid_backward hardswish_ hardswish_backward index index_add_ index_copy index_put_ index_select
-linalg_vector_norm linear masked_fill max max_pool2d max_pool2d_with_indices max_pool2d_with_indices_backward mean mm mse_loss
-mse_loss_backward mul mul_ native_dropout native_dropout_backward native_group_norm native_group_norm_backward native_layer_norm
-native_layer_norm_backward ne new_zeros nll_loss_backward nll_loss_forward ones_like permute randint randn reciprocal relu relu_ roll
-scatter select select_backward silu silu_backward slice slice_backward softmax sort squeeze stack sub sum t threshold_backward topk
-transpose unbind unsqueeze upsample_nearest2d upsample_nearest2d_backward view zeros zeros_like
+_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _foreach_norm _foreach_sqrt _fused_rms_norm _fused_rms_norm_backward _log_softmax
+_log_softmax_backward_data _native_multi_head_attention _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
+_scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward _softmax _softmax_backward_data _to_copy
+_unsafe_view adaptive_avg_pool2d add add_ addmm alias arange as_strided as_strided_ batch_norm bernoulli_ bmm cat clamp clone
+constant_pad_nd conv2d convolution convolution_backward copy_ cos cudnn_batch_norm cudnn_batch_norm_backward detach div div_ embedding
+embedding_dense_backward empty empty_like eq expand fill_ flatten gelu gelu_backward hardsigmoid hardsigmoid_backward hardswish_
+hardswish_backward index index_add_ index_copy index_put_ index_select linalg_vector_norm linear masked_fill max max_pool2d
+max_pool2d_with_indices max_pool2d_with_indices_backward mean mm mse_loss mse_loss_backward mul mul_ native_batch_norm
+native_batch_norm_backward native_dropout native_dropout_backward native_group_norm native_group_norm_backward native_layer_norm
+native_layer_norm_backward ne neg new_zeros nll_loss_backward nll_loss_forward ones_like permute pow randint randn reciprocal relu relu_
+roll scatter select select_backward silu silu_backward sin slice slice_backward softmax sort split squeeze stack sub sum t
+threshold_backward topk transpose unbind unsqueeze upsample_nearest2d upsample_nearest2d_backward view zeros zeros_like
 """.split())
