@@ -11,7 +11,7 @@ static const struct file_kind kinds[] = {
     {"trace", "gamuttrc", .is = "a trace" AS_TRACE ", as a file"},
     {"result", "{", "\"gamut.result\"",
      .is = "a result: gamut print, plot, report, compare and view read it"},
-    {"plan", "gamut plan ", .is = "a plan of offsets: the strategy planned:plan=FILE reads it"},
+    {"plan", "gamut plan ", .is = "a plan of offsets: the strategy planned:trace=FILE reads it"},
     {"text", "gamut trace 1", .is = "a trace as text" AS_TRACE},
     {"raw", "gamutraw", .is = "a recording of gamut" AS_TRACE},
     {"pytorch", "\x80", .is = "a pickle" AS_TRACE " where PyTorch wrote it"},

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/sort.h"
+#include "base/treap.h"
 #include "merge/pack/pack.h"
 #include "trace/trace.h"
 
@@ -13,6 +15,7 @@ enum {
     PERIODS_TRIED = 32,
     KINDS_MOST = 32, /* rounds by marks, without turns */
     ONCE_MOST = 4,   /* iterations that may differ at the beginning */
+    KINDS_TRIED = KINDS_MOST + ONCE_MOST,
     LEFT_SHARE =
         50, /* marks part the sequence if no more than this part of the bytes outlive them */
 };
@@ -28,7 +31,7 @@ struct request {
 
 /* A begin of a phase: how many requests the queue had before it. */
 struct phase {
-    unsigned name; /* index of its plan_mark_name */
+    unsigned name; /* index of its mark */
     uint32_t time;
 };
 
@@ -37,6 +40,13 @@ struct sequence {
     unsigned count, capacity;
     struct phase *phases;
     unsigned phase_count, phase_capacity;
+};
+
+/* The name of phases, as plan_mark_name writes it. */
+struct mark {
+    struct treap_node node;
+    unsigned index, uses;
+    char name[128];
 };
 
 /* The block in a slot of the trace. */
@@ -52,10 +62,10 @@ struct recording {
     unsigned slot_capacity;
     uint32_t *tags; /* by name of the trace: its tag */
     unsigned tag_capacity;
-    char (*phases)[128];
-    unsigned phase_count, phase_capacity;
-    uint64_t *phase_uses;
-    int64_t time_limit_ns; /* of the planner */
+    struct arena arena; /* owns the marks */
+    struct treap marks;
+    const struct mark *iteration; /* the first one that comes again; NULL: none does */
+    int64_t time_limit_ns;        /* of the planner */
 };
 
 /* ---- reading ---- */
@@ -88,25 +98,27 @@ static uint32_t tag_of(struct recording *r, struct offset_plan *plan, const char
     return r->tags[index];
 }
 
+static int by_mark(const struct treap_node *a, const struct treap_node *b)
+{
+    return strcmp(((const struct mark *)a)->name, ((const struct mark *)b)->name);
+}
+
 static void add_phase(struct recording *r, const char *name)
 {
-    char mark[128];
-    unsigned index = 0;
-    plan_mark_name(mark, name);
-    while (index < r->phase_count && strcmp(r->phases[index], mark) != 0)
-        index++;
-    if (index == r->phase_count) {
-        unsigned capacity = r->phase_capacity;
-        r->phases = must_grow(r->phases, index, &r->phase_capacity, sizeof *r->phases);
-        r->phase_uses = must_grow(r->phase_uses, index, &capacity, sizeof *r->phase_uses);
-        strcpy(r->phases[r->phase_count], mark);
-        r->phase_uses[r->phase_count++] = 0;
+    struct mark new = {.index = (unsigned)r->marks.insert_count};
+    plan_mark_name(new.name, name);
+    struct mark *mark = (struct mark *)treap_from(&r->marks, &new.node);
+    if (!mark || by_mark(&mark->node, &new.node) != 0) {
+        mark = arena_alloc(&r->arena, sizeof *mark);
+        *mark = new;
+        treap_insert(&r->marks, &mark->node);
     }
-    r->phase_uses[index]++;
+    if (++mark->uses == 2 && (!r->iteration || mark->index < r->iteration->index))
+        r->iteration = mark;
     for (unsigned q = 0; q < r->queue_count; q++) {
         struct sequence *s = &r->queues[q];
         s->phases = must_grow(s->phases, s->phase_count, &s->phase_capacity, sizeof *s->phases);
-        s->phases[s->phase_count++] = (struct phase){index, s->count};
+        s->phases[s->phase_count++] = (struct phase){mark->index, s->count};
     }
 }
 
@@ -152,15 +164,6 @@ static int read_events(struct recording *r, struct trace_reader *reader, struct 
             s->requests = must_realloc(s->requests, s->count * sizeof *s->requests);
     }
     return more;
-}
-
-/* The phase that begins an iteration: the first one that comes again. */
-static unsigned iteration_phase(const struct recording *r)
-{
-    unsigned i = 0;
-    while (i < r->phase_count && r->phase_uses[i] < 2)
-        i++;
-    return i;
 }
 
 /* ---- the loop ---- */
@@ -406,23 +409,24 @@ static void kind_lives(const struct sequence *s, const struct iteration *all, un
 {
     const uint32_t length = all[kind].end - all[kind].begin;
     empty_slots(s, all[kind].begin, length, lives);
-    for (uint32_t i = 0; i < length; i++) {
-        bool ended = false;
-        for (unsigned k = once; k < count; k++) {
-            if (all[k].kind != kind)
-                continue; /* it may be shorter */
+    bool *ended = must_alloc((length + (size_t)1) * sizeof *ended);
+    memset(ended, 0, length * sizeof *ended);
+    for (unsigned k = once; k < count; k++)
+        for (uint32_t i = 0; i < length && all[k].kind == kind; i++) {
             const uint32_t end = s->requests[all[k].begin + i].end;
             if (end == NEVER && k + 1 >= count)
                 continue;
             note_life(&lives[i], end, all[k].begin, length,
                       k + 1 < count ? all[k + 1].end : s->count);
-            ended = true;
+            ended[i] = true;
         }
-        if (!ended)
+    for (uint32_t i = 0; i < length; i++)
+        if (!ended[i])
             lives[i].offset = PLAN_NOT_PLANNED;
-    }
+    free(ended);
 }
 
+/* Does a kind come after the first `once` iterations? */
 static bool is_kind(const struct iteration *all, unsigned count, unsigned once, unsigned kind)
 {
     for (unsigned k = once; k < count; k++)
@@ -440,7 +444,7 @@ static bool layout_kinds(const struct sequence *s, const struct iteration *all, 
     l->first = all[once].begin;
     l->round_count = 0;
     for (unsigned k = 0; k < count; k++)
-        if (is_kind(all, count, once, k)) {
+        if (all[k].kind == k && is_kind(all, count, once, k)) {
             const uint32_t length = all[k].end - all[k].begin;
             if (l->round_count == KINDS_MOST)
                 return false;
@@ -452,23 +456,34 @@ static bool layout_kinds(const struct sequence *s, const struct iteration *all, 
     return left * LEFT_SHARE <= bytes;
 }
 
+/* Numbers the kinds of iterations, and returns how many there are; more than KINDS_TRIED cannot be
+ * rounds, and are not told apart. */
+static unsigned find_kinds(const struct sequence *s, struct iteration *all, unsigned count)
+{
+    unsigned first[KINDS_TRIED + 1], kinds = 0;
+    for (unsigned k = 0; k < count && kinds <= KINDS_TRIED; k++) {
+        unsigned i = 0;
+        while (i < kinds && !same_requests(s, &all[first[i]], &all[k]))
+            i++;
+        if (i == kinds)
+            first[kinds++] = k;
+        all[k].kind = first[i];
+    }
+    return kinds;
+}
+
 /* Marks part the sequence into rounds if iterations come again and hardly any block outlives the
  * iteration after its own. The first few may differ: they make what stays. */
 static bool layout_by_marks(const struct sequence *s, unsigned phase, struct layout *l)
 {
     struct iteration *all = must_alloc((s->phase_count + (size_t)1) * sizeof *all);
     const unsigned count = find_iterations(s, phase, all);
-    unsigned kinds = 0;
+    const unsigned kinds = find_kinds(s, all, count);
+    const bool may_be = kinds <= KINDS_TRIED && 2 * kinds <= count + 2;
     bool found = false;
-    for (unsigned k = 0; k < count; k++) {
-        while (all[k].kind < k && !same_requests(s, &all[all[k].kind], &all[k]))
-            all[k].kind++;
-        kinds += all[k].kind == k;
-    }
     l->rounds = must_alloc(KINDS_MOST * sizeof *l->rounds);
     l->lives = must_alloc((s->count + (size_t)1) * sizeof *l->lives);
-    for (unsigned once = 1;
-         once <= ONCE_MOST && once + 1 < count && !found && 2 * kinds <= count + 2; once++)
+    for (unsigned once = 1; may_be && once <= ONCE_MOST && once + 1 < count && !found; once++)
         found = layout_kinds(s, all, count, once, l);
     free(all);
     if (!found) {
@@ -707,6 +722,14 @@ static int plan_queue(struct offset_plan *plan, const struct sequence *s, unsign
     q->count = l.first;
     for (unsigned r = 0; r < l.round_count; r++)
         q->count += l.rounds[r].length;
+    if (q->count > PLAN_SLOTS_MOST) {
+        free(l.rounds);
+        free(l.lives);
+        return error_set(error, ERR_UNSUPPORTED,
+                         "queue %u: a plan has room for %d requests, and two turns of %u rounds "
+                         "need %u",
+                         queue, PLAN_SLOTS_MOST, l.round_count / 2, q->count);
+    }
     q->slots = arena_alloc(&plan->arena, (q->count + (size_t)1) * sizeof *q->slots);
     q->rounds = arena_alloc(&plan->arena, (q->round_count + (size_t)1) * sizeof *q->rounds);
     q->marks = arena_alloc(&plan->arena, (2 * (size_t)(KINDS_MOST + 1) * (s->phase_count + 1)) *
@@ -730,9 +753,9 @@ static int plan_recording(struct recording *r, struct trace_reader *reader,
         return error_set(error, ERR_USAGE, "%s: a trace without frees cannot be planned",
                          trace_reader_path(reader));
     TRY(read_events(r, reader, plan, error));
-    const unsigned phase = iteration_phase(r);
+    const unsigned phase = r->iteration ? r->iteration->index : UINT32_MAX;
     plan->unit = PLAN_UNIT_BYTES;
-    plan->mark = phase < r->phase_count ? arena_printf(&plan->arena, "%s", r->phases[phase]) : "";
+    plan->mark = r->iteration ? arena_printf(&plan->arena, "%s", r->iteration->name) : "";
     plan->queues = arena_alloc(&plan->arena, (r->queue_count + (size_t)1) * sizeof *plan->queues);
     for (unsigned q = 0; q < r->queue_count; q++)
         if (r->queues[q].count)
@@ -751,7 +774,7 @@ int plan_of_trace(const char *path, struct offset_plan *plan, struct error *erro
 int plan_of_trace_within(const char *path, int64_t time_limit_ns, struct offset_plan *plan,
                          struct error *error)
 {
-    struct recording r = {.time_limit_ns = time_limit_ns};
+    struct recording r = {.time_limit_ns = time_limit_ns, .marks.compare = by_mark};
     struct trace_reader *reader;
     *plan = (struct offset_plan){0};
     TRY(trace_open(path, &reader, error));
@@ -764,8 +787,7 @@ int plan_of_trace_within(const char *path, int64_t time_limit_ns, struct offset_
     free(r.queues);
     free(r.slots);
     free(r.tags);
-    free(r.phases);
-    free(r.phase_uses);
+    arena_free(&r.arena);
     if (code)
         plan_free(plan);
     return code;

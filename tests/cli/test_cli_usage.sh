@@ -87,7 +87,7 @@ for command in advise "trace import" print "run -w" "plan --merge none" view; do
     # shellcheck disable=SC2086
     expect 2 "chakra.json.gz is an execution trace of PyTorch" $command chakra.json.gz
 done
-expect 2 "small.plan is a plan of offsets" replay "$here/../alloc/small.plan"
+expect 2 "small.plan is a plan of offsets: the strategy planned:trace=FILE" replay "$here/../alloc/small.plan"
 mkfifo pipe
 cat "$trace" >pipe &
 expect 2 "pipe is a trace: gamut .* read it, as a file" trace info pipe

@@ -137,6 +137,31 @@ static void a_short_iteration_ends_the_recording(void **state)
     plan_free(&plan);
 }
 
+/* Four iterations that come once, after one before which there is no queue, and 32 kinds that come
+ * three times, in turn and in reverse: as many as there can be. */
+static void the_most_kinds_are_rounds(void **state)
+{
+    enum { ONCE = 5, KINDS = 32 };
+    struct requests program = {0};
+    struct offset_plan plan;
+    char spec[512];
+    (void)state;
+    for (unsigned i = 0; i < ONCE + 3 * KINDS + 1; i++) {
+        const unsigned turn = (i - ONCE) / KINDS, place = (i - ONCE) % KINDS;
+        const unsigned kind = i < ONCE ? KINDS + i : turn == 1 ? KINDS - 1 - place : place;
+        const unsigned block = program.block_count;
+        requests_add(&program, &(struct step){.marks = true});
+        requests_add(&program, &(struct step){.block = block, .size = 1024 * (kind + 1)});
+        requests_add(&program, &(struct step){.block = block, .frees = true});
+    }
+    requests_finish(&program);
+    requests_write(&program, trace_path("kinds.trace"));
+    requests_free(&program);
+    plan_as("kinds.trace", 0, "kinds.plan", spec, &plan);
+    assert_int_equal(plan.queues[0].round_count, KINDS);
+    plan_free(&plan);
+}
+
 /* ---- random programs ---- */
 
 enum { LOOP_BLOCKS = 40, SEEDS = 12 };
@@ -245,6 +270,7 @@ int main(void)
         cmocka_unit_test(two_shapes_in_turn_are_one_loop),
         cmocka_unit_test(shapes_that_come_by_chance_have_a_round_each),
         cmocka_unit_test(a_short_iteration_ends_the_recording),
+        cmocka_unit_test(the_most_kinds_are_rounds),
         cmocka_unit_test(a_recorded_program_is_served_whole),
         cmocka_unit_test(deviations_cost_memory_and_not_data),
     };
