@@ -1,6 +1,5 @@
 #include "alloc/allocator.h"
 
-
 #include "alloc/source_sub_buffer.h"
 
 static const char *missing_hook(const struct allocator_ops *ops)
