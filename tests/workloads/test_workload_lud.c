@@ -138,6 +138,39 @@ static void fill_depends_on_the_seed_alone(void **state)
     assert_memory_not_equal(a.mat, b.mat, sizeof a.mat);
 }
 
+/* The matrix of lud_blocks: the elements of the other, and ones on the diagonal beyond it. */
+static void blocks_hold_the_same_matrix(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 2, BLOCKED = 32 * BLOCKS };
+    static float mat[BLOCKED * BLOCKED], lu[BLOCKED * BLOCKED];
+    static const struct host_array blocked = {.element = ELEMENT_f32,
+                                              .rank = 4,
+                                              .shape = {BLOCKS, BLOCKS, 32, 32},
+                                              .count = BLOCKED * BLOCKED};
+    struct run run;
+    run_set(&run, SIDE);
+    assert_int_equal(fill(&run, 5), 0);
+    decompose(run.mat, run.lu, SIDE);
+    run.values[1].array = run.result = blocked;
+    run.values[1].array.data = mat;
+    run.result.data = lu;
+    assert_int_equal(fill(&run, 5), 0);
+    for (int r = 0; r < BLOCKED; r++)
+        for (int c = 0; c < BLOCKED; c++) {
+            int at = ((r / 32 * BLOCKS + c / 32) * 32 + r % 32) * 32 + c % 32;
+            int inside = r < SIDE && c < SIDE;
+            assert_true(mat[at] == (inside ? run.mat[r * SIDE + c] : r == c ? 1 : 0));
+            lu[at] = inside ? run.lu[r * SIDE + c] : r == c ? 1 : 0;
+        }
+    assert_int_equal(check(&run), 0);
+    for (int at = 0; at < BLOCKED * BLOCKED; at += 67) {
+        lu[at] += 0.01f;
+        assert_int_equal(check(&run), ERR_WRONG);
+        lu[at] -= 0.01f;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +178,7 @@ int main(void)
         cmocka_unit_test(transposed_factors_are_wrong),
         cmocka_unit_test(filled_matrices_have_factors),
         cmocka_unit_test(fill_depends_on_the_seed_alone),
+        cmocka_unit_test(blocks_hold_the_same_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

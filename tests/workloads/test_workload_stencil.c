@@ -221,6 +221,40 @@ static void fill_depends_on_the_seed_alone(void **state)
     }
 }
 
+/* Grids of hotspot_f64: the same values before they are rounded, and a check that sees one wrong cell. */
+static void grids_in_double_precision(void **state)
+{
+    (void)state;
+    struct run run;
+    struct error error;
+    double worst;
+    run_open(&run, 9, 6, 20);
+    struct host_array *grids[] = {&run.values[3].array, &run.values[4].array, &run.result};
+    for (size_t i = 0; i < 3; i++) {
+        struct host_array rounded = *grids[i];
+        grids[i]->element = ELEMENT_f64;
+        grids[i]->data = calloc(rounded.count, sizeof(double));
+        assert_non_null(grids[i]->data);
+        const char *name = i == 1 ? "power" : "temp";
+        assert_int_equal(workload_stencil.fill(&run.arguments, name, grids[i], 3, &error), 0);
+        assert_int_equal(workload_stencil.fill(&run.arguments, name, &rounded, 3, &error), 0);
+        const double *cells = grids[i]->data;
+        for (size_t c = 0; c < rounded.count; c++)
+            assert_true((float)cells[c] == ((float *)rounded.data)[c]);
+        free(rounded.data);
+    }
+    double *t = run.values[3].array.data, *watts = run.values[4].array.data, *r = run.result.data;
+    for (size_t c = 0; c < run.result.count; c++) {
+        t[c] = r[c] = 80;
+        watts[c] = 0;
+    }
+    assert_int_equal(workload_stencil.check(&run.arguments, &run.result, 1, &worst, &error), 0);
+    r[run.result.count - 1] *= 1.0001;
+    assert_int_equal(workload_stencil.check(&run.arguments, &run.result, 1, &worst, &error),
+                     ERR_WRONG);
+    run_close(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +264,7 @@ int main(void)
         cmocka_unit_test(long_runs_are_checked_by_decay),
         cmocka_unit_test(fine_grid_is_stable),
         cmocka_unit_test(fill_depends_on_the_seed_alone),
+        cmocka_unit_test(grids_in_double_precision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,22 +20,34 @@ enum { VECTORS = 3 };
  * at n = 4096. */
 static const double TOLERANCE = 5e-6;
 
+/* A matrix lies in rows, or as [rows of blocks][blocks][32][32]; blocks may go beyond n. */
+static int64_t side_of(const struct host_array *matrix)
+{
+    return matrix->rank == 4 ? 32 * matrix->shape[0] : matrix->shape[0];
+}
+static float *at(const struct host_array *matrix, int64_t r, int64_t c)
+{
+    float *elements = matrix->data;
+    if (matrix->rank != 4)
+        return elements + r * matrix->shape[1] + c;
+    return elements + ((r / 32 * matrix->shape[1] + c / 32) * 32 + r % 32) * 32 + c % 32;
+}
+
 /* Off the diagonal, elements are so small that a row of them is about as long as one of unit size;
  * with 2 to 3 on the diagonal no pivot comes near 0 then, at any n. */
 static int fill(const struct arguments *arguments, const char *name, struct host_array *array,
                 uint64_t seed, struct error *error)
 {
-    int64_t n = argument_i64(arguments, "n");
+    int64_t n = argument_i64(arguments, "n"), side = side_of(array);
     double size = 1 / sqrt((double)n);
-    float *elements = array->data;
     (void)name;
     (void)error;
     PARALLEL_FOR
-    for (int64_t r = 0; r < n; r++) {
+    for (int64_t r = 0; r < side; r++) {
         struct random random = {random_split(seed, (uint64_t)r)};
-        for (int64_t c = 0; c < n; c++)
-            elements[r * n + c] = (float)(size * (2 * random_unit(&random) - 1));
-        elements[r * n + r] = (float)(2 + random_unit(&random));
+        for (int64_t c = 0; c < side; c++)
+            *at(array, r, c) = r < n && c < n ? (float)(size * (2 * random_unit(&random) - 1)) : 0;
+        *at(array, r, r) = r < n ? (float)(2 + random_unit(&random)) : 1;
     }
     return 0;
 }
@@ -54,33 +66,33 @@ static void draw(double *x, int64_t n, uint64_t stream)
     }
 }
 
-static void multiply_upper(const float *lu, int64_t n, const struct vectors *v)
+static void multiply_upper(const struct host_array *lu, int64_t n, const struct vectors *v)
 {
     PARALLEL_FOR
     for (int64_t r = 0; r < n; r++) {
         double sum = 0;
         for (int64_t c = r; c < n; c++)
-            sum += lu[r * n + c] * v->x[c];
+            sum += *at(lu, r, c) * v->x[c];
         v->ux[r] = sum;
     }
 }
 
 /* The difference between row r of L (U x) and of A x, as a part of the row's length. */
-static double row_error(const float *mat, const float *lu, int64_t n, const struct vectors *v,
-                        int64_t r)
+static double row_error(const struct host_array *mat, const struct host_array *lu, int64_t n,
+                        const struct vectors *v, int64_t r)
 {
     double difference = v->ux[r], squares = 0;
     for (int64_t c = 0; c < r; c++)
-        difference += lu[r * n + c] * v->ux[c];
+        difference += *at(lu, r, c) * v->ux[c];
     for (int64_t c = 0; c < n; c++) {
-        difference -= mat[r * n + c] * v->x[c];
-        squares += (double)mat[r * n + c] * mat[r * n + c];
+        difference -= *at(mat, r, c) * v->x[c];
+        squares += (double)*at(mat, r, c) * *at(mat, r, c);
     }
     return fabs(difference) / sqrt(squares);
 }
 
-static int check_rows(const float *mat, const float *lu, int64_t n, const struct vectors *v,
-                      double *worst, struct error *error)
+static int check_rows(const struct host_array *mat, const struct host_array *lu, int64_t n,
+                      const struct vectors *v, double *worst, struct error *error)
 {
     for (int64_t r = 0; r < n; r++) {
         double off = row_error(mat, lu, n, v, r);
@@ -97,8 +109,8 @@ static int check_rows(const float *mat, const float *lu, int64_t n, const struct
 static int check(const struct arguments *arguments, const struct host_array *results,
                  size_t result_count, double *worst_error, struct error *error)
 {
-    int64_t n = argument_i64(arguments, "n");
-    const float *mat = argument(arguments, "mat")->array.data;
+    const struct host_array *mat = &argument(arguments, "mat")->array;
+    int64_t n = side_of(mat);
     *worst_error = 0;
     if (result_count != 1 || results[0].count != (size_t)(n * n))
         return error_set(error, ERR_WRONG,
@@ -112,8 +124,8 @@ static int check(const struct arguments *arguments, const struct host_array *res
                          (long long)n);
     for (uint64_t i = 0; i < VECTORS && !code; i++) {
         draw(v.x, n, i);
-        multiply_upper(results[0].data, n, &v);
-        code = check_rows(mat, results[0].data, n, &v, worst_error, error);
+        multiply_upper(results, n, &v);
+        code = check_rows(mat, results, n, &v, worst_error, error);
     }
     free(v.x);
     free(v.ux);

@@ -72,18 +72,33 @@ static double waves_y(const struct grid *g)
 
 /* ---- inputs -------------------------------------------------------------------------------- */
 
-static void fill_random(const struct grid *g, float *cells, uint64_t seed, double least,
+/* A cell of an array in single or double precision. */
+static double cell_of(const struct host_array *array, int64_t i)
+{
+    return array->element == ELEMENT_f64 ? ((const double *)array->data)[i]
+                                         : ((const float *)array->data)[i];
+}
+static void set_cell(struct host_array *array, int64_t i, double value)
+{
+    if (array->element == ELEMENT_f64)
+        ((double *)array->data)[i] = value;
+    else
+        ((float *)array->data)[i] = (float)value;
+}
+
+static void fill_random(const struct grid *g, struct host_array *array, uint64_t seed, double least,
                         double range)
 {
     PARALLEL_FOR
     for (int64_t r = 0; r < g->rows; r++) {
         struct random random = {random_split(seed, (uint64_t)r)};
         for (int64_t c = 0; c < g->cols; c++)
-            cells[r * g->cols + c] = (float)(least + range * random_unit(&random));
+            set_cell(array, r * g->cols + c, least + range * random_unit(&random));
     }
 }
 
-static int fill_eigenmode(const struct grid *g, float *cells, uint64_t seed, struct error *error)
+static int fill_eigenmode(const struct grid *g, struct host_array *array, uint64_t seed,
+                          struct error *error)
 {
     struct random random = {seed};
     double amplitude = 20 + 20 * random_unit(&random);
@@ -97,7 +112,7 @@ static int fill_eigenmode(const struct grid *g, float *cells, uint64_t seed, str
     for (int64_t r = 0; r < g->rows; r++) {
         double down = amplitude * cos(pi * waves_y(g) * ((double)r + 0.5) / (double)g->rows);
         for (int64_t c = 0; c < g->cols; c++)
-            cells[r * g->cols + c] = (float)(ambient + down * along[c]);
+            set_cell(array, r * g->cols + c, ambient + down * along[c]);
     }
     free(along);
     return 0;
@@ -111,23 +126,24 @@ static int fill(const struct arguments *arguments, const char *name, struct host
     if (is_simulated(&g)) {
         /* The chip's power is the same at every resolution: some 2 kW in all. */
         if (is_power)
-            fill_random(&g, array->data, random_split(seed, 1), 0, 4096.0 / (double)array->count);
+            fill_random(&g, array, random_split(seed, 1), 0, 4096.0 / (double)array->count);
         else
-            fill_random(&g, array->data, random_split(seed, 0), 320, 10);
+            fill_random(&g, array, random_split(seed, 0), 320, 10);
         return 0;
     }
     if (is_power) {
-        memset(array->data, 0, array->count * sizeof(float));
+        memset(array->data, 0, array->count * element_bytes(array->element));
         return 0;
     }
-    return fill_eigenmode(&g, array->data, random_split(seed, 0), error);
+    return fill_eigenmode(&g, array, random_split(seed, 0), error);
 }
 
 /* ---- reference ----------------------------------------------------------------------------- */
 
 /* The expected temperatures; in `cells` lie the first, in `spare` is room for as many. Returns
  * which of the two holds the result. */
-static double *simulate(const struct grid *g, const float *power, double *cells, double *spare)
+static double *simulate(const struct grid *g, const struct host_array *power, double *cells,
+                        double *spare)
 {
     const int64_t cols = g->cols;
     for (int64_t step = 0; step < g->steps; step++) {
@@ -135,7 +151,7 @@ static double *simulate(const struct grid *g, const float *power, double *cells,
         for (int64_t r = 0; r < g->rows; r++)
             for (int64_t c = 0; c < cols; c++) {
                 const double *t = cells + r * cols + c;
-                double change = power[r * cols + c] * g->per_watt + (ambient - *t) * g->z;
+                double change = cell_of(power, r * cols + c) * g->per_watt + (ambient - *t) * g->z;
                 if (r > 0)
                     change += (t[-cols] - *t) * g->y;
                 if (r + 1 < g->rows)
@@ -177,8 +193,9 @@ static int wrong_cell(const struct grid *g, int64_t cell, double got, double exp
                      (long long)(cell / g->cols), (long long)(cell % g->cols), got, expected);
 }
 
-static int check_simulated(const struct grid *g, const float *temp, const float *power,
-                           const float *result, double *worst, struct error *error)
+static int check_simulated(const struct grid *g, const struct host_array *temp,
+                           const struct host_array *power, const struct host_array *result,
+                           double *worst, struct error *error)
 {
     int64_t count = g->rows * g->cols;
     double *cells = malloc((size_t)count * 2 * sizeof *cells);
@@ -187,24 +204,24 @@ static int check_simulated(const struct grid *g, const float *temp, const float 
                          "stencil: no memory for the reference's %lld cells",
                          (long long)(2 * count));
     for (int64_t i = 0; i < count; i++)
-        cells[i] = temp[i];
+        cells[i] = cell_of(temp, i);
     const double *expected = simulate(g, power, cells, cells + count);
     int code = 0;
     for (int64_t i = 0; i < count && !code; i++)
-        if (!is_near(result[i], expected[i], worst))
-            code = wrong_cell(g, i, result[i], expected[i], error);
+        if (!is_near(cell_of(result, i), expected[i], worst))
+            code = wrong_cell(g, i, cell_of(result, i), expected[i], error);
     free(cells);
     return code;
 }
 
-static int check_eigenmode(const struct grid *g, const float *temp, const float *result,
-                           double *worst, struct error *error)
+static int check_eigenmode(const struct grid *g, const struct host_array *temp,
+                           const struct host_array *result, double *worst, struct error *error)
 {
     double left = decay(g);
     for (int64_t i = 0; i < g->rows * g->cols; i++) {
-        double expected = ambient + left * (temp[i] - ambient);
-        if (!is_near(result[i], expected, worst))
-            return wrong_cell(g, i, result[i], expected, error);
+        double expected = ambient + left * (cell_of(temp, i) - ambient);
+        if (!is_near(cell_of(result, i), expected, worst))
+            return wrong_cell(g, i, cell_of(result, i), expected, error);
     }
     return 0;
 }
@@ -213,16 +230,16 @@ static int check(const struct arguments *arguments, const struct host_array *res
                  size_t result_count, double *worst_error, struct error *error)
 {
     struct grid g = grid_of(arguments);
-    const float *temp = argument(arguments, "temp")->array.data;
-    const float *power = argument(arguments, "power")->array.data;
+    const struct host_array *temp = &argument(arguments, "temp")->array;
+    const struct host_array *power = &argument(arguments, "power")->array;
     *worst_error = 0;
     if (result_count != 1 || results[0].count != (size_t)(g.rows * g.cols))
         return error_set(error, ERR_WRONG,
                          "stencil: %zu results, expected one of %lld x %lld cells", result_count,
                          (long long)g.rows, (long long)g.cols);
     if (is_simulated(&g))
-        return check_simulated(&g, temp, power, results[0].data, worst_error, error);
-    return check_eigenmode(&g, temp, results[0].data, worst_error, error);
+        return check_simulated(&g, temp, power, &results[0], worst_error, error);
+    return check_eigenmode(&g, temp, &results[0], worst_error, error);
 }
 
 const struct workload workload_stencil = {.fill = fill, .check = check};
