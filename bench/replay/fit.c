@@ -148,6 +148,23 @@ static int find_between(struct search *s, uint64_t refused, uint64_t served)
     return narrow(s);
 }
 
+/* From the lower bound up to what was found, from change to change: the first that serves. */
+static int look_below(struct search *s)
+{
+    struct replay_outcome outcome;
+    struct fit *fit = s->fit;
+    uint64_t at = fit->status == CASE_ok ? s->lower_bytes : UINT64_MAX;
+    for (unsigned i = 0; i < FIT_BELOW_REPLAYS && at < fit->lowest_bytes; i++) {
+        TRY(play(s, at, &outcome));
+        if (outcome.status == CASE_ok)
+            fit->lowest_bytes = at;
+        else if (outcome.status != CASE_oom)
+            fail(s, &outcome);
+        at = outcome.least_refused_bytes > at ? outcome.least_refused_bytes : UINT64_MAX;
+    }
+    return 0;
+}
+
 /* From what was found up to `top`, which serves, from change to change. */
 static int look_above(struct search *s, uint64_t top)
 {
@@ -230,6 +247,7 @@ static int find(struct search *s)
     TRY(look_above(s, top));
     fit->capacity_bytes = s->served;
     fit->refused_bytes = s->refused;
+    TRY(look_below(s));
     return find_needed(s);
 }
 

@@ -11,7 +11,9 @@
  * A strategy may serve a trace under one capacity and refuse it under a larger one: a hole. From
  * what was found, the search goes up from change to change, for FIT_ABOVE_REPLAYS replays, and
  * begins anew above a hole. It serves the trace under `capacity_bytes`, and refuses a request under
- * `refused_bytes`, which is at most FIT_STEP_BYTES less.
+ * `refused_bytes`, which is at most FIT_STEP_BYTES less. The lowest capacity that serves is found
+ * from the lower bound up, from change to change, for FIT_BELOW_REPLAYS replays, which end at the
+ * first refused request. A strategy that reads the capacity (tlsf, up to 1 GiB) changes in between.
  *
  * A request that the log says was refused must be served too, and is given back at once. Then the
  * search is repeated for what the program needs at least: where a dispensable request
@@ -62,7 +64,7 @@ struct optimum {
  * runs out. */
 void lifetimes_optimum(const struct lifetimes *lifetimes, int64_t time_ns, struct optimum *optimum);
 
-enum { FIT_STEP_BYTES = 512, FIT_ABOVE_REPLAYS = 32 };
+enum { FIT_STEP_BYTES = 512, FIT_ABOVE_REPLAYS = 32, FIT_BELOW_REPLAYS = 100 };
 
 /* X(name, sentence): why a request is refused. */
 #define FIT_CAUSE_LIST(X)                                                                          \

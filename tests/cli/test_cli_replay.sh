@@ -171,7 +171,7 @@ END
 expect 0 "" fit short.trace -s caching,planned:trace=short.trace
 has "^short: lower bound 50.0 MiB, optimum 50.0 MiB (proven); 1 refused request, at which the log ends$"
 has "^  caching  *50.0 MiB"
-has "^  planned.* 20.0 MiB  .* 4  demand: 20.0 MiB at event 1; .*without 1 refused request of the log"
+has "^  planned.* 20.0 MiB  .* 5  demand: 20.0 MiB at event 1; .*without 1 refused request of the log"
 lacks "may run from"
 expect 0 "" advise short.trace
 has "^  fits .*; the live blocks and the refused requests alone are 50.0 MiB; it may need more: the log ends where it was refused$"
