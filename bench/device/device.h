@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/driver_memory.h"
 #include "base/driver_pool.h"
 #include "base/driver_sub_buffer.h"
 #include "base/driver_vm.h"

@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "base/options.h"
-#include "base/text.h"
 #include "device/device.h"
 #include "results/file/experiment_result.h"
 

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "alloc/allocator.h"
-#include "experiment/experiment.h"
 #include "experiment/kernels.h"
 #include "run/execute/device_source.h"
 

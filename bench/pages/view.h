@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 
 #include "pages/history.h"
 

@@ -16,7 +16,6 @@
  */
 #pragma once
 
-#include "alloc/allocator.h"
 #include "alloc/planned/offset_plan.h"
 
 enum { PLAN_UNIT_BYTES = 512 };

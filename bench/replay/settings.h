@@ -1,7 +1,6 @@
 /* The settings of an application for its memory, as strategies of gamut and in its own words. */
 #pragma once
 
-#include "alloc/allocator.h"
 #include "base/text.h"
 
 enum { SETTING_KNOBS_MAX = 4 };

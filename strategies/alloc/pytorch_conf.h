@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/options.h"
 #include "base/text.h"
 
 /* The option `conf`, which the registry translates before it parses the others. */

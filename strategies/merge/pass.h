@@ -3,7 +3,6 @@
  * passes. */
 #pragma once
 
-#include "program/arguments.h"
 #include "program/program.h"
 
 /* Why two blocks may not become one. Tests turn a condition off by its name, to see that it is

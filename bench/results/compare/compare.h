@@ -47,7 +47,6 @@
 
 #include "base/error.h"
 #include "results/compare/gates.h"
-#include "results/file/result.h"
 #include "results/show/table.h"
 #include "results/show/text_grid.h"
 

@@ -23,7 +23,6 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "results/compare/compare.h"
 #include "results/show/text_grid.h"
 

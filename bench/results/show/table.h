@@ -1,7 +1,6 @@
 /* A result as text: tables for people, Markdown, CSV or the JSON of the file itself. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"

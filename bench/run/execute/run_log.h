@@ -19,9 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/clock.h"
-#include "base/error.h"
-#include "device/device.h"
 #include "trace/event.h"
 
 struct block; /* alloc/allocator.h */

@@ -15,8 +15,6 @@
  */
 #pragma once
 
-#include "alloc/source.h"
-#include "results/facts/atlas.h"
 #include "results/facts/case.h"
 #include "run/atlas/pace.h"
 

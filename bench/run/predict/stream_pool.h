@@ -20,7 +20,6 @@
  * two queues wait for each other is not known. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "alloc/allocator.h"

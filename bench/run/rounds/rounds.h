@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/text.h"
 #include "run/rounds/items.h"
 #include "run/rounds/measure.h"
 #include "run/select/select.h"

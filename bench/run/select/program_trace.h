@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "run/select/catalogue.h"
 #include "run/select/merging.h"
 #include "trace/trace.h"
 

@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "base/text.h"
 #include "program/program.h"
 
 /* ---- facts ---------------------------------------------------------------------------------- */
