@@ -173,7 +173,7 @@ void program_slice_index(struct program *program, const struct stm *s, const str
     unsigned kept = 0;
     for (unsigned d = 0; d < s->slice_rank; d++) {
         const struct slice_dim *dim = &s->slice[d];
-        struct expr *stride = index_stride(program, source, d);
+        struct expr *stride = index_stride(program, source, slice_over(s->slice, d));
         if (dim->start)
             offset = expr_binary(program, EXPR_ADD, offset,
                                  expr_binary(program, EXPR_MUL, dim->start, stride));

@@ -27,8 +27,29 @@ static int parse_binding(struct parser *p, const char *what)
 
 static int parse_operand(struct parser *p, int receiver, const char *base);
 
+static void parse_flat_slice(struct parser *p, struct stm *s)
+{
+    do {
+        if (s->slice_rank == RANK_MAX)
+            parser_fail(p, p->token.at, "an array has at most %d dimensions", RANK_MAX);
+        struct slice_dim *d = &s->slice[s->slice_rank++];
+        if (s->slice_rank == 1) {
+            d->start = parse_size(p);
+            parser_expect(p, ":+", "after the first element's number");
+        }
+        d->length = parse_size(p);
+        parser_expect(p, ":", "between a number of elements and their distance");
+        d->step = parse_size(p);
+    } while (parser_take(p, ","));
+    parser_expect(p, "}", "after the dimensions");
+}
+
 static void parse_slice(struct parser *p, struct stm *s)
 {
+    if (parser_take(p, "{")) {
+        parse_flat_slice(p, s);
+        return;
+    }
     parser_expect(p, "[", "before indices");
     do {
         if (s->slice_rank == RANK_MAX)
@@ -68,7 +89,7 @@ static void parse_update(struct parser *p, struct stm *s)
 static void parse_array_expression(struct parser *p, struct stm *s)
 {
     s->array = parse_take_use(p, NAME_ARRAY, "an array");
-    if (parser_at(p, "[")) {
+    if (parser_at(p, "[") || parser_at(p, "{")) {
         parse_slice(p, s);
         bool all_fixed = true;
         for (unsigned d = 0; d < s->slice_rank; d++)
@@ -308,12 +329,12 @@ static bool says_type(struct parser *p, const struct stm *s, struct name *type)
                           .element = whole.element};
     if (s->kind == STM_ELEMENT)
         return true;
-    for (unsigned d = 0; d < whole.rank; d++) {
+    for (unsigned d = 0; d < (whole.rank > s->slice_rank ? whole.rank : s->slice_rank); d++) {
         const struct slice_dim *dim = s->kind == STM_SLICE ? &s->slice[d] : NULL;
         if (dim && (dim->fixed || d >= s->slice_rank))
             continue;
         unsigned from = s->kind == STM_REARRANGE ? s->permutation[d] : d;
-        type->shape[type->rank++] = dim && dim->start ? dim->length : whole.shape[from];
+        type->shape[type->rank++] = dim && dim->length ? dim->length : whole.shape[from];
     }
     for (unsigned i = 1; i < s->piece_count; i++) {
         const struct name *piece = &p->fun->names[s->pieces[i].array];

@@ -138,25 +138,25 @@ static void print_bindings(struct printer *p, const int *names, unsigned count)
 
 static void print_slice(struct printer *p, const struct stm *s)
 {
-    text_add(&p->out, "[");
+    const bool flat = slice_array_rank(s->slice, s->slice_rank) < s->slice_rank;
+    text_add(&p->out, flat ? "{" : "[");
     for (unsigned d = 0; d < s->slice_rank; d++) {
         const struct slice_dim *dim = &s->slice[d];
         text_add(&p->out, d ? ", " : "");
-        if (!dim->start) {
-            text_add(&p->out, ":");
+        if (dim->start)
+            print_expr(p, dim->start, 0);
+        if (!dim->length) {
+            text_add(&p->out, dim->fixed ? "" : ":");
             continue;
         }
-        print_expr(p, dim->start, 0);
-        if (dim->fixed)
-            continue;
-        text_add(&p->out, " :+ ");
+        text_add(&p->out, dim->start ? " :+ " : "");
         print_expr(p, dim->length, 0);
         if (dim->step) {
             text_add(&p->out, " : ");
             print_expr(p, dim->step, 0);
         }
     }
-    text_add(&p->out, "]");
+    text_add(&p->out, flat ? "}" : "]");
 }
 
 static void print_body(struct printer *p, const struct body *body);

@@ -148,12 +148,24 @@ enum stm_kind {
     STM_KERNEL,
 };
 
-/* One dimension of a slice. */
+/* One dimension of a slice. In a flat slice, {o :+ n : s, m : t}, all run over dimension 0 of the
+ * array, which is its only one; the first has the start. */
 struct slice_dim {
     bool fixed;                 /* an index: the result does not have this dimension */
-    struct expr *start;         /* NULL: the whole dimension */
+    struct expr *start;         /* NULL: the whole dimension, or not the first of a flat slice */
     struct expr *length, *step; /* not set if `fixed`; step NULL: 1 */
 };
+
+/* The dimension of the array that dimension d of its slice runs over. */
+static inline unsigned slice_over(const struct slice_dim *slice, unsigned d)
+{
+    return !slice[d].start && slice[d].length ? 0 : d;
+}
+/* How many dimensions a slice of `rank` dimensions expects its array to have. */
+static inline unsigned slice_array_rank(const struct slice_dim *slice, unsigned rank)
+{
+    return rank ? slice_over(slice, rank - 1) + 1 : 0;
+}
 
 struct body {
     struct stm *first;

@@ -308,7 +308,7 @@ static int verify_body(struct verifier *v, const struct body *body);
 /* Checks slice against the rank of the array it cuts; *kept receives the rank of what is left. */
 static int check_slice(struct verifier *v, const struct stm *s, unsigned *kept)
 {
-    TRY(check_rank(v, s, s->array, s->slice_rank));
+    TRY(check_rank(v, s, s->array, slice_array_rank(s->slice, s->slice_rank)));
     *kept = 0;
     for (unsigned d = 0; d < s->slice_rank; d++) {
         const struct slice_dim *dim = &s->slice[d];

@@ -33,20 +33,20 @@ struct region region_of_array(struct sizes *s, int array)
 struct region region_slice(struct sizes *s, const struct region *whole,
                            const struct slice_dim *slice, unsigned rank)
 {
-    if (!whole->known || whole->rank != rank)
+    if (!whole->known || whole->rank != slice_array_rank(slice, rank))
         return unknown;
     struct region r = *whole;
     r.rank = 0;
     for (unsigned d = 0; d < rank; d++) {
-        struct region_dim dim = whole->dim[d];
+        struct region_dim dim = whole->dim[slice_over(slice, d)];
         if (slice[d].start) {
             const struct poly *skipped = sizes_multiply(s, sizes_of(s, slice[d].start), dim.stride);
             r.offset = sizes_add(s, r.offset, skipped);
-            if (!slice[d].fixed)
-                dim.extent = sizes_of(s, slice[d].length);
-            if (slice[d].step)
-                dim.stride = sizes_multiply(s, dim.stride, sizes_of(s, slice[d].step));
         }
+        if (slice[d].length)
+            dim.extent = sizes_of(s, slice[d].length);
+        if (slice[d].step)
+            dim.stride = sizes_multiply(s, dim.stride, sizes_of(s, slice[d].step));
         if (!slice[d].fixed)
             r.dim[r.rank++] = dim;
     }

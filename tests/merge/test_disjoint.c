@@ -142,6 +142,11 @@ static struct region region_of(struct sizes *s, const struct subject *subject)
 #define BLOCK(name, row, column)                                                                   \
     ARRAY(name, "[b][b]f32", "((" row ") * b * m * b + (" column ") * b: m * b, 1)")
 
+/* The blocks of anti-diagonal k of a matrix of n x n blocks of 4 x 4, and a row and column more: parts of each. */
+#define DIAGONAL(body) "assert n > 2 let w: i64 = 4 * n + 1 " LOOP("k", "n", body)
+#define BLOCKS(name, first, shape, strides)                                                        \
+    ARRAY(name, "[k + 1]" shape "f32", "(" first ": 4 * w - 4, " strides ")")
+
 /* Regions `x` and `y` at the statement that makes y. */
 static const struct {
     enum { OVERLAP, DISJOINT, UNKNOWN } is;
@@ -227,6 +232,11 @@ static const struct {
     {OVERLAP, LOOP("k", "m", LOOP("i", "m - k - 1", BLOCK("x", "k", "k") BLOCK("y", "k", "k + i"))), "i", THIS, ALL},
     /* anti-diagonals of an n x n matrix (Needleman-Wunsch): each reads the two before */
     {DISJOINT, ARRAY("x", "[m + 1]f32", "(m: n - 1)") "assert n > m + 3 " ARRAY("y", "[m + 2]f32", "(m + 1: n - 1)"), NULL, THIS, THIS},
+    /* blocks along an anti-diagonal: what is above them and on their left, and they themselves */
+    {DISJOINT, DIAGONAL(BLOCKS("x", "w + 1 + 4 * k", "[4][4]", "w, 1") BLOCKS("y", "4 * k", "[5]", "1")), NULL, THIS, THIS},
+    {DISJOINT, DIAGONAL(BLOCKS("x", "w + 1 + 4 * k", "[4][4]", "w, 1") BLOCKS("y", "w + 4 * k", "[4]", "w")), NULL, THIS, THIS},
+    {OVERLAP, DIAGONAL(BLOCKS("x", "w + 1 + 4 * k", "[4][4]", "w, 1") BLOCKS("y", "w + 4 * k", "[4][2]", "w, 1")), NULL, THIS, THIS},
+    {OVERLAP, DIAGONAL(BLOCKS("x", "w + 1 + 4 * k", "[4][5]", "w, 1") BLOCKS("y", "w + 4 + 4 * k", "[4]", "w")), NULL, THIS, THIS},
     /* elements that another iteration takes in another way */
     {OVERLAP, LOOP("i", "n", ARRAY("x", "[1]f32", "(i * i: 1)") ARRAY("y", "[1]f32", "(n * (2 * i + 1): 1)")), "i", ALL, THIS},
     {OVERLAP, LOOP("i", "n", ARRAY("x", "[2]f32", "(0: i)") ARRAY("y", "[1]f32", "(i + 1: 1)")), "i", ALL, THIS},

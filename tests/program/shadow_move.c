@@ -41,26 +41,32 @@ static struct part empty_part(const struct part *of)
 static int slice(struct machine *m, const struct stm *s, const struct part *from, struct part *to)
 {
     *to = empty_part(from);
+    const bool flat = s->slice_rank > from->at.rank;
+    int64_t least = 0, most = 0; /* the elements that the dimensions up to this one reach */
     for (unsigned d = 0; d < s->slice_rank; d++) {
         const struct slice_dim *dim = &s->slice[d];
-        int64_t start = 0, length = dim->fixed ? 1 : from->at.shape[d], step = 1;
+        const unsigned of = flat ? 0 : d;
+        int64_t start = 0, length = dim->fixed ? 1 : from->at.shape[of], step = 1;
         if (dim->start)
             TRY(shadow_size(m, dim->start, &start));
         if (dim->length)
             TRY(shadow_size(m, dim->length, &length));
         if (dim->step)
             TRY(shadow_size(m, dim->step, &step));
-        int64_t last = start + (length - 1) * step, size = from->at.shape[d];
-        if (length < 0 || (length > 0 && (start < 0 || start >= size || last < 0 || last >= size)))
+        int64_t reach = (length - 1) * step, size = from->at.shape[of];
+        if (d == of)
+            least = most = start;
+        *(reach < 0 ? &least : &most) += reach;
+        if (length < 0 || (length > 0 && (least < 0 || most >= size)))
             return shadow_fail(m, s->at,
                                "dimension %u has %lld elements; %lld from %lld do not fit", d,
                                (long long)size, (long long)length, (long long)start);
         if (length > 0) {
-            to->at.offset += start * from->at.stride[d];
-            to->of.offset += start * from->of.stride[d];
+            to->at.offset += start * from->at.stride[of];
+            to->of.offset += start * from->of.stride[of];
         }
         if (!dim->fixed)
-            put_dimension(to, from, d, length, step);
+            put_dimension(to, from, of, length, step);
     }
     return 0;
 }

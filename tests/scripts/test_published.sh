@@ -25,9 +25,9 @@ grep -q '^a,b,gpu,321,160,150,,320,160,240,160,240,160,fewer,equal,more$' "$dir/
 rows gpu,a,b,,160,,170,series,thesis,n=10,x gpu,c,d,1,1,,,,,, || fail "a row without a figure or a program: $(cat "$dir/err")"
 grep -q '^a,b,gpu,,160,,170,320,160,240,160,240,160,,equal,equal$' "$dir/out" && grep -q '^c,d,gpu,1,1,,,,,,,,,,,$' "$dir/out" || fail "wrong: $(cat "$dir/out")"
 # Plain is the program as it is written: 24 n bytes with blocks freed at their last use.
-printf '%s\n' program,dataset,variant,plain_bytes,fun,fun_dataset,fun_values,without a,b,f64,240,series,thesis,n=10, c,d,f64,1,,,,missing >"$dir/rows.csv"
+printf '%s\n' program,dataset,variant,plain_bytes,fun,fun_dataset,fun_values,note a,b,f64,240,series,thesis,n=10, c,d,f64,1,,,,missing e,f,f64,239,series,thesis,n=10,known >"$dir/rows.csv"
 "$root/scripts/published" "$dir/rows.csv" >"$dir/out" 2>"$dir/err" || fail "the table of 2022: $(cat "$dir/err")"
-grep -q '^a,b,f64,240,240,.*,160,equal$' "$dir/out" && grep -q '^c,d,f64,1,,.*,missing$' "$dir/out" || fail "wrong: $(cat "$dir/out")"
+grep -q '^a,b,f64,240,240,.*,160,equal$' "$dir/out" && grep -q '^c,d,f64,1,,.*,missing$' "$dir/out" && grep -q ',more: known$' "$dir/out" || fail "wrong: $(cat "$dir/out")"
 sed -i 's/,240,/,239,/' "$dir/rows.csv"
 "$root/scripts/published" "$dir/rows.csv" >"$dir/out" 2>"$dir/err" && fail "a program needs a byte more, and the exit code is 0"
 grep -q ',more$' "$dir/out" || fail "wrong: $(cat "$dir/out")"

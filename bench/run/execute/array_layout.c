@@ -149,3 +149,19 @@ bool layout_overlap(const struct layout *a, const struct layout *b)
     unsigned budget = 100000;
     return reachable(terms, count, b->offset - a->offset, &budget);
 }
+
+bool layout_overlaps_itself(const struct layout *l)
+{
+    struct term terms[RANK_MAX];
+    unsigned count = 0, dims = 0;
+    for (unsigned d = 0; d < l->rank; d++) {
+        dims += l->shape[d] > 1;
+        if (l->shape[d] > 1)
+            count = add_term(terms, count, l->stride[d], 0, l->shape[d] - 1);
+    }
+    int64_t reach = 0;
+    bool apart = count == dims; /* no stride is 0, no two are the same */
+    for (unsigned i = count; i-- > 0; reach += terms[i].stride * (terms[i].most - terms[i].least))
+        apart &= terms[i].stride > reach;
+    return !apart && layout_count(l) > 0;
+}

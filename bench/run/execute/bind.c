@@ -30,30 +30,37 @@ int execute_slice(struct executor *e, const struct stm *stm, const struct layout
                   struct layout *part)
 {
     *part = (struct layout){.offset = whole->offset};
+    int64_t first = 0, last = 0; /* the elements of a dimension that all up to d reach */
+    bool empty = false;
     for (unsigned d = 0; d < stm->slice_rank; d++) {
         const struct slice_dim *dim = &stm->slice[d];
-        int64_t start = 0, length = whole->shape[d], step = 1;
+        const unsigned over = slice_over(stm->slice, d);
+        int64_t start = 0, length = whole->shape[over], step = 1, reach;
         TRY(dim->start ? execute_size(e, dim->start, &start) : 0);
         if (dim->fixed)
             length = 1;
         TRY(dim->length ? execute_size(e, dim->length, &length) : 0);
         TRY(dim->step ? execute_size(e, dim->step, &step) : 0);
-        int64_t reach;
+        if (over == d) {
+            first = last = start;
+            empty = false;
+        }
+        empty |= length == 0;
+        int64_t *end = step < 0 ? &first : &last;
         bool outside = length < 0 || __builtin_mul_overflow(length - 1, step, &reach) ||
-                       __builtin_add_overflow(start, reach, &reach);
-        if (!outside && length > 0)
-            outside =
-                start < 0 || start >= whole->shape[d] || reach < 0 || reach >= whole->shape[d];
+                       __builtin_add_overflow(*end, empty ? 0 : reach, end);
+        if (!outside && !empty)
+            outside = first < 0 || last >= whole->shape[over];
         if (outside)
             return execute_fail(e, stm->at,
                                 "dimension %u has %lld elements; from %lld, %lld of them "
                                 "by steps of %lld, are not all inside",
-                                d, (long long)whole->shape[d], (long long)start, (long long)length,
-                                (long long)step);
-        part->offset += length > 0 ? start * whole->stride[d] : 0;
+                                over, (long long)whole->shape[over], (long long)start,
+                                (long long)length, (long long)step);
+        part->offset += length > 0 ? start * whole->stride[over] : 0;
         if (!dim->fixed) {
             part->shape[part->rank] = length;
-            part->stride[part->rank++] = step * whole->stride[d];
+            part->stride[part->rank++] = step * whole->stride[over];
         }
     }
     return 0;

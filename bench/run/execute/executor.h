@@ -65,6 +65,8 @@ bool layout_matches(const struct layout *a, const struct layout *b);
 /* Might a and b, in the same memory and counted in the same elements, share an element? Exact for
  * all but pathological strides, for which the answer is yes. */
 bool layout_overlap(const struct layout *a, const struct layout *b);
+/* Might two elements of l lie in one place? Yes too where strides interleave. */
+bool layout_overlaps_itself(const struct layout *l);
 
 enum { NO_BLOCK = -1 };
 

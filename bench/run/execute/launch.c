@@ -467,6 +467,10 @@ static int move_update(struct executor *e, const struct step *s)
                             "'%s'",
                             e->fun->names[stm->outs[0]].text, e->fun->names[stm->array].text);
     TRY(execute_slice(e, stm, &whole->layout, &part.layout));
+    if (layout_overlaps_itself(&part.layout))
+        return execute_fail(e, stm->at,
+                            "elements that are put in might lie on each other: each distance must "
+                            "be more than what the smaller ones reach together");
     if (stm->value != NO_NAME) {
         const struct array_state *value = &e->arrays[stm->value];
         TRY(check_shape(e, &part.layout, &value->layout, stm->at, "with"));

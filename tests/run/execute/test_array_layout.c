@@ -56,8 +56,11 @@ static void test_against_elements(void **state)
         }
         int64_t na = elements(&a, a_list), nb = elements(&b, b_list);
         char used[SPACE] = {0};
+        bool twice = false;
         for (int64_t k = 0; k < na; k++)
-            used[MIDDLE + a_list[k]] = 1;
+            twice |= used[MIDDLE + a_list[k]]++ > 0;
+        assert_true(!twice || layout_overlaps_itself(&a));
+        assert_true(i % 2 == 0 || !layout_overlaps_itself(&a));
         bool overlap = false;
         for (int64_t k = 0; k < nb; k++)
             overlap |= used[MIDDLE + b_list[k]];
@@ -99,6 +102,7 @@ static void test_columns(void **state)
     struct layout across = {2, {1000, 2}, 1, {1000, 1}};
     assert_false(layout_overlap(&left, &right));
     assert_true(layout_overlap(&left, &across));
+    assert_false(layout_overlaps_itself(&left));
 }
 
 int main(void)

@@ -249,6 +249,11 @@ static const struct {
     {"let a: i32 = x[n]\nin a",
      ":2:1: dimension 0 has 4 elements; from 4, 1 of them by steps of 1"},
     {"let a: [2]i32 = x[n - 1 :+ 2]\nin a", "are not all inside|block 'x_mem', which has 16 bytes"},
+    {"let a: [2][2]i32 = x{0 :+ 2 : 2, 2 : 2}\nin a",
+     "dimension 0 has 4 elements; from 0, 2 of them by steps of 2, are not all inside|'a' reaches"},
+    {"let v: [2][2]i32 = reshape x\nlet y: [n]i32 = iota\n"
+     "let a: [n]i32 = y with {0 :+ 2 : 1, 2 : 1} <- v\nin a",
+     ":4:1: elements that are put in might lie on each other"},
     {"let a: [3]i32 = x[0 :+ 2]\nin a", "':2:5: 'a' reaches|the declared shape of 'a' is not"},
     {"let a: [3]i32 = copy x\nin a", ":2:1: copy: the shapes differ (3 elements and 4)"},
     {"let a: [n - 5]i32 = iota\nin a", "block 'a_mem'|would have -4 bytes"},
