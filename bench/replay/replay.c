@@ -57,8 +57,10 @@ struct replay {
     struct player player;
     /* The log has the calls of this very strategy: they cost what they did. The first one does not
      * count, because it makes the driver ready. */
-    bool knows_calls, has_asked;
-    uint64_t ended_ns; /* by the log, when the device had ended what it was given so far */
+    bool knows_calls, knows_ends, has_asked;
+    /* By the log: when the device had ended what it was given so far, and what the current call took
+     * of the host without its wait for that. */
+    uint64_t ended_ns, own_ns;
     unsigned part_count;
     struct part *parts[PARTS_MAX];
     struct allocator_counts blocks; /* of all parts */
@@ -237,7 +239,6 @@ static struct played *slot_of(struct replay *r, unsigned slot)
     return &r->slots[slot];
 }
 
-/* What a free took without its wait for the commands that were given before it. */
 static uint64_t own_ns(const struct replay *r, const struct trace_event *e)
 {
     const uint64_t begin_ns = trace_begin_ns(e), end_ns = trace_end_ns(e),
@@ -589,7 +590,7 @@ static int play_event(struct replay *r, const struct trace_event *e)
         return ask_refused(r, e);
     case TRACE_free:
         slot_of(r, e->slot)->let_go = r->event;
-        slot_of(r, e->slot)->free_ns = own_ns(r, e);
+        slot_of(r, e->slot)->free_ns = r->own_ns;
         if (r->free_at_done)
             return 0;
         if (r->live)
@@ -617,6 +618,8 @@ static int play_event(struct replay *r, const struct trace_event *e)
         if (r->live)
             return play_on_device(r, e);
         r->untimed += trace_is_command(e->kind) && trace_lacks_time(e);
+        if (r->knows_ends && !trace_is_command(e->kind)) /* a transfer or a wait */
+            dry_logged(r->player.dry, r->own_ns);
         player_command(&r->player, e, memory_of, r);
         return 0;
     }
@@ -633,6 +636,7 @@ static int play(struct replay *r, const struct trace_event *e)
         live_call(r->live, e);
     else if (r->timed)
         player_gap(&r->player, e);
+    r->own_ns = own_ns(r, e);
     r->ended_ns = e->ended_ns > r->ended_ns ? e->ended_ns : r->ended_ns;
     const int code = play_event(r, e);
     if (r->live)
@@ -840,13 +844,13 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
         .alignment = !options->live && info->alignment_bytes ? info->alignment_bytes : 1,
         .free_at_done = replay_frees_at_done(reader, options->free_at),
         .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
-        .knows_calls = !options->live && options->device.atlas && info->knows[TRACE_KNOWS_ends] &&
-                       strcmp(info->allocator, "raw") == 0 &&
-                       strcmp(options->strategy->name, "raw") == 0,
+        .knows_ends = !options->live && options->device.atlas && info->knows[TRACE_KNOWS_ends],
         .is_before_start = *adopts,
         .asks_refused = !options->live && !options->strategy->serves_plan &&
                         (options->must_serve_refused || device.capacity_bytes),
         .ages = ages};
+    r.knows_calls = r.knows_ends && strcmp(info->allocator, "raw") == 0 &&
+                    strcmp(options->strategy->name, "raw") == 0;
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
     /* Only a log of PyTorch says of the blocks that are not done that other queues use them. */

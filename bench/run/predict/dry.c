@@ -971,8 +971,10 @@ static double take_pending(struct dry *d)
 
 void dry_transfer(struct dry *d, const char *call, uint64_t bytes)
 {
-    double ns = dry_cost(d, "command", call, bytes) + take_pending(d);
-    double way_ns = d->device.synchronous ? 0 : d->costs.launch_ns + d->costs.latency_ns;
+    double way_ns =
+        d->device.synchronous || d->logged_ns ? 0 : d->costs.launch_ns + d->costs.latency_ns;
+    double ns =
+        logged_or(d, d->logged_ns ? 0 : dry_cost(d, "command", call, bytes)) + take_pending(d);
     if (way_ns > ns)
         way_ns = ns;
     d->host_ns += way_ns;
@@ -1002,7 +1004,7 @@ void dry_end(struct dry *d)
 void dry_wait(struct dry *d)
 {
     wait_for_device(d);
-    d->host_ns += d->costs.sync_ns + dry_pool_waited(d);
+    d->host_ns += logged_or(d, d->costs.sync_ns) + dry_pool_waited(d);
 }
 
 static uint64_t whole_ns(double ns)
