@@ -492,6 +492,11 @@ static void print_explained(const struct advise *advise, const char *path)
 
 /* ---- JSON ---- */
 
+static json_t *count_if(bool is_known, uint64_t count)
+{
+    return is_known ? tree_count(count) : json_null();
+}
+
 static json_t *measure_to_json(const struct advised_trace *trace, const char *spec,
                                const char *words, const struct measure *m, const struct fit *fit)
 {
@@ -505,15 +510,11 @@ static json_t *measure_to_json(const struct advised_trace *trace, const char *sp
     tree_put(json, "reserved_most_bytes", tree_count(most));
     tree_put(json, "driver_calls", tree_count(m->call_count));
     tree_put(json, "driver_ns", tree_count(m->driver_ns));
-    tree_put(json, "refused_requests",
-             m->refused.count ? tree_count(m->refused.count) : json_null());
-    tree_put(json, "refused_requests_served",
-             m->refused.count ? tree_count(m->refused.served_count) : json_null());
+    tree_put(json, "refused_requests", count_if(m->refused.count, m->refused.count));
+    tree_put(json, "refused_requests_served", count_if(m->refused.count, m->refused.served_count));
     if (fit) {
-        tree_put(json, "capacity_bytes",
-                 fit->status == CASE_ok ? tree_count(fit->capacity_bytes) : json_null());
-        tree_put(json, "needed_bytes",
-                 fit->knows_needed ? tree_count(fit->needed_bytes) : json_null());
+        tree_put(json, "capacity_bytes", count_if(fit->status == CASE_ok, fit->capacity_bytes));
+        tree_put(json, "needed_bytes", count_if(fit->knows_needed, fit->needed_bytes));
     }
     return json;
 }
@@ -563,30 +564,25 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
     json_t *json = tree_object(), *traces = tree_array();
     for (size_t i = 0; i < advice->count; i++) {
         const struct advised_trace *trace = &advise->traces[advice->first + i];
-        const bool is_one = advice->count == 1;
+        const struct measure *now = &trace->now;
+        const bool is_one = advice->count == 1, is_compared = trace->knows_calls;
         json_t *one = tree_object();
         tree_put(one, "trace", tree_text(trace->name));
         tree_put(one, "requests", tree_count(trace->request_count));
         tree_put(one, "lower_bound_bytes", tree_count(trace->demand.peak_bytes));
         tree_put(one, "current",
-                 measure_to_json(trace, trace->current, NULL, &trace->now,
+                 measure_to_json(trace, trace->current, NULL, now,
                                  is_one ? &advice->current_fit : NULL));
         tree_put(one, "current_is_refused", json_boolean(trace->is_refused));
         tree_put(one, "current_is_logged", json_boolean(trace->is_logged));
         tree_put(one, "notes", tree_text_or_null(trace->notes));
-        tree_put(one, "logged_driver_calls",
-                 trace->knows_calls ? tree_count(trace->now.logged_call_count) : json_null());
+        tree_put(one, "logged_driver_calls", count_if(is_compared, now->logged_call_count));
         tree_put(one, "calls_are_logged",
-                 trace->knows_calls ? json_boolean(trace->now.calls_are_logged) : json_null());
-        tree_put(one, "compared_driver_calls",
-                 trace->knows_calls ? tree_count(trace->now.exactness.call_count) : json_null());
-        tree_put(one, "equal_driver_calls",
-                 trace->knows_calls ? tree_count(trace->now.exactness.equal_count) : json_null());
-        tree_put(one, "most_off_bytes",
-                 trace->knows_calls ? tree_count(trace->now.exactness.most_bytes) : json_null());
-        tree_put(one, "logged_peak_bytes",
-                 trace->knows_calls ? tree_count(trace->now.exactness.logged_peak_bytes)
-                                    : json_null());
+                 is_compared ? json_boolean(now->calls_are_logged) : json_null());
+        tree_put(one, "compared_driver_calls", count_if(is_compared, now->exactness.call_count));
+        tree_put(one, "equal_driver_calls", count_if(is_compared, now->exactness.equal_count));
+        tree_put(one, "most_off_bytes", count_if(is_compared, now->exactness.most_bytes));
+        tree_put(one, "logged_peak_bytes", count_if(is_compared, now->exactness.logged_peak_bytes));
         tree_put(one, "advised",
                  advice->leave
                      ? json_null()
@@ -872,14 +868,12 @@ static int print_table(struct advice_session *a)
 
 static int run(struct advice_session *a, const struct command_line *line, struct error *error)
 {
-    static const char *const applications[] = {"auto", "pytorch",  "pytorch-2.11",
-                                               "rmm",  "pyopencl", "gamut"};
     struct session *s = &a->common;
     const bool is_table = flag_number(line, "format") == TABLE_CSV || flag_text(line, "shard");
     TRY(flags_exclude(line, "long", "shard", error));
     s->list_from = is_table ? 1 : flag_is_on(line, "long") ? 0 : 2;
     TRY(session_open(s, line, error));
-    a->options = (struct advise_options){.application = applications[flag_number(line, "for")],
+    a->options = (struct advise_options){.application = flag_text(line, "for"),
                                          .current = flag_text(line, "current"),
                                          .free_at = s->free_at,
                                          .capacity_bytes = s->capacity_bytes,

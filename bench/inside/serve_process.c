@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "device/device.h"
@@ -27,8 +28,8 @@ enum { EXIT_SETTINGS = 2, EXIT_UNSERVED = 77 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, while it changes */
 static _Atomic bool has_begun;
 static struct serve_settings settings;
-static pid_t process; /* that began: one that forks off it serves nothing */
-static uint64_t began_realtime_us;
+static pid_t process;                        /* that began: one that forks off it serves nothing */
+static uint64_t began_realtime_us, first_ns; /* first_ns: of the first request, by clock_ns */
 static struct served_device *devices;
 static unsigned count, capacity;
 static void (*add_members)(json_t *statistics);
@@ -182,6 +183,7 @@ char *process_statistics(void)
     tree_put(json, "process", tree_count((uint64_t)process));
     tree_put(json, "result", tree_text_or_null(*settings.result ? settings.result : NULL));
     tree_put(json, "began_realtime_us", tree_count(began_realtime_us));
+    tree_put(json, "ran_ns", tree_count(count ? clock_ns() - first_ns : 0));
     if (add_members)
         add_members(json);
     char *text = json_dumps(json, JSON_INDENT(1));
@@ -336,6 +338,8 @@ void process_add(const struct served_device *served)
 {
     pthread_mutex_lock(&lock);
     devices = must_grow(devices, count, &capacity, sizeof *devices);
+    if (!count)
+        first_ns = clock_ns();
     devices[count++] = *served;
     pthread_mutex_unlock(&lock);
 }

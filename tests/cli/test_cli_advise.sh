@@ -46,6 +46,21 @@ has "^  time  *.* by the atlas (1\.[3-9][0-9] times as fast)$"
 sed '/^alloc/s/@.*/& call=45000/; /^free/s/@.*/& call=25000/; s/ended=\([0-9]*\)60000/ended=\175000/' steps.trace >dear.trace
 expect 0 "" advise dear.trace --atlas "$here/../../results/data/atlases/h100.json.gz"
 has "^  time  *.* by the atlas (1.78 times as fast)$"
+# So do transfers and waits: a replay of what was recorded takes as long as the recording.
+{
+    sed '/^alloc/,$d' steps.trace
+    for i in 1 2 3 4 5 6; do
+        echo "launch q0 t0 @${i}00000 name=1 call=4000 device=60000 ended=${i}70000
+wait q0 t0 @${i}20000 call=53000
+read 4096 q0 t0 @${i}80000 call=19000 device=2000 ended=${i}90000"
+    done
+} >waits.trace
+"$gamut" replay waits.trace -s raw --atlas "$here/../../results/data/atlases/h100.json.gz" --format json --no-save >out 2>err
+jq -e '.cases[0].model.predicted_ns - 699000 | fabs < 15000' out >/dev/null || fail "a recording of 699 µs was replayed in $(jq '.cases[0].model.predicted_ns' out) ns"
+expect 0 "" advise steps.trace --for gamut
+lacks "gamut serve"
+expect 0 "" advise steps.trace --for serve
+has "^steps: gamut serve -s caching -- ./steps$"
 
 # ---- a line a program, most bytes to save first; a program of one name is told apart by its folder
 set -- one/lstm.pickle.gz one/two/graphs.pickle.gz other/lstm.pickle.gz

@@ -82,7 +82,9 @@ after a release 0" ] || fail "out of memory: $(cat out)"
 # The device's alignment, which each block has that is served, is known to the replay.
 "$gamut" trace show churn.trace | grep -q "\"alignment_bytes\":$("$blocks" alignment)[,}]" || fail "the recording has another alignment than $("$blocks" alignment)"
 for s in $strategies tlsf:parent=1MiB; do
-    "$gamut" serve --force -s "$s" --name churn -o served.json -- "$blocks" churn >out 2>err || fail "churn under $s ends with $?: $(cat err)"
+    "$gamut" serve --force -s "$s" --name churn -o served.json --beside churn.trace -- "$blocks" churn >out 2>err || fail "churn under $s ends with $?: $(cat err)"
+    grep -q '^gamut: the application ran for [0-9.]* [mµ]*s from its first request on$' err || fail "$s: how long it ran: $(cat err)"
+    grep -q "^gamut: predicted of churn.trace: $(jq '.cases[0].counters.cold.hit_count' served.json) hits, .* held, no time without --atlas$" err || fail "$s beside its prediction: $(cat err)"
     "$gamut" replay churn.trace -s "$s" --free-at let-go --force -o predicted.json >/dev/null 2>err || fail "replay: $(cat err)"
     for file in predicted served; do
         jq -c '.cases[0].counters.cold | {peak_requested_bytes, peak_granted_bytes, peak_reserved_bytes, alloc_count, free_count, hit_count,

@@ -13,8 +13,11 @@
 #include "cli/application/application.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
+#include "cli/recording.h"
+#include "results/facts/atlas.h"
 #include "results/file/result_file.h"
 #include "replay/plan.h"
+#include "replay/replay.h"
 #include "replay/serving.h"
 
 enum { VIA_CUDA_PRELOAD = APPLICATION_VIA_COUNT }; /* in addition to the ways of OpenCL */
@@ -30,6 +33,10 @@ static const struct flag flags[] = {
      .help = "the application's name in that file; default: the program's. A replay of NAME.trace "
              "has the same"},
     FLAG_MEM_LIMIT,
+    {"beside", 0, FLAG_TEXT, .value = "TRACE",
+     .help = "a recording of the same run (gamut record --times): say also what it predicts, with "
+             "--atlas the time too"},
+    FLAG_ATLAS,
     {"via", 0, FLAG_CHOICE, .value = "HOW", .fallback = "auto",
      .choices = APPLICATION_VIA "|cuda-preload",
      .help = "how gamut gets between the application and its driver, as in gamut record; "
@@ -172,8 +179,48 @@ static bool is_first_of(const json_t *devices, size_t i, const char *id)
     return true;
 }
 
+/* What a replay of the recording says of the same run. */
+static int say_predicted(const struct serving *s, struct error *error)
+{
+    const char *path = flag_text(s->line, "beside"), *atlas_name = flag_text(s->line, "atlas");
+    struct atlas atlas = {0};
+    struct allocator_plans plans = {.make = plan_of_trace};
+    const struct allocator_ops *strategy;
+    struct option_values values;
+    struct trace_reader *reader = NULL;
+    struct replay_outcome outcome;
+    char took[32], held[32];
+    int code = atlas_name ? recorded_atlas(atlas_name, &atlas, error) : 0;
+    THEN(code, allocator_parse_planned(&plans, flag_text(s->line, "strategy"), &strategy, &values,
+                                       error));
+    THEN(code, trace_open(path, &reader, error));
+    const struct replay_options options = {.strategy = strategy,
+                                           .options = &values,
+                                           .device = replay_device(0, atlas_name ? &atlas : NULL),
+                                           .free_at = s->cuda ? FREE_AT_DONE : FREE_AT_LET_GO};
+    THEN(code, replay_trace(reader, &options, NULL, &outcome, error));
+    if (!code && outcome.status != CASE_ok)
+        code = error_set(error, ERR_UNSUPPORTED, "%s: %s", path, outcome.reason);
+    if (!code)
+        fprintf(stderr,
+                "gamut: predicted of %s: %" PRIu64 " hits, %" PRIu64
+                " driver calls, at most %s held, %s%s\n",
+                path, outcome.counts.hit_count,
+                outcome.counts.driver_alloc_count + outcome.counts.driver_free_count,
+                text_bytes(held, outcome.counts.peak_reserved_bytes),
+                outcome.model.asked && !*outcome.model.why_not
+                    ? text_ns(took, (double)outcome.model.predicted_ns)
+                    : "no time",
+                outcome.model.asked ? outcome.model.why_not : " without --atlas");
+    trace_close(reader);
+    allocator_plans_free(&plans);
+    atlas_free(&atlas);
+    return code;
+}
+
 static void say_process(const struct serving *s, const json_t *statistics)
 {
+    char ran[32];
     const json_t *devices = json_object_get(statistics, "devices"), *device;
     json_t *passed = json_object_get(statistics, "passed"), *count;
     const char *what;
@@ -184,6 +231,9 @@ static void say_process(const struct serving *s, const json_t *statistics)
         if (is_first_of(devices, i, id))
             say_device(s, devices, id);
     }
+    if (json_array_size(devices))
+        fprintf(stderr, "gamut: the application ran for %s from its first request on\n",
+                text_ns(ran, (double)json_integer_value(json_object_get(statistics, "ran_ns"))));
     json_object_foreach(passed, what, count)
     {
         if (json_integer_value(count))
@@ -271,6 +321,8 @@ static int take_processes(struct serving *s, struct error *error)
         json_decref(list[i]);
     }
     free(list);
+    if (!code && served && flag_text(s->line, "beside"))
+        code = say_predicted(s, error);
     if (code || served)
         return code;
     if (s->cuda)
