@@ -17,7 +17,7 @@ static int fill(const struct arguments *arguments, const char *name, struct host
             if (name[1] == 'i') /* similarity */
                 cells[r * w + c] = (int32_t)(random_split(row, (uint64_t)c) >> 60) - 4;
             else
-                cells[r * w + c] = r == 0 || c == 0 ? (int32_t)-(r + c) * penalty : 0;
+                cells[r * w + c] = r == 0 || c == 0 ? (int32_t) - (r + c) * penalty : 0;
     }
     return 0;
 }
