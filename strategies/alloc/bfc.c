@@ -29,19 +29,16 @@
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
-#include <stdlib.h>
-
 #include "alloc/allocator.h"
 #include "alloc/segments.h"
 
 enum { LEAST_BYTES = 256 };
 
 struct bfc {
-    uint64_t unit;
+    struct segments regions;
     uint64_t next_bytes; /* of the next region; 0: as large as the request */
     uint64_t waste_bytes;
     bool collects;
-    struct segments regions;
     struct piece_index chunks;
 };
 
@@ -61,21 +58,13 @@ static const struct option_spec bfc_options[] = {
 
 static int bfc_init(struct source *source, const struct option_values *options, void **state)
 {
-    TRY(source_requires_split(source, "bfc"));
+    TRY(segments_new(source, "bfc", sizeof(struct bfc), LEAST_BYTES, state));
     const uint64_t *value = options->value;
-    struct bfc *b = must_alloc(sizeof *b);
-    b->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
+    struct bfc *b = *state;
     b->next_bytes = value[OPTION_EXTEND] == EXTEND_EXACT ? 0 : value[OPTION_START];
     b->waste_bytes = value[OPTION_WASTE];
     b->collects = value[OPTION_COLLECT];
-    segments_open(&b->regions, source);
-    *state = b;
     return 0;
-}
-
-static uint64_t round_up(const struct bfc *b, uint64_t bytes)
-{
-    return (bytes + b->unit - 1) & ~(b->unit - 1);
 }
 
 /* Rules 4 and 5. */
@@ -84,11 +73,12 @@ static int extend(struct bfc *b, uint64_t size)
     const bool fits = size <= b->next_bytes;
     while (b->next_bytes && b->next_bytes < size)
         b->next_bytes *= 2;
-    uint64_t memory, bytes = b->next_bytes ? round_up(b, b->next_bytes) : size;
+    uint64_t memory, bytes = b->next_bytes ? segments_round(&b->regions, b->next_bytes) : size;
     int code = source_alloc(b->regions.source, bytes, SOURCE_LAZY, &memory);
     while (code == ERR_OOM && bytes > size) {
-        const uint64_t less = round_up(b, (uint64_t)((float)bytes * 0.9F)); /* floats there, too */
-        bytes = less < bytes ? less : bytes - b->unit;
+        /* floats there, too */
+        const uint64_t less = segments_round(&b->regions, (uint64_t)((float)bytes * 0.9F));
+        bytes = less < bytes ? less : bytes - b->regions.unit;
         if (bytes >= size)
             code = source_alloc(b->regions.source, bytes, SOURCE_LAZY, &memory);
     }
@@ -109,7 +99,7 @@ static int bfc_trim(void *state)
 static int bfc_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct bfc *b = state;
-    const uint64_t size = round_up(b, request->size);
+    const uint64_t size = segments_round(&b->regions, request->size);
     struct piece *c = index_from(&b->chunks, (struct index_key){size, 0});
     if (!c) {
         int code = extend(b, size);
@@ -124,40 +114,16 @@ static int bfc_alloc(void *state, const struct alloc_request *request, struct bl
         c = index_from(&b->chunks, (struct index_key){size, 0});
     }
     piece_take(c);
-    if (c->size >= 2 * size || c->size - size >= b->waste_bytes) {
-        struct piece *rest = piece_split(&b->regions, c, size);
-        piece_put(rest, piece_best_fit(rest));
-    }
+    if (c->size >= 2 * size || c->size - size >= b->waste_bytes)
+        piece_cut(&b->regions, c, size);
     *block = piece_block(c);
-    return 0;
-}
-
-static int bfc_free(void *state, const struct block *block, const char *tag)
-{
-    (void)tag;
-    struct bfc *b = state;
-    struct piece *c = piece_join(&b->regions, block->node);
-    piece_put(c, piece_best_fit(c));
     return 0;
 }
 
 static unsigned bfc_check(const void *state)
 {
     const struct bfc *b = state;
-    return segments_check(&b->regions, &b->chunks, 1, b->unit);
-}
-
-static uint64_t bfc_reserved(const void *state)
-{
-    const struct bfc *b = state;
-    return b->regions.held_bytes;
-}
-
-static void bfc_fini(void *state)
-{
-    struct bfc *b = state;
-    segments_close(&b->regions);
-    free(b);
+    return segments_check(&b->regions, &b->chunks, 1);
 }
 
 static const struct allocator_origin bfc_origins[] = {
@@ -177,9 +143,9 @@ const struct allocator_ops allocator_bfc = {
     .when_named = true,
     .init = bfc_init,
     .alloc = bfc_alloc,
-    .free = bfc_free,
+    .free = segments_free,
     .trim = bfc_trim,
     .check = bfc_check,
-    .reserved = bfc_reserved,
-    .fini = bfc_fini,
+    .reserved = segments_reserved,
+    .fini = segments_fini,
 };

@@ -39,11 +39,11 @@ struct place {
 };
 
 struct blocks {
+    struct segments memories;
     uint64_t start_bytes, most_bytes;
     size_t block_count;
     struct place **places;
     unsigned place_count, place_capacity;
-    struct segments memories;
 };
 
 enum { OPTION_START, OPTION_MOST };
@@ -55,23 +55,15 @@ static const struct option_spec blocks_options[] = {
     {0},
 };
 
-static uint64_t round_up(const struct blocks *b, uint64_t bytes)
-{
-    const uint64_t unit = b->memories.source->alignment;
-    return (bytes + unit - 1) & ~(unit - 1);
-}
-
 static int blocks_init(struct source *source, const struct option_values *options, void **state)
 {
-    TRY(source_requires_split(source, "blocks"));
+    TRY(segments_new(source, "blocks", sizeof(struct blocks), 1, state));
     const uint64_t *value = options->value;
-    struct blocks *b = must_alloc(sizeof *b);
-    segments_open(&b->memories, source);
-    b->start_bytes = round_up(b, value[OPTION_START]);
-    b->most_bytes = round_up(b, value[OPTION_MOST]);
+    struct blocks *b = *state;
+    b->start_bytes = segments_round(&b->memories, value[OPTION_START]);
+    b->most_bytes = segments_round(&b->memories, value[OPTION_MOST]);
     if (b->most_bytes < b->start_bytes)
         b->most_bytes = b->start_bytes;
-    *state = b;
     return 0;
 }
 
@@ -119,7 +111,8 @@ static int release(struct blocks *b, struct segment *memory)
 static int blocks_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct blocks *b = state;
-    const uint64_t size = round_up(b, request->size), block_bytes = next_block_bytes(b);
+    const uint64_t size = segments_round(&b->memories, request->size),
+                   block_bytes = next_block_bytes(b);
     const bool is_shared = size <= block_bytes;
     struct piece *c = NULL;
     for (unsigned i = b->place_count; is_shared && !c && i-- > 0;)
@@ -128,10 +121,7 @@ static int blocks_alloc(void *state, const struct alloc_request *request, struct
         piece_take(c);
     else
         TRY(make(b, is_shared ? block_bytes : size, is_shared, &c));
-    if (c->size > size) {
-        struct piece *rest = piece_split(&b->memories, c, size);
-        piece_put(rest, piece_best_fit(rest));
-    }
+    piece_cut(&b->memories, c, size);
     *block = piece_block(c);
     return 0;
 }
@@ -174,26 +164,18 @@ static unsigned blocks_check(const void *state)
     }
     for (const struct segment *g = b->memories.newest; g; g = g->next)
         memories++;
-    const unsigned broken =
-        segments_check(&b->memories, pools, b->place_count, b->memories.source->alignment);
+    const unsigned broken = segments_check(&b->memories, pools, b->place_count);
     free(pools);
     return broken + (shared != b->block_count || used != memories);
-}
-
-static uint64_t blocks_reserved(const void *state)
-{
-    const struct blocks *b = state;
-    return b->memories.held_bytes;
 }
 
 static void blocks_fini(void *state)
 {
     struct blocks *b = state;
-    segments_close(&b->memories);
     for (unsigned i = 0; i < b->place_count; i++)
         free(b->places[i]);
     free(b->places);
-    free(b);
+    segments_fini(b);
 }
 
 static const struct allocator_origin blocks_origins[] = {
@@ -218,6 +200,6 @@ const struct allocator_ops allocator_blocks = {
     .free = blocks_free,
     .trim = blocks_trim,
     .check = blocks_check,
-    .reserved = blocks_reserved,
+    .reserved = segments_reserved,
     .fini = blocks_fini,
 };

@@ -23,15 +23,13 @@
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
-#include <stdlib.h>
-
 #include "alloc/allocator.h"
 #include "alloc/segments.h"
 
 struct buddy {
+    struct segments heaps; /* and the memories of rule 1, whose one piece is never free */
     uint64_t heap_bytes;   /* a power of two, at least twice the source's alignment */
     uint64_t frees;        /* blocks that ever became free */
-    struct segments heaps; /* and the memories of rule 1, whose one piece is never free */
     struct piece_index blocks;
 };
 
@@ -51,12 +49,10 @@ static uint64_t power_of_two_from(uint64_t least, uint64_t bytes)
 
 static int buddy_init(struct source *source, const struct option_values *options, void **state)
 {
-    TRY(source_requires_split(source, "buddy"));
-    struct buddy *b = must_alloc(sizeof *b);
+    TRY(segments_new(source, "buddy", sizeof(struct buddy), 1, state));
+    struct buddy *b = *state;
     b->heap_bytes = power_of_two_from(2 * source->alignment, options->value[OPTION_HEAP]);
-    segments_open(&b->heaps, source);
     b->heaps.leaves_neighbours = true;
-    *state = b;
     return 0;
 }
 
@@ -71,7 +67,7 @@ static int buddy_alloc(void *state, const struct alloc_request *request, struct 
     struct buddy *b = state;
     const bool is_direct = request->size >= b->heap_bytes / 2;
     const uint64_t size =
-        is_direct ? request->size : power_of_two_from(b->heaps.source->alignment, request->size);
+        is_direct ? request->size : power_of_two_from(b->heaps.unit, request->size);
     struct piece *p = is_direct ? NULL : index_from(&b->blocks, (struct index_key){size, 0});
     if (p) {
         piece_take(p);
@@ -116,7 +112,7 @@ static int buddy_trim(void *state)
 static unsigned buddy_check(const void *state)
 {
     const struct buddy *b = state;
-    unsigned broken = segments_check(&b->heaps, &b->blocks, 1, b->heaps.source->alignment);
+    unsigned broken = segments_check(&b->heaps, &b->blocks, 1);
     for (const struct segment *g = b->heaps.newest; g; g = g->next)
         for (const struct piece *p = g->first; p && p->next; p = p->next) {
             broken += p->size & (p->size - 1) || p->offset % p->size != 0;
@@ -124,19 +120,6 @@ static unsigned buddy_check(const void *state)
                       !(p->offset & p->size);
         }
     return broken;
-}
-
-static uint64_t buddy_reserved(const void *state)
-{
-    const struct buddy *b = state;
-    return b->heaps.held_bytes;
-}
-
-static void buddy_fini(void *state)
-{
-    struct buddy *b = state;
-    segments_close(&b->heaps);
-    free(b);
 }
 
 static const struct allocator_origin buddy_origins[] = {
@@ -161,6 +144,6 @@ const struct allocator_ops allocator_buddy = {
     .free = buddy_free,
     .trim = buddy_trim,
     .check = buddy_check,
-    .reserved = buddy_reserved,
-    .fini = buddy_fini,
+    .reserved = segments_reserved,
+    .fini = segments_fini,
 };

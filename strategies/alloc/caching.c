@@ -64,8 +64,8 @@ enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
 enum proposal { PROPOSAL_NONE, SEARCH_AGAIN, WAIT_FOR_ENOUGH, TAKE_OVER };
 
 struct caching {
+    struct segments segments;
     struct source *source;
-    uint64_t unit;
     uint64_t divisions;
     uint64_t small_segment_bytes, large_segment_bytes;
     uint64_t max_split_bytes; /* UINT64_MAX: no limit */
@@ -73,7 +73,6 @@ struct caching {
     enum proposal proposal;
     uint64_t collect_above_bytes; /* held bytes; UINT64_MAX: nothing is collected */
     uint64_t searches[POOL_COUNT];
-    struct segments segments;
     struct piece_index pools[ALLOCATOR_QUEUES_MAX][POOL_COUNT];
 };
 
@@ -142,17 +141,16 @@ static int refuse_options(struct source *source, uint64_t small, uint64_t large,
 
 static int caching_init(struct source *source, const struct option_values *options, void **state)
 {
-    TRY(source_requires_split(source, "caching"));
     const uint64_t *value = options->value;
     TRY(refuse_options(source, value[OPTION_SMALL_SEGMENT], value[OPTION_LARGE_SEGMENT],
                        value[OPTION_MAX_SPLIT]));
     if (value[OPTION_PROPOSAL] == TAKE_OVER && !source->ops->sync)
         return error_set(&source->error, ERR_UNSUPPORTED,
                          "proposal=186232 of caching waits for queues, which this device cannot");
-    struct caching *c = must_alloc(sizeof *c);
+    TRY(segments_new(source, "caching", sizeof(struct caching), LEAST_BYTES, state));
+    struct caching *c = *state;
     c->source = source;
     c->proposal = (enum proposal)value[OPTION_PROPOSAL];
-    c->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
     c->divisions = value[OPTION_DIVISIONS];
     c->small_segment_bytes = value[OPTION_SMALL_SEGMENT];
     c->large_segment_bytes = value[OPTION_LARGE_SEGMENT];
@@ -163,17 +161,10 @@ static int caching_init(struct source *source, const struct option_values *optio
                                  ? (uint64_t)((double)value[OPTION_GC] / PYTORCH_SHARE_PARTS *
                                               (double)source->capacity_bytes)
                                  : UINT64_MAX;
-    segments_open(&c->segments, source);
-    *state = c;
     return 0;
 }
 
 /* ---- sizes ---- */
-
-static uint64_t round_up(uint64_t bytes, uint64_t unit) /* a power of two */
-{
-    return (bytes + unit - 1) & ~(unit - 1);
-}
 
 static enum pool_kind pool_of(const struct caching *c, uint64_t size)
 {
@@ -182,8 +173,8 @@ static enum pool_kind pool_of(const struct caching *c, uint64_t size)
 
 static uint64_t segment_bytes(const struct caching *c, uint64_t size)
 {
-    return round_up(pytorch_segment_bytes(size, c->small_segment_bytes, c->large_segment_bytes),
-                    c->unit);
+    return segments_round(
+        &c->segments, pytorch_segment_bytes(size, c->small_segment_bytes, c->large_segment_bytes));
 }
 
 static bool is_oversize(const struct caching *c, uint64_t size)
@@ -202,7 +193,7 @@ static bool may_serve(const struct caching *c, uint64_t block, uint64_t size)
 static bool should_split(const struct caching *c, uint64_t block, uint64_t size)
 {
     if (pool_of(c, size) == POOL_SMALL)
-        return block - size >= c->unit;
+        return block - size >= c->segments.unit;
     return !is_oversize(c, size) && block - size > c->small_segment_bytes / 2;
 }
 
@@ -386,7 +377,7 @@ static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size
 static int caching_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct caching *c = state;
-    uint64_t size = divisions_round(c->divisions, request->size, c->unit);
+    uint64_t size = divisions_round(c->divisions, request->size, c->segments.unit);
     enum pool_kind kind = pool_of(c, size);
     struct piece_index *pool = &c->pools[request->queue][kind];
     c->searches[kind]++;
@@ -417,7 +408,7 @@ static int caching_free(void *state, const struct block *block, const char *tag)
 static uint64_t adopted_bytes(const struct caching *c, const struct adopted_memory *m, size_t k)
 {
     const struct adopted_block *b = &m->blocks[k];
-    const uint64_t size = divisions_round(c->divisions, b->requested, c->unit);
+    const uint64_t size = divisions_round(c->divisions, b->requested, c->segments.unit);
     const uint64_t room = adopted_room(m, k);
     if (b->granted)
         return b->granted;
@@ -426,9 +417,9 @@ static uint64_t adopted_bytes(const struct caching *c, const struct adopted_memo
 
 static bool can_adopt(const struct caching *c, const struct adopted_memory *m)
 {
-    bool can = !m->is_mapped && m->bytes && m->bytes % c->unit == 0;
+    bool can = !m->is_mapped && m->bytes && m->bytes % c->segments.unit == 0;
     for (size_t k = 0; can && k < m->block_count; k++)
-        can = adopted_fits(m, k, adopted_bytes(c, m, k), c->unit);
+        can = adopted_fits(m, k, adopted_bytes(c, m, k), c->segments.unit);
     return can;
 }
 
@@ -468,20 +459,7 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
 static unsigned caching_check(const void *state)
 {
     const struct caching *c = state;
-    return segments_check(&c->segments, c->pools[0], ALLOCATOR_QUEUES_MAX * POOL_COUNT, c->unit);
-}
-
-static uint64_t caching_reserved(const void *state)
-{
-    const struct caching *c = state;
-    return c->segments.held_bytes;
-}
-
-static void caching_fini(void *state)
-{
-    struct caching *c = state;
-    segments_close(&c->segments);
-    free(c);
+    return segments_check(&c->segments, c->pools[0], ALLOCATOR_QUEUES_MAX * POOL_COUNT);
 }
 
 static const struct allocator_origin caching_origins[] = {
@@ -509,6 +487,6 @@ const struct allocator_ops allocator_caching = {
     .adopt = caching_adopt,
     .trim = caching_trim,
     .check = caching_check,
-    .reserved = caching_reserved,
-    .fini = caching_fini,
+    .reserved = segments_reserved,
+    .fini = segments_fini,
 };

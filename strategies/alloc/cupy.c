@@ -19,8 +19,6 @@
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
-#include <stdlib.h>
-
 #include "alloc/allocator.h"
 #include "alloc/segments.h"
 #include "base/text.h"
@@ -28,9 +26,8 @@
 enum { LEAST_BYTES = 512 };
 
 struct cupy {
-    uint64_t unit;
-    uint64_t limit_bytes; /* 0: none */
     struct segments memories;
+    uint64_t limit_bytes; /* 0: none */
     struct piece_index arenas[ALLOCATOR_QUEUES_MAX];
 };
 
@@ -43,22 +40,16 @@ static const struct option_spec cupy_options[] = {
 
 static int cupy_init(struct source *source, const struct option_values *options, void **state)
 {
-    TRY(source_requires_split(source, "cupy"));
-    struct cupy *c = must_alloc(sizeof *c);
-    c->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
+    TRY(segments_new(source, "cupy", sizeof(struct cupy), LEAST_BYTES, state));
+    struct cupy *c = *state;
     c->limit_bytes = options->value[OPTION_LIMIT];
-    segments_open(&c->memories, source);
-    *state = c;
     return 0;
 }
 
 static int cupy_trim(void *state)
 {
     struct cupy *c = state;
-    int first_failure = 0;
-    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
-        ALSO(first_failure, segments_release_free(&c->memories, &c->arenas[q]));
-    return first_failure;
+    return segments_trim(&c->memories, c->arenas, ALLOCATOR_QUEUES_MAX);
 }
 
 /* Rules 3 to 5. */
@@ -84,7 +75,7 @@ static int cupy_alloc(void *state, const struct alloc_request *request, struct b
 {
     struct cupy *c = state;
     struct piece_index *arena = &c->arenas[request->queue];
-    const uint64_t size = (request->size + c->unit - 1) & ~(c->unit - 1);
+    const uint64_t size = segments_round(&c->memories, request->size);
     struct piece *p = index_from(arena, (struct index_key){size, 0});
     if (p) {
         piece_take(p);
@@ -93,40 +84,15 @@ static int cupy_alloc(void *state, const struct alloc_request *request, struct b
         TRY(ask(c, size, &memory));
         p = segment_make(&c->memories, arena, memory, size);
     }
-    if (p->size > size) {
-        struct piece *rest = piece_split(&c->memories, p, size);
-        piece_put(rest, piece_best_fit(rest));
-    }
+    piece_cut(&c->memories, p, size);
     *block = piece_block(p);
-    return 0;
-}
-
-static int cupy_free(void *state, const struct block *block, const char *tag)
-{
-    (void)tag;
-    struct cupy *c = state;
-    struct piece *p = piece_join(&c->memories, block->node);
-    piece_put(p, piece_best_fit(p));
     return 0;
 }
 
 static unsigned cupy_check(const void *state)
 {
     const struct cupy *c = state;
-    return segments_check(&c->memories, c->arenas, ALLOCATOR_QUEUES_MAX, c->unit);
-}
-
-static uint64_t cupy_reserved(const void *state)
-{
-    const struct cupy *c = state;
-    return c->memories.held_bytes;
-}
-
-static void cupy_fini(void *state)
-{
-    struct cupy *c = state;
-    segments_close(&c->memories);
-    free(c);
+    return segments_check(&c->memories, c->arenas, ALLOCATOR_QUEUES_MAX);
 }
 
 static const struct allocator_origin cupy_origins[] = {
@@ -144,9 +110,9 @@ const struct allocator_ops allocator_cupy = {
     .when_named = true,
     .init = cupy_init,
     .alloc = cupy_alloc,
-    .free = cupy_free,
+    .free = segments_free,
     .trim = cupy_trim,
     .check = cupy_check,
-    .reserved = cupy_reserved,
-    .fini = cupy_fini,
+    .reserved = segments_reserved,
+    .fini = segments_fini,
 };

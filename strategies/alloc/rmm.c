@@ -35,8 +35,6 @@
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
-#include <stdlib.h>
-
 #include "alloc/allocator.h"
 #include "alloc/segments.h"
 #include "base/text.h"
@@ -49,14 +47,13 @@ struct bin {
 };
 
 struct rmm {
-    uint64_t unit;
+    struct segments upstream;
     uint64_t initial_bytes;               /* still to be taken */
     uint64_t max_bytes;                   /* UINT64_MAX: none */
     uint64_t least_bin_bytes, bins_bytes; /* of the blocks of the first and the last bin; 0: none */
     uint64_t bin_blocks, freed_count;
     bool bins_are_filled;
     struct bin bins[BINS_MAX];
-    struct segments upstream;
     struct piece_index blocks[ALLOCATOR_QUEUES_MAX];
 };
 
@@ -76,36 +73,24 @@ static const struct option_spec rmm_options[] = {
     {0},
 };
 
-static uint64_t round_up(const struct rmm *r, uint64_t bytes)
-{
-    return (bytes + r->unit - 1) & ~(r->unit - 1);
-}
-
 static int rmm_init(struct source *source, const struct option_values *options, void **state)
 {
-    TRY(source_requires_split(source, "rmm"));
     const uint64_t *value = options->value;
-    struct rmm *r = must_alloc(sizeof *r);
-    r->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
-    r->initial_bytes = round_up(r, value[OPTION_INITIAL]);
-    r->bins_bytes = value[OPTION_BINS];
-    r->least_bin_bytes = value[OPTION_LEAST_BIN] > r->unit ? value[OPTION_LEAST_BIN] : r->unit;
+    const uint64_t bins = value[OPTION_BINS], least_bin = value[OPTION_LEAST_BIN];
+    if (value[OPTION_MAX] && value[OPTION_INITIAL] > value[OPTION_MAX])
+        return error_set(&source->error, ERR_USAGE, "rmm: `initial` is more than `max`");
+    if (bins && ((bins & (bins - 1)) || (least_bin & (least_bin - 1)) || least_bin > bins))
+        return error_set(&source->error, ERR_USAGE,
+                         "rmm: `bins` and `least_bin` are powers of two, the second not above the "
+                         "first");
+    TRY(segments_new(source, "rmm", sizeof(struct rmm), LEAST_BYTES, state));
+    struct rmm *r = *state;
+    r->initial_bytes = segments_round(&r->upstream, value[OPTION_INITIAL]);
+    r->max_bytes = value[OPTION_MAX] ? segments_round(&r->upstream, value[OPTION_MAX]) : UINT64_MAX;
+    r->least_bin_bytes = least_bin > r->upstream.unit ? least_bin : r->upstream.unit;
+    r->bins_bytes = bins;
     r->bin_blocks = value[OPTION_BIN_BLOCKS];
-    r->max_bytes = value[OPTION_MAX] ? round_up(r, value[OPTION_MAX]) : UINT64_MAX;
-    segments_open(&r->upstream, source);
-    *state = r;
-    const bool bins_are_good =
-        !r->bins_bytes ||
-        (!(r->bins_bytes & (r->bins_bytes - 1)) &&
-         !(r->least_bin_bytes & (r->least_bin_bytes - 1)) && r->least_bin_bytes <= r->bins_bytes);
-    if (r->initial_bytes <= r->max_bytes && bins_are_good)
-        return 0;
-    free(r);
-    return error_set(&source->error, ERR_USAGE,
-                     bins_are_good
-                         ? "rmm: `initial` is more than `max`"
-                         : "rmm: `bins` and `least_bin` are powers of two, the second not "
-                           "above the first");
+    return 0;
 }
 
 /* Gives back all wholly free memories, but for those of the pool `but`, which may be NULL. */
@@ -187,10 +172,7 @@ static int take_from_pool(struct rmm *r, struct piece_index *blocks, uint64_t si
         p = index_from(blocks, (struct index_key){size, 0});
     }
     piece_take(p);
-    if (p->size > size) {
-        struct piece *rest = piece_split(&r->upstream, p, size);
-        piece_put(rest, piece_best_fit(rest));
-    }
+    piece_cut(&r->upstream, p, size);
     *taken = p;
     return 0;
 }
@@ -256,7 +238,7 @@ static int begin(struct rmm *r, unsigned queue)
 static int rmm_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct rmm *r = state;
-    const uint64_t size = round_up(r, request->size);
+    const uint64_t size = segments_round(&r->upstream, request->size);
     struct piece *p;
     TRY(begin(r, request->queue));
     TRY(size <= r->bins_bytes ? take_from_bin(r, request->queue, size, &p)
@@ -267,7 +249,6 @@ static int rmm_alloc(void *state, const struct alloc_request *request, struct bl
 
 static int rmm_free(void *state, const struct block *block, const char *tag)
 {
-    (void)tag;
     struct rmm *r = state;
     struct piece *p = block->node;
     if (p->size <= r->bins_bytes) {
@@ -275,29 +256,14 @@ static int rmm_free(void *state, const struct block *block, const char *tag)
         put_in_bin(r, &bin_of(r, p->size, &bytes)->free[p->segment->pool - r->blocks], p);
         return 0;
     }
-    p = piece_join(&r->upstream, p);
-    piece_put(p, piece_best_fit(p));
-    return 0;
+    return segments_free(state, block, tag);
 }
 
 static unsigned rmm_check(const void *state)
 {
     const struct rmm *r = state;
-    return segments_check(&r->upstream, r->blocks, ALLOCATOR_QUEUES_MAX, r->unit) +
+    return segments_check(&r->upstream, r->blocks, ALLOCATOR_QUEUES_MAX) +
            (r->upstream.held_bytes > r->max_bytes);
-}
-
-static uint64_t rmm_reserved(const void *state)
-{
-    const struct rmm *r = state;
-    return r->upstream.held_bytes;
-}
-
-static void rmm_fini(void *state)
-{
-    struct rmm *r = state;
-    segments_close(&r->upstream);
-    free(r);
 }
 
 static const struct allocator_origin rmm_origins[] = {
@@ -323,6 +289,6 @@ const struct allocator_ops allocator_rmm = {
     .free = rmm_free,
     .trim = rmm_trim,
     .check = rmm_check,
-    .reserved = rmm_reserved,
-    .fini = rmm_fini,
+    .reserved = segments_reserved,
+    .fini = segments_fini,
 };

@@ -1,14 +1,18 @@
 /* Memories of the source, called segments, that a strategy cuts into pieces. A piece that becomes
  * free is joined with its free neighbours. Free pieces are in pools, each an index in the order of
  * the strategy's own key. What a request takes, when it cuts, and when a segment goes back to the
- * source is the strategy's policy.
+ * source is the strategy's policy. A strategy whose state begins with a struct segments may take
+ * hooks from the end of this file.
  *
  * Its user also needs: base/arena.c base/sort.c, and links alloc/source.c.
  */
 #pragma once
 
+#include <stdlib.h>
+
 #include "alloc/allocator.h"
 #include "alloc/piece_index.h"
+#include "base/arena.h"
 
 struct segment {
     struct segment *prev, *next; /* list of all segments, newest first */
@@ -30,19 +34,32 @@ struct piece {
 struct segments {
     struct source *source;
     struct segment *newest;
+    uint64_t unit;          /* sizes and offsets of pieces are multiples of this power of two */
     uint64_t made_bytes;    /* of all segments that were ever made */
     uint64_t held_bytes;    /* of those that exist */
     bool leaves_neighbours; /* the strategy joins less than piece_join does */
     struct slab spare_segments, spare_pieces, index_nodes;
 };
 
-static inline void segments_open(struct segments *s, struct source *source)
+/* Makes the state of a strategy: zeros, and first a struct segments. The unit is the source's
+ * alignment, or `least_unit` if that is more. ERR_UNSUPPORTED where the source cannot split. */
+static inline int segments_new(struct source *source, const char *strategy, size_t state_bytes,
+                               uint64_t least_unit, void **state)
 {
-    memset(s, 0, sizeof *s);
+    TRY(source_requires_split(source, strategy));
+    struct segments *s = (struct segments *)must_alloc(state_bytes);
     s->source = source;
+    s->unit = source->alignment > least_unit ? source->alignment : least_unit;
     s->spare_segments.item_bytes = sizeof(struct segment);
     s->spare_pieces.item_bytes = sizeof(struct piece);
     s->index_nodes.item_bytes = sizeof(struct index_node);
+    *state = s;
+    return 0;
+}
+
+static inline uint64_t segments_round(const struct segments *s, uint64_t bytes)
+{
+    return (bytes + s->unit - 1) & ~(s->unit - 1);
 }
 
 static inline struct piece *piece_make(struct segments *s, struct segment *g, uint64_t offset,
@@ -110,6 +127,15 @@ static inline struct piece *piece_split(struct segments *s, struct piece *p, uin
     p->next = rest;
     p->size = size;
     return rest;
+}
+
+/* The same if the piece is larger. The rest is put into the pool by best fit. */
+static inline void piece_cut(struct segments *s, struct piece *p, uint64_t size)
+{
+    if (p->size == size)
+        return;
+    struct piece *rest = piece_split(s, p, size);
+    piece_put(rest, piece_best_fit(rest));
 }
 
 static inline void piece_join_next(struct segments *s, struct piece *p)
@@ -191,10 +217,18 @@ static inline int segments_release_free(struct segments *s, struct piece_index *
     return first_failure;
 }
 
-/* The number of broken invariants. `pools` are all that have free pieces. Sizes and places are
- * multiples of `unit`. */
+/* The same of several pools. */
+static inline int segments_trim(struct segments *s, struct piece_index *pools, size_t pool_count)
+{
+    int first_failure = 0;
+    for (size_t i = 0; i < pool_count; i++)
+        ALSO(first_failure, segments_release_free(s, &pools[i]));
+    return first_failure;
+}
+
+/* The number of broken invariants. `pools` are all that have free pieces. */
 static inline unsigned segments_check(const struct segments *s, const struct piece_index *pools,
-                                      size_t pool_count, uint64_t unit)
+                                      size_t pool_count)
 {
     unsigned broken = 0;
     uint64_t bytes = 0, free_count = 0, pooled_count = 0;
@@ -204,7 +238,7 @@ static inline unsigned segments_check(const struct segments *s, const struct pie
         broken += g->next && g->next->prev != g;
         for (const struct piece *p = g->first; p; prev = p, p = p->next) {
             broken += p->segment != g || p->prev != prev;
-            broken += p->offset != end || p->size == 0 || p->offset % unit != 0;
+            broken += p->offset != end || p->size == 0 || p->offset % s->unit != 0;
             broken += p->is_free && prev && prev->is_free && !s->leaves_neighbours;
             broken += p->is_free && index_from(g->pool, p->key) != p;
             free_count += p->is_free;
@@ -220,9 +254,25 @@ static inline unsigned segments_check(const struct segments *s, const struct pie
     return broken + (bytes != s->held_bytes) + (free_count != pooled_count);
 }
 
-/* Gives everything back; pieces in use are the caller's leak. */
-static inline void segments_close(struct segments *s)
+/* ---- hooks of a strategy whose state begins with a struct segments ---- */
+
+/* Joins the block with its free neighbours, and puts the whole into the pool by best fit. */
+static inline int segments_free(void *state, const struct block *block, const char *tag)
 {
+    (void)tag;
+    struct piece *p = piece_join((struct segments *)state, (struct piece *)block->node);
+    piece_put(p, piece_best_fit(p));
+    return 0;
+}
+
+static inline uint64_t segments_reserved(const void *state)
+{
+    return ((const struct segments *)state)->held_bytes;
+}
+
+static inline void segments_fini(void *state)
+{
+    struct segments *s = (struct segments *)state;
     while (s->newest) {
         struct segment *g = s->newest;
         while (g->first->next)
@@ -232,4 +282,5 @@ static inline void segments_close(struct segments *s)
     slab_free(&s->spare_pieces);
     slab_free(&s->spare_segments);
     slab_free(&s->index_nodes);
+    free(state);
 }
