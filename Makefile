@@ -471,6 +471,7 @@ install: $(GAMUT) $(CAPTURE_LIBRARIES) $(BUILD)/libgamut_strategies.a ## install
 	$(Q)install -d $(LIBRARIES) $(SHARE)/gamut/plots $(TRACE_SUITES:%=$(SHARE)/gamut/%)
 	$(Q)$(if $(CAPTURE_LIBRARIES),install -m 755 $(CAPTURE_LIBRARIES) $(LIBRARIES))
 	$(Q)install -D -m 644 bench/inside/gamut/*.py -t $(LIBRARIES)/python/gamut
+	$(Q)install -m 644 results/data/estimate-kernels.json $(LIBRARIES)/python/gamut/kernels.json
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
 	$(Q)$(foreach f,$(DOCS),install -D -m 644 $(f) $(SHARE)/doc/gamut/$(f);)
 	$(Q)install -D -m 644 $(BUILD)/libgamut_strategies.a $(word 5,$(INSTALLED))

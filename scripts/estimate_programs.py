@@ -4,6 +4,8 @@
     estimate_programs.py predict FOLDER --seed N     without a GPU: draws the programs, estimates each, and writes FOLDER/predictions.json
     estimate_programs.py measure FOLDER              on a GPU: runs each freely, and under limits just above and below its estimate; FOLDER/measured.json
     estimate_programs.py record FOLDER NAME... --seed N     on a GPU: FOLDER/NAME.pickle, the history of each
+    estimate_programs.py kernels FOLDER --seed N     on a GPU: what each operator, convolution and recurrent layer asks for beside its results, FOLDER/kernels.json
+    estimate_programs.py table FOLDER                prints FOLDER/kernels.json as results/data/estimate-kernels.json, which gamut/kernels.py reads
     estimate_programs.py pools-predict FOLDER --seed N      without a GPU: what a pool has after all batch sizes of a decoder are captured, FOLDER/pools.json
     estimate_programs.py pools-measure FOLDER        on a GPU: FOLDER/pools-measured.json
     estimate_programs.py judge FOLDER                prints both as one file, results/data/estimate.json
@@ -467,6 +469,169 @@ def one_pool(seed, name):
     return {"pool": steps[-1], "steps": steps}
 
 
+# ---- what operators ask for beside their results ----
+
+NETWORKS = """resnet18 resnet34 resnet50 resnext50_32x4d vgg11 vgg16 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small efficientnet_b0 densenet121 convnext_tiny
+              squeezenet1_1 shufflenet_v2_x1_0 vit_b_16 vit_b_32 vit_l_16 swin_t""".split()
+KINDS, ROWS, PARTS = ("float32", "bfloat16 last", "bfloat16", "float32 last"), (32, 64, 16, 96, 8, 48, 24, 128), 10
+
+
+class Counted:
+    """What was asked for in this block, in bytes. Less what it made, these are the operator's own blocks."""
+
+    @staticmethod
+    def now():
+        import torch
+        stats = torch._C._cuda_memoryStats(0)
+        return stats["requested_bytes"]["all"]["allocated"], stats["requested_bytes"]["all"]["current"]
+
+    def __enter__(self):
+        self.before = self.now()
+        return self
+
+    def __exit__(self, *_):
+        self.asked, self.stays = (after - before for after, before in zip(self.now(), self.before))
+
+
+def one_operators(name, seed):
+    """Runs a program with real tensors: for each operator its calls as [asked for in addition, the rule's least, the rule's most, times]."""
+    import torch
+    from gamut import kernels
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+    rows = {}
+
+    class Measure(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            with Counted() as counted:
+                out = func(*args, **(kwargs or {}))
+            tensors = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and t.is_cuda]
+            operator = func._schema.name.split("::")[-1]
+            if tensors:
+                rule = kernels.OPERATORS.get(operator)
+                said = [size if isinstance(size, tuple) else (size, size) for part in rule(args, tensors) for one in part for size in (one if isinstance(one, list) else [one])] if rule else []
+                key = operator, counted.asked - counted.stays, sum(low for low, _ in said), sum(high for _, high in said)
+                rows[key] = rows.get(key, 0) + 1
+            return out
+
+    torch.cuda.init()
+    with Measure():
+        run(name, seed)
+    return [[*key, times] for key, times in rows.items()]
+
+
+def layers():
+    """The convolutions of known networks: (channels, results, window, stride, padding, dilation, groups, height, width)."""
+    import torch
+    import torchvision
+    found = {}
+
+    def see(layer, args, _):
+        found[layer.in_channels, layer.out_channels, layer.kernel_size, layer.stride, layer.padding, layer.dilation, layer.groups, *args[0].shape[2:]] = True
+    with torch.device("meta"), torch.no_grad():
+        for name in NETWORKS:
+            model = getattr(torchvision.models, name)().eval()
+            for module in model.modules():
+                if isinstance(module, torch.nn.Conv2d):
+                    module.register_forward_hook(see)
+            model(torch.empty(2, 3, 224, 224))
+    one, three = ((1, 1), (0, 0)), ((3, 3), (1, 1))
+    for w in (48, 64, 96):
+        for size in (96, 128, 160):
+            for a, b, down, (window, padding) in ((3, w, 1, three), (w, w, 1, three), (w, 2 * w, 2, three), (2 * w, 2 * w, 2, three), (2 * w, 4 * w, 4, three),
+                                                  (4 * w, 4 * w, 4, three), (6 * w, 2 * w, 2, three), (3 * w, w, 1, three), (w, 3, 1, one)):
+                found[a, b, window, (1, 1), padding, (1, 1), 1, size // down, size // down] = True
+    return list(found)
+
+
+def one_part_of_convolutions(part, seconds):
+    """[layer, kind, rows, forward, backward to the input, backward to the weight] of every PARTS-th layer, as far as the time allows."""
+    import torch
+    until, rows_, aten = time.time() + seconds, [], torch.ops.aten
+    mine = layers()[part::PARTS]
+    for rows, kind in [(rows, kind) for rows in ROWS for kind in KINDS]:
+        for layer in mine:
+            a, b, window, stride, padding, dilation, groups, height, width = layer
+            if time.time() > until or rows * height * width * a > 150e6 or rows * height * width * b / stride[0] ** 2 > 150e6:
+                continue
+            with torch.device("cuda"):
+                form = {"dtype": getattr(torch, kind.split()[0]), "memory_format": torch.channels_last if "last" in kind else torch.contiguous_format}
+                x, w = torch.empty(rows, a, height, width, **form), torch.empty(b, a // groups, *window, **form)
+            more = (stride, padding, dilation, False, (0, 0), groups)
+            with Counted() as forward:
+                y = aten.convolution(x, w, None, *more)
+            asked = [forward.asked - forward.stays]
+            for mask in ([True, False, False], [False, True, False]):
+                with Counted() as backward:
+                    made = aten.convolution_backward(y, x, w, None, *more, mask)
+                asked.append(backward.asked - backward.stays)
+                del made
+            rows_.append([layer, kind, rows, *asked])
+            del x, w, y
+            torch.cuda.empty_cache()
+    return rows_
+
+
+def one_recurrent(seed, seconds):
+    """[mode, layers, hidden, input, length, rows, both directions, dropout, type, training, sizes asked for and freed (negative), forward and backward]."""
+    import torch
+    until, rng, found = time.time() + seconds, random.Random(seed), []
+    while time.time() < until and len(found) < 250:
+        mode, count, hidden, width = rng.choice(["LSTM", "GRU", "RNN"]), rng.randint(1, 3), rng.choice([64, 128, 256, 512, 1000]), rng.choice([64, 200, 512])
+        length, rows, both, dropout = rng.choice([7, 16, 64, 128]), rng.choice([5, 8, 32, 64]), rng.random() < 0.4, rng.choice([0, 0.1])
+        kind, training, first = rng.choice(["float32", "bfloat16"]), rng.random() < 0.8, rng.random() < 0.7
+        layer = getattr(torch.nn, mode)(width, hidden, count, batch_first=first, dropout=dropout if count > 1 else 0, bidirectional=both).to("cuda", getattr(torch, kind)).train(training)
+        x = torch.randn(*((rows, length) if first else (length, rows)), width, device="cuda", dtype=getattr(torch, kind), requires_grad=training)
+        torch.cuda.synchronize()
+        parts = []
+        torch.cuda.memory._record_memory_history(context=None, max_entries=10000, clear_history=True)
+        with torch.set_grad_enabled(training):
+            y = layer(x)[0]
+        at = len(torch.cuda.memory._snapshot()["device_traces"][0])
+        if training:
+            y.backward(y)
+        trace = torch.cuda.memory._snapshot()["device_traces"][0]
+        torch.cuda.memory._record_memory_history(enabled=None)
+        for events in (trace[:at], trace[at:]):
+            parts.append([e["size"] if e["action"] == "alloc" else -e["size"] for e in events if e["action"] in ("alloc", "free_requested")])
+        found.append([mode, count, hidden, width, length, rows, both, dropout, kind, training, first, *parts])
+        del layer, x, y
+        torch.cuda.empty_cache()
+    return found
+
+
+def measure_kernels(folder, seed, at_once, seconds):
+    import torch
+    part = seconds * 0.75
+    jobs = {("recurrent", 0): (("recurrent", "", seed, part), ""), **{("convolutions", i): (("convolutions", i, 0, part), "") for i in range(PARTS)},
+            **{("operators", name): (("operators", name, seed), "") for name in PROGRAMS}}
+    found = {"device": torch.cuda.get_device_name(0), "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "seed": seed, "recurrent": [], "convolutions": [], "operators": [], "failed": {}}
+    for key, result in each(jobs, at_once, time.time() + seconds).items():
+        if isinstance(result, list):
+            found[key[0]] += result
+        else:
+            found["failed"][" ".join(map(str, key))] = result
+    json.dump(found, open(f"{folder}/kernels.json", "w"))
+
+
+def table(found):
+    """Convolutions: {type and layout: {"channels results window stride padding dilation groups height width": [rows, forward, to the input, to the weight]}}, operators: {name: [calls,
+    of these within the rule's span, the most that was asked for, the furthest from the span]}, in bytes."""
+    convolutions, operators = {}, {}
+    for layer, kind, *row in sorted(found["convolutions"], key=lambda row: row[2]):
+        places = convolutions.setdefault(kind, {}).setdefault(" ".join(str(n) for part in layer for n in (part if isinstance(part, list) else [part])), [[], [], [], []])
+        for place, value in zip(places, row):
+            place.append(value)
+    for name, asked, low, high, times in found["operators"]:
+        row = operators.setdefault(name, [0, 0, 0, 0])
+        row[0] += times
+        row[1] += times if low <= asked <= high else 0
+        row[2], row[3] = max(row[2], asked), max(row[3], low - asked, asked - high)
+    lines = [f"{json.dumps(kind)}: {json.dumps(rows, separators=(',', ':'))}" for kind, rows in convolutions.items()]
+    head = json.dumps({key: found[key] for key in ("device", "torch", "cudnn", "seed")})[:-1]
+    return head + ', "operators": ' + json.dumps(operators) + ',\n"convolutions": {\n' + ",\n".join(lines) + "}}"
+
+
 # ---- without a GPU ----
 
 
@@ -554,7 +719,7 @@ def each(jobs, at_once, until):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["predict", "measure", "record", "judge", "pools-predict", "pools-measure", "one"])
+    parser.add_argument("what", choices=["predict", "measure", "record", "kernels", "table", "judge", "pools-predict", "pools-measure", "one"])
     parser.add_argument("arguments", nargs="+")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--jobs", type=int, default=2)
@@ -565,6 +730,11 @@ def main():
         how, name, seed, *more = given.arguments
         if how == "pool":
             print(json.dumps(one_pool(int(seed), name) if name else one_pool_prediction(int(seed))))
+            return
+        parts = {"operators": lambda: one_operators(name, int(seed)), "convolutions": lambda: one_part_of_convolutions(int(name), float(more[0])),
+                 "recurrent": lambda: one_recurrent(int(seed), float(more[0]))}
+        if how in parts:
+            print(json.dumps(parts[how]()))
             return
         print(json.dumps(one_prediction(name, int(seed), *more) if how == "predict" else one_run(name, int(seed), int(more[0]), more[1])))
     elif given.what == "predict":
@@ -580,6 +750,11 @@ def main():
         for (seed, name, conf), result in each(jobs, given.jobs, until).items():
             pools[seed]["orders"][name].setdefault("measured", {})[conf] = result
         json.dump(pools, open(f"{folder}/pools-measured.json", "w"), indent=1)
+    elif given.what == "kernels":
+        os.makedirs(folder, exist_ok=True)
+        measure_kernels(folder, given.seed, given.jobs, given.seconds)
+    elif given.what == "table":
+        print(table(json.load(open(f"{folder}/kernels.json"))))
     elif given.what == "record":
         names = given.arguments[1:]
         each({name: (("run", name, given.seed, 0, f"{folder}/{name}.pickle"), "") for name in names}, given.jobs, until)

@@ -118,6 +118,18 @@ with gamut.estimate(quiet=True) as made:
         table(torch.randint(0, 100, (count,), device="cuda")).sum().backward()
         before, after = rules["embedding_dense_backward"](*[s for s in seen if s[0] == "embedding_dense_backward"][-1][1:])
         assert bool(before and after) == extra, (count, before, after)
+    # Between measured numbers of rows a workspace lies on their line, or where the library changes its kernel, between both; other shapes are counted.
+    known = kernels.measured()["convolutions"]["float32"]["64 64 3 3 1 1 1 1 1 1 1 56 56"]
+    at = {rows: known[1][i] for i, rows in enumerate(known[0])}
+    conv, sizes = torch.nn.Conv2d(64, 64, 3, padding=1).cuda(), {}
+    for rows in (16, 20, 24):
+        conv(torch.randn(rows, 64, 56, 56, device="cuda"))
+        sizes[rows] = rules["convolution"](*[s for s in seen if s[0] == "convolution"][-1][1:])[1][0][-1]
+    assert sizes[16] == at[16] and sizes[24] == at[24] and sizes[20] == (at[16] + at[24]) // 2, (sizes, at)
+    assert kernels._from_rows(12, [100, 5000], [8, 16], [10, 0]) == (140, 4960)
+    before = list(made.not_measured())
+    conv(torch.randn(3, 64, 31, 37, device="cuda"))
+    assert [made.not_measured()[-1]] == ["2 convolutions of other shapes"] and before[-1] == "1 convolutions of other shapes", made.not_measured()
 print("ok")
 END2
 python3 rules.py >out 2>err && [ "$(cat out)" = ok ] || fail "rules: $(cat out err)"

@@ -1,17 +1,22 @@
 """What kernels of PyTorch on CUDA ask the allocator for in addition to their results.
 
 Each rule takes the arguments and the results of one operator, and says (before, after): the bytes of blocks that are asked for before the results
-and live until the operator ends, and those of blocks of which the n-th comes after the n-th result and is free before the next. A pair is the least and the most. The
-figures are those of PyTorch 2.11 and cuDNN 9 on one H100, read from recordings of programs. The splits of sums are PyTorch's own rule (aten/src/ATen/native/cuda/Reduce.cuh).
+and live until the operator ends, and those of blocks of which the n-th (or several, as a list) comes after the n-th result and is free before the next. A pair is the
+least and the most. The figures are those of PyTorch 2.11 and cuDNN 9 on one H100. The workspaces of convolutions are a table that `scripts/estimate_programs.py kernels`
+measures. The other rules were read from recordings. The splits of sums are PyTorch's own rule (aten/src/ATen/native/cuda/Reduce.cuh).
 """
 
+import functools
+import json
 import math
+import os
 
 MIB = 1 << 20
 HOPPER = {"multiprocessors": 132, "threads": 2048}
 CUBLAS, CUBLASLT = 32 * MIB, MIB  # PyTorch keeps one workspace for each thread that multiplies, on Hopper
 MATMUL = {"mm", "addmm", "bmm", "baddbmm", "linear", "matmul", "_addmm_activation", "_native_multi_head_attention"}
 CUBLASLT_TOO = {"addmm", "linear", "_addmm_activation", "_native_multi_head_attention"}
+UNKNOWN = set()  # convolutions that were called and are not in the table
 
 
 def bytes_of(tensor):
@@ -46,65 +51,69 @@ def split_sum(inputs, outputs):
 def sums(args, results):
     x, out = args[0], results[0]
     dims = [d % x.dim() for d in args[1]] if len(args) > 1 and args[1] else list(range(x.dim()))
-    return [], [split_sum(x.numel(), out.numel())] if x.dim() and x.dim() - 1 not in dims else []
-
-
-def _is_plain(weight, stride):
-    return math.prod(weight.shape[2:]) == 1 and all(s == 1 for s in stride)
+    return [], [split_sum(x.numel(), out.numel())] if x.dim() and (x.dim() - 1 not in dims or is_last(x) and 1 not in dims) else []
 
 
 def is_last(tensor):  # channels_last: cuDNN has nothing to convert
     return tensor.dim() == 4 and tensor.stride(1) == 1 and tensor.shape[1] > 1 and not tensor.is_contiguous()
 
 
-def _is_patches(x, weight, stride):  # as at the start of a vision transformer
-    return x.shape[1] < 4 and len(stride) == 2 and stride[0] == weight.shape[2] > 3
+def _unlike(last, *tensors):
+    """The copies of those that have not the layout of the convolution. last: channels_last."""
+    return [bytes_of(t) for t in tensors if t.shape[1] > 1 and math.prod(t.shape[2:]) > 1 and not (t.stride(1) == 1 if last else t.is_contiguous())]
+
+
+@functools.lru_cache(None)
+def measured():
+    here = os.path.dirname(os.path.abspath(__file__))  # make install puts it beside; else the tree
+    with open(next(filter(os.path.exists, (os.path.join(here, name) for name in ("kernels.json", "../../../results/data/estimate-kernels.json"))))) as file:
+        return json.load(file)
+
+
+def _from_rows(rows, sizes, known, slopes):
+    """Bytes with so many rows of a batch, from the next measured numbers of rows. A pair where the library changes its kernel between them."""
+    places = sorted({min((n for n in known if n >= rows), default=max(known)), max((n for n in known if n <= rows), default=min(known))})
+    values = [sizes[known.index(n)] for n in places]
+    slope = (values[-1] - values[0]) / max(places[-1] - places[0], 1)
+    if len(places) == 2 and any(abs(slope - s) <= max(64, s / 10000) for s in slopes):
+        return int(values[0] + slope * (rows - places[0]))
+    made = [v + min(slopes, key=lambda s: abs(v - s * n)) * (rows - n) for n, v in zip(places, values)]
+    return (max(0, min(made)), max(made)) if max(made) > min(made) else made[0]
+
+
+def _workspace(part, x, weight, y, more):
+    """part: 1 forward, 2 backward to the input, 3 to the weight. What cuDNN asks for, as measured; else anything up to copies of all, and parts of sums."""
+    last, kind = is_last(x) or is_last(weight), "float32" if x.element_size() == 4 else "bfloat16"
+    rows, room = x.shape[0], [bytes_of(t) for t in (x, y, weight)]
+    name = " ".join(map(str, (x.shape[1], y.shape[1], *weight.shape[2:], *more, *x.shape[2:])))
+    table = measured()["convolutions"][kind + (" last" if last else "")].get(name)
+    if not table:
+        UNKNOWN.add(name)
+        return 0, 8 * MIB if last else sum(room) + 16 * MIB
+    each = room[0] // rows, room[1] // rows
+    return _from_rows(rows, table[part], table[0], [i * each[0] + j * each[1] for i in range(4) for j in range(4)] + [room[2]])
+
+
+def _more(args, first, transposable):
+    """stride, padding, dilation and groups of a two-dimensional convolution; transposed ones are not measured."""
+    pairs = [args[first + i] if len(args) > first + i else default for i, default in enumerate((1, 0, 1))]
+    groups = args[first + (5 if transposable else 3)] if len(args) > first + (5 if transposable else 3) else 1
+    flat = [n for pair in pairs for n in (pair * 2 if isinstance(pair, (list, tuple)) and len(pair) == 1 else pair if isinstance(pair, (list, tuple)) else (pair, pair))]
+    return [*flat, groups, *(["transposed"] if transposable and args[first + 3] else [])]
 
 
 def convolution(args, results):
-    """cuDNN converts NCHW to channels_last and the result back. Some of its kernels convert one side only, or split the sum in parts: it chooses."""
     x, weight, out = args[0], args[1], results[0]
-    stride, room, size = args[3] if len(args) > 3 else (1,), bytes_of(x) + bytes_of(weight), bytes_of(weight)
-    if _groups(args, 8) > 1:
-        return [], []
-    if is_last(x):
-        return [], [(0, room + bytes_of(out) if weight.shape[2] == 1 else 0) if x.shape[1] % 4 == 0 else (room * 4 // 3, room * 8 // 3)]
-    if _is_plain(weight, stride):
-        return [], [bytes_of(x) + bytes_of(out) if math.prod(x.shape[2:]) < 64 and size > MIB else 400]
-    if x.shape[1] < 4 and (weight.shape[2] == 3 or _is_patches(x, weight, stride)):
-        return [], [room * 8 // 3 + bytes_of(out) if x.element_size() == 2 and weight.shape[2] > 3 else 0]
-    if weight.shape[2] == 1:
-        return [], [room if size < MIB else bytes_of(x) + bytes_of(out)]
-    wide, few = out.shape[1] > x.shape[1] > 3, out.numel() // out.shape[1] < 120000
-    if size < MIB and (wide or x.shape[1] >= 3 * out.shape[1] or few and size < MIB // 2):
-        return [], [room]
-    room += bytes_of(out)
-    return [], [(room, room + 8 * MIB) if size > MIB // 2 else room]
-
-
-def _groups(args, place):
-    return args[place] if len(args) > place and isinstance(args[place], int) else 1
+    return [], [[*_unlike(is_last(x) or is_last(weight), weight, x), _workspace(1, x, weight, out, _more(args, 3, len(args) > 6 and isinstance(args[6], bool)))]]
 
 
 def convolution_backward(args, results):
-    grad, x, weight, stride, wanted = args[0], args[1], args[2], args[4], args[10]
-    size, after = bytes_of(weight), []
-    room, split, plain = bytes_of(grad) + bytes_of(x) + size, x.shape[0] * size, _is_plain(weight, stride) and grad.shape[1] % 4 == 0
-    dense, last = _groups(args, 9) == 1, is_last(x)
-    if dense and not last and weight.shape[2] == 1 and size > MIB and (not plain or math.prod(x.shape[2:]) < 64):
-        return copies(grad), [room - size] * (wanted[0] + wanted[1])
-    if wanted[0]:
-        after.append(0 if last or not dense else 400 if plain else (room, room + 16 * MIB) if size > MIB else room)
-    if wanted[1]:
-        if plain:
-            after.append((split, max(split, room if size < 32768 else 0)) if dense and not last else 0)
-        elif x.shape[1] < 4 and weight.shape[2] == 3 or not dense:
-            after.append(2560)
-        elif _is_patches(x, weight, stride) and x.element_size() == 2:
-            after.append(11 * bytes_of(x))
-        else:
-            after.append((0, 4 * MIB) if last and x.shape[1] % 4 == 0 else room + min(14 * size, 8260000 if size < MIB else 7080000))
-    return ([] if last else copies(grad)), after
+    grad, x, weight, wanted = args[0], args[1], args[2], args[10]
+    last = is_last(x) or is_last(weight)
+    after = [[*(_unlike(last, weight) if part == 2 else []), _workspace(part, x, weight, grad, _more(args, 4, True))] for part in (2, 3) if wanted[part - 2]]
+    if wanted[2] and is_last(grad):
+        after += [0] * (len(results) - 1 - len(after)) + [split_sum(grad.numel(), grad.shape[1])]
+    return _unlike(last, grad), after
 
 
 def cudnn_attention_backward(args, results):
@@ -113,8 +122,9 @@ def cudnn_attention_backward(args, results):
 
 
 def efficient_attention_backward(args, results):
-    grad, lse = args[0], args[6]
-    return [*copies(grad), 2 * bytes_of(lse)], []
+    grad, query, lse = args[0], args[1], args[6]
+    blocks = lse.numel() // lse.shape[2] * -(-query.shape[2] // 64)  # of 64 queries, in which the parts of sums meet if the library splits the keys
+    return [*copies(grad), 2 * bytes_of(lse)], [0, 0, (0, blocks * (64 * query.shape[3] + 4) * 4) if query.element_size() == 4 else 0]
 
 
 def embedding_backward(args, results):
