@@ -211,10 +211,31 @@ void make_rearrange(struct maker *g)
 }
 
 /* A random part of `whole`: its text between brackets; `part` receives rank and shape. */
+/* Pairs of elements, side by side or apart, of an array of at least 4. */
+static void some_pairs(struct maker *g, unsigned size, struct made *part, struct text *t)
+{
+    const unsigned start = below(g, size - 3), distance = 2 + below(g, 2);
+    struct size two = {"2", 2}, pairs = {.value = (size - start - 2) / distance + 1};
+    const bool inside = chance(g, 50);
+    snprintf(pairs.text, sizeof pairs.text, "%lld", (long long)pairs.value);
+    if (inside)
+        text_add(t, "{%u :+ %s : %u, 2 : 1}", start, pairs.text, distance);
+    else
+        text_add(t, "{%u :+ 2 : 1, %s : %u}", start, pairs.text, distance);
+    part->rank = 2;
+    part->dim[0] = inside ? pairs : two;
+    part->dim[1] = inside ? two : pairs;
+}
+
 static void some_slice(struct maker *g, const struct made *whole, struct made *part, struct text *t)
 {
     *part = *whole;
     part->rank = 0;
+    if (whole->rank == 1 && whole->dim[0].value >= 4 && chance(g, 30)) {
+        some_pairs(g, (unsigned)whole->dim[0].value, part, t);
+        return;
+    }
+    text_add(t, "[");
     for (unsigned d = 0; d < whole->rank; d++) {
         unsigned size = (unsigned)whole->dim[d].value;
         unsigned start = below(g, size), length = 1 + below(g, size - start);
@@ -243,6 +264,7 @@ static void some_slice(struct maker *g, const struct made *whole, struct made *p
             snprintf(cut.text, sizeof cut.text, "%lld", (long long)cut.value);
         part->dim[part->rank++] = cut;
     }
+    text_add(t, "]");
 }
 
 void make_slice(struct maker *g)
@@ -252,9 +274,8 @@ void make_slice(struct maker *g)
         return;
     struct made part;
     struct text t = {0};
-    text_add(&t, "%s[", g->arrays[from].name);
+    text_add(&t, "%s", g->arrays[from].name);
     some_slice(g, &g->arrays[from], &part, &t);
-    text_add(&t, "]");
     if (part.rank)
         bring_view(g, from, &part, false, t.data);
     text_free(&t);
@@ -305,7 +326,7 @@ int make_update(struct maker *g, int array)
         result = (int)g->array_count;
         struct made *a = bring(g, &whole);
         a->plain = whole.plain;
-        line(g, "let %s: %s = %s with [%s] <- %s", a->name, type_text(a, type), whole.name,
+        line(g, "let %s: %s = %s with %s <- %s", a->name, type_text(a, type), whole.name,
              slice.data, value.data);
     }
     text_free(&slice);
