@@ -377,9 +377,29 @@ static int plain_copy(struct executor *e, const struct array_state *to,
     return code;
 }
 
-static int move(struct executor *e, const struct step *s, enum copy_kind kind,
-                const struct array_state *to, const struct array_state *from)
+/* Puts the dimensions of both in the order that those of `to` have in memory, so that threads that
+ * are neighbours write neighbours. */
+static void order_dimensions(struct layout *to, struct layout *from)
 {
+    const struct layout wrote = *to, read = *from;
+    for (unsigned d = 0, i; d < to->rank; d++) {
+        int64_t stride = wrote.shape[d] == 1 ? INT64_MAX : llabs(wrote.stride[d]);
+        for (i = d; i > 0 && to->shape[i - 1] != 1 && llabs(to->stride[i - 1]) < stride; i--) {
+            to->shape[i] = from->shape[i] = to->shape[i - 1];
+            to->stride[i] = to->stride[i - 1];
+            from->stride[i] = from->stride[i - 1];
+        }
+        to->shape[i] = from->shape[i] = wrote.shape[d];
+        to->stride[i] = wrote.stride[d];
+        from->stride[i] = read.stride[d];
+    }
+}
+
+static int move(struct executor *e, const struct step *s, enum copy_kind kind,
+                const struct array_state *written, const struct array_state *read)
+{
+    struct array_state there = *written, here = *read, *to = &there, *from = &here;
+    order_dimensions(&to->layout, &from->layout);
     struct copy_counts *counts = &e->counts.copy[kind];
     size_t each = bytes_of(e, s->stm->outs[0]);
     uint64_t bytes = (uint64_t)layout_count(&to->layout) * each;
