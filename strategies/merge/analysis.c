@@ -163,6 +163,24 @@ bool analysis_enough_bytes(struct analysis *all, const struct expr *enough,
 
 /* ---- other parts of a block ------------------------------------------------------------------ */
 
+/* Moves the part to where a sum begins, and adds a dimension for each of its terms. */
+static void add_sum(struct sizes *s, struct region *part, const struct access_sum *sum,
+                    const struct poly *stride, const struct kernel *kernel)
+{
+    const struct poly *start = sizes_of(s, sum->start);
+    for (unsigned t = 0; t < sum->count; t++) {
+        const struct access_term *term = &sum->terms[t];
+        const struct poly *factor = term->factor ? sizes_of(s, term->factor) : sizes_constant(s, 1);
+        const bool counts = term->index.kind == ACCESS_COUNTER;
+        if (counts)
+            start = sizes_add(s, start, sizes_multiply(s, factor, sizes_of(s, term->index.first)));
+        part->dim[part->rank++] = (struct region_dim){
+            sizes_of(s, counts ? term->index.count : kernel->extents[term->index.number]),
+            sizes_multiply(s, stride, factor)};
+    }
+    part->offset = sizes_add(s, part->offset, sizes_multiply(s, start, stride));
+}
+
 /* The part of an array that one access of a kernel touches, in all threads together. */
 static struct region access_part(struct analysis *all, const struct region *whole,
                                  const struct access_region *access, const struct kernel *kernel)
@@ -176,6 +194,11 @@ static struct region access_part(struct analysis *all, const struct region *whol
         const struct access_index *index = &access->dim[d];
         struct region_dim dim = whole->dim[d];
         const struct poly *start = sizes_constant(s, index->constant);
+        if (index->kind == ACCESS_SUM &&
+            part.rank + ACCESS_TERMS + access->rank - d <= REGION_RANK_MAX) {
+            add_sum(s, &part, index->sum, dim.stride, kernel);
+            continue;
+        }
         if (index->kind == ACCESS_NAME)
             start = sizes_add(s, start, sizes_of_name(s, index->name));
         if (index->kind == ACCESS_COUNTER) {
@@ -186,7 +209,7 @@ static struct region access_part(struct analysis *all, const struct region *whol
             dim.extent = sizes_of(s, kernel->extents[index->number]);
         else if (index->kind == ACCESS_THREAD)
             start = sizes_constant(s, 0); /* the item of a group: any place in the dimension */
-        if (index->kind != ACCESS_ANY)
+        if (index->kind != ACCESS_ANY && index->kind != ACCESS_SUM)
             part.offset = sizes_add(s, part.offset, sizes_multiply(s, start, dim.stride));
         if (index->kind != ACCESS_CONSTANT && index->kind != ACCESS_NAME)
             part.dim[part.rank++] = dim;
@@ -217,6 +240,24 @@ static bool apart(struct analysis *all, const struct region *part, unsigned posi
     return disjoint_proved(all->sizes, &every, array, sizes_at(all, position));
 }
 
+/* Is what one access touches apart from the array? Of an index that is a sum, all of the dimension
+ * may be proved to be apart where the sum is not: if the sign of a factor is not known. */
+static bool access_apart(struct analysis *all, unsigned position, const struct region *whole,
+                         struct access_region access, const struct region *array, unsigned outer)
+{
+    const struct kernel *kernel = kernel_at(all, position)->kernel;
+    const struct region part = access_part(all, whole, &access, kernel);
+    bool sums = false;
+    if (apart(all, &part, position, array, outer))
+        return true;
+    for (unsigned d = 0; d < access.rank; d++)
+        if (access.dim[d].kind == ACCESS_SUM) {
+            access.dim[d].kind = ACCESS_ANY;
+            sums = true;
+        }
+    return sums && access_apart(all, position, whole, access, array, outer);
+}
+
 static bool kernel_apart(struct analysis *all, unsigned position, int touched,
                          const struct region *whole, const struct region *array, unsigned outer)
 {
@@ -224,11 +265,9 @@ static bool kernel_apart(struct analysis *all, unsigned position, int touched,
     const struct access_regions sets[] = {access_reads(ka, touched, &all->arena),
                                           access_writes(ka, touched, &all->arena)};
     for (unsigned set = 0; set < 2; set++)
-        for (unsigned i = 0; i < sets[set].count; i++) {
-            struct region part = access_part(all, whole, &sets[set].items[i], ka->kernel);
-            if (!apart(all, &part, position, array, outer))
+        for (unsigned i = 0; i < sets[set].count; i++)
+            if (!access_apart(all, position, whole, sets[set].items[i], array, outer))
                 return false;
-        }
     return true;
 }
 
@@ -296,18 +335,18 @@ bool analysis_copied_inside(struct analysis *all, unsigned position, const struc
     return inside;
 }
 
-/* The part of a private array that one access touches, in all threads together. */
-static struct region private_part(struct analysis *all, const struct kernel_access *ka,
-                                  const struct access_fact *fact)
+/* Is what one access to a private array touches, in all threads together, apart from `place`? */
+static bool private_apart(struct analysis *all, unsigned position, const struct access_fact *fact,
+                          const struct region *whole, const struct region *place)
 {
+    const struct kernel_access *ka = kernel_at(all, position);
     const unsigned threads = kernel_thread_rank(ka->kernel);
-    const struct region whole = region_of_array(all->sizes, fact->access->array);
     struct access_region touched = access_region_of(ka, fact);
     memmove(touched.dim + threads, touched.dim, touched.rank * sizeof *touched.dim);
     touched.rank += threads;
     for (unsigned t = 0; t < threads; t++)
         touched.dim[t] = (struct access_index){.kind = ACCESS_THREAD, .number = t};
-    return access_part(all, &whole, &touched, ka->kernel);
+    return access_apart(all, position, whole, touched, place, all->o->scope_at[position]);
 }
 
 bool analysis_copied_apart(struct analysis *all, unsigned position, const struct access_copy *copy,
@@ -323,8 +362,7 @@ bool analysis_copied_apart(struct analysis *all, unsigned position, const struct
         if (f->access->array != other || f == copy->write ||
             access_copy_order(ka, copy, f) == ACCESS_AFTER)
             continue;
-        const struct region part = private_part(all, ka, f);
-        apart = disjoint_proved(all->sizes, &part, &place, sizes_at(all, position));
+        apart = private_apart(all, position, f, &whole, &place);
     }
     return apart;
 }

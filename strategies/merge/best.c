@@ -60,6 +60,8 @@ static const struct method {
      MERGE_ALL_EXTENSIONS},
     {"coalesced with all extensions", PASSES(COALESCED, &merge_sink), HELD | EXTENDED,
      MERGE_ALL_EXTENSIONS},
+    {"short-circuited, then merged", PASSES(MERGE_BOTH), HELD, SHORT_CIRCUIT_EXTENSIONS},
+    {"short-circuited", PASSES(MERGE_SHORT_CIRCUIT), HELD, SHORT_CIRCUIT_EXTENSIONS},
     {"merged", PASSES(MERGED, &merge_sink), EXTENDED, 0},
     {"coalesced", PASSES(COALESCED, &merge_sink), EXTENDED, 0},
     {"reused", PASSES(&merge_spaces_early, &merge_hoist_sizes, &merge_reuse), CONTAINED, 0},

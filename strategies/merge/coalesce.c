@@ -21,7 +21,8 @@
  * The statement that makes a root may read the destination's block where it is proved not to write.
  * Beyond the thesis: C3 allows all accesses to a part of the block that is proved to be another one
  * (`disjoint`), and reads by the kernel that makes the root, at the places that it writes
- * (`source`).
+ * (`source`). A copy whose source is in its place already is not made, so it is no access
+ * (`elided`).
  *
  * A kernel's text may copy one private array to another, `y[k + start] = x[k]` in a loop over k.
  * Then C1 says that no thread uses x after it, C3 that none uses that place of y before it, and
@@ -33,6 +34,10 @@
  * the better. With extensions the pass tries several orders on copies of the program, and takes the
  * first that leaves no body of the program with more copies, or more bytes copied, than the pass
  * leaves it without extensions, and the program with no higher peak.
+ *
+ * `short_circuit` tries the copies as array short-circuiting does (Munksgaard et al. 2022), from
+ * the bottom of the program up: so a source is moved before what is copied into it. One that was
+ * refused is tried again when another was not.
  */
 #include <stdlib.h>
 
@@ -53,6 +58,7 @@ struct candidate {
     bool fixed;      /* `bytes` is the size in every iteration of every loop */
     bool preferred;  /* it is tried before all that are not */
     bool left;       /* the merged program still makes this copy, and it is no kernel's */
+    bool settled;    /* it need not be tried again */
 };
 
 /* An array that is created in full, with the others in its block moving along. */
@@ -501,13 +507,17 @@ static bool dies_here(const struct coalescer *c, const struct candidate *k, int 
     return true;
 }
 
-/* C2, also for a destination that is filled before it is updated in place. */
+/* C2, also for a destination that is filled before it is updated in place, or that has become a
+ * part of another block. */
 static bool is_allocated(const struct coalescer *c, const struct candidate *k,
                          const struct root *root)
 {
-    int memory = coalesce_name(c, k->destination)->memory;
-    const struct memory *of = &c->a.map->of[memory];
-    return of->position < root->position && outline_encloses(c->a.o, of->scope, root->scope);
+    const int memory = coalesce_name(c, k->destination)->memory;
+    const struct memory *own = &c->a.map->of[memory],
+                        *of = &c->a.map->of[coalesce_block(c, memory)];
+    return own->position < root->position && of->position < root->position &&
+           outline_encloses(c->a.o, own->scope, root->scope) &&
+           outline_encloses(c->a.o, of->scope, root->scope);
 }
 
 /* The first position at which the root may be made: that of the outermost loop that contains the
@@ -555,6 +565,26 @@ static bool access_allowed(struct coalescer *c, const struct candidate *k, const
                               c->a.o->scope_at[k->stm->first]);
 }
 
+static bool is_in_place(struct coalescer *c, const struct candidate *k);
+
+/* Does the statement only copy arrays to where they lie already? */
+static bool is_elided(struct coalescer *c, struct stm *s)
+{
+    struct candidate k = {.stm = s, .destination = s ? s->outs[0] : NO_NAME};
+    if (!s || s->first != s->last)
+        return false;
+    if (s->kind == STM_COPY || s->kind == STM_UPDATE) {
+        k.source = s->kind == STM_COPY ? s->array : s->value;
+        return k.source != NO_NAME && is_in_place(c, &k);
+    }
+    bool elided = s->kind == STM_CONCAT;
+    for (; k.piece < s->piece_count && elided; k.piece++) {
+        k.source = s->pieces[k.piece].array;
+        elided = is_in_place(c, &k);
+    }
+    return elided;
+}
+
 /* C3 for one root */
 static bool is_untouched(struct coalescer *c, const struct candidate *k, const struct root *root)
 {
@@ -566,7 +596,10 @@ static bool is_untouched(struct coalescer *c, const struct candidate *k, const s
         FIND_PLACE(i, of->access_count, of->accesses[i].position < from);
         for (; i < of->access_count && of->accesses[i].position < k->stm->first; i++) {
             const struct access_point *access = &of->accesses[i];
-            if (other_branch(c, access->position, root, from) || access_allowed(c, k, root, access))
+            if (other_branch(c, access->position, root, from) ||
+                access_allowed(c, k, root, access) ||
+                (merge_extends(c->a.m, EXTENSION_elided) &&
+                 is_elided(c, c->a.o->at[access->position])))
                 continue;
             c->detail = coalesce_name(c, access->array)->text;
             return false;
@@ -758,27 +791,31 @@ static bool is_in_place(struct coalescer *c, const struct candidate *k)
            same_index(c, source, &source->index, &part);
 }
 
-static void consider(struct coalescer *c, struct candidate *k)
+/* Coalesces the candidate if it may; notes refusals if `last`. */
+static void consider(struct coalescer *c, struct candidate *k, bool last)
 {
     const struct name *source = coalesce_name(c, k->source),
                       *destination = coalesce_name(c, k->destination);
     int from = coalesce_block(c, source->memory), into = coalesce_block(c, destination->memory);
     if (from == into) { /* it is there already, or moves within its block */
         k->left = !k->copy && !is_in_place(c, k);
+        k->settled = true;
         return;
     }
     c->detail = NULL;
     enum merge_condition refused = check_candidate(c, k);
     if (!refused && !coalesce_pays(c, k))
         refused = CONDITION_no_gain;
-    merge_note(c->a.m, &(struct merge_event){.action = MERGE_COALESCED,
-                                             .refused = refused,
-                                             .at = k->stm->at,
-                                             .array = k->source,
-                                             .from = from,
-                                             .into = into,
-                                             .detail = c->detail});
+    if (last || !refused)
+        merge_note(c->a.m, &(struct merge_event){.action = MERGE_COALESCED,
+                                                 .refused = refused,
+                                                 .at = k->stm->at,
+                                                 .array = k->source,
+                                                 .from = from,
+                                                 .into = into,
+                                                 .detail = c->detail});
     k->left = !k->copy && refused;
+    k->settled = !refused;
     if (!refused)
         apply_candidate(c, k);
 }
@@ -868,6 +905,11 @@ static int by_bytes(const void *a, const void *b)
     return by_number(a, b);
 }
 
+static int from_below(const void *a, const void *b)
+{
+    return by_number(b, a);
+}
+
 static void sort(struct candidates *list, int (*order)(const void *a, const void *b))
 {
     if (list->count)
@@ -924,13 +966,35 @@ static void open_coalescer(struct coalescer *c, struct merge *m)
     }
 }
 
+/* Tries all candidates: once, or from the last one up and again until no more are coalesced. */
+static void try_all(struct coalescer *c, struct candidates *list, bool bottom_up)
+{
+    bool last = !bottom_up, tried_last = false;
+    if (bottom_up)
+        sort(list, from_below);
+    for (; !tried_last;) {
+        bool coalesced = false;
+        for (unsigned i = 0; i < list->count; i++)
+            if (!list->items[i].settled) {
+                consider(c, &list->items[i], last);
+                coalesced |= list->items[i].settled;
+            }
+        tried_last = last;
+        last = !coalesced;
+    }
+}
+
+/* Updates only, or all copies; or all of them from the last one up. */
+enum way { LOWER_UPDATES, COALESCE, SHORT_CIRCUIT };
+
 /* Fills `list`, which the caller frees, with the candidates in the order of the program.
  * `preferred` (may be NULL) is such a list for the same program: those that it has not left are
  * tried first. */
-static void run_over(struct merge *m, bool updates_only, const struct candidates *preferred,
+static void run_over(struct merge *m, enum way way, const struct candidates *preferred,
                      struct candidates *list)
 {
     struct coalescer c;
+    const bool updates_only = way == LOWER_UPDATES;
     if (merge_extends(m, EXTENSION_index_params) && !updates_only)
         make_variable(m);
     open_coalescer(&c, m);
@@ -942,8 +1006,7 @@ static void run_over(struct merge *m, bool updates_only, const struct candidates
         list->items[i].preferred = !preferred->items[i].left;
     if (merge_extends(m, EXTENSION_by_bytes))
         sort(list, by_bytes);
-    for (unsigned i = 0; i < list->count; i++)
-        consider(&c, &list->items[i]);
+    try_all(&c, list, way == SHORT_CIRCUIT);
     sort(list, by_number);
     merge_replace_blocks(m, c.into);
     analysis_close(&c.a);
@@ -966,7 +1029,7 @@ static void try_extensions(struct attempt *t, const struct merge *m, unsigned ex
     t->merge.program = program_clone(m->fun);
     t->merge.fun = &t->merge.program->funs[0];
     t->merge.options.extensions = extensions;
-    run_over(&t->merge, false, preferred, &t->list);
+    run_over(&t->merge, COALESCE, preferred, &t->list);
     t->peak = held_peak(&t->merge, m->options.hold);
 }
 
@@ -1066,7 +1129,7 @@ int merge_run_coalesce(struct merge *m, struct error *error)
     if (m->options.extensions & MERGE_ALL_EXTENSIONS)
         run_extended(m);
     else
-        run_over(m, false, NULL, &list);
+        run_over(m, COALESCE, NULL, &list);
     free(list.items);
     return 0;
 }
@@ -1076,7 +1139,17 @@ int merge_run_inplace(struct merge *m, struct error *error)
 {
     struct candidates list = {0};
     (void)error;
-    run_over(m, true, NULL, &list);
+    run_over(m, LOWER_UPDATES, NULL, &list);
+    free(list.items);
+    return 0;
+}
+
+/* From the last copy up: what a source is made of is copied to where the source itself is made. */
+int merge_run_short_circuit(struct merge *m, struct error *error)
+{
+    struct candidates list = {0};
+    (void)error;
+    run_over(m, SHORT_CIRCUIT, NULL, &list);
     free(list.items);
     return 0;
 }

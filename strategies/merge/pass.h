@@ -57,6 +57,7 @@ enum merge_condition {
       "the kernel that makes the source may read the destination, where it writes the source")     \
     X(by_branch, "last uses depend on the branch that is taken")                                   \
     X(disjoint, "the destination may be used, if the part used is proved to be another one")       \
+    X(elided, "a copy of an array that lies in its place already is no use of the block")          \
     X(by_bytes, "the largest copies are removed first, not the topmost")
 
 /* Extensions of the pass `spaces`: it moves memories only if a set names one. X(name, sentence) */

@@ -102,8 +102,9 @@ static bool is_better(const struct merge_report *report, const struct merge_repo
 static unsigned compare_rows(const struct entry *entry, const struct arguments *values,
                              enum release_policy policy)
 {
-    static const char *const sets[] = {"best",  "none",           "inplace",  "coalesce",
-                                       "reuse", "coalesce+reuse", "extended", "plan"};
+    static const char *const sets[] = {
+        "best",           "none",     "inplace", "coalesce",      "reuse",
+        "coalesce+reuse", "extended", "plan",    "short_circuit", "both"};
     struct merge_report report;
     struct error error;
     unsigned better = 0;

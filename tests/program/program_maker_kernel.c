@@ -95,13 +95,13 @@ static void index_text(struct draft *d, struct text *t, unsigned dim, const stru
         text_add(t, "MAX(%s - 1, 0)", i);
         break;
     case 2:
-        text_add(t, "(i32)(%s) - 1 - %s", size->text, i);
+        text_add(t, dim % 2 ? "(i32)(%s) - 1 - %s" : "(%s) - 1 - %s", size->text, i);
         break;
     case 3:
         text_add(t, "%u", below(g, (unsigned)size->value));
         break;
-    default:
-        text_add(t, "%s", i);
+    default: /* one that sums are made of, without another draw */
+        text_add(t, 2 * d->extent[own].value <= size->value && own == 0 ? "2 * %s + 1" : "%s", i);
     }
 }
 

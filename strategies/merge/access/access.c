@@ -98,50 +98,156 @@ static struct access_index classify(const struct kernel_access *ka, int begin, i
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Reads a sum of products of literals and i64 scalars of the program. One term may be the counter
- * of a loop: *counter, else CTEXT_NONE, is then the loop. NULL: there is something else in it. */
-static struct expr *read_sum(const struct kernel_access *ka, int begin, int end, int loop,
-                             int *counter)
+/* Sums are read as C computes them: products of literals, of i64 scalars of the program, of thread
+ * indices and of counters. One factor of a product at most may hold threads or counters. */
+enum { SUM_DEPTH = 16 };
+
+struct sum_reader {
+    const struct kernel_access *ka;
+    int at, end, loop; /* tokens, and the loop that the sum stands in */
+    unsigned depth;
+};
+
+static bool read_terms(struct sum_reader *r, int end, struct access_sum *sum);
+
+/* factor * term; a factor of NULL is 1. */
+static struct expr *scaled(const struct sum_reader *r, struct expr *factor, struct expr *by)
 {
-    struct expr *sum = expr_constant(ka->program, 0), *product = NULL;
-    bool minus = false, times = false;
-    *counter = CTEXT_NONE;
-    for (int i = begin; i < end; i += 2) { /* an operand and the operator that follows it */
-        const struct access_index x = classify(ka, i, i + 1, loop);
-        struct expr *factor = expr_constant(ka->program, x.constant);
-        times = i + 1 < end && ctext_is(ka->text, i + 1, "*");
-        if (x.kind == ACCESS_COUNTER && !product && !minus && !times && *counter == CTEXT_NONE)
-            *counter = (int)x.number;
-        else if (x.kind == ACCESS_NAME && ka->fun->names[x.name].element == ELEMENT_i64)
-            factor = expr_name(ka->program, ELEMENT_i64, x.name);
-        else if (x.kind != ACCESS_CONSTANT)
-            return NULL;
-        product = product ? expr_binary(ka->program, EXPR_MUL, product, factor) : factor;
-        if (times)
-            continue;
-        sum = expr_binary(ka->program, minus ? EXPR_SUB : EXPR_ADD, sum, product);
-        product = NULL;
-        minus = i + 1 < end && ctext_is(ka->text, i + 1, "-");
-        if (i + 1 < end && !minus && !ctext_is(ka->text, i + 1, "+"))
-            return NULL;
+    return factor ? expr_binary(r->ka->program, EXPR_MUL, factor, by) : by;
+}
+
+/* sum += sign * other; false: there are too many terms. */
+static bool add_sum(const struct sum_reader *r, struct access_sum *sum, bool minus,
+                    const struct access_sum *other)
+{
+    struct program *program = r->ka->program;
+    const enum expr_op op = minus ? EXPR_SUB : EXPR_ADD;
+    sum->start = expr_binary(program, op, sum->start, other->start);
+    for (unsigned o = 0; o < other->count; o++) {
+        const struct access_term *from = &other->terms[o];
+        unsigned t = 0;
+        while (t < sum->count && (sum->terms[t].index.kind != from->index.kind ||
+                                  sum->terms[t].index.number != from->index.number))
+            t++;
+        if (t == ACCESS_TERMS)
+            return false;
+        const bool fresh = t == sum->count;
+        struct access_term *to = &sum->terms[t];
+        if (fresh)
+            sum->terms[sum->count++] = *from;
+        struct expr *one = expr_constant(program, 1);
+        if (minus || !fresh)
+            to->factor = expr_binary(program, op,
+                                     fresh ? expr_constant(program, 0) : scaled(r, to->factor, one),
+                                     scaled(r, from->factor, one));
     }
-    return times ? NULL : sum;
+    return true;
+}
+
+static bool read_factor(struct sum_reader *r, int end, struct access_sum *sum)
+{
+    const struct ctext *t = r->ka->text;
+    const int token = r->at++;
+    *sum = (struct access_sum){.start = expr_constant(r->ka->program, 0)};
+    if (token >= end || r->depth == SUM_DEPTH)
+        return false;
+    if (ctext_is(t, token, "(")) {
+        const int close = t->tokens[token].partner;
+        const bool widens = close == token + 2 && ctext_is(t, token + 1, "i64");
+        r->depth++;
+        bool good =
+            close > token && close < end &&
+            (widens ? (r->at = close + 1, read_factor(r, end, sum)) : read_terms(r, close, sum));
+        r->at += !widens;
+        r->depth--;
+        return good;
+    }
+    const struct access_index x = classify(r->ka, token, token + 1, r->loop);
+    if (x.kind == ACCESS_CONSTANT) {
+        sum->start = expr_constant(r->ka->program, x.constant);
+    } else if (x.kind == ACCESS_NAME && r->ka->fun->names[x.name].element == ELEMENT_i64) {
+        sum->start = expr_name(r->ka->program, ELEMENT_i64, x.name);
+    } else if (x.kind == ACCESS_COUNTER ||
+               (x.kind == ACCESS_THREAD && x.number < r->ka->kernel->rank)) {
+        sum->terms[sum->count++] = (struct access_term){.index = x};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool read_product(struct sum_reader *r, int end, struct access_sum *sum)
+{
+    struct access_sum other;
+    if (!read_factor(r, end, sum))
+        return false;
+    while (r->at < end && ctext_is(r->ka->text, r->at, "*")) {
+        r->at++;
+        if (!read_factor(r, end, &other) || (sum->count && other.count))
+            return false;
+        struct expr *by = sum->count ? other.start : sum->start;
+        if (!sum->count)
+            *sum = other;
+        sum->start = expr_binary(r->ka->program, EXPR_MUL, sum->start, by);
+        for (unsigned i = 0; i < sum->count; i++)
+            sum->terms[i].factor = scaled(r, sum->terms[i].factor, by);
+    }
+    return true;
+}
+
+static bool read_terms(struct sum_reader *r, int end, struct access_sum *sum)
+{
+    const struct ctext *t = r->ka->text;
+    *sum = (struct access_sum){.start = expr_constant(r->ka->program, 0)};
+    bool minus = r->at < end && ctext_is(t, r->at, "-");
+    r->at += minus;
+    for (;;) {
+        struct access_sum product;
+        if (!read_product(r, end, &product) || !add_sum(r, sum, minus, &product))
+            return false;
+        if (r->at == end)
+            return true;
+        minus = ctext_is(t, r->at, "-");
+        if (!minus && !ctext_is(t, r->at, "+"))
+            return false;
+        r->at++;
+    }
+}
+
+/* False: there is something else in it. */
+static bool read_sum(const struct kernel_access *ka, int begin, int end, int loop,
+                     struct access_sum *sum)
+{
+    struct sum_reader r = {ka, begin, end, loop, 0};
+    return read_terms(&r, end, sum);
 }
 
 /* The values that the counter of a loop may take; false: they are not known. */
 static bool counter_range(const struct kernel_access *ka, struct access_index *index)
 {
     const struct ctext_loop *l = &ka->text->loops[index->number];
-    int other, another;
-    struct expr *first = read_sum(ka, l->first, l->first_end, l->parent, &other);
-    struct expr *bound = read_sum(ka, l->bound, l->bound_end, l->parent, &another);
-    if (!first || !bound || other != CTEXT_NONE || another != CTEXT_NONE)
+    struct access_sum first, bound;
+    if (!read_sum(ka, l->first, l->first_end, l->parent, &first) ||
+        !read_sum(ka, l->bound, l->bound_end, l->parent, &bound) || first.count || bound.count)
         return false;
     if (l->inclusive)
-        bound = expr_binary(ka->program, EXPR_ADD, bound, expr_constant(ka->program, 1));
-    index->first = first;
-    index->count = expr_binary(ka->program, EXPR_SUB, bound, first);
+        bound.start =
+            expr_binary(ka->program, EXPR_ADD, bound.start, expr_constant(ka->program, 1));
+    index->first = first.start;
+    index->count = expr_binary(ka->program, EXPR_SUB, bound.start, first.start);
     return true;
+}
+
+/* The sum that an index of an access is, with the ranges of its counters, or NULL. */
+static const struct access_sum *index_sum(const struct kernel_access *ka,
+                                          const struct access_fact *f, unsigned dim)
+{
+    struct access_sum *sum = arena_alloc(&ka->program->arena, sizeof *sum);
+    bool good = read_sum(ka, ctext_token_at(ka->text, f->access->index[dim].begin),
+                         ctext_token_at(ka->text, f->access->index[dim].end), f->loop, sum);
+    for (unsigned t = 0; good && t < sum->count; t++)
+        good = sum->terms[t].index.kind == ACCESS_THREAD || counter_range(ka, &sum->terms[t].index);
+    return good ? sum : NULL;
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -619,8 +725,21 @@ struct access_region access_region_of(const struct kernel_access *ka, const stru
         if (access_unclear(ka) ||
             (f->index[d].kind == ACCESS_COUNTER && !counter_range(ka, &region.dim[d])))
             region.dim[d] = any;
+        else if (f->index[d].kind == ACCESS_ANY && (region.dim[d].sum = index_sum(ka, f, d)))
+            region.dim[d].kind = ACCESS_SUM;
     }
     return region;
+}
+
+static bool same_sum(const struct access_sum *a, const struct access_sum *b)
+{
+    bool same = a->count == b->count && expr_equal(a->start, b->start);
+    for (unsigned t = 0; same && t < a->count; t++) {
+        const struct access_term *x = &a->terms[t], *y = &b->terms[t];
+        same = same_index(&x->index, &y->index) && !x->factor == !y->factor &&
+               (!x->factor || expr_equal(x->factor, y->factor));
+    }
+    return same;
 }
 
 /* ACCESS_ANY counts as equal to itself here. */
@@ -629,7 +748,9 @@ static bool same_region(const struct access_region *a, const struct access_regio
     bool same = a->rank == b->rank;
     for (unsigned d = 0; same && d < a->rank; d++)
         same = a->dim[d].kind == b->dim[d].kind &&
-               (a->dim[d].kind == ACCESS_ANY || same_index(&a->dim[d], &b->dim[d]));
+               (a->dim[d].kind == ACCESS_ANY   ? true
+                : a->dim[d].kind == ACCESS_SUM ? same_sum(a->dim[d].sum, b->dim[d].sum)
+                                               : same_index(&a->dim[d], &b->dim[d]));
     return same;
 }
 
@@ -671,13 +792,16 @@ static bool read_copied_dims(const struct kernel_access *ka, struct access_copy 
     int counter[RANK_MAX];
     unsigned counters = 0;
     for (unsigned e = 0; e < to->rank; e++) {
+        struct access_sum sum;
         copy->dim[e] = -1;
-        copy->start[e] =
-            read_sum(ka, ctext_token_at(ka->text, to->index[e].begin),
-                     ctext_token_at(ka->text, to->index[e].end), copy->write->loop, &counter[e]);
-        if (!copy->start[e])
+        if (!read_sum(ka, ctext_token_at(ka->text, to->index[e].begin),
+                      ctext_token_at(ka->text, to->index[e].end), copy->write->loop, &sum) ||
+            sum.count > 1 ||
+            (sum.count == 1 && (sum.terms[0].index.kind != ACCESS_COUNTER || sum.terms[0].factor)))
             return false;
-        counters += counter[e] != CTEXT_NONE;
+        copy->start[e] = sum.start;
+        counter[e] = sum.count ? (int)sum.terms[0].index.number : CTEXT_NONE;
+        counters += sum.count;
     }
     for (unsigned d = 0; d < copy->read->access->rank; d++) {
         const struct access_index *index = &copy->read->index[d];

@@ -7,8 +7,9 @@
  * The text is C and is never fully parsed. An access that is not surely right is refused, with a
  * reason.
  *
- * Assumed and not checked: the text is C, not C++; indices stay within their dimensions; the
- * elements of an array lie at different addresses; the launch writes nothing but its results.
+ * Assumed and not checked: the text is C, not C++; indices stay within their dimensions, and signed
+ * sums within their types; the elements of an array lie at different addresses; the launch writes
+ * nothing but its results.
  */
 #pragma once
 
@@ -22,6 +23,7 @@ enum access_index_kind {
     ACCESS_CONSTANT, /* a literal */
     ACCESS_NAME,     /* a scalar of the program plus a constant: the same throughout the launch */
     ACCESS_COUNTER,  /* the counter of a loop in the text plus a constant */
+    ACCESS_SUM,      /* in regions: a sum of thread indices and counters, each times a scalar */
 };
 
 struct access_index {
@@ -33,6 +35,18 @@ struct access_index {
     int64_t constant; /* the constant that is added, or the literal itself */
     /* ACCESS_COUNTER, in regions: the counter's first value, and how many it takes at most */
     struct expr *first, *count;
+    const struct access_sum *sum; /* ACCESS_SUM */
+};
+
+/* start + factor * index + …; each index is an ACCESS_THREAD or an ACCESS_COUNTER. */
+enum { ACCESS_TERMS = 4 };
+struct access_sum {
+    struct expr *start;
+    unsigned count;
+    struct access_term {
+        struct access_index index;
+        struct expr *factor; /* NULL: 1 */
+    } terms[ACCESS_TERMS];
 };
 
 struct access_fact {
@@ -138,7 +152,8 @@ enum access_order access_private_order(const struct kernel_access *ka, int a, in
 
 /* ---- which elements are touched? ------------------------------------------------------------ */
 
-/* The elements that one access may touch; an ACCESS_COUNTER has `first` and `count`. */
+/* The elements that one access may touch; an ACCESS_COUNTER has `first` and `count`. A fact has no
+ * ACCESS_SUM: its index is ACCESS_ANY. */
 struct access_region {
     unsigned rank;
     struct access_index dim[RANK_MAX];

@@ -30,6 +30,7 @@ static void print_index(const struct kernel_access *ka, const struct access_inde
     const struct kernel *k = ka->kernel;
     switch (x->kind) {
     case ACCESS_ANY:
+    case ACCESS_SUM: /* regions alone have it */
         text_add(out, "?");
         return;
     case ACCESS_CONSTANT:

@@ -321,6 +321,34 @@ static void test_private_order(void **state)
 
 /* ---- regions -------------------------------------------------------------------------------- */
 
+/* Sums and products of constants and names. */
+static void add_expr(struct text *t, const struct fun *fun, const struct expr *e)
+{
+    if (!e || e->op == EXPR_CONSTANT) {
+        text_add(t, "%lld", e ? (long long)e->value.i64 : 1LL);
+    } else if (e->op == EXPR_NAME) {
+        text_add(t, "%s", fun->names[e->name].text);
+    } else {
+        text_add(t, "(");
+        add_expr(t, fun, e->arg[0]);
+        text_add(t, "%s", expr_operators[e->op].text);
+        add_expr(t, fun, e->arg[1]);
+        text_add(t, ")");
+    }
+}
+
+static void add_sum(struct text *t, const struct fun *fun, const struct access_sum *sum)
+{
+    add_expr(t, fun, sum->start);
+    for (unsigned i = 0; i < sum->count; i++) {
+        const struct access_term *term = &sum->terms[i];
+        text_add(t, " + ");
+        add_expr(t, fun, term->factor);
+        text_add(t, " * %s %u", term->index.kind == ACCESS_THREAD ? "thread" : "loop",
+                 term->index.number);
+    }
+}
+
 static void add_regions(struct text *t, const struct fun *fun, struct access_regions regions)
 {
     for (unsigned i = 0; i < regions.count; i++) {
@@ -330,6 +358,8 @@ static void add_regions(struct text *t, const struct fun *fun, struct access_reg
             text_add(t, d ? ", " : "");
             if (x->kind == ACCESS_ANY)
                 text_add(t, "any");
+            else if (x->kind == ACCESS_SUM)
+                add_sum(t, fun, x->sum);
             else if (x->kind == ACCESS_CONSTANT)
                 text_add(t, "%lld", (long long)x->constant);
             else if (x->kind == ACCESS_THREAD)
@@ -362,6 +392,16 @@ static const struct region_row {
     {"let y: [n]i32 = kernel k (i < n) { y[i] = x[2 - i] + x[i * 1] + x[i + a] + x[010] + x[i + "
      "0x1];"
      "}",
+     "x", false, "[2 + (0-1) * thread 0] [0 + 1 * thread 0] [a + 1 * thread 0] [any]"},
+    {"let y: [n]i32 = kernel k (i < n) { y[i] = x[(a - i) * n + (i64)i * 3] + x[0 * i + i]; }", "x",
+     false, "[(a*n) + (((0-1)*n)+3) * thread 0] [0 + 1 * thread 0]"},
+    {"let y: [n]i32 = kernel k (i < n) { for (i32 k = 0; k < n; k++) y[i] = x[-(n * k) + k * (2)]; "
+     "}",
+     "x", false, "[0 + ((0-n)+2) * loop 0]"},
+    {"let y: [n]i32 = kernel k (i < n) { y[i] = x[i * i] + x[i / 2] + x[f(i) + 1] + x[(i32)n - i]; "
+     "}",
+     "x", false, "[any]"},
+    {"let y: [n]i32 = kernel k (i < n) { i32 s = 2; y[i] = x[s * i] + x[2u * i] + x[i * 2 +]; }",
      "x", false, "[any]"},
     {"let y: [n]i32 = kernel k (i < n) { y[i] = x[12345678901]; }", "x", false, "[any]"},
     {"let y: [n]i32 = kernel k (i < n) { y[i] = x[5]; }", "x", true, ""},
@@ -378,7 +418,7 @@ static const struct region_row {
     {"let y: [n]i32 = kernel k (i < n) { f32 t[2], *a = t; y[i] = x[a]; }", "x", false, "[any]"},
     {"let y: [n]i32 = kernel k (i < n) { for (i32 k = 0, a = 1; k < 3; k++) y[i] = x[a]; }", "x",
      false, "[any]"},
-    {"let y: [n]i32 = kernel k (i < n) { y[i] = x[n * 1] + n * a; }", "x", false, "[any]"},
+    {"let y: [n]i32 = kernel k (i < n) { y[i] = x[n * 1] + n * a; }", "x", false, "[n]"},
 };
 
 static void test_regions(void **state)

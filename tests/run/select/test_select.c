@@ -87,7 +87,7 @@ static void requests_become_cases(void **state)
          "tagged:policy=v4 host"},
         {{.workloads = "sum", .strategies = "raw", .releases = "all"},
          "sum/tiny raw host, sum/tiny raw host scope"},
-        {{.workloads = "sum", .strategies = "raw", .merges = "best,none,b*"},
+        {{.workloads = "sum", .strategies = "raw", .merges = "best,none,be*"},
          "sum/tiny raw host best, sum/tiny raw host"},
         {{.workloads = "sum", .strategies = "raw", .merges = "coalesce*:with=views|disjoint"},
          "sum/tiny raw host coalesce:with=views|disjoint, "
