@@ -19,7 +19,7 @@ enum {
     LEFT_SHARE =
         50, /* marks part the sequence if no more than this part of the bytes outlive them */
 };
-static const int64_t usual_limit_ns = INT64_C(5000000000);
+static const uint64_t usual_steps = UINT64_C(4000000000);
 
 #define NEVER UINT32_MAX
 
@@ -65,7 +65,7 @@ struct recording {
     struct arena arena; /* owns the marks */
     struct treap marks;
     const struct mark *iteration; /* the first one that comes again; NULL: none does */
-    int64_t time_limit_ns;        /* of the planner */
+    uint64_t step_limit;          /* of the planner, for each queue */
 };
 
 /* ---- reading ---- */
@@ -545,12 +545,15 @@ static void fill_marks(const struct sequence *s, const struct layout *l, unsigne
 /* Slots that have one place: `leader` is the first of them. */
 struct shared {
     uint32_t leader, next; /* by slot; NEVER: none */
-    uint32_t end;          /* of a leader: the latest of carried slots */
+    /* Of a leader, counted from the beginning of a round: the latest end of its slots, and the
+     * first request of one of them in a round. */
+    uint32_t end, begin;
 };
 
 struct sharer {
     uint64_t size;
     uint32_t tag, ordinal, slot;
+    uint32_t begin; /* requests of its round before it; NEVER before the first round */
     unsigned turn;
 };
 
@@ -581,7 +584,8 @@ static uint32_t find_sharers(const struct plan_queue *q, struct sharer *all)
         for (uint32_t i = begin; i < plan_round_end(q, r); i++) {
             const struct plan_slot *s = &q->slots[i];
             if (s->carried && s->offset != PLAN_NOT_PLANNED)
-                all[count++] = (struct sharer){s->size, s->tag, 0, i, turn};
+                all[count++] =
+                    (struct sharer){s->size, s->tag, 0, i, r < 0 ? NEVER : i - begin, turn};
         }
         qsort(all + first, count - first, sizeof *all, by_kind);
         for (uint32_t k = first + 1; k < count; k++)
@@ -593,24 +597,29 @@ static uint32_t find_sharers(const struct plan_queue *q, struct sharer *all)
 }
 
 /* A block that a round leaves to the next one shares its place with its counterparts in other
- * rounds of its turn: only one of these rounds is the last. */
+ * rounds of its turn: only one of these rounds is the last. If there is one turn, all of them must
+ * have ended when the first of them is made in the next round. */
 static void share_places(const struct plan_queue *q, struct shared *shared)
 {
     struct sharer *all = must_alloc((q->count + (size_t)1) * sizeof *all);
     const uint32_t count = find_sharers(q, all);
     for (uint32_t i = 0; i < q->count; i++)
-        shared[i] = (struct shared){i, NEVER, q->slots[i].end};
+        shared[i] = (struct shared){i, NEVER, q->slots[i].end, NEVER};
     qsort(all, count, sizeof *all, by_kind);
-    for (uint32_t k = 1; k < count; k++) {
-        const struct sharer *a = &all[k - 1], *b = &all[k];
-        if (a->size != b->size || a->tag != b->tag || a->turn != b->turn ||
-            a->ordinal != b->ordinal)
-            continue;
+    for (uint32_t k = 0; k < count; k++) {
+        const struct sharer *b = &all[k], *a = k ? b - 1 : b;
         struct shared *leader = &shared[shared[a->slot].leader];
+        const uint32_t end = leader->end > q->slots[b->slot].end ? leader->end
+                                                                 : q->slots[b->slot].end,
+                       begin = leader->begin < b->begin ? leader->begin : b->begin;
+        shared[b->slot].begin = b->begin;
+        if (a == b || a->size != b->size || a->tag != b->tag || a->turn != b->turn ||
+            a->ordinal != b->ordinal || (q->turns == 1 && end > begin))
+            continue;
         shared[b->slot].leader = shared[a->slot].leader;
         shared[a->slot].next = b->slot;
-        if (q->slots[b->slot].end > leader->end)
-            leader->end = q->slots[b->slot].end;
+        leader->end = end;
+        leader->begin = begin;
     }
     free(all);
 }
@@ -662,13 +671,13 @@ static void carried_lives(const struct plan_queue *q, const struct shared *share
 }
 
 /* Gives the slots their offsets. */
-static int pack_queue(struct plan_queue *q, int64_t time_limit_ns, struct error *error)
+static int pack_queue(struct plan_queue *q, uint64_t step_limit, struct error *error)
 {
     const size_t room = q->count + (size_t)1;
     struct pack_buffer *buffers = must_alloc(room * sizeof *buffers);
     struct shared *shared = must_alloc(room * sizeof *shared);
     unsigned *first = must_alloc((room + 1) * sizeof *first);
-    const struct pack_options options = {.time_limit_ns = time_limit_ns};
+    const struct pack_options options = {.step_limit = step_limit};
     struct pack_result result;
     struct lives lives = {0};
     share_places(q, shared);
@@ -709,7 +718,7 @@ static int pack_queue(struct plan_queue *q, int64_t time_limit_ns, struct error 
 }
 
 static int plan_queue(struct offset_plan *plan, const struct sequence *s, unsigned queue,
-                      unsigned phase, int64_t time_limit_ns, struct error *error)
+                      unsigned phase, uint64_t step_limit, struct error *error)
 {
     struct plan_queue *q = &plan->queues[plan->queue_count];
     struct layout l = {0};
@@ -738,7 +747,7 @@ static int plan_queue(struct offset_plan *plan, const struct sequence *s, unsign
     fill_marks(s, &l, phase, q);
     free(l.rounds);
     free(l.lives);
-    TRY(pack_queue(q, time_limit_ns, error));
+    TRY(pack_queue(q, step_limit, error));
     plan->queue_count++;
     return 0;
 }
@@ -759,7 +768,7 @@ static int plan_recording(struct recording *r, struct trace_reader *reader,
     plan->queues = arena_alloc(&plan->arena, (r->queue_count + (size_t)1) * sizeof *plan->queues);
     for (unsigned q = 0; q < r->queue_count; q++)
         if (r->queues[q].count)
-            TRY(plan_queue(plan, &r->queues[q], q, phase, r->time_limit_ns, error));
+            TRY(plan_queue(plan, &r->queues[q], q, phase, r->step_limit, error));
     return plan->queue_count
                ? 0
                : error_set(error, ERR_USAGE, "%s: the trace has no request of common device memory",
@@ -768,13 +777,13 @@ static int plan_recording(struct recording *r, struct trace_reader *reader,
 
 int plan_of_trace(const char *path, struct offset_plan *plan, struct error *error)
 {
-    return plan_of_trace_within(path, usual_limit_ns, plan, error);
+    return plan_of_trace_within(path, usual_steps, plan, error);
 }
 
-int plan_of_trace_within(const char *path, int64_t time_limit_ns, struct offset_plan *plan,
+int plan_of_trace_within(const char *path, uint64_t step_limit, struct offset_plan *plan,
                          struct error *error)
 {
-    struct recording r = {.time_limit_ns = time_limit_ns, .marks.compare = by_mark};
+    struct recording r = {.step_limit = step_limit, .marks.compare = by_mark};
     struct trace_reader *reader;
     *plan = (struct offset_plan){0};
     TRY(trace_open(path, &reader, error));

@@ -32,11 +32,11 @@ static void import(const char *log, const char *trace, struct requests *program)
 }
 
 /* Plans a trace of the folder; *spec names the plan. Limit 0: one greedy order, which is fast. */
-static void plan_as(const char *trace, int64_t limit_ns, const char *name, char spec[512],
+static void plan_as(const char *trace, uint64_t step_limit, const char *name, char spec[512],
                     struct offset_plan *plan)
 {
     struct error error;
-    must(plan_of_trace_within(trace_path(trace), limit_ns, plan, &error), &error);
+    must(plan_of_trace_within(trace_path(trace), step_limit, plan, &error), &error);
     must(plan_verify(plan, &error), &error);
     must(plan_write(plan, trace_path(name), true, &error), &error);
     snprintf(spec, 512, "planned:trace=%s", trace_path(name));
@@ -53,7 +53,7 @@ static void check_other_run(const char *name, unsigned period, double most_held,
     import(log, "one.trace", &recorded);
     snprintf(log, sizeof log, TRACES "%s.2.trace.csv.gz", name);
     import(log, "two.trace", &other);
-    plan_as("one.trace", INT64_C(2000000000), name, spec, &plan);
+    plan_as("one.trace", UINT64_C(2000000000), name, spec, &plan);
     assert_int_equal(plan.queue_count, 1);
     assert_int_equal(plan.queues[0].count - plan.queues[0].rounds[0], period);
     requests_serve(&other, spec, false, &served);
@@ -98,7 +98,7 @@ static void shapes_that_come_by_chance_have_a_round_each(void **state)
     requests_make(&recorded, &program);
     requests_write(&program, trace_path("shapes.trace"));
     requests_free(&program);
-    plan_as("shapes.trace", INT64_C(1000000000), "shapes.plan", spec, &plan);
+    plan_as("shapes.trace", UINT64_C(1000000000), "shapes.plan", spec, &plan);
     assert_int_equal(plan.queues[0].round_count, 3 * plan.queues[0].turns);
     requests_make(&later, &program);
     requests_serve(&program, spec, true, &served);
@@ -111,6 +111,34 @@ static void shapes_that_come_by_chance_have_a_round_each(void **state)
     assert_true((double)served.planned.hit_count > 0.95 * program.block_count);
     plan_free(&plan);
     requests_free(&program);
+}
+
+/* A block that the first iteration leaves lives through the next one, in which its counterpart is
+ * made: they need two places, whatever the rounds among themselves share. */
+static void a_place_is_shared_by_what_does_not_live_at_once(void **state)
+{
+    struct requests program = {0};
+    struct offset_plan plan;
+    char spec[512];
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        requests_add(&program, &(struct step){.marks = true});
+        for (unsigned k = 0; k < 16 + !i; k++) {
+            const unsigned block = program.block_count;
+            if (i && k == (i == 2 ? 15 : 2))
+                requests_add(&program,
+                             &(struct step){.block = 16 * i - 12 + (i > 1), .frees = true});
+            requests_add(&program, &(struct step){.block = block, .size = k == 4 ? 4096 : 1024});
+            if (k != 4)
+                requests_add(&program, &(struct step){.block = block, .frees = true});
+        }
+    }
+    requests_finish(&program);
+    requests_write(&program, trace_path("share.trace"));
+    requests_free(&program);
+    plan_as("share.trace", 0, "share.plan", spec, &plan);
+    assert_int_equal(plan.queues[0].turns, 1);
+    plan_free(&plan);
 }
 
 /* Iterations of 64, 64, 1 and 1 requests: the last has fewer than another kind. */
@@ -269,6 +297,7 @@ int main(void)
         cmocka_unit_test(a_later_run_holds_what_it_needs),
         cmocka_unit_test(two_shapes_in_turn_are_one_loop),
         cmocka_unit_test(shapes_that_come_by_chance_have_a_round_each),
+        cmocka_unit_test(a_place_is_shared_by_what_does_not_live_at_once),
         cmocka_unit_test(a_short_iteration_ends_the_recording),
         cmocka_unit_test(the_most_kinds_are_rounds),
         cmocka_unit_test(a_recorded_program_is_served_whole),

@@ -45,6 +45,8 @@ static const double SURE = 0.02;
 enum { OCTAVES = 5 };
 /* At a boundary of more groups, one of the right size is no evidence, and takes long to find. */
 enum { CROWD = 100 };
+/* What a question costs besides its nodes, for each item; what a join does. */
+enum { STEPS_QUESTION = 100, STEPS_BOUNDARY = 10, STEPS_PAIR = 2 };
 /* The most pairs to compare; beyond this the time is better spent on searching. */
 static const uint64_t PAIRS_MOST = UINT64_C(1) << 23;
 
@@ -179,6 +181,7 @@ static bool join_best(struct joiner *j, double most, struct random *random)
     if (j->pairs > PAIRS_MOST)
         return false;
     struct guess best = {NONE, NONE, most, false};
+    pack_steps += STEPS_BOUNDARY * j->boundary_count;
     for (unsigned boundary = 0; boundary < j->boundary_count && best.chance > SURE; boundary++)
         consider_follow_on(j, boundary, &best, random);
     for (unsigned boundary = 0; boundary < j->boundary_count && best.chance > SURE; boundary++)
@@ -241,6 +244,7 @@ static void join_build(struct pack_join *join, const struct pack_item *items, un
     for (unsigned i = 0; i < count; i++)
         add_group(&j, items[i].hull.first, items[i].hull.end, items[i].size);
     join_all(&j, random);
+    pack_steps += STEPS_PAIR * j.pairs;
     *join = (struct pack_join){.groups = j.groups, .count = j.count, .item_count = count};
     build_model(join);
     for (int side = STARTS; side < SIDE_COUNT; side++) {
@@ -340,14 +344,23 @@ struct exact {
     int64_t *offset; /* the plan of the last answer */
 };
 
+_Thread_local uint64_t pack_steps;
+static _Thread_local bool counts_steps;
+
+uint64_t pack_now(void)
+{
+    return counts_steps ? pack_steps : clock_ns();
+}
+
 static bool is_done(const struct exact *e)
 {
     return e->plan->height <= pack_max(e->enough, e->plan->lower_bound) ||
-           clock_ns() > e->deadline_ns;
+           pack_now() > e->deadline_ns;
 }
 
 static struct pack_question next_question(const struct exact *e, int64_t capacity, uint64_t nodes)
 {
+    pack_steps += STEPS_QUESTION * e->count; /* what comes before and after the search */
     return (struct pack_question){.capacity = capacity,
                                   .node_limit = nodes,
                                   .deadline_ns = e->deadline_ns,
@@ -572,7 +585,7 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
                                            : PACK_ORDER_COUNT * PACK_GAP_COUNT;
     for (int k = 0; k < orders; k++) {
         if (k > 0 &&
-            (c->plan.height <= pack_max(enough, c->plan.lower_bound) || clock_ns() > deadline_ns))
+            (c->plan.height <= pack_max(enough, c->plan.lower_bound) || pack_now() > deadline_ns))
             break;
         const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = is_large ? PACK_FIRST_GAP : (enum pack_gap)(k % PACK_GAP_COUNT);
@@ -656,7 +669,7 @@ static size_t open_components(const struct pack_buffer *buffers, size_t count,
 /* The end of a share of the time that is left: `part` of `whole`. */
 static uint64_t share_deadline(uint64_t deadline_ns, double part, double whole)
 {
-    const uint64_t now = clock_ns();
+    const uint64_t now = pack_now();
     return now < deadline_ns ? now + (uint64_t)((double)(deadline_ns - now) * (part / whole))
                              : deadline_ns;
 }
@@ -685,7 +698,7 @@ static uint64_t lower_components(struct component *heap, size_t count, int64_t e
     qsort(heap, count, sizeof *heap, by_height);
     for (size_t i = 0; i < count; i++)
         enough = pack_max(enough, heap[i].plan.lower_bound);
-    while (count && heap->plan.height > enough && clock_ns() <= deadline_ns) {
+    while (count && heap->plan.height > enough && pack_now() <= deadline_ns) {
         const int64_t next =
             pack_max(count > 1 ? heap[1].plan.height : 0, count > 2 ? heap[2].plan.height : 0);
         nodes += lower_component(heap, enough, next, deadline_ns);
@@ -724,10 +737,14 @@ int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pac
                struct pack_result *result, struct error *error)
 {
     const uint64_t start = clock_ns();
-    const uint64_t deadline =
-        options->time_limit_ns > 0 ? start + (uint64_t)options->time_limit_ns : 0;
+    const uint64_t deadline = options->step_limit ? options->step_limit
+                              : options->time_limit_ns > 0
+                                  ? start + (uint64_t)options->time_limit_ns
+                                  : 0;
     *result = (struct pack_result){.method = "nothing to place"};
     TRY(pack_verify(buffers, count, error));
+    pack_steps = 0;
+    counts_steps = options->step_limit > 0;
     result->offset = must_alloc((count + 1) * sizeof *result->offset);
     struct component *components = must_alloc((count + 1) * sizeof *components);
     const size_t component_count = open_components(buffers, count, components);
@@ -740,6 +757,7 @@ int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pac
         free(components[i].buffer);
     }
     free(components);
+    counts_steps = false;
     result->optimal = result->height == result->lower_bound;
     result->elapsed_ns = (int64_t)(clock_ns() - start);
     return 0;

@@ -35,6 +35,8 @@ struct pack_buffer {
 
 struct pack_options {
     int64_t time_limit_ns; /* 0: only the first greedy order */
+    uint64_t step_limit;   /* not 0: stop after this work, whatever time it takes. A step takes
+                            * about a nanosecond, and time_limit_ns is not read */
     int64_t capacity;      /* stop at a plan that is no higher than this; 0: look for the lowest */
 };
 
@@ -59,7 +61,7 @@ int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *e
  * orders until the plan is proved or the time limit is over. If that is so within the first order,
  * buffers are placed in the order of time. Memory grows with the buffers; the searches' tables grow
  * with the pairs that are alive at once. The same buffers give the same plan on every machine
- * unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
+ * unless the time runs out; with a limit of steps always. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
 

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/sort.h"
 #include "merge/pack/pack_model.h"
 
@@ -115,7 +114,7 @@ static bool mend_window(struct mender *m, int64_t below, uint64_t deadline_ns)
 {
     struct pack_placer *placer = pack_placer_open(m->own, m->inside);
     bool fits = false;
-    for (int i = 0; i < TRIES && !fits && clock_ns() <= deadline_ns; i++) {
+    for (int i = 0; i < TRIES && !fits && pack_now() <= deadline_ns; i++) {
         sort_window(m);
         struct pack_run run = {.below = below, .deadline_ns = deadline_ns, .fixed = m->fixed};
         fits =
@@ -157,7 +156,7 @@ int64_t pack_mend(const struct pack_item *items, unsigned count, int64_t enough,
     double margin = MARGIN;
     open_mender(&m);
     unsigned top = find_top(&m);
-    while (m.stale < count / PATIENCE && end_of(&m, top) > enough && clock_ns() <= deadline_ns) {
+    while (m.stale < count / PATIENCE && end_of(&m, top) > enough && pack_now() <= deadline_ns) {
         const struct pack_range hull = items[top].hull;
         const unsigned wide = (unsigned)margin;
         open_window(

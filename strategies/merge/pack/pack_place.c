@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/sort.h"
 #include "merge/pack/pack_model.h"
 
@@ -32,6 +31,8 @@ enum {
     LEVELS_MOST = 12,
     NODES_A_RANGE = 2 * FAN * LEVELS_MOST,
     CLOCK_EVERY = 64,
+    STEPS_ITEM = 50,
+    STEPS_NODE = 30,
 };
 
 /* The bytes from `begin` up to, but without, `end`. */
@@ -295,9 +296,10 @@ int64_t pack_placer_run(struct pack_placer *p, const unsigned *order, unsigned c
     for (unsigned i = 0; i < count; i++) {
         const struct pack_item *item = &p->items[order[i]];
         run->placed = i;
-        if (i % CLOCK_EVERY == CLOCK_EVERY - 1 && clock_ns() > run->deadline_ns)
+        if (i % CLOCK_EVERY == CLOCK_EVERY - 1 && pack_now() > run->deadline_ns)
             return INT64_MAX;
         visit_item(p, item);
+        pack_steps += STEPS_ITEM + STEPS_NODE * (p->full_count + p->part_count);
         const int64_t at = i < run->fixed ? offset[order[i]]
                            : gap == PACK_FIRST_GAP
                                ? next_fit(p, item, 0)

@@ -23,12 +23,11 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/sort.h"
 #include "merge/pack/pack_model.h"
 
 static const int64_t PLACED = INT64_MAX; /* the `least` of a placed item: no minimum takes it */
-enum { CLOCK_EVERY = 256 };
+enum { CLOCK_EVERY = 256, STEPS_NODE = 200, STEPS_ITEM = 3 };
 
 struct undo {
     int64_t *where, old;
@@ -111,6 +110,7 @@ static bool raise_floors(struct pack_search *s)
         if (!fits || !s->unplaced[k])
             continue;
         int64_t least = PLACED;
+        pack_steps += s->members.first[k + 1] - s->members.first[k];
         for (unsigned m = s->members.first[k]; m < s->members.first[k + 1]; m++)
             least = pack_min(least, s->least[s->members.values[m]]);
         search_set(s, &s->floor[k], least);
@@ -176,6 +176,7 @@ static unsigned next_candidate(const struct pack_search *s, const struct positio
 {
     unsigned best = p->end;
     int64_t best_least = INT64_MAX;
+    pack_steps += STEPS_ITEM * (p->end - p->first);
     for (unsigned i = p->first; i < p->end; i++) {
         const unsigned item = s->slice[i];
         const int64_t least = s->least[item];
@@ -244,7 +245,8 @@ static enum pack_verdict search_solve(struct pack_search *s, struct position p)
     if (p.first == p.end)
         return PACK_SOLVED;
     struct pack_question *q = s->question;
-    if (++q->nodes > q->node_limit || (q->nodes % CLOCK_EVERY == 0 && clock_ns() > q->deadline_ns))
+    pack_steps += STEPS_NODE;
+    if (++q->nodes > q->node_limit || (q->nodes % CLOCK_EVERY == 0 && pack_now() > q->deadline_ns))
         return PACK_GAVE_UP;
     int64_t below, highest;
     position_limits(s, &p, &below, &highest);

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "merge/pack/pack_model.h"
 
 enum {
@@ -33,6 +32,8 @@ enum {
     DEPTH_MOST =
         6000, /* most levels of recursion on the host's stack: waste can rise in many steps */
     CLOCK_EVERY = 256,
+    STEPS_NODE = 20,
+    STEPS_ITEM = 3,
 };
 
 struct section {
@@ -320,7 +321,7 @@ static bool out_of_effort(const struct pack_skyline *s)
 {
     const struct pack_question *q = s->question;
     return q->nodes >= q->node_limit || s->depth >= DEPTH_MOST ||
-           (q->nodes % CLOCK_EVERY == 0 && clock_ns() > q->deadline_ns);
+           (q->nodes % CLOCK_EVERY == 0 && pack_now() > q->deadline_ns);
 }
 
 static enum pack_verdict skyline_solve(struct pack_skyline *s)
@@ -331,6 +332,7 @@ static enum pack_verdict skyline_solve(struct pack_skyline *s)
         return PACK_SOLVED;
     }
     s->question->nodes++;
+    pack_steps += STEPS_NODE + STEPS_ITEM * (s->unplaced_count + s->section_count);
     if (out_of_effort(s))
         return PACK_GAVE_UP;
     const struct branch b = choose(s);

@@ -794,6 +794,24 @@ static void test_same_plan_again(void **state)
     pack_result_free(&b);
 }
 
+/* Steps end a search where it was, however long that took. */
+static void test_step_limit(void **state)
+{
+    (void)state;
+    struct pack_buffer buffers[450];
+    struct pack_result result[2];
+    const struct pack_options options = {.time_limit_ns = 1, .step_limit = 50000000};
+    struct error error;
+    pack_guillotine(1050, 450, 100, 1 << 20, buffers);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(pack_solve(buffers, 450, &options, &result[i], &error), 0);
+    assert_true(result[0].nodes > 1000 && !result[0].optimal);
+    assert_memory_equal(result[0].offset, result[1].offset, 450 * sizeof *result[0].offset);
+    assert_int_equal(result[0].nodes, result[1].nodes);
+    pack_result_free(&result[0]);
+    pack_result_free(&result[1]);
+}
+
 /* Beyond what the exact searches take. */
 static void test_many(void **state)
 {
@@ -1155,6 +1173,7 @@ int main(void)
         cmocka_unit_test(test_public),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_same_plan_again),
+        cmocka_unit_test(test_step_limit),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_training),
         cmocka_unit_test(test_mend),
