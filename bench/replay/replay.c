@@ -618,8 +618,8 @@ static int play_event(struct replay *r, const struct trace_event *e)
         if (r->live)
             return play_on_device(r, e);
         r->untimed += trace_is_command(e->kind) && trace_lacks_time(e);
-        if (r->knows_ends && !trace_is_command(e->kind)) /* a transfer or a wait */
-            dry_logged(r->player.dry, r->own_ns);
+        if (r->knows_ends && (e->call_ns || e->kind == TRACE_wait))
+            dry_logged(r->player.dry, trace_is_command(e->kind) ? e->call_ns : r->own_ns);
         player_command(&r->player, e, memory_of, r);
         return 0;
     }

@@ -257,6 +257,14 @@ static double logged_or(struct dry *d, double ns)
     return logged_ns ? (double)logged_ns : ns;
 }
 
+/* The same of a call that is not for memory: no more than `ns`, because the recorder's own time is in
+ * the log's. */
+static double logged_within(struct dry *d, double ns)
+{
+    const double logged_ns = logged_or(d, ns);
+    return logged_ns < ns ? logged_ns : ns;
+}
+
 static bool knows(const struct dry *d, const char *method, const char *call)
 {
     return d->device.atlas && atlas_find(d->device.atlas, method, call) != NULL;
@@ -971,10 +979,10 @@ static double take_pending(struct dry *d)
 
 void dry_transfer(struct dry *d, const char *call, uint64_t bytes)
 {
+    const bool is_logged = d->logged_ns;
+    double ns = logged_within(d, dry_cost(d, "command", call, bytes)) + take_pending(d);
     double way_ns =
-        d->device.synchronous || d->logged_ns ? 0 : d->costs.launch_ns + d->costs.latency_ns;
-    double ns =
-        logged_or(d, d->logged_ns ? 0 : dry_cost(d, "command", call, bytes)) + take_pending(d);
+        d->device.synchronous || is_logged ? 0 : d->costs.launch_ns + d->costs.latency_ns;
     if (way_ns > ns)
         way_ns = ns;
     d->host_ns += way_ns;
@@ -986,6 +994,7 @@ void dry_transfer(struct dry *d, const char *call, uint64_t bytes)
 void dry_command(struct dry *d, double call_ns, double device_ns)
 {
     double first_ns = take_pending(d);
+    call_ns = d->logged_ns ? logged_within(d, d->costs.launch_ns) : call_ns;
     d->host_ns += d->device.synchronous ? d->costs.launch_ns : call_ns;
     if (d->device.lazy_on_device)
         device_ns += first_ns;
@@ -1004,7 +1013,7 @@ void dry_end(struct dry *d)
 void dry_wait(struct dry *d)
 {
     wait_for_device(d);
-    d->host_ns += logged_or(d, d->costs.sync_ns) + dry_pool_waited(d);
+    d->host_ns += logged_within(d, d->costs.sync_ns) + dry_pool_waited(d);
 }
 
 static uint64_t whole_ns(double ns)

@@ -52,8 +52,9 @@ void dry_on_release(struct dry *dry,
  * the first one on that has not, addresses follow the rule. */
 void dry_expect(struct dry *dry, uint64_t bytes, uint64_t address);
 
-/* The next call for a memory, free of one, transfer or wait takes the host `ns` in addition to its
- * wait for the device, as the log says of the same call; 0: what the atlas says. */
+/* The next call takes the host `ns` in addition to its wait for the device, as the log says of the
+ * same call; 0: what the atlas says. Commands, transfers and waits take no more than that, because
+ * the recorder's own time is in the log's. */
 void dry_logged(struct dry *dry, uint64_t ns);
 
 /* A timed run begins on an idle device: both clocks and all times are 0. */
