@@ -157,17 +157,21 @@ static cl_mem hand_out(struct object *block, cl_int *error)
     return memory;
 }
 
-static cl_mem serve(struct context *context, const struct opencl_request *r, cl_int *status)
+/* With the lock. */
+static struct object *new_block(struct context *context, const struct opencl_request *r)
 {
-    struct server *server = opencl_server(context);
-    struct error error;
     struct object *block = must_alloc(sizeof *block);
     *block =
         (struct object){.context = context, .references = 1, .flags = r->flags, .bytes = r->bytes};
-    lock();
     block->site = opencl_site(r->caller);
     block->owner = opencl_guess(context, block->site);
-    unlock();
+    return block;
+}
+
+static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int *status)
+{
+    struct server *server = opencl_server(block->context);
+    struct error error;
     const int code = server_alloc(server, r->bytes, HANDLE(block->owner), block->site->tag,
                                   &block->address, &error);
     *status = code == ERR_OOM ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_OUT_OF_RESOURCES;
@@ -179,7 +183,7 @@ static cl_mem serve(struct context *context, const struct opencl_request *r, cl_
         return NULL;
     }
     lock();
-    context->references++;
+    block->context->references++;
     opencl_add_object(block, handle);
     unlock();
     *status = r->host ? opencl_fill_block(block, r->host, r->bytes) : CL_SUCCESS;
@@ -191,12 +195,11 @@ static cl_mem serve(struct context *context, const struct opencl_request *r, cl_
 
 static cl_mem make_buffer(const struct opencl_request *r, cl_int *error)
 {
-    struct context *context = NULL;
     lock();
-    if (r->context)
-        context = opencl_context(r->context);
+    struct context *context = r->context ? opencl_context(r->context) : NULL;
+    struct object *block = context && !passes(context, r) ? new_block(context, r) : NULL;
     unlock();
-    return context && !passes(context, r) ? serve(context, r, error) : opencl_make(r, error);
+    return block ? serve(block, r, error) : opencl_make(r, error);
 }
 
 /* ---- views ---- */

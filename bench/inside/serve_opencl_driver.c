@@ -211,21 +211,26 @@ static int free_memory(void *of, uint64_t address, uint64_t bytes, struct error 
     return opencl_check(status, "clReleaseMemObject", OPENCL_ASKS, bytes, error);
 }
 
+/* NULL: no memory begins there. */
 static cl_mem memory_at(struct context *context, uint64_t address)
 {
     pthread_mutex_lock(&opencl_lock);
     const struct memory *memory =
         (const struct memory *)block_table_find(&context->memories, address);
     pthread_mutex_unlock(&opencl_lock);
-    return memory->handle;
+    return memory ? memory->handle : NULL;
 }
 
 cl_mem opencl_memory_of(struct context *context, uint64_t address, uint64_t *offset)
 {
-    uint64_t base = 0, bytes = 0;
-    server_base(context->server, address, &base, &bytes);
+    uint64_t base = address, bytes = 0;
+    cl_mem memory = memory_at(context, address);
+    if (!memory) {
+        server_base(context->server, address, &base, &bytes);
+        memory = memory_at(context, base);
+    }
     *offset = address - base;
-    return memory_at(context, base);
+    return memory;
 }
 
 /* ---- a queue of gamut's own ---- */
