@@ -646,19 +646,31 @@ def run(name, seed):
 def one_prediction(name, seed, folder):
     import gamut.estimate
     from gamut import kernels
-    result = {}
-    for bare in (False, True):  # bare: what is allocated, as estimates without an allocator count it
-        if bare:
-            kernels.OPERATORS, kernels.MATMUL = {}, set()
-        file = os.path.join(folder, f"{name}.txt")
-        with gamut.estimate(steps=1000, out=file, quiet=True) as made:
-            run(name, seed)
-        if bare:
-            result["allocated"] = json.loads(subprocess.run(["gamut", "fit", file, "-s", "raw", "-f", "json"], stdout=subprocess.PIPE, check=True).stdout)["fits"][0]["lower_bound_bytes"]
-            os.remove(file)
-        else:
-            result = {"reserved": made.reserved, "least": made.least, "unknown": sorted(made.program.operators - kernels.MEASURED)}
-    return result
+    file = os.path.join(folder, f"{name}.txt")
+    with gamut.estimate(steps=1000, out=file, quiet=True) as made:
+        run(name, seed)
+    result = {"reserved": made.reserved, "least": made.least, "unknown": made.not_measured(), "tracker": tracked(name, seed, file)}
+    kernels.OPERATORS, kernels.MATMUL, kernels.CUBLASLT_TOO = {}, set(), set()  # what is allocated, as estimates without an allocator count it
+    with gamut.estimate(steps=1000, out=file, quiet=True):
+        run(name, seed)
+    told = subprocess.run(["gamut", "fit", file, "-s", "raw", "-f", "json", "--time-limit", "1s"], stdout=subprocess.PIPE, check=True)
+    os.remove(file)
+    return {**result, "allocated": json.loads(told.stdout)["fits"][0]["lower_bound_bytes"]}
+
+
+def tracked(name, seed, file):
+    """The most bytes on the GPU that PyTorch's own memory tracker counts, or why it does not."""
+    import gamut.estimate
+    from torch.distributed._tools.mem_tracker import MemTracker
+    try:
+        with gamut.estimate(steps=1000, out=file, quiet=True), MemTracker() as tracker:
+            step = PROGRAMS[name](random.Random(f"{seed} {name}"))
+            for _ in range(STEPS):
+                step()
+                tracker.reset_mod_stats()
+        return max(max(counts.values()) for device, counts in tracker.get_tracker_snapshot("peak").items() if device.type == "cuda")
+    except Exception as wrong:  # such as: "does not support memory tracking for multiple iterative calls"
+        return f"{type(wrong).__name__}: {str(wrong)[:200]}"
 
 
 # ---- on a GPU ----
@@ -740,7 +752,8 @@ def main():
     elif given.what == "predict":
         os.makedirs(folder, exist_ok=True)
         programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS}, given.jobs, until)
-        json.dump({"seed": given.seed, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
+        from gamut.estimate import BAND
+        json.dump({"seed": given.seed, "band": BAND, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
     elif given.what == "pools-predict":
         os.makedirs(folder, exist_ok=True)
         json.dump(each({given.seed + i: (("pool", "", given.seed + i), "") for i in range(3)}, given.jobs, until), open(f"{folder}/pools.json", "w"), indent=1)
@@ -772,7 +785,7 @@ def main():
         runs = {name: {"predicted": p, "measured": {conf: {part: measured[name][conf].get(part) for part in ("free", "above", "below")} for conf in CONFS}}
                 for name, p in predictions["programs"].items() if name not in missing}
         said = {key: next(m[conf][key] for m in measured.values() for conf in CONFS if key in m[conf]) for key in ("device", "torch")}
-        print(json.dumps({"seed": predictions["seed"], **said, "band": 0.01, "above": ABOVE, "below": BELOW, "missing": missing, "programs": runs}, indent=1))
+        print(json.dumps({"seed": predictions["seed"], **said, "band": predictions["band"], "above": ABOVE, "below": BELOW, "missing": missing, "programs": runs}, indent=1))
 
 
 if __name__ == "__main__":

@@ -122,20 +122,27 @@ def cudnn_attention_backward(args, results):
 
 
 def efficient_attention_backward(args, results):
-    grad, query, lse = args[0], args[1], args[6]
-    blocks = lse.numel() // lse.shape[2] * -(-query.shape[2] // 64)  # of 64 queries, in which the parts of sums meet if the library splits the keys
-    return [*copies(grad), 2 * bytes_of(lse)], [0, 0, (0, blocks * (64 * query.shape[3] + 4) * 4) if query.element_size() == 4 else 0]
+    """The product of gradient and result, its sums, and a buffer in which blocks of 64 queries meet: for numbers of 4 bytes."""
+    query, heads = args[1], args[1].shape[0] * args[1].shape[1]
+    sums_, columns = 4 * heads * query.shape[2], -(-query.shape[3] // 64)
+    return [], [0, 0, [4 * query.numel(), sums_, sums_], heads * -(-query.shape[2] // 64) * columns * (64 * 64 + 4) * 4 if query.element_size() == 4 else 0]
 
 
 def embedding_backward(args, results):
+    """Each word's rows are added up in parts of ten: how many parts depends on the words."""
     grad, indices, words = args[:3]
-    count = indices.numel()
-    return ([8 * count] * 7, [(count // 10 + min(count, words)) * grad.shape[-1] * 4]) if count > 3072 else ([], [])
+    count, wide = indices.numel(), -(-args[0].shape[-1] // 32) * 128
+    return (copies(grad) + [8 * count] * 7, [(count // 10 * wide, (count // 10 + min(count, words)) * wide)]) if count > 3072 else ([], [])
 
 
 def index_put(args, results):
     count = max((i.numel() for i in args[1] if i is not None), default=0)
-    return ([8 * count] * 4 + [16 * count], []) if len(args) > 3 and args[3] else ([], [])
+    return ([8 * count] * 4 + [16 * count, (0, bytes_of(args[2]))], []) if len(args) > 3 and args[3] else ([], [])
+
+
+def layer_norm_backward(args, results):
+    rows = args[1].numel() // args[1].shape[-1]
+    return copies(*args[:2]), [0, 0, (0, bytes_of(args[1]) * 94 // 1000) if rows > 65536 else 0]
 
 
 def _contiguous(*places):
@@ -155,7 +162,7 @@ OPERATORS = {
     "_scaled_dot_product_efficient_attention_backward": efficient_attention_backward,
     "_softmax": _contiguous(0),
     "_log_softmax": _contiguous(0),
-    "_softmax_backward_data": _contiguous(0, 1),
+    "_softmax_backward_data": lambda args, results: (copies(*args[:2]), [bytes_of(args[1])]),
     "conv2d": convolution,
     "convolution": convolution,
     "convolution_backward": convolution_backward,
@@ -169,24 +176,11 @@ OPERATORS = {
     "mse_loss": lambda args, results: ([bytes_of(args[0])], []),
     "native_group_norm": _contiguous(0),
     "native_layer_norm": _contiguous(0),
-    "native_layer_norm_backward": _contiguous(0, 1),
-    "roll": _contiguous(0),
+    "native_layer_norm_backward": layer_norm_backward,
+    "roll": lambda args, results: ([bytes_of(args[0])] if len(args) > 2 and len(args[2]) > 1 else copies(args[0]), []),  # one dimension after the other
     "sort": lambda args, results: ([], [26 * args[0].numel()]),
     "sum": sums,
     "upsample_nearest2d_backward": _contiguous(0),
 }
-# All that the measured programs called: what has no rule above asks for nothing, or for a few KiB.
-MEASURED = frozenset("""
-_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _foreach_norm _foreach_sqrt _fused_rms_norm _fused_rms_norm_backward _log_softmax
-_log_softmax_backward_data _native_multi_head_attention _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
-_scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward _softmax _softmax_backward_data _to_copy
-_unsafe_view adaptive_avg_pool2d add add_ addmm alias arange as_strided as_strided_ batch_norm bernoulli_ bmm cat clamp clone
-constant_pad_nd conv2d convolution convolution_backward copy_ cos cudnn_batch_norm cudnn_batch_norm_backward detach div div_ embedding
-embedding_dense_backward empty empty_like eq expand fill_ flatten gelu gelu_backward hardsigmoid hardsigmoid_backward hardswish_
-hardswish_backward index index_add_ index_copy index_put_ index_select linalg_vector_norm linear masked_fill max max_pool2d
-max_pool2d_with_indices max_pool2d_with_indices_backward mean mm mse_loss mse_loss_backward mul mul_ native_batch_norm
-native_batch_norm_backward native_dropout native_dropout_backward native_group_norm native_group_norm_backward native_layer_norm
-native_layer_norm_backward ne neg new_zeros nll_loss_backward nll_loss_forward ones_like permute pow randint randn reciprocal relu relu_
-roll scatter select select_backward silu silu_backward sin slice slice_backward softmax sort split squeeze stack sub sum t
-threshold_backward topk transpose unbind unsqueeze upsample_nearest2d upsample_nearest2d_backward view zeros zeros_like
-""".split())
+# What has no rule above asks for nothing, or for a few KiB, if measured programs called it. Names of the second part stand for others that were measured.
+MEASURED = frozenset(measured()["operators"]) | set("adaptive_avg_pool2d batch_norm conv2d flatten index_put_ linear max_pool2d softmax".split())
