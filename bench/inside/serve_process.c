@@ -274,7 +274,7 @@ int process_write_result(const char *path, struct error *error)
 
 /* ---- begin and end ---- */
 
-static void write_statistics(const char *path)
+static bool write_statistics(const char *path)
 {
     char *text = process_statistics();
     FILE *out = strcmp(path, "-") == 0 ? stderr : fopen(path, "w");
@@ -285,6 +285,7 @@ static void write_statistics(const char *path)
     if (out && out != stderr && fclose(out) != 0)
         fprintf(stderr, "gamut: %s could not be written: %s\n", path, strerror(errno));
     free(text);
+    return out;
 }
 
 static void at_end(void)
@@ -293,8 +294,9 @@ static void at_end(void)
     if (getpid() != process)
         return;
     serve_record_end();
-    if (*settings.statistics)
-        write_statistics(settings.statistics);
+    /* Of a process that outlives the application, gamut serve has removed the folder. */
+    if (*settings.statistics && !write_statistics(settings.statistics))
+        return;
     if (*settings.result && process_write_result(settings.result, &error))
         fprintf(stderr, "gamut: %s\n", error.text);
 }

@@ -102,6 +102,30 @@ for i in 1 2; do
 done
 [ "$(find . -name 'several-*.json' | wc -l)" -ge 3 ] || fail "several processes: $(ls)"
 
+# ---- kills: of gamut (the application goes on) and of the application. FAULTS_SECONDS=N kills for N seconds.
+mkfifo go
+"$gamut" serve -s caching -o killed.json -- sh -c '"$1" facts; echo $PPID >pid; read -r go <go; "$1" views; touch late' sh "$blocks" >out 2>err &
+until [ -s pid ]; do sleep 0.02; done
+kill -9 "$(cat pid)"
+wait $! 2>/dev/null
+echo >go; until [ -e late ]; do sleep 0.02; done
+cat plain.facts plain.views | cmp -s - out || fail "gamut was killed: $(diff <(cat plain.facts plain.views) out; cat err)"
+rm -r killed.json.* late
+"$gamut" serve -s caching -o killed.json -- sh -c '"$1" facts; kill -9 $$' sh "$blocks" >out 2>err
+[ $? -eq 137 ] && [ -s killed.json ] && cmp -s plain.facts out || fail "the application was killed: $(cat out err)"
+faults_end=$((SECONDS + ${FAULTS_SECONDS:-0})) kills=0
+while [ $SECONDS -lt $faults_end ]; do
+    all=($strategies) && s=${all[kills % ${#all[@]}]} kills=$((kills + 1))
+    rm -f pid
+    "$gamut" serve -s "$s" --force -o fault.json -- sh -c 'echo $$ >pid; while "$1" threads >threads && [ "$(sort -u threads)" = "0 wrong" ]; do :; done; echo wrong' sh "$blocks" >out 2>err &
+    until [ -s pid ]; do sleep 0.02; done
+    pid=$(cat pid)
+    sleep 0.$((RANDOM % 900 + 100))
+    kill -9 "$pid" $(pgrep -P "$pid") 2>/dev/null
+    wait $! 2>/dev/null
+    [ ! -s out ] && ! ls -d fault.json.?????? 2>/dev/null || fail "killed under $s: $(cat out err)"
+done
+
 # ---- mistakes
 expect() { # CODE PATTERN ARGUMENT...
     local code=$1 pattern=$2
@@ -136,5 +160,5 @@ for s in "2 caching:max_split=1MiB" "77 vmm" "2 poool"; do
 done
 [ -z "$(find . -name '*.??????' -type d)" ] || fail "folders stay: $(ls)"
 
-[ $failures -eq 0 ] && echo "served under $strategies"
+[ $failures -eq 0 ] && echo "served under $strategies; killed $kills times"
 exit $((failures > 0))

@@ -273,9 +273,12 @@ static int move_result(struct serving *s, const json_t *statistics, bool first, 
         const size_t stem = strlen(out) - (ends_with(out, RESULT) ? strlen(RESULT) : 0);
         out = arena_printf(&s->arena, "%.*s-%s", (int)stem, out, slash ? slash + 1 : from);
     }
-    if (rename(from, out) != 0)
+    if (rename(from, out) == 0)
+        fprintf(stderr, "gamut: wrote %s\n", out);
+    else if (errno == ENOENT && access(from, F_OK) != 0)
+        fprintf(stderr, "gamut: a process was killed before it had written its result file\n");
+    else
         return error_set(error, ERR_IO, "%s: %s", out, strerror(errno));
-    fprintf(stderr, "gamut: wrote %s\n", out);
     return 0;
 }
 
@@ -289,9 +292,11 @@ static int read_statistics(struct serving *s, json_t ***list, unsigned *count, s
         return error_set(error, ERR_IO, "%s: %s", s->folder, strerror(errno));
     int code = 0;
     for (struct dirent *entry; !code && (entry = readdir(folder)) != NULL;) {
+        const char *path = arena_printf(&s->arena, "%s/%s", s->folder, entry->d_name);
+        if (ends_with(entry->d_name, ".tmp")) /* a process was killed while it wrote its result */
+            unlink(path);
         if (!ends_with(entry->d_name, STATISTICS))
             continue;
-        const char *path = arena_printf(&s->arena, "%s/%s", s->folder, entry->d_name);
         *list = must_grow(*list, *count, &capacity, sizeof **list);
         (*list)[*count] = json_load_file(path, 0, &wrong);
         if ((*list)[*count])
