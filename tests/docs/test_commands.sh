@@ -98,9 +98,10 @@ named() {
     grep -oE '(^|[ `(/])gamut [^`|;&)]*' | sed 's/.*gamut //' | sort -u | while read -r name rest; do
         case $name in COMMAND | -*) continue ;; esac
         grep -qxF "$name" "$dir/docs/names" || { echo "$1: there is no gamut $name"; continue; }
-        "$gamut" "$name" --help >help # not a pipe: grep -q would end before gamut has written all
+        # Not a pipe: grep -q would end before gamut has written all.
+        [ -s "$dir/docs/help.$name" ] || "$gamut" "$name" --help >"$dir/docs/help.$name"
         for flag in $(echo "$rest" | sed 's/ -- .*//' | grep -oE '(^| )--[a-z-]+'); do
-            [ "$flag" = --help ] || grep -q -e "$flag\b" help || echo "$1: gamut $name has no $flag"
+            [ "$flag" = --help ] || grep -q -e "$flag\b" "$dir/docs/help.$name" || echo "$1: gamut $name has no $flag"
         done
     done
 }
