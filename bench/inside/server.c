@@ -120,7 +120,7 @@ static void check(const struct server *s, const struct instance *instance)
 static void hear_source(void *context, enum source_event event, uint64_t memory, uint64_t offset,
                         uint64_t bytes)
 {
-    if (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED)
+    if (event != SOURCE_HELD && event != SOURCE_MAPPED)
         owners_forget(context, memory, offset, bytes);
 }
 

@@ -102,7 +102,10 @@ static void note_refused(struct search *s, uint64_t capacity_bytes,
         return;
     s->is_explained = true;
     s->fit->refusal = outcome->refusal;
-    s->fit->cause = cause_of(&outcome->refusal, capacity_bytes);
+    /* If the strategy did not ask for more, what it holds is all that it may have. */
+    const uint64_t all =
+        outcome->least_refused_bytes ? capacity_bytes : outcome->refusal.reserved_bytes;
+    s->fit->cause = cause_of(&outcome->refusal, all);
 }
 
 /* Replays with a capacity, and moves one of the ends. */

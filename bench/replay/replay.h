@@ -69,7 +69,7 @@ struct replay_listener {
      * or done event gave back; else NULL. */
     void (*event)(void *context, const struct trace_event *event, const struct block *block,
                   const struct replay_state *state);
-    const struct source_listener *source; /* hears the sources; NULL: none does */
+    const struct source_listener *source; /* hears the driver's calls; NULL: none does */
 };
 
 /* The requests that were refused in the log and made again; 0: none were. */

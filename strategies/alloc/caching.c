@@ -329,7 +329,7 @@ static int take_over(struct caching *c, struct piece_index *pool, uint64_t size,
     *taken = best;
     if (!best)
         return 0;
-    TRY(source_hand_over(c->source, best->segment->memory, best->segment->bytes));
+    TRY(source_hand_over(c->source, best->segment->memory, 0, best->segment->bytes));
     piece_take(best);
     best->segment->pool = pool;
     pool->nodes = &c->segments.index_nodes;

@@ -17,6 +17,7 @@
     X(bfc)                                                                                         \
     X(cupy)                                                                                        \
     X(rmm)                                                                                         \
+    X(arena)                                                                                       \
     X(blocks)                                                                                      \
     X(buddy)                                                                                       \
     X(ggml)                                                                                        \

@@ -22,9 +22,6 @@
  * A program says how large the pool is at its start. cuDF's benchmarks and tests take half of the
  * device's free memory (rapidsai/cudf#14760): that is `initial` of that many bytes.
  *
- * RMM's arena_memory_resource is no strategy: it takes one memory at its start, by default half of
- * the device's free memory, and never more.
- *
  * Departures: the first memory is taken at the first request, and it belongs to its queue. Where
  * RMM has several streams, it takes blocks of another stream after an event of that stream, and
  * before it grows joins all streams' blocks: here a memory stays with its queue, because a strategy

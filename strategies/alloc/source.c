@@ -164,11 +164,9 @@ int source_sync(struct source *s)
     return source_gave(s, start, s->ops->sync(s->context, &s->error));
 }
 
-int source_hand_over(struct source *s, uint64_t memory, uint64_t bytes)
+int source_hand_over(struct source *s, uint64_t memory, uint64_t offset, uint64_t bytes)
 {
-    TRY(source_sync(s));
-    source_tell(s, 0, SOURCE_GIVEN_BACK, memory, 0, bytes);
-    return source_tell(s, 0, SOURCE_HELD, memory, 0, bytes);
+    return source_tell(s, source_sync(s), SOURCE_HANDED_OVER, memory, offset, bytes);
 }
 
 int source_settle(struct source *s, uint64_t enough_bytes, unsigned *count)

@@ -73,7 +73,13 @@ struct source_pending {
     int (*settle)(void *context, uint64_t enough_bytes, unsigned *count);
 };
 
-enum source_event { SOURCE_HELD, SOURCE_GIVEN_BACK, SOURCE_MAPPED, SOURCE_UNMAPPED };
+enum source_event {
+    SOURCE_HELD,
+    SOURCE_GIVEN_BACK,
+    SOURCE_MAPPED,
+    SOURCE_UNMAPPED,
+    SOURCE_HANDED_OVER /* no call of the driver: source_hand_over */
+};
 
 /* Hears where a source gets memory: a memory, a pool's block, or a part of a range of virtual
  * memory. Memory is heard of after the driver gave
@@ -136,8 +142,8 @@ int source_requires_split(struct source *source, const char *strategy);
 
 /* Waits for the commands of all queues; counted. */
 int source_sync(struct source *source);
-/* The same, and then `memory`, of whose blocks none is live, may pass to another queue. */
-int source_hand_over(struct source *source, uint64_t memory, uint64_t bytes);
+/* The same, and then these bytes, in which no block is live, may pass to another queue. */
+int source_hand_over(struct source *source, uint64_t memory, uint64_t offset, uint64_t bytes);
 
 /* A strategy that is refused waits for pending blocks of at least `enough_bytes`, or for all that
  * there are. It is not counted. *count, which may be NULL: blocks that the strategy then got back.

@@ -517,6 +517,45 @@ static const struct policy_case rmm_cases[] = {
      "+512 +512 +1024"},
 };
 
+#define ARENA "arena:size=16KiB:superblock=4KiB"
+static const struct policy_case arena_cases[] = {
+    {"half of the device's memory, at the first request", "arena:superblock=4KiB", "a=A:1/256@0 -a",
+     "+524288"},
+    {"... at least a superblock", "arena", "a=A:257/512@0", "+1048576"},
+    {"size, in multiples of 256", "arena:size=5000:superblock=1KiB", "a=A:1", "+4864"},
+    {"a memory that is refused fails the request", ARENA, "<16000 a=A:1! b=B:1!", "?16384 ?16384"},
+    {"first fit by address, always cut", ARENA,
+     "a=A:1024@0 b=B:256@1024 c=C:512@1280 d=D:256@1792 -a -c e=E:512@0 f=F:256@512", "+16384"},
+    {"joining with both neighbours", ARENA,
+     "a=A:1024 b=B:1024 c=C:1024 d=D:1024 -a -c -b e=E:3072@0", "+16384"},
+    {"a queue's superblock is cut off", ARENA, "a=A:256@0 q1 b=B:256@4096 q0 c=C:3840@256",
+     "+16384"},
+    {"... another one if it has no room", ARENA, "a=A:3072@0 b=B:2048@4096 c=C:1024@3072",
+     "+16384"},
+    {"... and kept when it is empty", ARENA, "a=A:256@0 -a q1 b=B:256@4096", "+16384"},
+    {"... whole, if no superblock would be left over", "arena:size=7KiB:superblock=4KiB",
+     "a=A:4096@0 b=B:3072@4096", "+7168"},
+    {"a large request has one of its size", ARENA, "a=A:5120@0 q1 b=B:5120@5120 q0 c=C:256@10240",
+     "+16384"},
+    {"... and waits when it is freed", ARENA, "a=A:5120@0 q1 b=B:256@5120 q0 -a c=C:4352@0",
+     "+16384 w"},
+    {"... or is cut from one that is larger", "arena:size=11KiB:superblock=4KiB",
+     "a=A:7424@0 b=B:256@7424", "+11264"},
+    {"a queue takes over a superblock where a large block lives",
+     "arena:size=11KiB:superblock=4KiB", "a=A:7424@0 b=B:256@7424 -a c=C:256@0", "+11264 w"},
+    {"free superblocks of the global arena join", ARENA,
+     "a=A:5120 b=B:5120 -a -b c=C:10240@0 -c d=D:16384@0", "+16384 w w w"},
+    {"no room: after a wait queues hand back all superblocks", ARENA,
+     "a=A:256 q1 b=B:256 q2 c=C:256 -b -a d=D:8192@0", "+16384 w"},
+    {"... those in use, too", ARENA, "a=A:256@0 q1 b=B:8192@4096 q2 c=C:4096@12288 d=D:256@256",
+     "+16384 w"},
+    {"... and a block in a superblock of another queue is freed after a wait", ARENA,
+     "a=A:256@0 q1 b=B:8192@4096 q2 c=C:4096@12288 d=D:256@256 -a", "+16384 w w"},
+    {"... then the request fails", ARENA, "a=A:256 q1 b=B:16384! c=C:256@256", "+16384 w"},
+    {"trim gives the memory back if nothing lives", ARENA, "a=A:1 b=B:1 -b t -a t",
+     "+16384 w -16384"},
+};
+
 static const struct policy_case stream_cases[] = {
     {"one command a request", "stream", "a=A:100/100@0 -a b=A:100", "o0/111 +100 -100 +100"},
     {"the options are the pool's",
@@ -793,6 +832,7 @@ POLICY_TEST(caching_cases)
 POLICY_TEST(bfc_cases)
 POLICY_TEST(cupy_cases)
 POLICY_TEST(rmm_cases)
+POLICY_TEST(arena_cases)
 POLICY_TEST(blocks_cases)
 POLICY_TEST(buddy_cases)
 POLICY_TEST(ggml_cases)
@@ -909,6 +949,153 @@ static void test_rmm_other_queue(void **state)
     fake_source_close(&fake);
 }
 
+/* ---- a second reading of RMM's arena: 256 bytes after 256 bytes ---- */
+
+enum { UNITS = 256, SUPER_UNITS = 8, QUEUES = 3, LIVE = 40 };
+
+static struct {
+    bool is_used[UNITS];
+    unsigned superblock[UNITS]; /* number of that of a unit */
+    int arena[4 * LIVE * 1000]; /* of a superblock; -1: the global one */
+    unsigned superblock_count, wait_count;
+} plain;
+
+static unsigned end_of_superblock(unsigned at)
+{
+    const unsigned number = plain.superblock[at];
+    while (at < UNITS && plain.superblock[at] == number)
+        at++;
+    return at;
+}
+
+/* The units from `at` on that are free, in one superblock. */
+static unsigned room(unsigned at)
+{
+    unsigned count = 0;
+    for (const unsigned end = end_of_superblock(at); at < end && !plain.is_used[at]; at++)
+        count++;
+    return count;
+}
+
+static bool is_first(unsigned at)
+{
+    return at == 0 || plain.superblock[at] != plain.superblock[at - 1];
+}
+
+static bool is_empty(unsigned at)
+{
+    return is_first(at) && at + room(at) == end_of_superblock(at);
+}
+
+static unsigned plain_fit(int arena, unsigned units)
+{
+    unsigned at = 0;
+    while (at < UNITS && (plain.arena[plain.superblock[at]] != arena || room(at) < units))
+        at++;
+    return at;
+}
+
+static unsigned plain_find(int queue, unsigned units)
+{
+    const bool is_global = units > SUPER_UNITS;
+    unsigned at = is_global ? UNITS : plain_fit(queue, units);
+    if (at < UNITS || (at = plain_fit(-1, units)) == UNITS)
+        return at;
+    const unsigned first = is_global ? units : SUPER_UNITS, end = end_of_superblock(at);
+    if (is_empty(at) && room(at) >= first + SUPER_UNITS) {
+        plain.arena[++plain.superblock_count] = -1;
+        for (unsigned i = at + first; i < end; i++)
+            plain.superblock[i] = plain.superblock_count;
+    }
+    if (!is_global)
+        plain.arena[plain.superblock[at]] = queue;
+    return at;
+}
+
+/* Neighbours that are the global arena's, and empty, become one. */
+static void plain_merge(void)
+{
+    unsigned last = 0;
+    for (unsigned at = 0; at < UNITS; at++) {
+        if (!is_first(at))
+            continue;
+        const unsigned end = end_of_superblock(at);
+        const bool joins = at > 0 && is_empty(last) && is_empty(at) &&
+                           plain.arena[plain.superblock[last]] == -1 &&
+                           plain.arena[plain.superblock[at]] == -1;
+        for (unsigned i = at; joins && i < end; i++)
+            plain.superblock[i] = plain.superblock[last];
+        last = joins ? last : at;
+    }
+}
+
+static unsigned plain_alloc(int queue, unsigned units)
+{
+    unsigned at = plain_find(queue, units);
+    if (at == UNITS) {
+        plain.wait_count++;
+        for (unsigned i = 0; i <= plain.superblock_count; i++)
+            plain.arena[i] = -1;
+        plain_merge();
+        at = plain_find(queue, units);
+    }
+    for (unsigned i = 0; at < UNITS && i < units; i++)
+        plain.is_used[at + i] = true;
+    return at;
+}
+
+static void plain_free(int queue, unsigned at, unsigned units)
+{
+    plain.wait_count += units > SUPER_UNITS || plain.arena[plain.superblock[at]] != queue;
+    for (unsigned i = 0; i < units; i++)
+        plain.is_used[at + i] = false;
+    plain_merge();
+}
+
+static void test_arena_at_random(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    struct allocator allocator;
+    struct block live[LIVE];
+    unsigned count = 0, refused = 0;
+    struct random random = {7};
+    fake_source_open(&fake, 64, true);
+    fake_source_allocator(&fake, "arena:size=64KiB:superblock=2KiB", &allocator);
+    memset(&plain, 0, sizeof plain);
+    plain.arena[0] = -1;
+    for (unsigned step = 0; step < 40000; step++) {
+        const unsigned i = (unsigned)random_below(&random, LIVE);
+        if (i < count) {
+            plain_free((int)live[i].queue, (unsigned)live[i].offset / 256,
+                       (unsigned)live[i].size / 256);
+            assert_int_equal(allocator_free(&allocator, &live[i], NULL, live[i].size), 0);
+            live[i] = live[--count];
+        } else {
+            const bool is_large = random_below(&random, 6) == 0;
+            const unsigned units = 1 + (unsigned)random_below(&random, is_large ? 50 : SUPER_UNITS);
+            const struct alloc_request request = {.size = 256 * units,
+                                                  .alignment = 64,
+                                                  .queue = (unsigned)random_below(&random, QUEUES)};
+            const unsigned at = plain_alloc((int)request.queue, units);
+            assert_int_equal(allocator_alloc(&allocator, &request, &live[count]),
+                             at < UNITS ? 0 : ERR_OOM);
+            if (at < UNITS)
+                assert_int_equal(live[count++].offset, 256 * at);
+            refused += at == UNITS;
+        }
+        assert_int_equal(fake.source.counts.sync_count, plain.wait_count);
+        assert_int_equal(allocator_check(&allocator), 0);
+    }
+    print_message("%u of the requests were refused, %u waits\n", refused, plain.wait_count);
+    assert_true(refused > 500 && refused < 10000);
+    for (; count > 0; count--)
+        assert_int_equal(allocator_free(&allocator, &live[count - 1], NULL, live[count - 1].size),
+                         0);
+    allocator_close(&allocator);
+    fake_source_close(&fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -924,6 +1111,8 @@ int main(void)
         cmocka_unit_test(test_cupy_cases),
         cmocka_unit_test(test_rmm_cases),
         cmocka_unit_test(test_rmm_other_queue),
+        cmocka_unit_test(test_arena_cases),
+        cmocka_unit_test(test_arena_at_random),
         cmocka_unit_test(test_stream_cases),
         cmocka_unit_test(test_vmm_cases),
         cmocka_unit_test(test_tlsf_small_capacity),

@@ -27,9 +27,9 @@
 #include "results/file/answer.h"
 #include "results/file/standings.h"
 
-/* All points have names up to NAMED; of more, only the front. The sizes are those of the picture
+/* All points have names up to NAMED; of more, only the front. FAR: leave_out_far. The sizes are those of the picture
  * that plots/pareto.gp draws, in its points. */
-enum { NAMED = 32, WIDTH = 480, HEIGHT = 280, LETTER = 7, LINE = 14 };
+enum { NAMED = 32, FAR = 32, WIDTH = 480, HEIGHT = 280, LETTER = 7, LINE = 14 };
 
 struct box {
     double left, right, low, high;
@@ -105,6 +105,27 @@ static void find_front(struct pareto *all)
         }
         p->has_name = all->count <= NAMED || p->on_front;
     }
+}
+
+/* Leaves out points that are beaten and hold FAR times the least: the others need the room. */
+static void leave_out_far(struct pareto *all, struct text *variables)
+{
+    struct text note = {0};
+    double least = INFINITY;
+    size_t count = 0;
+    find_front(all);
+    for (size_t i = 0; i < all->count; i++)
+        least = fmin(least, all->point[i].memory);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct point p = all->point[i];
+        if (p.on_front || p.memory < FAR * least)
+            all->point[count++] = p;
+        else
+            text_add(&note, "%s%s, %.0f×", note.length ? ", " : "; not drawn: ", p.name, p.memory);
+    }
+    all->count = count;
+    gnuplot_variable(variables, "note", note.length ? note.data : "");
+    text_free(&note);
 }
 
 /* The range of an axis: all values, at least a quarter of an octave, and room at both ends. */
@@ -347,6 +368,7 @@ static int regret_write(const struct chart *chart, const struct chart_subject *o
     const struct standings standings = standings_of(of->result->fits, NULL, &arena);
     struct pareto all = points_of_standings(&standings);
     if (all.count >= 2) {
+        leave_out_far(&all, variables);
         write_points(&all, "gamut regret", data, variables);
         add_message(&all, (unsigned)standings.program_count, true, variables);
         gnuplot_variable(variables, "caption", "gamut fit");
