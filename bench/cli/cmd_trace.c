@@ -56,8 +56,40 @@ static const struct flag flags[] = {
 struct findings {
     uint64_t untimed; /* commands that lack the device's time, though the trace knows it */
     uint64_t refused_event, refused_bytes; /* the last request that was refused; 0: none was */
+    /* Of the phases that are named as the first one: the last that came long after the one before,
+     * what came since, and the longest time between two. */
+    uint64_t warm_event, warm_ns, longest_ns, last_ns;
+    unsigned phase, since, all;
     struct holders holders;
 };
+
+enum { LONG_TIMES = 10 };
+
+static void add_phase(struct findings *f, const struct trace_event *e, uint64_t number)
+{
+    if (e->kind != TRACE_begin || (f->phase && f->phase != e->name))
+        return;
+    const uint64_t ns = e->time_ns - f->last_ns;
+    f->phase = e->name;
+    f->last_ns = e->time_ns;
+    f->since++;
+    f->all++;
+    if (LONG_TIMES * ns < f->longest_ns)
+        return;
+    f->longest_ns = ns > f->longest_ns ? ns : f->longest_ns;
+    f->warm_event = number;
+    f->warm_ns = e->time_ns;
+    f->since = 0;
+}
+
+/* Whether the log begins with seconds in which torch.compile or XLA compiles. *usual_ns: between
+ * two phases later. */
+static bool is_cold(const struct findings *f, uint64_t *usual_ns)
+{
+    *usual_ns = f->since ? (f->last_ns - f->warm_ns) / f->since : 0;
+    return f->since > f->all / 2 && f->warm_ns >= UINT64_C(10000000000) &&
+           f->longest_ns >= LONG_TIMES * *usual_ns;
+}
 
 /* Reads the whole trace, so that the totals are those of its events. */
 static int read_all(struct trace_reader *reader, struct findings *f, struct error *error)
@@ -68,6 +100,7 @@ static int read_all(struct trace_reader *reader, struct findings *f, struct erro
     *f = (struct findings){0};
     while ((more = trace_next(reader, &event, error)) > 0) {
         f->untimed += knows && trace_lacks_time(&event);
+        add_phase(f, &event, trace_reader_totals(reader)->events);
         if (event.kind != TRACE_refused)
             continue;
         f->refused_event = trace_reader_totals(reader)->events;
@@ -160,7 +193,7 @@ static void print_info(const struct trace_reader *reader, const struct findings 
     struct terminal_page page;
     struct text_grid grid = text_grid_of("fact|~value");
     char peak[32], sum[32], capacity[32], alignment[32], duration[32], least[32], most[32];
-    uint64_t lost;
+    uint64_t lost, usual_ns;
     terminal_page_open(&page, stdout);
     grid.no_titles = true;
     add_fact(&grid, "source", "%s", info->source);
@@ -196,6 +229,12 @@ static void print_info(const struct trace_reader *reader, const struct findings 
     if (f->refused_event)
         add_fact(&grid, "refused", "%s at event %" PRIu64 "; gamut explain says why",
                  text_bytes(peak, f->refused_bytes), f->refused_event);
+    if (is_cold(f, &usual_ns))
+        add_fact(&grid, "cold",
+                 "the first %s, in which something was compiled; later a phase comes every %s. "
+                 "The requests of a warm run are those from event %" PRIu64 " on",
+                 text_ns(duration, (double)f->warm_ns), text_ns(least, (double)usual_ns),
+                 f->warm_event);
     if (f->untimed)
         add_fact(&grid, "untimed", "%" PRIu64 " of %" PRIu64 " commands have no device time",
                  f->untimed, command_count(t));

@@ -395,38 +395,25 @@ static bool lie(struct object *object, cl_mem_info name, void *answer, size_t *s
     const cl_mem whole = object->is_image ? object->shown
                          : object->whole  ? (cl_mem)(uintptr_t)object->whole->entry.address
                                           : NULL;
+    const cl_uint references = (cl_uint)object->references;
+#define ANSWER(value) (memcpy(answer, value, *size = sizeof *(value)), true)
     switch (name) {
     case CL_MEM_FLAGS:
-        if (object->is_image || !object->flags)
-            return false;
-        *size = sizeof(cl_mem_flags);
-        memcpy(answer, &object->flags, *size);
-        return true;
+        return !object->is_image && object->flags && ANSWER(&object->flags);
     case CL_MEM_SIZE:
-        if (object->whole)
-            return false;
-        *size = sizeof(size_t);
-        memcpy(answer, &object->bytes, *size);
-        return true;
+        return !object->whole && ANSWER(&object->bytes);
     case CL_MEM_REFERENCE_COUNT:
-        *size = sizeof(cl_uint);
-        memcpy(answer, &(cl_uint){(cl_uint)object->references}, *size);
-        return true;
+        return ANSWER(&references);
     case CL_MEM_HOST_PTR:
-        *size = sizeof(void *);
-        memset(answer, 0, *size);
-        return true;
+        return ANSWER(&(void *){NULL});
     case CL_MEM_ASSOCIATED_MEMOBJECT:
-        *size = sizeof whole;
-        memcpy(answer, &whole, *size);
-        return true;
+        return ANSWER(&whole);
     case CL_MEM_OFFSET:
-        *size = sizeof(size_t);
-        memcpy(answer, &(size_t){object->origin}, *size);
-        return true;
+        return ANSWER(&(size_t){object->origin});
     default:
         return false;
     }
+#undef ANSWER
 }
 
 static cl_int answer_with(const void *answer, size_t needed, size_t size, void *value,

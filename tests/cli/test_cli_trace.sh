@@ -54,6 +54,10 @@ name 1 "train.py:9 step"
 refused 3145728 q0 name=1
 END
 expect 0 '^wrote refused.trace' trace import refused.txt -o refused.trace --force
+expect 0 '' trace info "$here/../../suites/corpus/compile_train.trace"
+has "^cold  *the first 34.6 s, in which something was compiled; later a phase comes every 9.* event 5209 on$"
+expect 0 '' trace info "$here/../../suites/corpus/lstm.trace"
+lacks "^cold"
 expect 0 '' trace info refused.trace
 has '^refused  *3.00 MiB at event 1; gamut explain says why$'
 expect 0 '^wrote conv3d.trace' trace import "$traces/pytorch/cudnn/conv3d.snapshot.pickle.gz" -o conv3d.trace
