@@ -251,7 +251,8 @@ def main():
         if time.monotonic() - began < float(os.environ.get("SECONDS", 600)):
             good &= turns(name, int(sys.argv[1]), runs, ends)
     card = subprocess.run("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader", shell=True, capture_output=True, text=True).stdout.strip()
-    print(json.dumps({"device": card, "runs": runs, "ends": ends}, indent=1))
+    lines = lambda rows: "[\n" + ",\n".join(map(json.dumps, rows)) + "]"
+    print(f'{{"device": {json.dumps(card)}, "runs": {lines(runs)}, "ends": {lines(ends)}}}')
     return 0 if good else 1
 
 

@@ -24,7 +24,7 @@ for step in $runs; do
     [ $step = cpus ] || jq -e '.run.status == "complete"' "$dir/runs/$step.json" >/dev/null || fail "$step left no result"
 done
 if "$build/gamut" list devices | grep -q '^opencl:0'; then
-    DEVICES=opencl:0 "$box" --rehearse "$dir/opencl" smoke >"$dir/log" 2>&1 || fail "the rehearsal on PoCL ends with $?: $(tail -20 "$dir/log")"
+    DEVICES=opencl:0 OPENCL=0 "$box" --rehearse "$dir/opencl" smoke serve-opencl >"$dir/log" 2>&1 || fail "the rehearsal on PoCL ends with $?: $(tail -20 "$dir/log")"
 fi
 grep -q -- "--atlas $dir/runs/atlas.json" <(jq -r '.run.argv | join(" ")' "$dir/runs/medium.json") || fail "medium is not predicted by the atlas of the box"
 jq -e '[.cases[].key.merge] | unique == ["best", "coalesce+reuse", "none"]' "$dir/runs/matrix.json" >/dev/null || fail "the merge sets of matrix"
@@ -39,7 +39,7 @@ CHECKED=opencl:77 "$box" --rehearse "$dir/wrong" pinned atlas >"$dir/log" 2>&1
 [ $? = 3 ] && grep -q 'left: atlas smoke' "$dir/log" || fail "no time: $(tail -1 "$dir/log")"
 
 # ---- what serves, and bench_alloc
-serves="serve jax rmm preload bench-alloc replays"
+serves="serve serve-packages rmm preload bench-alloc replays"
 case ${BUILD##*/} in *sanitize* | *thread*) serves= ;; esac
 if [ -n "$serves" ] && [ -e "$build/tests/inside/apps/fake/libcuda.so.1" ] && [ -e "$build/libgamut_serve_cuda.so" ]; then
     mkdir -p "$dir/build/tests/alloc"
@@ -56,14 +56,14 @@ if [ -n "$serves" ] && [ -e "$build/tests/inside/apps/fake/libcuda.so.1" ] && [ 
     python3 "$root/scripts/serve_rounds" --data "$dir/serves/serve-runs.json.gz" | cmp - "$dir/serves/serve.json" || fail "serve.json is not made of serve-runs.json.gz"
     jq -e '.figures.pool == [{ns: 20.2}, {ns: 20.1}, {ns: 28.1}, {ns: 1076, few: true}]' "$dir/serves/bench-alloc.json" >/dev/null || fail "bench-alloc.json: $(cat "$dir/serves/bench-alloc.json")"
     jq -e '.replays[0] | .name == "kernels" and .recorded_ns > 0 and .replays.raw.median_ns > 0' "$dir/serves/replays.json" >/dev/null || fail "replays: $(cat "$dir/log")"
-    [ "$(jq '.cases[0].counters.cold.alloc_count' "$dir"/serves/jax/caching-result.json)" = 1 ] || fail "JAX was not served"
+    jq -e '.ends[] | select(.way == "caching").served[0] == 1' "$dir/serves/serve-packages.json" >/dev/null || fail "JAX was not served: $(cat "$dir/log")"
     grep -q '^MemoryError' "$dir/serves/rmm.txt" || fail "rmm.txt: $(cat "$dir/serves/rmm.txt")"
     [ -e "$dir/serves/preload-vmm.json" ] || fail "the preload"
 fi
 
 # ---- the files have the names that the pages' tables know, and the pages are made of them
 cd "$root" || exit 1
-elsewhere="bench-planned corpus corpus-conf driver_pool earlier explained fleet kinds midrun others serve-opencl serve-runs settings slowed summary thrust two-cores two-hosts verdicts"
+elsewhere="bench-planned corpus corpus-conf driver_pool earlier explained fleet kinds midrun others serve-cupy serve-runs settings slowed summary two-cores two-hosts verdicts"
 for role in $(cat README.md docs/*.md strategies/*/README.md suites/real/README.md | grep '^<!--tables:' | grep -o '[a-z_-]*=' | tr -d = | sort -u); do
     scripts/gpu_box --steps | grep -q "^[+ ] $role " || case " $elsewhere " in *" $role "*) ;; *) fail "no step of scripts/gpu_box measures $role" ;; esac
 done

@@ -1,4 +1,4 @@
-"""What scripts/serve_jax.py needs of JAX: an array is a number. `platform` asks the driver once."""
+"""What scripts/serve_turns.py needs of JAX: an array is a number. `platform` asks the driver once."""
 import ctypes
 import os
 
