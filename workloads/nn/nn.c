@@ -36,7 +36,9 @@ struct map {
 
 static double distance(const struct map *map, int64_t record)
 {
-    return hypot(map->records[0][record] - map->at[0], map->records[1][record] - map->at[1]);
+    double north = map->records[0][record] - map->at[0],
+           east = map->records[1][record] - map->at[1];
+    return sqrt(north * north + east * east);
 }
 
 static void sort_nearest(struct map *map)
