@@ -445,7 +445,12 @@ def one_pool_prediction(seed):
         for rows in decoder.sizes:
             with made.capture(rows):
                 outputs[rows] = decoder.step(rows)
-        orders = {name: {"pool": made.pool(order), "first": made.pool(order[:1]), "second": made.pool(order[:2])} for name, order in decoder.orders(seed).items()}
+        said = lambda order: {"pool": made.pool(order), "first": made.pool(order[:1]), "second": made.pool(order[:2])}  # noqa: E731
+        orders = {name: said(order) for name, order in decoder.orders(seed).items()}
+        orders |= {json.dumps(order): {**said(order), "best_of": setting} for setting in CONFS for order, _ in [made.best(setting, 60)]}
+        for i, rows in enumerate(decoder.sizes):
+            made.captures[rows] = i % 2, made.captures[rows][1]
+        orders |= {f"{name}, two streams": said(order) for name, order in decoder.orders(seed).items()}
     return {"sizes": decoder.sizes, "orders": orders}
 
 
@@ -460,9 +465,11 @@ def one_pool(seed, name):
                 decoder.step(rows)
         torch.cuda.synchronize()
         pool, kept, steps = torch.cuda.graph_pool_handle(), [], []
-        for rows in decoder.orders(seed)[name]:
+        order = json.loads(name) if name.startswith("[") else decoder.orders(seed)[name.split(",")[0]]
+        streams = [torch.cuda.Stream() for _ in range(2)]
+        for i, rows in enumerate(order):
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, pool=pool):
+            with torch.cuda.graph(graph, pool=pool, stream=streams[decoder.sizes.index(rows) % 2 if "two streams" in name else 0]):
                 output = decoder.step(rows)
             kept.append((graph, output))
             steps.append(sum(s["total_size"] for s in torch.cuda.memory_snapshot() if tuple(s["segment_pool_id"]) == tuple(pool)))
@@ -756,7 +763,7 @@ def main():
         json.dump({"seed": given.seed, "band": BAND, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
     elif given.what == "pools-predict":
         os.makedirs(folder, exist_ok=True)
-        json.dump(each({given.seed + i: (("pool", "", given.seed + i), "") for i in range(3)}, given.jobs, until), open(f"{folder}/pools.json", "w"), indent=1)
+        json.dump(each({given.seed + i: (("pool", "", given.seed + i), "") for i in range(2)}, given.jobs, until), open(f"{folder}/pools.json", "w"), indent=1)
     elif given.what == "pools-measure":
         pools = json.load(open(f"{folder}/pools.json"))
         jobs = {(seed, name, conf): (("pool", name, seed), CONFS[conf]) for seed, p in pools.items() for name in p["orders"] for conf in CONFS}

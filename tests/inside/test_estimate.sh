@@ -32,6 +32,12 @@ for name, mib in (("small", 30), ("large", 60)):
 assert made.program.workspaces == {"outside"}
 held = [made.pool(order)["caching"] >> 20 for order in (("small", "large"), ("large", "small"), ("small",))]
 assert held == [122, 92, 62], held
+with made.capture("other", 1):  # on another stream, with a workspace and segments of its own
+    writer.alloc(32 << 20, stack, e.CUBLAS)
+    writer.free(writer.alloc(50 << 20, stack))
+assert made.pool(("large", "small", "other"))["caching"] >> 20 == 92 + 82
+del made.captures["other"]
+assert made.best(tries=3) == (["large", "small"], 92 << 20), made.best(tries=3)
 END2
 
 # Sizes that are pairs are the least and the most; a category that is known later counts; kernels' own requests.
@@ -130,6 +136,16 @@ with gamut.estimate(quiet=True) as made:
     before = list(made.not_measured())
     conv(torch.randn(3, 64, 31, 37, device="cuda"))
     assert [made.not_measured()[-1]] == ["2 convolutions of other shapes"] and before[-1] == "1 convolutions of other shapes", made.not_measured()
+    # Sizes that depend on values are as large as they can be, and the answer names the operator and the line.
+    x = torch.randn(128, 64, device="cuda")
+    assert x[x[:, 0] > 0].shape == (128, 64) and (x > 0).nonzero().shape == (8192, 2) and torch.masked_select(x, x > 0).shape == (8192,)
+    assert torch.unique(x, return_inverse=True)[1].shape == x.shape and torch.where(x > 0)[1].shape == (8192,)
+    try:
+        torch.bincount(torch.zeros(5, dtype=torch.long, device="cuda"))
+        raise SystemExit("bincount has a size")
+    except RuntimeError as wrong:
+        assert "rules.py:" in str(wrong) and "bincount" in str(wrong), wrong
+assert "as large as they can be: index (rules.py:" in str(made) and "masked_select (rules.py:" in str(made), str(made)
 print("ok")
 END2
 python3 rules.py >out 2>err && [ "$(cat out)" = ok ] || fail "rules: $(cat out err)"

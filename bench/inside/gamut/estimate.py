@@ -15,6 +15,7 @@ import ctypes
 import functools
 import json
 import os
+import random
 import runpy
 import subprocess
 import sys
@@ -34,10 +35,10 @@ class TraceWriter:
     def __init__(self):
         self.events, self.frames, self.category, self.block_count = [], {}, {}, 0
 
-    def alloc(self, size, stack, category=None):
-        """size: bytes, or the least and the most. stack: the call stack as ((text, own), ...), outermost first; own: a line of the program, not of a library. Returns the block's number."""
+    def alloc(self, size, stack, category=None, queue=0):
+        """size: bytes, or the least and the most. queue: the number of a stream. stack: the call stack as ((text, own), ...), outermost first; own: a line of the program, not of a library. Returns the block's number."""
         self.block_count += 1
-        self.events.append(("alloc", self.block_count, size, stack))
+        self.events.append(("alloc", self.block_count, size, stack, queue))
         self.category[self.block_count] = category
         return self.block_count
 
@@ -66,7 +67,8 @@ class TraceWriter:
         the driver's addresses rise, and do not fall: of free blocks of one size, PyTorch takes the one at the lowest address."""
         info = {"source": "gamut.estimate", "device": "cuda:0", "allocator": "caching", "time_unit_ns": 1000, "capacity_bytes": None,
                 "lost_beginning": False, "knows": ["frees", "queues", "sites", "phases"]}
-        lines, names = ["gamut trace 1", json.dumps(info), 'queue 0 "default"', 'thread 0 "main"'], {}
+        queue_of = {event[1]: event[4] for event in self.events if event[0] == "alloc"}
+        lines, names = ["gamut trace 1", json.dumps(info), *(f'queue {q} "{q or "default"}"' for q in sorted({0, *queue_of.values()})), 'thread 0 "main"'], {}
         self.frames = {}
         if hole:
             lines += [f"alloc b{self.block_count + 1} {hole} q0 t0", f"free b{self.block_count + 1} q0 t0", "trim q0"]
@@ -79,12 +81,12 @@ class TraceWriter:
 
         for kind, what, *more in self.events:
             if kind == "alloc":
-                size, stack = more
+                size, stack, queue = more
                 size = size if isinstance(size, int) else max(size[most], 1)
                 named = f" name={name_of(self._site(what, stack))} stack={self._frame(lines, stack)}" if stack else ""
-                lines.append(f"alloc b{what} {size} q0 t0{named}")
+                lines.append(f"alloc b{what} {size} q{queue} t0{named}")
             elif kind == "free":
-                lines.append(f"free b{what} q0 t0")
+                lines.append(f"free b{what} q{queue_of[what]} t0")
             else:
                 lines.append(f"{kind} q0 t0 name={name_of(what)}")
         return "\n".join(lines) + "\n"
@@ -123,12 +125,13 @@ class _Program:
         if _HINDERED:
             raise RuntimeError(f"gamut.estimate: {_HINDERED}")
         import torch
-        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+        from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode
 
         self.torch, self.fake, self.steps, self.step_count = torch, FakeTensor, steps, 0
         self.writer, self.storages, self.operators, self.cache, self.workspaces = TraceWriter(), {}, set(), {}, set()
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         kernels.UNKNOWN.clear()
+        self.assumed, self.by_value = {}, (DynamicOutputShapeException, DataDependentOutputException)
         self.in_step, self.named = False, weakref.WeakSet()
         self.stack_of_exits = contextlib.ExitStack()
 
@@ -188,12 +191,35 @@ class _Program:
             func = torch.ops.aten.add_.Tensor
         if func is torch.ops.aten.index_put.default and torch._C._current_autograd_node():  # the same
             func, name = torch.ops.aten.index_put_.default, "aten::index_put_"
-        out = func(*args, **kwargs)
+        try:
+            out = func(*args, **kwargs)
+        except self.by_value:
+            out = self.largest(func, name.split("::")[-1], args)
         if any(kernels.is_last(args[i]) for i in kernels.LAYOUTS.get(name.split("::")[-1], ())):
             out = torch.utils._pytree.tree_map_only(torch.Tensor, self.channels_last, out)
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
         if flat:
             self.results(name.split("::")[-1], args, flat)
+        return out
+
+    def largest(self, func, name, args):
+        """Results whose size depends on values are as large as they can be. The answer names the operator and the line."""
+        empty = lambda *shape, dtype=self.torch.int64: self.torch.empty(shape, dtype=dtype, device=args[0].device)  # noqa: E731
+        line = next((text for text, own in reversed(self.stack()) if own), "?")
+        if name == "nonzero":
+            out = empty(args[0].numel(), args[0].dim())
+        elif name == "masked_select":
+            out = empty(*self.torch.broadcast_shapes(args[0].shape, args[1].shape), dtype=args[0].dtype).flatten()
+        elif name in ("_unique2", "unique_consecutive"):
+            out = empty(args[0].numel(), dtype=args[0].dtype), empty(*args[0].shape), empty(args[0].numel())
+        elif name == "index":  # masks are the places where they are true
+            places = [i if i is None or i.dtype not in (self.torch.bool, self.torch.uint8) else empty(i.numel(), i.dim()) for i in args[1]]
+            self.assumed[f"{name} ({line})"] = True
+            self.results("nonzero", args, [p for p, i in zip(places, args[1]) if p is not i])
+            return func(args[0], [column for p, i in zip(places, args[1]) for column in ([p] if p is i else p.unbind(1))])
+        else:
+            raise RuntimeError(f"gamut.estimate: {line}: the size of {name}'s result depends on values, which are not known: give it one there")
+        self.assumed[f"{name} ({line})"] = True
         return out
 
     def channels_last(self, tensor):
@@ -386,11 +412,13 @@ def verdict(reserved, least, device):
     return f"fits if PyTorch gives back what is spare, with {' and with '.join(tight)}" if tight else "does not fit"
 
 
-def said(reserved, least, devices=(), not_measured=()):
+def said(reserved, least, devices=(), not_measured=(), largest=()):
     """The answer in words. reserved: {setting: (least, most)}, least: {setting: enough to run}, in bytes."""
     default, expandable = (f"{_size(low)} to {_size(high)}" for low, high in (reserved[name] for name in SETTINGS))
     lines = [f"needs {default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(least.values()))}"]
     lines += [f"  {device}: {verdict(reserved, least, device)}" for device in devices]
+    if largest:
+        lines.append(f"  results whose size depends on values count as large as they can be: {', '.join(largest)}")
     if not_measured:
         lines.append(f"  not measured, and so only their results count: {', '.join(not_measured)}")
     return "\n".join(lines)
@@ -429,37 +457,49 @@ class _Estimate:
         return True
 
     @contextlib.contextmanager
-    def capture(self, name):
-        """What runs in this block is to be captured as a CUDA graph; what it made and is alive at its end stays with the graph."""
+    def capture(self, name, stream=0):
+        """What runs in this block is to be captured as a CUDA graph, on this stream; what it made and is alive at its end stays with the graph."""
         program = self.program
         begin, program.workspaces, before = len(program.writer.events), set(), program.workspaces
         yield
         program.workspaces = before
-        self.captures[name] = program.writer.events[begin:]
+        self.captures[name] = stream, program.writer.events[begin:]
 
     def pool(self, order):
-        """Bytes that one pool holds after these captures: {"caching": under PyTorch's default, "vmm": with expandable segments}. A workspace of cuBLAS is in the first that needs it."""
+        """Bytes that one pool holds after these captures: {"caching": under PyTorch's default, "vmm": with expandable segments}. A stream's workspace of cuBLAS is in the first that needs it."""
         writer, numbers, workspaces = TraceWriter(), {}, set()
         for name in order:
-            for kind, what, *more in self.captures[name]:
+            stream, events = self.captures[name]
+            for kind, what, *more in events:
                 if kind == "alloc":
                     category = self.program.writer.category[what]
-                    if category != CUBLAS or more[0] not in workspaces:
-                        numbers[what] = writer.alloc(*more, category)
-                    workspaces |= {more[0]} if category == CUBLAS else set()
+                    if category != CUBLAS or (stream, more[0]) not in workspaces:
+                        numbers[what] = writer.alloc(*more[:2], category, stream)
+                    workspaces |= {(stream, more[0])} if category == CUBLAS else set()
                 elif kind == "free" and what in numbers:
                     writer.free(numbers[what])
-        with tempfile.TemporaryDirectory() as folder:
-            with open(f"{folder}/pool.txt", "w") as file:
-                file.write(writer.text())
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(writer.text())
+            file.flush()
             return {name: reserved for name, (reserved, _) in _answer(file.name).items()}
+
+    def best(self, setting="caching", tries=100):
+        """An order of the captures whose pool holds little, and its bytes: the best of both orders of the names, and of those with one moved elsewhere, until so many were tried."""
+        held = lambda order: self.pool(order)[setting]  # noqa: E731
+        rng = random.Random(1)
+        least, order = min((held(order), order) for order in (sorted(self.captures), sorted(self.captures)[::-1]))
+        for _ in range(tries):
+            moved = list(order)
+            moved.insert(rng.randrange(len(moved)), moved.pop(rng.randrange(len(moved))))
+            least, order = min((least, order), (held(moved), moved), key=lambda pair: pair[0])
+        return order, least
 
     def not_measured(self):
         other = [f"{len(kernels.UNKNOWN)} convolutions of other shapes"] if kernels.UNKNOWN else []
         return sorted(self.program.operators - kernels.MEASURED) + other
 
     def __str__(self):
-        return said(self.reserved, self.least, self.fits, self.not_measured())
+        return said(self.reserved, self.least, self.fits, self.not_measured(), self.program.assumed)
 
 
 def estimate(steps=3, out="estimate.trace.txt", fits=(), quiet=False):
@@ -523,7 +563,7 @@ def main():
         runpy.run_path(given.program, run_name="__main__")
     if given.json:
         with open(given.json, "w") as file:
-            json.dump({"reserved": made.reserved, "least": made.least, "not_measured": made.not_measured()}, file)
+            json.dump({"reserved": made.reserved, "least": made.least, "not_measured": made.not_measured(), "largest": list(made.program.assumed)}, file)
 
 
 if __name__ == "__main__":
