@@ -205,10 +205,10 @@ lift() { # STRATEGY
     $CC -std=c11 -Wall -Wextra $flags -DSTRATEGY="allocator_$1" -c -o "$dir/main.o" "$dir/main.c" 2>"$dir/log" &&
         $CC -o "$dir/lifted" "$dir/main.o" $objects 2>"$dir/log" || { fail "$1 does not link with $needs:" "$dir/log"; return; }
     "$dir/lifted" 2>"$dir/log" || fail "$1, lifted, fails:" "$dir/log"
+    # shellcheck disable=SC2086
+    needed=$(nm -A -g "$dir/main.o" $objects | awk -F '[: ]+' '$(NF - 1) == "U" { used[$NF]; next } { owner[$NF] = $1 } END { for (s in used) print owner[s] }')
     for object in $objects; do
-        others=$(echo "$objects " | sed "s| $object | |")
-        # shellcheck disable=SC2086
-        ! $CC -o "$dir/lifted" "$dir/main.o" $others 2>/dev/null || fail "$1 does not need $object"
+        echo "$needed" | grep -qxF "$object" || fail "$1 does not need $object"
     done
 }
 
