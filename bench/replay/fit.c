@@ -51,13 +51,16 @@ static void fail(struct search *s, const struct replay_outcome *outcome)
     snprintf(s->fit->reason, sizeof s->fit->reason, "%s", outcome->reason);
 }
 
-static enum fit_cause cause_of(const struct replay_refusal *r, uint64_t capacity_bytes)
+static enum fit_cause cause_of(const struct replay_outcome *outcome, uint64_t capacity_bytes)
 {
+    const struct replay_refusal *r = &outcome->refusal;
     if (r->requested_bytes + r->bytes > capacity_bytes)
         return FIT_demand;
-    /* If the bytes that are not held would do, the strategy asked for more than the request. */
-    const uint64_t unheld =
-        r->reserved_bytes < capacity_bytes ? capacity_bytes - r->reserved_bytes : 0;
+    /* If the bytes that are not held would do, the strategy asked for more than the request; one
+     * that did not ask at all wants none of them. */
+    const uint64_t unheld = r->reserved_bytes < capacity_bytes && outcome->least_refused_bytes
+                                ? capacity_bytes - r->reserved_bytes
+                                : 0;
     uint64_t rounded = r->granted_bytes - r->requested_bytes;
     uint64_t pieces = r->reserved_bytes - r->granted_bytes;
     *(unheld >= r->bytes ? &rounded : &pieces) += unheld >= r->bytes ? unheld - r->bytes : unheld;
@@ -102,10 +105,7 @@ static void note_refused(struct search *s, uint64_t capacity_bytes,
         return;
     s->is_explained = true;
     s->fit->refusal = outcome->refusal;
-    /* If the strategy did not ask for more, what it holds is all that it may have. */
-    const uint64_t all =
-        outcome->least_refused_bytes ? capacity_bytes : outcome->refusal.reserved_bytes;
-    s->fit->cause = cause_of(&outcome->refusal, all);
+    s->fit->cause = cause_of(outcome, capacity_bytes);
 }
 
 /* Replays with a capacity, and moves one of the ends. */

@@ -74,6 +74,7 @@ static const struct alloc_variant alloc_variants[] = {
     {"rmm:least_bin=1KiB:bins=4KiB:bin_blocks=2", VARIANT_COARSE},
     {"arena", VARIANT_COARSE},
     {"arena:size=16MiB:superblock=8KiB", VARIANT_COARSE},
+    {"arena:size=768KiB:superblock=128KiB", VARIANT_COARSE},
     {"blocks:start=1MiB:most=2MiB", VARIANT_COARSE},
     {"blocks:start=3KiB:most=8KiB", 0},
     {"buddy", VARIANT_COARSE},

@@ -126,6 +126,10 @@ static const struct known {
      FIT_fragmentation, 2},
     {"raw grown", grown, "raw", 350, 350, 350, 350, FIT_demand, 4},
     {"caching grown", grown, "caching", 2 * MIB, 2 * MIB, 350, 100, FIT_rounding, 1},
+    /* It has half of the capacity, found to 512 bytes, and asks for no more: by its own count the
+     * second request does not fit. */
+    {"arena moved", moved, "arena", 80 * MIB + 36, 40960 * MIB, 40 * MIB, 20 * MIB,
+     FIT_fragmentation, 2},
     {"pool rounded", rounded, "pool:leading_bits=0", 8 * MIB - 1, 8 * MIB - 1, 5 * MIB, 5 * MIB,
      FIT_rounding, 1},
 };
