@@ -214,4 +214,24 @@ for file in a.json a-one.json; do
     sed -n '/^"advice"/,/^]/p' $file | grep -c '"id"' >>counts
 done
 [ "$(sort -u counts)" = 2 ] || fail "not all advice"
+
+# ---- the scripts of Slurm: no name is a command. This sbatch runs a task after the other.
+odd='x.json $(touch ran) `touch ran` "q'"'"'
+end'
+mkdir bin "$odd" && cp traces/cupy.trace "$odd/a;b.trace"
+cat >bin/sbatch <<'END'
+#!/bin/sh
+tasks=
+while case $1 in --*) ;; *) false ;; esac; do
+    case $1 in --array=1-*) tasks=$(seq "${1#--array=1-}") ;; esac
+    shift
+done
+for SLURM_ARRAY_TASK_ID in ${tasks:-1}; do export SLURM_ARRAY_TASK_ID; "$@" >&2; done
+echo 7
+END
+chmod +x bin/sbatch
+tests=$((tests + 1))
+PATH=$PWD/bin:$PATH "$here/../../scripts/slurm/submit" -n 2 -o "$odd/all.json" -- "$gamut" replay "$odd/a;b.trace" -s raw,pool >out 2>err
+[ "$(cat out)" = "7 7" ] && [ -s "$odd/all/00002.json" ] && ! find . -name ran | grep . || fail "submit with odd names: $(cat out err)"
+same_cases "$odd/all.json" "$odd/all.json"
 summary
