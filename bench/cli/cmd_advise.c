@@ -318,10 +318,6 @@ static void print_one(const struct page *page, const struct advise *advise,
                  text_bytes(bytes, advised->capacity_bytes - fit->capacity_bytes));
         line(page, "but", &sure);
     }
-    if (advice->best.setting.family.note) {
-        text_add(&sure, "%s", advice->best.setting.family.note);
-        line(page, "but", &sure);
-    }
 }
 
 /* The setting for all traces has a line for each of them. */

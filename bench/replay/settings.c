@@ -13,8 +13,8 @@
 /* Its cudaMallocAsync backend is left out: the dry device holds up to twice what the driver's pool
  * holds there. Collection by age is too, because it needs a limit. */
 static const struct family pytorch_families[] = {
-    {"caching", PYTORCH_CONF "=", "", "unset " PYTORCH_CONF, NULL},
-    {"vmm", PYTORCH_CONF "=expandable_segments:True", "", NULL, NULL},
+    {"caching", PYTORCH_CONF "=", "", "unset " PYTORCH_CONF},
+    {"vmm", PYTORCH_CONF "=expandable_segments:True", "", NULL},
     {0},
 };
 /* The first two are of PyTorch 2.11 and newer, where max_split is no less than they are. */
@@ -32,10 +32,10 @@ static const struct knob pytorch_knobs[] = {
 
 /* cuMemAllocAsync's pool is left out here too. */
 static const struct family rmm_families[] = {
-    {"raw", "rmm.mr.CudaMemoryResource()", "", NULL, NULL},
-    /* Best fit in ranges that grow by doubling. */
-    {"tlsf:strategy=min_memory", "rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource())", "", NULL,
-     "gamut's tlsf stands in for RMM's pool, which grows otherwise"},
+    {"raw", "rmm.mr.CudaMemoryResource()", "", NULL},
+    /* Without words about its start it takes half of the device. */
+    {"rmm", "rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=0)", "",
+     NULL},
     {0},
 };
 static const struct knob no_knobs[] = {{0}};
@@ -43,8 +43,8 @@ static const struct knob no_knobs[] = {{0}};
 /* ---- PyOpenCL: memory pools ---- */
 
 static const struct family pyopencl_families[] = {
-    {"raw", "no pool (pyopencl.array without an allocator)", "", NULL, NULL},
-    {"pool", "pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue)", ")", NULL, NULL},
+    {"raw", "no pool (pyopencl.array without an allocator)", "", NULL},
+    {"pool", "pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue)", ")", NULL},
     {0},
 };
 static const struct knob pyopencl_knobs[] = {
@@ -56,7 +56,7 @@ static const struct knob pyopencl_knobs[] = {
 
 /* The strategy that keeps what it has, so that a program in a loop calls the driver no more. */
 static const struct family served_families[] = {
-    {"caching", "gamut serve -s caching --", "", NULL, NULL},
+    {"caching", "gamut serve -s caching --", "", NULL},
     {0},
 };
 

@@ -19,7 +19,6 @@ struct family {
         *tail;         /* the application's words; those of knobs stand between them, the first
                               * without its comma after '='. NULL: as gamut writes it */
     const char *plain; /* the words if all knobs have their defaults; NULL: head and tail */
-    const char *note;  /* what is uncertain about it; NULL: nothing */
 };
 
 struct application {
