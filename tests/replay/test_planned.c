@@ -62,7 +62,7 @@ static void check_other_run(const char *name, unsigned period, double most_held,
                   (unsigned long long)served.planned.hit_count, other.block_count);
     assert_true((double)served.peak_reserved_bytes <= most_held * (double)other.peak_bytes);
     assert_true((double)served.planned.hit_count > least_hits * other.block_count);
-    assert_true(served.planned.arena_bytes - plan.queues[0].height < PLAN_UNIT_BYTES);
+    assert_true(served.planned.arena_bytes < plan.queues[0].height + (4 << 20));
     plan_free(&plan);
     requests_free(&recorded);
     requests_free(&other);
@@ -81,7 +81,7 @@ static void a_later_run_holds_what_it_needs(void **state)
 static void two_shapes_in_turn_are_one_loop(void **state)
 {
     (void)state;
-    check_other_run("alternating", 728, 1.25, 0);
+    check_other_run("alternating", 728, 1.04, 0);
 }
 
 /* Marks part a program into rounds: each shape has its own, whichever comes after which. The served

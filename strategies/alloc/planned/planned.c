@@ -21,10 +21,11 @@
  *   6. A smaller request that has no slot of its own size gets the slot at the cursor, if at least
  *      half of it is used.
  *   7. All else is a guest, and the cursor stays: what is inserted shifts nothing. A guest gets the
- *      end of the smallest free range of the arena that holds it, of equal ones the lowest. If
- *      there is none, the fallback (`else`) serves it, as it does what the plan has no place for.
- *      After four requests in a row without a slot, all requests are guests until a run of requests
- *      (rule 5) or a mark finds the place in the plan again.
+ *      end of the smallest free range of the arena that holds it, of equal ones the lowest; of a
+ *      mapped arena (rule 11) one of which least is to be mapped. If there is none, the fallback
+ *      (`else`) serves it, as it does what the plan has no place for. After four requests in a row
+ *      without a slot, all requests are guests until a run of requests (rule 5) or a mark finds the
+ *      place in the plan again.
  *   8. The free ranges are known only while there are guests or strays: they are worked out from
  *      the live blocks when one comes, and forgotten after a while without another.
  *   9. When no planned block lives, a request that differs begins the sequence again.
@@ -32,11 +33,17 @@
  *      it, trim gives it back, and so does a request that is refused. When the fallback was not
  *      needed from one round to the next, it is trimmed; each time, one round later than the last
  *      time.
+ *  11. With else=own, where the source has virtual memory, the arena is a range of addresses as
+ *      large as the device, and there is no fallback: what the plan has no place for lies above the
+ *      plan's height. Chunks of 1/256 of the height, and of at least 2 MiB, are mapped as they are
+ *      needed. Before the arena holds more than the plan's height and more than it ever held,
+ *      chunks without a live block are unmapped, after a wait for all queues. For 12 of them it may
+ *      hold one more, so that a program which goes its own way is not mapped anew for ever.
  *
  * Why: a program that repeats itself needs no allocator, only the places found once, and a planner
  * that sees all lifetimes comes close to the least memory. A wrong guess of which request it is
  * costs memory and never data. Source: static planners (STAlloc, openvm's VPMM, PyTorch's
- * CPUProfilingAllocator); rules 3 to 10 are gamut's, and say what those leave open.
+ * CPUProfilingAllocator); rules 3 to 11 are gamut's, and say what those leave open.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own, with a sequence
@@ -51,6 +58,7 @@
 #include <string.h>
 
 #include "alloc/planned/byte_ranges.h"
+#include "alloc/source_vm.h"
 #include "alloc/tag_table.h"
 #include "base/slab.h"
 
@@ -68,6 +76,10 @@ enum {
      * so that looking at all slots costs a constant time a request, and at least these. */
     CALM_LEAST = 64,
     CALM_SHARE = 8,
+    CHUNKS = 256,    /* that a plan's height is mapped in, or fewer */
+    GAPS_TRIED = 64, /* for a guest, to find one that is mapped */
+    CHUNK_LEAST = 2 << 20,
+    DROPS = 12, /* chunks unmapped, after which the arena may hold one more: calls cost time */
 };
 /* Out of the way of the requests that are served from the plan. */
 #define COLD     __attribute__((noinline))
@@ -101,7 +113,14 @@ struct planned {
     uint32_t due_in, due_out; /* where the counts of what the last round left begin, and of what
                                * this one leaves */
     uint32_t live_count;
-    uint64_t arena, arena_bytes; /* 0: there is none */
+    uint64_t arena, arena_bytes; /* 0: there is none; where it is a range, its addresses */
+    uint64_t *chunks;            /* of a range: what is mapped at chunk_bytes * i; 0: nothing */
+    unsigned chunk_capacity;
+    uint64_t chunk_bytes, held_bytes, most_bytes; /* held: of the arena */
+    uint64_t range_bytes, granularity;            /* of virtual memory; 0: the source has none */
+    uint64_t drop_count;
+    bool ends;                      /* what is left is given back without a wait if that fails */
+    uint64_t low_count, low_mapped; /* chunks of the planned bytes, and how many are mapped */
     uint64_t unit;
     struct planned_counts counts;
     struct source *source;
@@ -140,8 +159,9 @@ struct planned {
 static const struct option_spec planned_options[] = {
     [PLANNED_TRACE] = {"trace", OPTION_TEXT, "", NULL, 0, 0,
                        "file of a trace, or of the plan that gamut trace plan made of it"},
-    [PLANNED_ELSE] = {"else", OPTION_TEXT, "caching", NULL, 0, 0,
-                      "strategy for requests that the plan does not have"},
+    [PLANNED_ELSE] = {"else", OPTION_TEXT, "own", NULL, 0, 0,
+                      "strategy for requests that the plan does not have; own: the arena grows "
+                      "where the device maps memory, else caching"},
     {0},
 };
 
@@ -164,6 +184,12 @@ static int planned_init(struct source *source, const struct option_values *optio
     p->unit = p->plan->unit;
     byte_ranges_open(&p->strays);
     byte_ranges_open(&p->gaps);
+    struct driver_vm_info vm;
+    if (given->maps && source_vm_info(source, &vm) == 0) {
+        p->other = NULL;
+        p->granularity = vm.granularity_bytes;
+        p->range_bytes = vm.memory_bytes / 8 * 9;
+    }
     int code = p->other ? p->other->init(source, &given->other_options, &p->other_state) : 0;
     if (code)
         free(p);
@@ -304,7 +330,7 @@ COLD static bool is_stray(const struct planned *p, const struct place *place)
 
 static void set_quick(struct planned *p)
 {
-    p->quick = p->arena && !p->is_mapped;
+    p->quick = p->arena && !p->is_mapped && p->low_mapped == p->low_count;
 }
 
 static void forget_ranges(struct planned *p)
@@ -344,6 +370,96 @@ static void map_arena(struct planned *p)
         const struct guest *g = p->guests[i];
         byte_ranges_remove(&p->gaps, g->offset, g->end);
     }
+}
+
+/* ---- the arena as a range ---- */
+
+static int drop_chunk(struct planned *p, uint64_t i)
+{
+    int code = source_vm_unmap(p->source, p->arena, i * p->chunk_bytes, p->chunk_bytes);
+    ALSO(code, source_vm_release(p->source, p->chunks[i], p->chunk_bytes));
+    p->chunks[i] = 0;
+    p->held_bytes -= p->chunk_bytes;
+    p->low_mapped -= i < p->low_count;
+    return code;
+}
+
+/* Unmaps chunks without a live block from `from` on, the highest first, until there were `most`,
+ * but for those of [begin, end). */
+static int drop_chunks(struct planned *p, uint64_t from, uint64_t begin, uint64_t end,
+                       uint64_t most)
+{
+    const uint64_t bytes = p->chunk_bytes;
+    uint64_t count = 0;
+    int code = 0;
+    map_arena(p);
+    for (uint64_t i = p->chunk_capacity; i-- > from / bytes && count < most;) {
+        if (!p->chunks[i] || !byte_ranges_have(&p->gaps, i * bytes, (i + 1) * bytes) ||
+            (i * bytes < end && begin < (i + 1) * bytes))
+            continue;
+        if (!count++)
+            code = source_sync(p->source);
+        if (code && count == 1 && !p->ends)
+            return code;
+        ALSO(code, drop_chunk(p, i));
+        if (++p->drop_count % DROPS == 0)
+            p->most_bytes += bytes;
+    }
+    return code;
+}
+
+/* Maps a chunk, which may be used after source_vm_access. */
+static int map_chunk(struct planned *p, uint64_t i)
+{
+    const uint64_t bytes = p->chunk_bytes;
+    uint64_t chunk;
+    TRY(source_vm_create(p->source, bytes, &chunk));
+    int code = source_vm_map(p->source, p->arena, i * bytes, chunk, bytes);
+    if (code) {
+        source_vm_release(p->source, chunk, bytes);
+        return code;
+    }
+    p->chunks[i] = chunk;
+    p->held_bytes += bytes;
+    p->low_mapped += i < p->low_count;
+    return 0;
+}
+
+/* The chunks of [begin, end) that are not mapped. */
+static uint64_t missing_of(const struct planned *p, uint64_t begin, uint64_t end)
+{
+    uint64_t missing = 0;
+    for (uint64_t i = begin / p->chunk_bytes; i * p->chunk_bytes < end; i++)
+        missing += i >= p->chunk_capacity || !p->chunks[i];
+    return missing;
+}
+
+/* Maps what is not mapped of [begin, end). What the arena would hold beyond the most that it held,
+ * or that the plan needs, it takes from chunks without a live block first. */
+static int map_bytes(struct planned *p, uint64_t begin, uint64_t end)
+{
+    const uint64_t missing = p->chunk_bytes ? missing_of(p, begin, end) : 0;
+    if (!missing)
+        return 0;
+    const uint64_t bytes = p->chunk_bytes, first = begin / bytes, last = (end - 1) / bytes;
+    int code = 0;
+    p->chunks = must_reach(p->chunks, last, &p->chunk_capacity, sizeof *p->chunks);
+    const uint64_t after = p->held_bytes + missing * bytes;
+    if (after > p->most_bytes)
+        TRY(drop_chunks(p, 0, begin, end, (after - p->most_bytes) / bytes));
+    for (uint64_t i = first; i <= last && !code; i++) {
+        code = p->chunks[i] ? 0 : map_chunk(p, i);
+        if (code == ERR_OOM) {
+            TRY(drop_chunks(p, 0, begin, end, UINT64_MAX));
+            code = map_chunk(p, i);
+        }
+    }
+    THEN(code, source_vm_access(p->source, p->arena, first * bytes, (last + 1 - first) * bytes));
+    if (code)
+        drop_chunks(p, 0, 0, 0, UINT64_MAX);
+    p->most_bytes = p->held_bytes > p->most_bytes ? p->held_bytes : p->most_bytes;
+    set_quick(p);
+    return code;
 }
 
 /* ---- the cursor ---- */
@@ -461,6 +577,8 @@ static void jump(struct planned *p, uint32_t time)
 
 static int trim_other(struct planned *p)
 {
+    if (p->chunks)
+        return drop_chunks(p, p->low_count * p->chunk_bytes, 0, 0, UINT64_MAX);
     return p->other ? p->other->trim(p->other_state) : 0;
 }
 
@@ -666,11 +784,18 @@ static uint32_t find_place(struct planned *p, uint64_t size, uint32_t tag)
 static int release_arena(struct planned *p)
 {
     const uint64_t arena = p->arena, bytes = p->arena_bytes;
+    int code = 0;
     if (!arena || p->live_count || p->guest_count)
         return 0;
-    p->arena = p->arena_bytes = 0;
+    if (p->chunk_bytes)
+        code = drop_chunks(p, 0, 0, 0, UINT64_MAX);
+    if (p->chunk_bytes && p->held_bytes) /* there could be no wait */
+        return code;
+    p->arena = p->arena_bytes = p->held_bytes = 0;
     forget_ranges(p);
-    return source_free(p->source, arena, bytes);
+    ALSO(code, p->chunk_bytes ? source_vm_unreserve(p->source, arena, bytes)
+                              : source_free(p->source, arena, bytes));
+    return code;
 }
 
 static int make_arena(struct planned *p)
@@ -678,6 +803,18 @@ static int make_arena(struct planned *p)
     if (p->refused_pass == p->pass)
         return ERR_OOM;
     const uint64_t bytes = round_up(p, p->queue->height);
+    if (p->range_bytes) {
+        const uint64_t least = bytes / CHUNKS > CHUNK_LEAST ? bytes / CHUNKS : CHUNK_LEAST,
+                       unit = CHUNK_LEAST > p->granularity ? CHUNK_LEAST : p->granularity;
+        p->chunk_bytes = (least + unit - 1) / unit * unit;
+        p->low_count = (bytes + p->chunk_bytes - 1) / p->chunk_bytes;
+        p->most_bytes = p->low_count * p->chunk_bytes;
+        const uint64_t addresses = p->range_bytes / p->chunk_bytes * p->chunk_bytes + p->most_bytes;
+        TRY(source_vm_reserve(p->source, addresses, &p->arena));
+        p->arena_bytes = addresses;
+        set_quick(p);
+        return 0;
+    }
     int code = source_alloc(p->source, bytes, SOURCE_LAZY, &p->arena);
     if (code == ERR_OOM) {
         const uint64_t held = p->source->counts.reserved_bytes;
@@ -688,7 +825,7 @@ static int make_arena(struct planned *p)
     if (code == ERR_OOM)
         p->refused_pass = p->pass;
     if (!code)
-        p->arena_bytes = bytes;
+        p->arena_bytes = p->held_bytes = bytes;
     else
         p->arena = 0;
     set_quick(p);
@@ -717,17 +854,56 @@ static int serve_other(struct planned *p, const struct alloc_request *request, s
     return code;
 }
 
-/* Serves a request that has no slot. */
-static int serve_guest(struct planned *p, const struct alloc_request *request, struct block *block)
+/* The place of a guest in a gap: its end, but the beginning of the addresses above all blocks. */
+static uint64_t place_in(const struct planned *p, const struct byte_range *gap, uint64_t bytes,
+                         uint64_t from, uint64_t alignment)
 {
+    uint64_t at = (gap->end - bytes) & ~(alignment - 1);
+    if (p->chunk_bytes && gap->end == p->arena_bytes) {
+        at = gap->begin > from ? gap->begin : from;
+        at = (at + alignment - 1) & ~(alignment - 1);
+    }
+    return at < gap->begin || at < from || at + bytes > gap->end ? UINT64_MAX : at;
+}
+
+/* A place from `from` on that is free and, of the first few, mapped; UINT64_MAX: there is none. */
+static uint64_t guest_place(const struct planned *p, uint64_t bytes, uint64_t from,
+                            uint64_t alignment)
+{
+    uint64_t best = UINT64_MAX, least = UINT64_MAX;
+    unsigned tried = 0;
+    for (const struct byte_range *gap = byte_ranges_best(&p->gaps, bytes);
+         gap && tried < GAPS_TRIED;
+         gap = byte_ranges_best(&p->gaps, gap->end - gap->begin + 1), tried++) {
+        const uint64_t at = place_in(p, gap, bytes, from, alignment);
+        if (at == UINT64_MAX)
+            continue;
+        const uint64_t missing = p->chunk_bytes ? missing_of(p, at, at + bytes) : 0;
+        if (missing < least) {
+            best = at;
+            least = missing;
+        }
+        if (!missing)
+            break;
+    }
+    return best;
+}
+
+/* Serves a request that has no slot, from `from` on. */
+static int serve_guest(struct planned *p, const struct alloc_request *request, uint64_t from,
+                       struct block *block)
+{
+    if (p->range_bytes && !p->arena)
+        TRY(make_arena(p));
     map_arena(p);
     p->calm = 0;
-    const uint64_t bytes = round_up(p, request->size);
-    const struct byte_range *gap = p->arena ? byte_ranges_best(&p->gaps, bytes) : NULL;
-    if (!gap || ((gap->end - bytes) & (request->alignment - 1)) != 0)
+    const uint64_t bytes = round_up(p, request->size),
+                   at = p->arena ? guest_place(p, bytes, from, request->alignment) : UINT64_MAX;
+    if (at == UINT64_MAX)
         return serve_other(p, request, block);
+    TRY(map_bytes(p, at, at + bytes));
     struct guest *g = slab_take(&p->spare_guests);
-    *g = (struct guest){gap->end - bytes, gap->end, p->guest_count};
+    *g = (struct guest){at, at + bytes, p->guest_count};
     byte_ranges_remove(&p->gaps, g->offset, g->end);
     p->guests = must_grow(p->guests, p->guest_count, &p->guest_capacity, sizeof(struct guest *));
     p->guests[p->guest_count++] = g;
@@ -766,12 +942,14 @@ static int serve_unplanned(struct planned *p, struct place *place, int code,
         return code;
     if (place->key && !code) {
         COUNT(p, busy, request->size);
-        return serve_guest(p, request, block);
+        return serve_guest(p, request, 0, block);
     }
     if (code)
         COUNT(p, no_arena, request->size);
     else
         COUNT(p, left_out, request->size);
+    if (p->range_bytes)
+        return serve_guest(p, request, round_up(p, p->queue->height), block);
     return serve_other(p, request, block);
 }
 
@@ -795,7 +973,9 @@ static int serve_place(struct planned *p, uint32_t i, bool passes,
         map_arena(p);
     const bool fits = place->key && !place->live &&
                       (place->offset & (request->alignment - 1)) == 0 && is_free(p, place);
-    const int code = fits && !p->arena ? make_arena(p) : 0;
+    int code = fits && !p->arena ? make_arena(p) : 0;
+    if (fits && !code)
+        code = map_bytes(p, place->offset, end_of(p, place));
     const bool serves = fits && !code;
     if (i > p->cursor)
         map_arena(p); /* it is handed out early, from a new arena */
@@ -825,7 +1005,8 @@ static int begin_round(struct planned *p, uint64_t size, uint32_t tag)
     if (!p->queue->round_count || !choose_round(p, size, tag) || ++p->idle_rounds <= p->patience)
         return 0;
     p->idle_rounds = 0;
-    if (!p->other || !p->other->reserved(p->other_state))
+    if (p->chunk_bytes ? p->held_bytes <= p->low_mapped * p->chunk_bytes
+                       : !p->other || !p->other->reserved(p->other_state))
         return 0;
     p->patience++;
     return trim_other(p);
@@ -862,7 +1043,7 @@ COLD static int serve_request(struct planned *p, const struct alloc_request *req
         COUNT(p, inserted, request->size);
         p->is_lost = p->is_lost || ++p->missed >= LOST;
     }
-    return serve_guest(p, request, block);
+    return serve_guest(p, request, 0, block);
 }
 
 static int planned_alloc(void *state, const struct alloc_request *request, struct block *block)
@@ -1019,7 +1200,7 @@ static unsigned planned_check(const void *state)
     unsigned broken = p->other ? p->other->check(p->other_state) : 0;
     broken += (p->arena == 0) != (p->arena_bytes == 0);
     broken += !p->arena && (p->live_count || p->guest_count || p->is_mapped);
-    broken += p->quick != (p->arena && !p->is_mapped);
+    broken += p->quick != (p->arena && !p->is_mapped && p->low_mapped == p->low_count);
     if (!p->queue)
         return broken;
     broken += p->cursor > p->round_end;
@@ -1031,7 +1212,7 @@ static unsigned planned_check(const void *state)
 static uint64_t planned_reserved(const void *state)
 {
     const struct planned *p = state;
-    return p->arena_bytes + (p->other ? p->other->reserved(p->other_state) : p->direct_bytes);
+    return p->held_bytes + (p->other ? p->other->reserved(p->other_state) : p->direct_bytes);
 }
 
 static void planned_fini(void *state)
@@ -1039,12 +1220,14 @@ static void planned_fini(void *state)
     struct planned *p = state;
     p->live_count = 0;
     p->guest_count = 0;
+    p->ends = true;
     release_arena(p);
     if (p->other)
         p->other->fini(p->other_state);
     forget_ranges(p);
     slab_free(&p->spare_guests);
     free(p->guests);
+    free(p->chunks);
     free(p->places);
     free(p->seen_tags);
     free(p->by_size);
@@ -1081,12 +1264,13 @@ void planned_count(const void *state, struct planned_counts *counts)
     counts->guest_count += p->counts.guest_count;
     counts->guest_bytes += p->counts.guest_bytes;
     counts->jump_count += p->counts.jump_count;
-    counts->arena_bytes += p->arena_bytes;
-    counts->fallback_bytes += planned_reserved(p) - p->arena_bytes;
+    const uint64_t arena = p->chunk_bytes ? p->low_mapped * p->chunk_bytes : p->held_bytes;
+    counts->arena_bytes += arena;
+    counts->fallback_bytes += planned_reserved(p) - arena;
 }
 
 static const struct allocator_origin planned_origins[] = {
-    {.what = "gamut's own design: rules 3 to 10"},
+    {.what = "gamut's own design: rules 3 to 11"},
     {"STAlloc: planning from a profiled run, arXiv 2507.16274", NULL, NULL, NULL, 2025},
     {"openvm's static planner: recording and replaying allocations, pull request 377",
      "openvm-org/stark-backend", NULL, NULL, 2026},

@@ -14,6 +14,7 @@ struct planned_given {
     const struct offset_plan *plan;
     const struct allocator_ops
         *other; /* serves what the plan does not have; NULL: the driver does */
+    bool maps;  /* `other` serves only where the source has no virtual memory */
     struct option_values other_options;
 };
 

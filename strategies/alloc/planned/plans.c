@@ -1,6 +1,7 @@
 #include "alloc/planned/plans.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "alloc/planned/planned.h"
 #include "alloc/registry.h"
@@ -17,7 +18,9 @@ static int find_other(const char *spec, struct planned_given *given, struct erro
 {
     if (!*spec)
         return 0;
-    int code = allocator_parse(spec, &given->other, &given->other_options, error);
+    given->maps = strcmp(spec, "own") == 0;
+    int code = allocator_parse(given->maps ? "caching" : spec, &given->other, &given->other_options,
+                               error);
     if (code) {
         error_prefix(error, "planned: option else: ");
         return code;
