@@ -8,6 +8,7 @@
     estimate_programs.py table FOLDER                prints FOLDER/kernels.json as results/data/estimate-kernels.json, which gamut/kernels.py reads
     estimate_programs.py pools-predict FOLDER --seed N      without a GPU: what a pool has after all batch sizes of a decoder are captured, FOLDER/pools.json
     estimate_programs.py pools-measure FOLDER        on a GPU: FOLDER/pools-measured.json
+    estimate_programs.py pools-judge FOLDER          prints both as one file, results/data/estimate-pools.json
     estimate_programs.py judge FOLDER                prints both as one file, results/data/estimate.json
 
 The seed draws sizes, batches and lengths. PYTHONPATH names the module gamut, and PATH the program.
@@ -455,8 +456,12 @@ def one_pool_prediction(seed):
 
 
 def one_pool(seed, name):
-    """Captures all sizes in this order, and says what the pool has."""
+    """Captures all sizes in this order, and says what the pool has; then after half of the graphs and all were released and the cache was emptied."""
+    import gc
     import torch
+
+    def bytes_of(pool):
+        return sum(s["total_size"] for s in torch.cuda.memory_snapshot() if tuple(s["segment_pool_id"]) == tuple(pool))
     with torch.no_grad():
         decoder = Decoder(random.Random(seed))
         stream = torch.cuda.Stream()
@@ -467,13 +472,20 @@ def one_pool(seed, name):
         pool, kept, steps = torch.cuda.graph_pool_handle(), [], []
         order = json.loads(name) if name.startswith("[") else decoder.orders(seed)[name.split(",")[0]]
         streams = [torch.cuda.Stream() for _ in range(2)]
-        for i, rows in enumerate(order):
+        for rows in order:
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, pool=pool, stream=streams[decoder.sizes.index(rows) % 2 if "two streams" in name else 0]):
                 output = decoder.step(rows)
             kept.append((graph, output))
-            steps.append(sum(s["total_size"] for s in torch.cuda.memory_snapshot() if tuple(s["segment_pool_id"]) == tuple(pool)))
-    return {"pool": steps[-1], "steps": steps}
+            steps.append(bytes_of(pool))
+        released = []
+        for count in (len(kept) // 2, len(kept)):  # half of the graphs, then all, with what they made
+            del kept[:count], graph, output
+            graph = output = None
+            gc.collect()
+            torch.cuda.empty_cache()
+            released.append(bytes_of(pool))
+    return {"pool": steps[-1], "steps": steps, "released": released, "device": torch.cuda.get_device_name(0), "torch": torch.__version__}
 
 
 # ---- what operators ask for beside their results ----
@@ -738,7 +750,7 @@ def each(jobs, at_once, until):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["predict", "measure", "record", "kernels", "table", "judge", "pools-predict", "pools-measure", "one"])
+    parser.add_argument("what", choices=["predict", "measure", "record", "kernels", "table", "judge", "pools-predict", "pools-measure", "pools-judge", "one"])
     parser.add_argument("arguments", nargs="+")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--jobs", type=int, default=2)
@@ -773,6 +785,13 @@ def main():
     elif given.what == "kernels":
         os.makedirs(folder, exist_ok=True)
         measure_kernels(folder, given.seed, given.jobs, given.seconds)
+    elif given.what == "pools-judge":
+        pools = json.load(open(f"{folder}/pools-measured.json"))
+        rows = [(seed, p["sizes"], order, o, conf, o["measured"][conf]) for seed, p in pools.items() for order, o in p["orders"].items() for conf in CONFS if o.get("best_of", conf) == conf]
+        captures = [{"decoder": seed, "sizes": len(sizes), "largest": sizes[-1], "order": "found by search" if "best_of" in o else order, "setting": CONFS[conf] or "default",
+                     "predicted_bytes": o["pool"][conf], "held_bytes": m["pool"], "first_bytes": o["first"][conf], "second_bytes": o["second"][conf], "released_bytes": m["released"]}
+                    for seed, sizes, order, o, conf, m in rows]
+        print(json.dumps({"device": rows[0][-1]["device"], "torch": rows[0][-1]["torch"].split("+")[0], "captures": captures}, indent=1))
     elif given.what == "table":
         print(table(json.load(open(f"{folder}/kernels.json"))))
     elif given.what == "record":

@@ -391,12 +391,15 @@ def _capacity(text):
     raise SystemExit(f"gamut.estimate: --fits {text}: expected a size such as 24GiB or a device: {', '.join(DEVICES)}")
 
 
-def _answer(file):
-    """What gamut says of the trace under PyTorch's two ways to hold memory: {setting: (bytes reserved, the least under which it runs)}."""
+def _answer(text):
+    """What gamut says of a trace under PyTorch's two ways to hold memory: {setting: (bytes reserved, the least under which it runs)}."""
     program = binary()
     if not program:
-        raise OSError(f"there is no gamut beside {__file__} or in PATH. Where there is one, run: gamut fit {file} -s caching,vmm")
-    told = subprocess.run([program, "fit", file, "-s", "caching,vmm", "-f", "json", "--time-limit", "2s"], stdout=subprocess.PIPE, check=True)
+        raise OSError(f"there is no gamut beside {__file__} or in PATH. Where there is one, run: gamut fit estimate.trace.txt -s caching,vmm")
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(text)
+        file.flush()
+        told = subprocess.run([program, "fit", file.name, "-s", "caching,vmm", "-f", "json", "--time-limit", "2s"], stdout=subprocess.PIPE, check=True)
     return {row["strategy"]: (row["reserved_bytes"], row["capacity_bytes"]) for row in json.loads(told.stdout)["fits"]}
 
 
@@ -440,13 +443,11 @@ class _Estimate:
         self.program.end()
         if kind and kind is not _Enough:
             return False
+        with open(self.trace, "w") as file:
+            file.write(self.program.writer.text())
         answers, hole = [], 0
-        for most in (False, True, False, True):  # the file that stays is the last without a hole
-            text = self.program.writer.text(most, hole)
-            with tempfile.NamedTemporaryFile("w", suffix=".txt") if hole else open(self.trace, "w") as file:
-                file.write(text)
-                file.flush()
-                answers.append(_answer(file.name))
+        for most in (False, True, False, True):
+            answers.append(_answer(self.program.writer.text(most, hole)))
             hole = int(0.3 * answers[1]["caching"][0]) if len(answers) > 1 else 0
         for name in SETTINGS:
             reserved, least = ([answer[name][i] for answer in answers[: 4 if name == "caching" else 2]] for i in (0, 1))
@@ -478,10 +479,7 @@ class _Estimate:
                     workspaces |= {(stream, more[0])} if category == CUBLAS else set()
                 elif kind == "free" and what in numbers:
                     writer.free(numbers[what])
-        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-            file.write(writer.text())
-            file.flush()
-            return {name: reserved for name, (reserved, _) in _answer(file.name).items()}
+        return {name: reserved for name, (reserved, _) in _answer(writer.text()).items()}
 
     def best(self, setting="caching", tries=100):
         """An order of the captures whose pool holds little, and its bytes: the best of both orders of the names, and of those with one moved elsewhere, until so many were tried."""

@@ -96,9 +96,9 @@ def _workspace(part, x, weight, y, more):
 
 def _more(args, first, transposable):
     """stride, padding, dilation and groups of a two-dimensional convolution; transposed ones are not measured."""
-    pairs = [args[first + i] if len(args) > first + i else default for i, default in enumerate((1, 0, 1))]
-    groups = args[first + (5 if transposable else 3)] if len(args) > first + (5 if transposable else 3) else 1
-    flat = [n for pair in pairs for n in (pair * 2 if isinstance(pair, (list, tuple)) and len(pair) == 1 else pair if isinstance(pair, (list, tuple)) else (pair, pair))]
+    given = [args[first + i] if len(args) > first + i else default for i, default in enumerate((1, 0, 1))]
+    groups = (args[first + (5 if transposable else 3) :] or [1])[0]
+    flat = [n for pair in given for n in (list(pair) * 2 if isinstance(pair, (list, tuple)) else [pair, pair])[:2]]
     return [*flat, groups, *(["transposed"] if transposable and args[first + 3] else [])]
 
 
