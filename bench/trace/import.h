@@ -1,6 +1,6 @@
 /* Importers: they read the log of another tool and write traces.
  *
- * An importer is a file in bench/trace/import/ with one `const struct importer`, and a line in
+ * An importer is a file in bench/trace/import/ with one function, and a line in
  * import/list.h; importers.c chooses the one that base/file_kind.c names for the log's contents.
  * Logs name blocks by address; the functions here find the block of an address, and what lived
  * before the log began.
@@ -12,16 +12,16 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "trace/import/list.h"
 #include "trace/trace.h"
 
 /* A log that is being read, plain or compressed with gzip. */
 struct import;
 
-struct importer {
-    const char *name; /* "rmm" */
-    /* Reads the log: makes streams, and adds all events. ERR_PARSE with the place. */
-    int (*import)(struct import *log, struct error *error);
-};
+/* Reads a log: makes streams, and adds all events. ERR_PARSE with the place. */
+#define X(function, name) int import_##function(struct import *log, struct error *error);
+IMPORTER_LIST(X)
+#undef X
 
 enum { IMPORT_LINE_MOST = 1 << 24 }; /* bytes; a longer line is refused */
 
@@ -82,7 +82,7 @@ void import_event(struct import_stream *stream, const struct trace_event *event)
 
 /* The result of an import, to be shown to the user. */
 struct import_report {
-    const struct importer *importer;
+    const char *importer; /* "rmm" */
     unsigned trace_count;
     struct imported {
         char path[4096], device[128];

@@ -3,20 +3,18 @@
 
 #include "base/file_kind.h"
 #include "trace/import.h"
-#include "trace/import/list.h"
 
-#define X(name) extern const struct importer importer_##name;
-IMPORTER_LIST(X)
-#undef X
-
-static const struct importer *const importers[] = {
-#define X(name) &importer_##name,
+static const struct importer {
+    const char *name;
+    int (*import)(struct import *log, struct error *error);
+} importers[] = {
+#define X(function, name) {name, import_##function},
     IMPORTER_LIST(X)
 #undef X
 };
 enum { IMPORTERS = sizeof importers / sizeof *importers };
 
-TEXT_NAMES(importer_name, IMPORTERS, importers[i]->name)
+TEXT_NAMES(importer_name, IMPORTERS, importers[i].name)
 
 /* The importer that is named `format`, or that of the log's kind. */
 static int choose(const struct import *log, const char *format, const struct importer **importer,
@@ -27,8 +25,8 @@ static int choose(const struct import *log, const char *format, const struct imp
     const struct file_kind *kind = format ? NULL : file_kind_of(start, length);
     const char *name = kind ? kind->name : format;
     for (size_t i = 0; i < IMPORTERS && name; i++)
-        if (strcmp(importers[i]->name, name) == 0) {
-            *importer = importers[i];
+        if (strcmp(importers[i].name, name) == 0) {
+            *importer = &importers[i];
             return 0;
         }
     if (kind)
@@ -37,7 +35,7 @@ static int choose(const struct import *log, const char *format, const struct imp
         return text_unknown(error, format, importer_name, NULL, "there is no importer");
     struct text known = {0};
     for (size_t i = 0; i < IMPORTERS; i++)
-        text_add(&known, "%s%s", i ? ", " : "", importers[i]->name);
+        text_add(&known, "%s%s", i ? ", " : "", importers[i].name);
     const int code = import_error(log, error,
                                   "this is no log of a kind that gamut knows; it knows: %s. "
                                   "'gamut help trace' says what makes each",
@@ -50,10 +48,14 @@ int import_log(const char *path, const char *format, const char *out, bool repla
                struct import_report *report, struct error *error)
 {
     *report = (struct import_report){0};
+    const struct importer *importer = NULL;
     struct import *log;
     TRY(import_open(path, out, &log, error));
-    int code = choose(log, format, &report->importer, error);
-    THEN(code, report->importer->import(log, error));
+    int code = choose(log, format, &importer, error);
+    if (!code) {
+        report->importer = importer->name;
+        code = importer->import(log, error);
+    }
     THEN(code, import_finish(log, replace, report, error));
     import_close(log);
     return code;

@@ -359,7 +359,7 @@ static int add_traces(struct kineto *k, struct error *error)
     return 0;
 }
 
-static int import_kineto(struct import *log, struct error *error)
+int import_kineto(struct import *log, struct error *error)
 {
     struct kineto k = {.log = log};
     int code = read_log(&k, error);
@@ -370,8 +370,3 @@ static int import_kineto(struct import *log, struct error *error)
     arena_free(&k.arena);
     return code;
 }
-
-const struct importer importer_kineto = {
-    .name = "kineto",
-    .import = import_kineto,
-};

@@ -1,15 +1,15 @@
-/* The importers, in the order in which they are tried. A new one is a file here and a line. */
+/* X(function, name): the importers. A new one is a file here and a line. */
 #pragma once
 
 #define IMPORTER_LIST(X)                                                                           \
-    X(text)                                                                                        \
-    X(raw)                                                                                         \
-    X(pytorch)                                                                                     \
-    X(pytorch_json)                                                                                \
-    X(pytorch_csv)                                                                                 \
-    X(rmm)                                                                                         \
-    X(umpire)                                                                                      \
-    X(minimalloc)                                                                                  \
-    X(xla)                                                                                         \
-    X(kineto)                                                                                      \
-    X(nsys)
+    X(text, "text")                                                                                \
+    X(raw, "raw")                                                                                  \
+    X(pytorch, "pytorch")                                                                          \
+    X(pytorch_json, "pytorch-json")                                                                \
+    X(pytorch_csv, "pytorch-csv")                                                                  \
+    X(rmm, "rmm")                                                                                  \
+    X(umpire, "umpire")                                                                            \
+    X(minimalloc, "minimalloc")                                                                    \
+    X(xla, "xla")                                                                                  \
+    X(kineto, "kineto")                                                                            \
+    X(nsys, "nsys")

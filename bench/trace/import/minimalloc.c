@@ -73,7 +73,7 @@ static int add_buffers(struct import *log, const struct lifetime_table *table, s
     return 0;
 }
 
-static int import_buffers(struct import *log, struct error *error)
+int import_minimalloc(struct import *log, struct error *error)
 {
     struct text text = {0};
     struct lifetime_table table;
@@ -87,8 +87,3 @@ static int import_buffers(struct import *log, struct error *error)
     lifetime_table_free(&table);
     return code;
 }
-
-const struct importer importer_minimalloc = {
-    .name = "minimalloc",
-    .import = import_buffers,
-};

@@ -257,7 +257,7 @@ static int read_rows(struct nsys *n, struct error *error)
     return code;
 }
 
-static int import_nsys(struct import *log, struct error *error)
+int import_nsys(struct import *log, struct error *error)
 {
     struct nsys n = {.log = log};
     TRY(load(&n, error));
@@ -268,8 +268,3 @@ static int import_nsys(struct import *log, struct error *error)
         n.api.sqlite3_close(n.database);
     return code;
 }
-
-const struct importer importer_nsys = {
-    .name = "nsys",
-    .import = import_nsys,
-};

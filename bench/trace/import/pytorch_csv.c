@@ -61,7 +61,7 @@ static int read_all(struct import *log, struct pytorch_trace *trace, bool is_loo
     return code;
 }
 
-static int import_csv(struct import *log, struct error *error)
+int import_pytorch_csv(struct import *log, struct error *error)
 {
     struct pytorch_trace trace;
     TRY(pytorch_begin(&trace, log, "", "PyTorch allocator history (CSV)", NULL, error));
@@ -73,8 +73,3 @@ static int import_csv(struct import *log, struct error *error)
     pytorch_end(&trace);
     return code;
 }
-
-const struct importer importer_pytorch_csv = {
-    .name = "pytorch-csv",
-    .import = import_csv,
-};

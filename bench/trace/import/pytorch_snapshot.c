@@ -565,7 +565,7 @@ static void free_snapshot(struct snapshot *s)
     free(s->pools.ids);
 }
 
-static int import_pickle(struct import *log, struct error *error)
+int import_pytorch(struct import *log, struct error *error)
 {
     struct snapshot s = {.log = log};
     const struct pickle_sink sink = {"device_traces", take_entry, &s};
@@ -575,7 +575,7 @@ static int import_pickle(struct import *log, struct error *error)
     return code;
 }
 
-static int import_json(struct import *log, struct error *error)
+int import_pytorch_json(struct import *log, struct error *error)
 {
     struct snapshot s = {.log = log};
     struct text bytes = {0};
@@ -595,13 +595,3 @@ static int import_json(struct import *log, struct error *error)
     free_snapshot(&s);
     return code;
 }
-
-const struct importer importer_pytorch = {
-    .name = "pytorch",
-    .import = import_pickle,
-};
-
-const struct importer importer_pytorch_json = {
-    .name = "pytorch-json",
-    .import = import_json,
-};

@@ -1017,7 +1017,7 @@ static int import_records(struct raw_import *r, struct error *error)
     return more;
 }
 
-static int import_raw(struct import *log, struct error *error)
+int import_raw(struct import *log, struct error *error)
 {
     struct raw_import r = {.log = log,
                            .objects.compare = by_handle,
@@ -1043,8 +1043,3 @@ static int import_raw(struct import *log, struct error *error)
     free(r.ran);
     return code;
 }
-
-const struct importer importer_raw = {
-    .name = "raw",
-    .import = import_raw,
-};

@@ -118,7 +118,7 @@ static int add_row(struct rmm *r, const struct row *row, struct error *error)
     return 0;
 }
 
-static int import_rmm(struct import *log, struct error *error)
+int import_rmm(struct import *log, struct error *error)
 {
     struct rmm r = {.log = log};
     struct trace_info info = {.source = "RMM log", .time_unit_ns = 1000};
@@ -138,8 +138,3 @@ static int import_rmm(struct import *log, struct error *error)
     }
     return code;
 }
-
-const struct importer importer_rmm = {
-    .name = "rmm",
-    .import = import_rmm,
-};

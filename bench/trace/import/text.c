@@ -269,7 +269,7 @@ static int read_info(struct reading *r, const char *line, struct error *error)
     return code;
 }
 
-static int import_text(struct import *log, struct error *error)
+int import_text(struct import *log, struct error *error)
 {
     struct reading r = {.log = log};
     char *line;
@@ -288,8 +288,3 @@ static int import_text(struct import *log, struct error *error)
     free(r.uses);
     return code;
 }
-
-const struct importer importer_text = {
-    .name = "text",
-    .import = import_text,
-};

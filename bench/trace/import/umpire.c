@@ -268,7 +268,7 @@ static int read_line(struct umpire *u, const char *line, struct error *error)
     return code;
 }
 
-static int import_umpire(struct import *log, struct error *error)
+int import_umpire(struct import *log, struct error *error)
 {
     struct umpire u = {.log = log};
     char *line;
@@ -278,8 +278,3 @@ static int import_umpire(struct import *log, struct error *error)
     free(u.allocators);
     return code;
 }
-
-const struct importer importer_umpire = {
-    .name = "umpire",
-    .import = import_umpire,
-};

@@ -211,7 +211,7 @@ static int add_trace(struct xla *x, struct error *error)
     return 0;
 }
 
-static int import_xla(struct import *log, struct error *error)
+int import_xla(struct import *log, struct error *error)
 {
     struct xla x = {.log = log};
     int code = read_lines(&x, error);
@@ -222,8 +222,3 @@ static int import_xla(struct import *log, struct error *error)
     arena_free(&x.arena);
     return code;
 }
-
-const struct importer importer_xla = {
-    .name = "xla",
-    .import = import_xla,
-};
