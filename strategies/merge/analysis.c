@@ -21,6 +21,7 @@ void analysis_close(struct analysis *a)
     if (a->m->options.veto)
         bound_close(&a->bound);
     sizes_close(a->sizes);
+    text_free(&a->proof);
     arena_free(&a->arena);
     numbers_free(a->numbers);
     memory_map_free(a->map);
@@ -170,7 +171,7 @@ static void add_sum(struct sizes *s, struct region *part, const struct access_su
     const struct poly *start = sizes_of(s, sum->start);
     for (unsigned t = 0; t < sum->count; t++) {
         const struct access_term *term = &sum->terms[t];
-        const struct poly *factor = term->factor ? sizes_of(s, term->factor) : sizes_constant(s, 1);
+        const struct poly *factor = sizes_of(s, term->factor);
         const bool counts = term->index.kind == ACCESS_COUNTER;
         if (counts)
             start = sizes_add(s, start, sizes_multiply(s, factor, sizes_of(s, term->index.first)));
@@ -233,11 +234,24 @@ static struct region over_loops(struct analysis *all, struct region r, unsigned 
     return r;
 }
 
+enum { PROOF_BYTES = 2000 };
+
 static bool apart(struct analysis *all, const struct region *part, unsigned position,
                   const struct region *array, unsigned outer)
 {
     struct region every = over_loops(all, *part, all->o->scope_at[position], outer);
-    return disjoint_proved(all->sizes, &every, array, sizes_at(all, position));
+    struct disjoint_proof proof;
+    const bool proved = disjoint_proved(all->sizes, &every, array, sizes_at(all, position), &proof);
+    if (all->proof.length > PROOF_BYTES)
+        return proved;
+    text_add(&all->proof, "\n  (");
+    region_print(all->sizes, &every, &all->proof);
+    text_add(&all->proof, proved ? ") is apart from (" : ") may meet (");
+    region_print(all->sizes, array, &all->proof);
+    text_add(&all->proof, "): %s", proof.rule);
+    if (proof.stride)
+        sizes_print(all->sizes, proof.stride, &all->proof);
+    return proved;
 }
 
 /* Is what one access touches apart from the array? Of an index that is a sum, all of the dimension
@@ -262,12 +276,10 @@ static bool kernel_apart(struct analysis *all, unsigned position, int touched,
                          const struct region *whole, const struct region *array, unsigned outer)
 {
     const struct kernel_access *ka = kernel_at(all, position);
-    const struct access_regions sets[] = {access_reads(ka, touched, &all->arena),
-                                          access_writes(ka, touched, &all->arena)};
-    for (unsigned set = 0; set < 2; set++)
-        for (unsigned i = 0; i < sets[set].count; i++)
-            if (!access_apart(all, position, whole, sets[set].items[i], array, outer))
-                return false;
+    for (const struct access_fact *f = ka->facts; f < ka->facts + ka->count; f++)
+        if (f->access->array == touched &&
+            !access_apart(all, position, whole, access_region_of(ka, f), array, outer))
+            return false;
     return true;
 }
 
@@ -291,6 +303,9 @@ bool analysis_elsewhere(struct analysis *all, unsigned position, int touched, in
     struct region place = region_at(all, array, index);
     place = over_loops(all, place, all->o->names[array].scope, outer);
     struct region whole = region_of_array(all->sizes, touched);
+    if (all->proof.length <= PROOF_BYTES)
+        text_add(&all->proof, "%sline %u, %s:", all->proof.length ? "\n" : "", s ? s->at.line : 0,
+                 all->m->fun->names[touched].text);
     if (!s)
         return apart(all, &whole, position, &place, outer);
     if (s->kind == STM_KERNEL && !all->m->fun->names[touched].thread_rank)
@@ -356,7 +371,7 @@ bool analysis_copied_apart(struct analysis *all, unsigned position, const struct
     const struct region place = region_at(all, copy->source, index),
                         whole = region_of_array(all->sizes, other);
     if (other != copy->destination)
-        return disjoint_proved(all->sizes, &whole, &place, sizes_at(all, position));
+        return apart(all, &whole, position, &place, all->o->scope_at[position]);
     bool apart = true;
     for (const struct access_fact *f = ka->facts; f < ka->facts + ka->count && apart; f++) {
         if (f->access->array != other || f == copy->write ||

@@ -15,6 +15,8 @@ struct analysis {
     struct bound bound; /* only if merges may be vetoed (options.veto) */
     struct sizes *sizes;
     struct kernel_access **kernels; /* by position; each is made at its first use */
+    struct text
+        proof; /* what analysis_elsewhere compared, and what it proved; who asks empties it */
     struct arena arena;
 };
 

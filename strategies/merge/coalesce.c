@@ -791,6 +791,12 @@ static bool is_in_place(struct coalescer *c, const struct candidate *k)
            same_index(c, source, &source->index, &part);
 }
 
+static const char *proof_of(struct coalescer *c)
+{
+    const struct text *proof = &c->a.proof;
+    return proof->length ? arena_printf(&c->a.m->program->arena, "%s", proof->data) : NULL;
+}
+
 /* Coalesces the candidate if it may; notes refusals if `last`. */
 static void consider(struct coalescer *c, struct candidate *k, bool last)
 {
@@ -803,11 +809,13 @@ static void consider(struct coalescer *c, struct candidate *k, bool last)
         return;
     }
     c->detail = NULL;
+    c->a.proof.length = 0;
     enum merge_condition refused = check_candidate(c, k);
     if (!refused && !coalesce_pays(c, k))
         refused = CONDITION_no_gain;
     if (last || !refused)
         merge_note(c->a.m, &(struct merge_event){.action = MERGE_COALESCED,
+                                                 .proof = proof_of(c),
                                                  .refused = refused,
                                                  .at = k->stm->at,
                                                  .array = k->source,
@@ -905,11 +913,6 @@ static int by_bytes(const void *a, const void *b)
     return by_number(a, b);
 }
 
-static int from_below(const void *a, const void *b)
-{
-    return by_number(b, a);
-}
-
 static void sort(struct candidates *list, int (*order)(const void *a, const void *b))
 {
     if (list->count)
@@ -969,19 +972,18 @@ static void open_coalescer(struct coalescer *c, struct merge *m)
 /* Tries all candidates: once, or from the last one up and again until no more are coalesced. */
 static void try_all(struct coalescer *c, struct candidates *list, bool bottom_up)
 {
-    bool last = !bottom_up, tried_last = false;
-    if (bottom_up)
-        sort(list, from_below);
-    for (; !tried_last;) {
-        bool coalesced = false;
-        for (unsigned i = 0; i < list->count; i++)
-            if (!list->items[i].settled) {
-                consider(c, &list->items[i], last);
-                coalesced |= list->items[i].settled;
-            }
-        tried_last = last;
+    bool coalesced = bottom_up, last;
+    do {
         last = !coalesced;
-    }
+        coalesced = false;
+        for (unsigned i = 0; i < list->count; i++) {
+            struct candidate *k = &list->items[bottom_up ? list->count - 1 - i : i];
+            if (k->settled)
+                continue;
+            consider(c, k, last);
+            coalesced |= k->settled;
+        }
+    } while (!last);
 }
 
 /* Updates only, or all copies; or all of them from the last one up. */
@@ -1006,7 +1008,7 @@ static void run_over(struct merge *m, enum way way, const struct candidates *pre
         list->items[i].preferred = !preferred->items[i].left;
     if (merge_extends(m, EXTENSION_by_bytes))
         sort(list, by_bytes);
-    try_all(&c, list, way == SHORT_CIRCUIT);
+    try_all(&c, list, way == SHORT_CIRCUIT && !merge_extends(m, EXTENSION_by_bytes));
     sort(list, by_number);
     merge_replace_blocks(m, c.into);
     analysis_close(&c.a);
@@ -1122,34 +1124,33 @@ static void run_extended(struct merge *m)
 
 /* ---- the passes ------------------------------------------------------------------------------ */
 
-int merge_run_coalesce(struct merge *m, struct error *error)
+static int run_way(struct merge *m, enum way way)
 {
     struct candidates list = {0};
-    (void)error;
-    if (m->options.extensions & MERGE_ALL_EXTENSIONS)
-        run_extended(m);
-    else
-        run_over(m, COALESCE, NULL, &list);
+    run_over(m, way, NULL, &list);
     free(list.items);
+    return 0;
+}
+
+int merge_run_coalesce(struct merge *m, struct error *error)
+{
+    (void)error;
+    if (!(m->options.extensions & MERGE_ALL_EXTENSIONS))
+        return run_way(m, COALESCE);
+    run_extended(m);
     return 0;
 }
 
 /* In-place lowering, which Futhark had before the thesis: only `y = x with [s] <- t`. */
 int merge_run_inplace(struct merge *m, struct error *error)
 {
-    struct candidates list = {0};
     (void)error;
-    run_over(m, LOWER_UPDATES, NULL, &list);
-    free(list.items);
-    return 0;
+    return run_way(m, LOWER_UPDATES);
 }
 
 /* From the last copy up: what a source is made of is copied to where the source itself is made. */
 int merge_run_short_circuit(struct merge *m, struct error *error)
 {
-    struct candidates list = {0};
     (void)error;
-    run_over(m, SHORT_CIRCUIT, NULL, &list);
-    free(list.items);
-    return 0;
+    return run_way(m, SHORT_CIRCUIT);
 }

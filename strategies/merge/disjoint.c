@@ -53,6 +53,21 @@ struct region region_slice(struct sizes *s, const struct region *whole,
     return r;
 }
 
+void region_print(const struct sizes *s, const struct region *r, struct text *text)
+{
+    if (!r->known) {
+        text_add(text, "unknown");
+        return;
+    }
+    sizes_print(s, r->offset, text);
+    for (unsigned d = 0; d < r->rank; d++) {
+        text_add(text, "; ");
+        sizes_print(s, r->dim[d].extent, text);
+        text_add(text, " by ");
+        sizes_print(s, r->dim[d].stride, text);
+    }
+}
+
 /* ---- over a counter -------------------------------------------------------------------------- */
 
 struct range {
@@ -156,7 +171,15 @@ struct equation {
     unsigned position;
     unsigned assumed_count;
     const struct poly *assumed[2 * REGION_RANK_MAX];
+    struct disjoint_proof *proof;
 };
+
+static bool because(const struct equation *e, bool proved, const char *rule,
+                    const struct poly *stride)
+{
+    *e->proof = (struct disjoint_proof){rule, stride};
+    return proved;
+}
 
 static bool proved(const struct equation *e, const struct poly *p)
 {
@@ -200,7 +223,7 @@ static bool add_dim(struct equation *e, struct dim dims[], unsigned *count,
     const struct poly *zero = number(e, 0), *minus = plus(e, zero, -1, stride);
     if (!proved(e, stride)) {
         if (!proved(e, minus))
-            return false;
+            return because(e, false, "the sign is not known of stride ", stride);
         stride = minus;
         opposite = !opposite;
     }
@@ -333,7 +356,7 @@ static bool split_dim(const struct equation *e, const struct dim dims[], unsigne
     const struct poly *stride = dims[k].stride;
     const struct poly *reach = plus(e, plus(e, stride, 1, stride), -1, number(e, 1));
     if (depth == 0 || !proved(e, plus(e, reach, 1, low)) || !proved(e, plus(e, reach, -1, high)))
-        return false;
+        return because(e, false, "smaller strides together may reach beyond stride ", stride);
     for (int z = -1; z <= 1; z++) {
         const struct poly *value = number(e, z);
         if (!above_zero(e, plus(e, dims[k].low, -1, value)) &&
@@ -352,7 +375,7 @@ static bool no_solution(const struct equation *e, const struct dim outer[], unsi
     for (unsigned k = 0; k < count; k++)
         dims[k] = outer[k];
     if (!distance || count == EQUATION_DIMS || !spread_distance(e, dims, &count, distance))
-        return false;
+        return because(e, false, "their distance is too long a sum", NULL);
     low[count] = high[count] = number(e, 0); /* ends of the sum of dimensions k and further in */
     for (unsigned k = count; k-- > 0;) {
         low[k] = plus(e, low[k + 1], 1, times(e, dims[k].stride, dims[k].low));
@@ -360,13 +383,14 @@ static bool no_solution(const struct equation *e, const struct dim outer[], unsi
     }
     for (unsigned k = 0; k < count; k++) {
         if (above_zero(e, low[k]) || below_zero(e, high[k]))
-            return true;
+            return because(e, true, "one ends before the other begins, counted in stride ",
+                           dims[k].stride);
         const struct poly *reach = plus(e, dims[k].stride, -1, number(e, 1));
         if (!proved(e, plus(e, reach, 1, low[k + 1])) ||
             !proved(e, plus(e, reach, -1, high[k + 1])))
             return split_dim(e, dims, count, k, low[k + 1], high[k + 1], depth);
     }
-    return false; /* all z may be 0: a common element */
+    return because(e, false, "they may have an element in common", NULL); /* all z may be 0 */
 }
 
 /* ---- the question ---------------------------------------------------------------------------- */
@@ -387,9 +411,12 @@ static bool in_bytes(struct sizes *s, const struct region *r, struct region *byt
 }
 
 bool disjoint_proved(struct sizes *s, const struct region *a, const struct region *b,
-                     unsigned position)
+                     unsigned position, struct disjoint_proof *proof)
 {
     struct region bytes_a, bytes_b;
+    struct disjoint_proof own;
+    struct equation e = {.s = s, .position = position, .proof = proof ? proof : &own};
+    because(&e, false, "where they lie is not known", NULL);
     if (!a->known || !b->known)
         return false;
     if (a->element_bytes != b->element_bytes) {
@@ -398,15 +425,14 @@ bool disjoint_proved(struct sizes *s, const struct region *a, const struct regio
         a = &bytes_a;
         b = &bytes_b;
     }
-    struct equation e = {.s = s, .position = position};
     if (assume_not_empty(&e, a) || assume_not_empty(&e, b))
-        return true;
+        return because(&e, true, "one is empty", NULL);
     const struct poly *distance = plus(&e, a->offset, -1, b->offset);
     if (!distance)
         return false;
     distance = sizes_normal(s, distance, position);
     if (divisors_prove(&e, a, b, distance))
-        return true;
+        return because(&e, true, "a divisor of all strides does not divide the distance", NULL);
     struct dim dims[EQUATION_DIMS];
     unsigned count = 0;
     if (!add_region(&e, dims, &count, a, false) || !add_region(&e, dims, &count, b, true))

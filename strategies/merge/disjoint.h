@@ -37,6 +37,16 @@ struct region region_over(struct sizes *s, const struct region *r, int counter,
 /* The same over all iterations of the loop, or all threads of the kernel, that has this counter. */
 struct region region_over_all(struct sizes *s, const struct region *r, int counter);
 
-/* Is it proved that a and b share no element in any run that reaches `position` (size.h)? */
+/* Adds "offset; extent by stride; …", or "unknown". */
+void region_print(const struct sizes *s, const struct region *r, struct text *text);
+
+/* What proved it, or where the proof stopped: "… stride", and that stride. */
+struct disjoint_proof {
+    const char *rule;
+    const struct poly *stride; /* may be NULL */
+};
+
+/* Is it proved that a and b share no element in any run that reaches `position` (size.h)? *proof
+ * (`proof` may be NULL) says why, or why not. */
 bool disjoint_proved(struct sizes *s, const struct region *a, const struct region *b,
-                     unsigned position);
+                     unsigned position, struct disjoint_proof *proof);

@@ -91,6 +91,7 @@ struct merge_event {
     int from, into;     /* blocks, or NO_NAME */
     enum space space;   /* MERGE_MOVED: the space that the block moves to */
     const char *detail; /* more about the reason, or NULL */
+    const char *proof;  /* lines: the parts that were compared, and what was proved; or NULL */
     bool further;       /* one of several refusals of a block, not the one that came nearest */
 };
 

@@ -99,6 +99,14 @@ expect 0 "" plan twice.mem -m reuse -d all k32=3
 [ "$(grep -c '^-- twice, dataset ' out)" -eq "$(grep -c '^dataset' twice.mem)" ] || fail "-d all: not every dataset has a report"
 expect 0 "" plan twice.mem -m reuse -d all k32=3 --format json
 [ "$(grep -c '"dataset": "' out)" -eq "$(grep -c '^dataset' twice.mem)" ] || fail "-d all: not every dataset is in the JSON"
+for name in apart meet from; do cp "$here/../programs/merge/sums_$name.mem" .; done
+expect 0 "sizes of dataset" plan sums_apart.mem -m short_circuit --why t
+has "line 9, a:"
+has "(n\*d; n by 1) is apart from (n\*d + n; n by 1): one ends before the other begins, counted in stride 1"
+expect 0 "sizes of dataset" plan sums_meet.mem -m short_circuit --why t
+has "(n\*d + 1; n by 1) may meet (n\*d + n; n by 1): they may have an element in common"
+expect 0 "sizes of dataset" plan sums_from.mem -m short_circuit --format json
+has '"proof": "line 6, a:.*(n; n by 1) may meet (n; n by 1): they may have an element in common'
 expect 2 "no array or block 'bb'" plan twice.mem -m all n=4 k32=1 --why bb
 expect 2 "says nothing without merge sets" plan twice.mem n=4
 expect 2 "with -m, --print is ir or both" plan twice.mem -m best --print source

@@ -312,9 +312,9 @@ static void test_table(void **state)
         c->at = simulation_find(&fun->body, c->b.array);
         struct region a = region_of(s, &c->a), b = region_of(s, &c->b);
         unsigned position = c->at->size_position;
-        c->proved = disjoint_proved(s, &a, &b, position);
+        c->proved = disjoint_proved(s, &a, &b, position, NULL);
         if (c->proved != (rows[i].is == DISJOINT) ||
-            disjoint_proved(s, &b, &a, position) != c->proved)
+            disjoint_proved(s, &b, &a, position, NULL) != c->proved)
             fail_msg("%s\nis %sproved", text.data, c->proved ? "" : "not ");
         run_checks(program, fun, c, (unsigned)i, 400);
         assert_true(c->checked > 0);
@@ -329,25 +329,10 @@ static void test_table(void **state)
 
 /* ---- slices, private arrays, unknown regions ------------------------------------------------ */
 
-static void print_region(const struct sizes *s, const struct region *r, struct text *text)
-{
-    if (!r->known) {
-        text_add(text, "unknown");
-        return;
-    }
-    sizes_print(s, r->offset, text);
-    for (unsigned d = 0; d < r->rank; d++) {
-        text_add(text, "; ");
-        sizes_print(s, r->dim[d].extent, text);
-        text_add(text, " by ");
-        sizes_print(s, r->dim[d].stride, text);
-    }
-}
-
 static void assert_region(const struct sizes *s, struct region r, const char *expected)
 {
     struct text text = {0};
-    print_region(s, &r, &text);
+    region_print(s, &r, &text);
     assert_string_equal(text.data, expected);
     text_free(&text);
 }
@@ -390,12 +375,13 @@ static void test_regions(void **state)
     const struct poly *left = sizes_subtract(s, sizes_range(s, thread), next);
     struct region later = region_over(s, &row, thread, next, left);
     assert_region(s, later, "m*i + m; n - i - 1 by m; m by 1");
-    assert_true(disjoint_proved(s, &row, &later, launch->size_position));
+    assert_true(disjoint_proved(s, &row, &later, launch->size_position, NULL));
     row.dim[0].extent = sizes_add(s, m, sizes_constant(s, 1));
-    assert_false(disjoint_proved(s, &row, &later, launch->size_position));
+    assert_false(disjoint_proved(s, &row, &later, launch->size_position, NULL));
     struct region unknown = {.known = false};
     assert_region(s, region_over_all(s, &row, name_of(fun, "n")), "unknown");
-    assert_false(disjoint_proved(s, &unknown, &dn, 0) || disjoint_proved(s, &dn, &unknown, 0));
+    assert_false(disjoint_proved(s, &unknown, &dn, 0, NULL) ||
+                 disjoint_proved(s, &dn, &unknown, 0, NULL));
     sizes_close(s);
     program_free(program);
 }
@@ -485,7 +471,7 @@ static void test_random(void **state)
             *c = (struct check){.text = text, .a = subjects[0], .b = subjects[1]};
             c->at = simulation_find(&fun->body, name_of(fun, "last"));
             struct region a = region_of(s, &c->a), b = region_of(s, &c->b);
-            c->proved = disjoint_proved(s, &a, &b, c->at->size_position);
+            c->proved = disjoint_proved(s, &a, &b, c->at->size_position, NULL);
             asked++;
             if (c->proved)
                 run_checks(program, fun, c, seed * 20 + pair, 200);

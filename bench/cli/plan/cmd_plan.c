@@ -355,7 +355,7 @@ const struct command command_plan = {
              "  over_best, copies: {kind: {count, bytes, elided_count, elided_bytes}},\n"
              "  arena: {bytes, lower_bound_bytes, proven}, planning_ns,\n"
              "  decisions: [{pass, action, line, array, from, into,\n"
-             "  refused: {condition, label, sentence, detail}}]}]}]}.\n"
+             "  refused: {condition, label, sentence, detail}, proof}]}]}]}.\n"
              "  null is unknown or none; scope_gap and over_best are ratios less 1.\n"
              "\n"
              "--lifetimes FILE.csv reads buffers with the columns id,lower,upper,size and\n"

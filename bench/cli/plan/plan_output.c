@@ -192,6 +192,8 @@ static void print_sentence(const struct fun *fun, const struct merge_event *e, F
     if (e->detail)
         fprintf(out, "; %s", e->detail);
     fputs(".\n", out);
+    for (const char *line = e->proof; line && *line; line += strcspn(line, "\n"), line += !!*line)
+        fprintf(out, "    %.*s\n", (int)strcspn(line, "\n"), line);
     print_source_line(fun, e->at, out);
 }
 
@@ -264,6 +266,7 @@ static json_t *decision_json(const struct fun *fun, const struct merge_event *e)
     if (e->action == MERGE_MOVED)
         tree_put(json, "space", tree_text(space_name(e->space)));
     tree_put(json, "refused", refused);
+    tree_put(json, "proof", tree_text_or_null(e->proof));
     return json;
 }
 

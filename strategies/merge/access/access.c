@@ -8,11 +8,6 @@
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
-static bool is_name(const struct ctext *t, int token, const char *name)
-{
-    return t->tokens[token].kind == CTEXT_WORD && ctext_is(t, token, name);
-}
-
 /* Does the text declare the name again, or give it another value? */
 static bool is_modified(const struct ctext *t, int word)
 {
@@ -39,14 +34,14 @@ static struct access_index resolve(const struct kernel_access *ka, int word, int
         return index;
     for (unsigned d = 0; d <= k->rank; d++) {
         int name = d < k->rank ? k->indices[d] : k->item;
-        if (name != NO_NAME && is_name(t, word, ka->fun->names[name].text)) {
+        if (name != NO_NAME && ctext_is(t, word, ka->fun->names[name].text)) {
             index.kind = ACCESS_THREAD;
             index.number = d;
             return index;
         }
     }
     for (unsigned i = 0; i < k->scalar_count; i++)
-        if (is_name(t, word, ka->fun->names[k->scalars[i]].text)) {
+        if (ctext_is(t, word, ka->fun->names[k->scalars[i]].text)) {
             index.kind = ACCESS_NAME;
             index.name = k->scalars[i];
         }
@@ -68,32 +63,38 @@ static bool literal_value(const struct ctext *t, int token, int64_t *value)
     return t->text[k->begin] != '0' || k->end - k->begin == 1; /* else it is octal */
 }
 
+/* A literal, or what a word means; ACCESS_ANY for another token. */
+static struct access_index operand(const struct kernel_access *ka, int token, int loop)
+{
+    struct access_index index = {.kind = ACCESS_CONSTANT, .name = NO_NAME};
+    if (ka->text->tokens[token].kind == CTEXT_WORD)
+        return resolve(ka, token, loop);
+    if (!literal_value(ka->text, token, &index.constant))
+        index.kind = ACCESS_ANY;
+    return index;
+}
+
 static struct access_index classify(const struct kernel_access *ka, int begin, int end, int loop)
 {
-    const struct ctext *t = ka->text;
     const struct access_index any = {.kind = ACCESS_ANY, .name = NO_NAME};
-    struct access_index index = {.kind = ACCESS_CONSTANT, .name = NO_NAME};
-    int64_t value;
-    if (end - begin == 1 && literal_value(t, begin, &index.constant))
-        return index;
-    if (end - begin == 2 && ctext_is(t, begin, "-") && literal_value(t, begin + 1, &value)) {
-        index.constant = -value;
-        return index;
+    struct access_index x = end > begin ? operand(ka, begin, loop) : any, y = any;
+    if (end - begin <= 1)
+        return x;
+    const bool minus = ctext_is(ka->text, end - 2, "-");
+    y = operand(ka, end - 1, loop);
+    if (end - begin == 2 && minus && y.kind == ACCESS_CONSTANT)
+        x = (struct access_index){.kind = ACCESS_CONSTANT, .name = NO_NAME};
+    else if (end - begin != 3 || !(minus || ctext_is(ka->text, end - 2, "+")))
+        return any;
+    if (x.kind == ACCESS_CONSTANT && !minus) { /* 1 + i */
+        const struct access_index z = x;
+        x = y;
+        y = z;
     }
-    if (end - begin == 1 && t->tokens[begin].kind == CTEXT_WORD)
-        return resolve(ka, begin, loop);
-    if (end - begin != 3)
+    if (x.kind == ACCESS_ANY || y.kind != ACCESS_CONSTANT)
         return any;
-    bool plus = ctext_is(t, begin + 1, "+"), minus = ctext_is(t, begin + 1, "-");
-    int word = t->tokens[begin].kind == CTEXT_WORD ? begin : begin + 2;
-    int number = word == begin ? begin + 2 : begin;
-    if (!(plus || (minus && word == begin)) || t->tokens[word].kind != CTEXT_WORD ||
-        !literal_value(t, number, &value))
-        return any;
-    index = resolve(ka, word, loop);
-    if (index.kind != ACCESS_ANY)
-        index.constant = minus ? -value : value;
-    return index;
+    x.constant += minus ? -y.constant : y.constant;
+    return x;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -110,13 +111,7 @@ struct sum_reader {
 
 static bool read_terms(struct sum_reader *r, int end, struct access_sum *sum);
 
-/* factor * term; a factor of NULL is 1. */
-static struct expr *scaled(const struct sum_reader *r, struct expr *factor, struct expr *by)
-{
-    return factor ? expr_binary(r->ka->program, EXPR_MUL, factor, by) : by;
-}
-
-/* sum += sign * other; false: there are too many terms. */
+/* sum += other, or sum -= other; false: there are too many terms. */
 static bool add_sum(const struct sum_reader *r, struct access_sum *sum, bool minus,
                     const struct access_sum *other)
 {
@@ -131,15 +126,9 @@ static bool add_sum(const struct sum_reader *r, struct access_sum *sum, bool min
             t++;
         if (t == ACCESS_TERMS)
             return false;
-        const bool fresh = t == sum->count;
-        struct access_term *to = &sum->terms[t];
-        if (fresh)
-            sum->terms[sum->count++] = *from;
-        struct expr *one = expr_constant(program, 1);
-        if (minus || !fresh)
-            to->factor = expr_binary(program, op,
-                                     fresh ? expr_constant(program, 0) : scaled(r, to->factor, one),
-                                     scaled(r, from->factor, one));
+        if (t == sum->count)
+            sum->terms[sum->count++] = (struct access_term){from->index, expr_constant(program, 0)};
+        sum->terms[t].factor = expr_binary(program, op, sum->terms[t].factor, from->factor);
     }
     return true;
 }
@@ -162,14 +151,14 @@ static bool read_factor(struct sum_reader *r, int end, struct access_sum *sum)
         r->depth--;
         return good;
     }
-    const struct access_index x = classify(r->ka, token, token + 1, r->loop);
+    const struct access_index x = operand(r->ka, token, r->loop);
     if (x.kind == ACCESS_CONSTANT) {
         sum->start = expr_constant(r->ka->program, x.constant);
     } else if (x.kind == ACCESS_NAME && r->ka->fun->names[x.name].element == ELEMENT_i64) {
         sum->start = expr_name(r->ka->program, ELEMENT_i64, x.name);
     } else if (x.kind == ACCESS_COUNTER ||
                (x.kind == ACCESS_THREAD && x.number < r->ka->kernel->rank)) {
-        sum->terms[sum->count++] = (struct access_term){.index = x};
+        sum->terms[sum->count++] = (struct access_term){x, expr_constant(r->ka->program, 1)};
     } else {
         return false;
     }
@@ -190,7 +179,7 @@ static bool read_product(struct sum_reader *r, int end, struct access_sum *sum)
             *sum = other;
         sum->start = expr_binary(r->ka->program, EXPR_MUL, sum->start, by);
         for (unsigned i = 0; i < sum->count; i++)
-            sum->terms[i].factor = scaled(r, sum->terms[i].factor, by);
+            sum->terms[i].factor = expr_binary(r->ka->program, EXPR_MUL, sum->terms[i].factor, by);
     }
     return true;
 }
@@ -368,8 +357,8 @@ static bool refuse(struct check *c, int killed, const struct access_fact *about)
 /* Have both surely the same value, in the same thread and the same iterations? */
 static bool same_index(const struct access_index *a, const struct access_index *b)
 {
-    return a->kind != ACCESS_ANY && a->kind == b->kind && a->number == b->number &&
-           a->name == b->name && a->constant == b->constant;
+    return a->kind != ACCESS_ANY && a->kind != ACCESS_SUM && a->kind == b->kind &&
+           a->number == b->number && a->name == b->name && a->constant == b->constant;
 }
 
 static bool same_indices(const struct access_fact *a, const struct access_fact *b)
@@ -415,19 +404,6 @@ static bool types_alias(const struct name *a, const struct name *b)
     size_t x = element_bytes(a->element), y = element_bytes(b->element);
     return x == 1 || y == 1 ||
            (x == y && element_is_float(a->element) == element_is_float(b->element));
-}
-
-static bool spelt_same_place(const struct kernel_access *ka, int out, int killed)
-{
-    const struct name *a = access_name(ka, out), *b = access_name(ka, killed);
-    if (a->rank != b->rank || a->thread_rank || b->thread_rank || a->local || b->local ||
-        !a->index.offset != !b->index.offset)
-        return false;
-    bool same = !a->index.offset || expr_equal(a->index.offset, b->index.offset);
-    for (unsigned d = 0; same && d < a->rank; d++)
-        same = expr_equal(a->shape[d], b->shape[d]) &&
-               (!a->index.offset || expr_equal(a->index.stride[d], b->index.stride[d]));
-    return same;
 }
 
 /* ---- conditions on arrays -------------------------------------------------------------------- */
@@ -481,8 +457,7 @@ static bool check_place(struct check *c)
 {
     const struct access_question *q = c->question;
     for (unsigned i = 0; i < q->killed_count; i++)
-        if (!(q->same_place ? q->same_place(q->context, q->out, q->killed[i])
-                            : spelt_same_place(c->ka, q->out, q->killed[i])))
+        if (!q->same_place(q->context, q->out, q->killed[i]))
             return refuse(c, q->killed[i], NULL);
     return true;
 }
@@ -731,58 +706,14 @@ struct access_region access_region_of(const struct kernel_access *ka, const stru
     return region;
 }
 
-static bool same_sum(const struct access_sum *a, const struct access_sum *b)
-{
-    bool same = a->count == b->count && expr_equal(a->start, b->start);
-    for (unsigned t = 0; same && t < a->count; t++) {
-        const struct access_term *x = &a->terms[t], *y = &b->terms[t];
-        same = same_index(&x->index, &y->index) && !x->factor == !y->factor &&
-               (!x->factor || expr_equal(x->factor, y->factor));
-    }
-    return same;
-}
-
-/* ACCESS_ANY counts as equal to itself here. */
-static bool same_region(const struct access_region *a, const struct access_region *b)
-{
-    bool same = a->rank == b->rank;
-    for (unsigned d = 0; same && d < a->rank; d++)
-        same = a->dim[d].kind == b->dim[d].kind &&
-               (a->dim[d].kind == ACCESS_ANY   ? true
-                : a->dim[d].kind == ACCESS_SUM ? same_sum(a->dim[d].sum, b->dim[d].sum)
-                                               : same_index(&a->dim[d], &b->dim[d]));
-    return same;
-}
-
-static struct access_regions regions(const struct kernel_access *ka, int array, bool written,
-                                     struct arena *arena)
-{
-    struct access_regions all = {0, arena_alloc(arena, (ka->count + 1) * sizeof *all.items)};
-    for (unsigned i = 0; i < ka->count; i++) {
-        const struct access_fact *f = &ka->facts[i];
-        if (f->access->array != array || !(access_unclear(ka) || (written ? f->written : f->read)))
-            continue;
-        struct access_region region = access_region_of(ka, f);
-        bool known = false;
-        for (unsigned r = 0; r < all.count && !known; r++)
-            known = same_region(&all.items[r], &region);
-        if (!known)
-            all.items[all.count++] = region;
-    }
-    return all;
-}
-
-struct access_regions access_reads(const struct kernel_access *ka, int array, struct arena *arena)
-{
-    return regions(ka, array, false, arena);
-}
-
-struct access_regions access_writes(const struct kernel_access *ka, int array, struct arena *arena)
-{
-    return regions(ka, array, true, arena);
-}
-
 /* ---- copies between private arrays ----------------------------------------------------------- */
+
+/* Is it the counter of a loop, times 1? */
+static bool is_counter(const struct access_term *term)
+{
+    return term->index.kind == ACCESS_COUNTER && term->factor->op == EXPR_CONSTANT &&
+           term->factor->value.i64 == 1;
+}
 
 /* Does each index of the source count in a loop of its own, and run along one dimension of the
  * destination? */
@@ -796,8 +727,7 @@ static bool read_copied_dims(const struct kernel_access *ka, struct access_copy 
         copy->dim[e] = -1;
         if (!read_sum(ka, ctext_token_at(ka->text, to->index[e].begin),
                       ctext_token_at(ka->text, to->index[e].end), copy->write->loop, &sum) ||
-            sum.count > 1 ||
-            (sum.count == 1 && (sum.terms[0].index.kind != ACCESS_COUNTER || sum.terms[0].factor)))
+            sum.count > 1 || (sum.count == 1 && !is_counter(&sum.terms[0])))
             return false;
         copy->start[e] = sum.start;
         counter[e] = sum.count ? (int)sum.terms[0].index.number : CTEXT_NONE;

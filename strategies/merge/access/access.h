@@ -45,7 +45,7 @@ struct access_sum {
     unsigned count;
     struct access_term {
         struct access_index index;
-        struct expr *factor; /* NULL: 1 */
+        struct expr *factor;
     } terms[ACCESS_TERMS];
 };
 
@@ -124,7 +124,7 @@ struct access_question {
     bool rows;
     unsigned switches; /* ACCESS_WITHOUT(...): conditions to leave out, for tests of each */
     /* Will `out` and `killed` have the same shape, and element [i, j] of both the same offset, for
-     * all i, j? NULL: compares the spelling of their index functions. */
+     * all i, j? */
     bool (*same_place)(void *context, int out, int killed);
     void *context;
 };
@@ -158,16 +158,8 @@ struct access_region {
     unsigned rank;
     struct access_index dim[RANK_MAX];
 };
-struct access_regions {
-    unsigned count;
-    struct access_region *items;
-};
 
-/* Regions, in the arena, that together hold every element of the array that the launch may read
- * (access_reads) or write (access_writes). */
-struct access_regions access_reads(const struct kernel_access *ka, int array, struct arena *arena);
-struct access_regions access_writes(const struct kernel_access *ka, int array, struct arena *arena);
-/* The region of one access. */
+/* The region of one access: all of the array if the text is unclear. */
 struct access_region access_region_of(const struct kernel_access *ka,
                                       const struct access_fact *fact);
 

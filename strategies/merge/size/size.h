@@ -64,3 +64,5 @@ const struct poly *sizes_range(const struct sizes *s, int name);
 bool sizes_varies(struct sizes *s, const struct poly *p, int counter, bool *otherwise);
 /* The kernel that a private array belongs to, or NULL. */
 const struct kernel *sizes_kernel_of(const struct sizes *s, int array);
+/* Adds "2*n*m + n - 1", atoms as "min(n, m + 1)". */
+void sizes_print(const struct sizes *s, const struct poly *p, struct text *text);

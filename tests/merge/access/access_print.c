@@ -74,3 +74,17 @@ void access_print(const struct kernel_access *ka, struct text *out)
         text_add(out, "\n");
     }
 }
+
+bool access_spelt_same_place(void *context, int out, int killed)
+{
+    const struct fun *fun = context;
+    const struct name *a = &fun->names[out], *b = &fun->names[killed];
+    if (a->rank != b->rank || a->thread_rank || b->thread_rank || a->local || b->local ||
+        !a->index.offset != !b->index.offset)
+        return false;
+    bool same = !a->index.offset || expr_equal(a->index.offset, b->index.offset);
+    for (unsigned d = 0; same && d < a->rank; d++)
+        same = expr_equal(a->shape[d], b->shape[d]) &&
+               (!a->index.offset || expr_equal(a->index.stride[d], b->index.stride[d]));
+    return same;
+}

@@ -179,8 +179,13 @@ static bool in_place(struct program *program, const struct fun *fun, unsigned sw
     while (stm->kind != STM_KERNEL)
         stm = stm->next;
     int x = fun_find(fun, "x", 1);
-    struct access_question question = {
-        .out = stm->outs[0], .killed = &x, .killed_count = 1, .rows = true, .switches = switches};
+    struct access_question question = {.out = stm->outs[0],
+                                       .killed = &x,
+                                       .killed_count = 1,
+                                       .rows = true,
+                                       .switches = switches,
+                                       .same_place = access_spelt_same_place,
+                                       .context = (void *)fun};
     const struct kernel_access *ka = access_analyse(program, fun, stm, arena);
     bool rows = access_in_place(ka, &question, NULL);
     question.rows = false;
@@ -279,13 +284,15 @@ static void ask_everything(struct program *program)
                                            .killed = &x,
                                            .killed_count = 1,
                                            .rows = switches & 1,
-                                           .switches = switches};
+                                           .switches = switches,
+                                           .same_place = access_spelt_same_place,
+                                           .context = (void *)fun};
         access_in_place(ka, &question, NULL);
         if (k->private_count)
             access_private_order(ka, k->privates[0], k->privates[1], switches);
     }
-    access_reads(ka, x, &arena);
-    access_writes(ka, stm->outs[0], &arena);
+    for (unsigned f = 0; f < ka->count; f++)
+        access_region_of(ka, &ka->facts[f]);
     access_print(ka, &printed);
     text_free(&printed);
     arena_free(&arena);

@@ -1,53 +1,8 @@
 #include "tests/merge/size/size_print.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "merge/size/size_state.h"
-
-/* ---- as text -------------------------------------------------------------------------------- */
-
-static void print_atom(const struct sizes *s, const struct atom *a, struct text *text)
-{
-    static const char *const names[] = {
-#define X(name, symbol, arity) [EXPR_##name] = symbol,
-        EXPR_OP_LIST(X)
-#undef X
-    };
-    if (a->op == EXPR_NAME) {
-        text_add(text, "%s", s->fun->names[a->number].text);
-    } else if (a->op == EXPR_CONSTANT) {
-        text_add(text, "%s:%" PRIx64, element_name(a->type), (uint64_t)a->number);
-    } else {
-        if (a->op != EXPR_CONVERT && a->type != ELEMENT_i64)
-            text_add(text, "%s:", element_name(a->type));
-        text_add(text, "%s(", a->op == EXPR_CONVERT ? element_name(a->type) : names[a->op]);
-        sizes_print(s, a->arg[0], text);
-        if (a->arg[1]) {
-            text_add(text, ", ");
-            sizes_print(s, a->arg[1], text);
-        }
-        text_add(text, ")");
-    }
-}
-
-void sizes_print(const struct sizes *s, const struct poly *p, struct text *text)
-{
-    if (p->count == 0)
-        text_add(text, "0");
-    for (unsigned t = 0; t < p->count; t++) {
-        const struct term *term = &p->terms[t];
-        int64_t c = term->coefficient;
-        uint64_t size = c < 0 ? -(uint64_t)c : (uint64_t)c;
-        text_add(text, "%s", t == 0 ? (c < 0 ? "-" : "") : c < 0 ? " - " : " + ");
-        if (size != 1 || term->degree == 0)
-            text_add(text, "%" PRIu64 "%s", size, term->degree ? "*" : "");
-        for (unsigned i = 0; i < term->degree; i++) {
-            text_add(text, "%s", i ? "*" : "");
-            print_atom(s, &s->polys.atoms[term->atoms[i]], text);
-        }
-    }
-}
 
 /* ---- back to expressions -------------------------------------------------------------------- */
 
