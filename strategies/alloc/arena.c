@@ -80,6 +80,8 @@ static int arena_init(struct source *source, const struct option_values *options
         TRY(know_device(source, &device_bytes));
     TRY(segments_new(source, "arena", sizeof(struct superblocks), LEAST_BYTES, state));
     struct superblocks *a = *state;
+    a->memory.pools = &a->free;
+    a->memory.pool_count = 1;
     a->memory.leaves_neighbours = true;
     a->superblock_bytes = segments_round(&a->memory, options->value[OPTION_SUPERBLOCK]);
     a->memory_bytes = options->value[OPTION_SIZE];
@@ -247,7 +249,7 @@ static int arena_trim(void *state)
 static unsigned arena_check(const void *state)
 {
     const struct superblocks *a = state;
-    unsigned broken = segments_check(&a->memory, &a->free, 1);
+    unsigned broken = segments_check(a);
     for (const struct piece *p = a->memory.newest ? a->memory.newest->first : NULL; p; p = p->next)
         broken += should_join(p, p->next) || owner_of(p) > GLOBAL ||
                   (is_superblock(p) && p->size < a->superblock_bytes);

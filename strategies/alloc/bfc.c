@@ -61,6 +61,8 @@ static int bfc_init(struct source *source, const struct option_values *options, 
     TRY(segments_new(source, "bfc", sizeof(struct bfc), LEAST_BYTES, state));
     const uint64_t *value = options->value;
     struct bfc *b = *state;
+    b->regions.pools = &b->chunks;
+    b->regions.pool_count = 1;
     b->next_bytes = value[OPTION_EXTEND] == EXTEND_EXACT ? 0 : value[OPTION_START];
     b->waste_bytes = value[OPTION_WASTE];
     b->collects = value[OPTION_COLLECT];
@@ -90,12 +92,6 @@ static int extend(struct bfc *b, uint64_t size)
     return 0;
 }
 
-static int bfc_trim(void *state)
-{
-    struct bfc *b = state;
-    return segments_release_free(&b->regions, &b->chunks);
-}
-
 static int bfc_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct bfc *b = state;
@@ -105,7 +101,7 @@ static int bfc_alloc(void *state, const struct alloc_request *request, struct bl
         int code = extend(b, size);
         const uint64_t held_bytes = b->regions.held_bytes;
         if (code == ERR_OOM && b->collects) {
-            TRY(bfc_trim(b));
+            TRY(segments_trim(b));
             if (b->regions.held_bytes < held_bytes)
                 code = extend(b, size);
         }
@@ -118,12 +114,6 @@ static int bfc_alloc(void *state, const struct alloc_request *request, struct bl
         piece_cut(&b->regions, c, size);
     *block = piece_block(c);
     return 0;
-}
-
-static unsigned bfc_check(const void *state)
-{
-    const struct bfc *b = state;
-    return segments_check(&b->regions, &b->chunks, 1);
 }
 
 static const struct allocator_origin bfc_origins[] = {
@@ -144,8 +134,8 @@ const struct allocator_ops allocator_bfc = {
     .init = bfc_init,
     .alloc = bfc_alloc,
     .free = segments_free,
-    .trim = bfc_trim,
-    .check = bfc_check,
+    .trim = segments_trim,
+    .check = segments_check,
     .reserved = segments_reserved,
     .fini = segments_fini,
 };

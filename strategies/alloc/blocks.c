@@ -164,7 +164,10 @@ static unsigned blocks_check(const void *state)
     }
     for (const struct segment *g = b->memories.newest; g; g = g->next)
         memories++;
-    const unsigned broken = segments_check(&b->memories, pools, b->place_count);
+    struct segments all = b->memories;
+    all.pools = pools;
+    all.pool_count = b->place_count;
+    const unsigned broken = segments_check(&all);
     free(pools);
     return broken + (shared != b->block_count || used != memories);
 }

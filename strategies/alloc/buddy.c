@@ -51,6 +51,8 @@ static int buddy_init(struct source *source, const struct option_values *options
 {
     TRY(segments_new(source, "buddy", sizeof(struct buddy), 1, state));
     struct buddy *b = *state;
+    b->heaps.pools = &b->blocks;
+    b->heaps.pool_count = 1;
     b->heap_bytes = power_of_two_from(2 * source->alignment, options->value[OPTION_HEAP]);
     b->heaps.leaves_neighbours = true;
     return 0;
@@ -103,16 +105,10 @@ static int buddy_free(void *state, const struct block *block, const char *tag)
     return 0;
 }
 
-static int buddy_trim(void *state)
-{
-    struct buddy *b = state;
-    return segments_release_free(&b->heaps, &b->blocks);
-}
-
 static unsigned buddy_check(const void *state)
 {
     const struct buddy *b = state;
-    unsigned broken = segments_check(&b->heaps, &b->blocks, 1);
+    unsigned broken = segments_check(b);
     for (const struct segment *g = b->heaps.newest; g; g = g->next)
         for (const struct piece *p = g->first; p && p->next; p = p->next) {
             broken += p->size & (p->size - 1) || p->offset % p->size != 0;
@@ -142,7 +138,7 @@ const struct allocator_ops allocator_buddy = {
     .init = buddy_init,
     .alloc = buddy_alloc,
     .free = buddy_free,
-    .trim = buddy_trim,
+    .trim = segments_trim,
     .check = buddy_check,
     .reserved = segments_reserved,
     .fini = segments_fini,

@@ -149,6 +149,8 @@ static int caching_init(struct source *source, const struct option_values *optio
                          "proposal=186232 of caching waits for queues, which this device cannot");
     TRY(segments_new(source, "caching", sizeof(struct caching), LEAST_BYTES, state));
     struct caching *c = *state;
+    c->segments.pools = c->pools[0];
+    c->segments.pool_count = (size_t)ALLOCATOR_QUEUES_MAX * POOL_COUNT;
     c->source = source;
     c->proposal = (enum proposal)value[OPTION_PROPOSAL];
     c->divisions = value[OPTION_DIVISIONS];
@@ -456,12 +458,6 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
     return 0;
 }
 
-static unsigned caching_check(const void *state)
-{
-    const struct caching *c = state;
-    return segments_check(&c->segments, c->pools[0], ALLOCATOR_QUEUES_MAX * POOL_COUNT);
-}
-
 static const struct allocator_origin caching_origins[] = {
     {"PyTorch's caching allocator", "pytorch/pytorch", "c10/cuda/CUDACachingAllocator.cpp",
      "001074d25084", 2024},
@@ -486,7 +482,7 @@ const struct allocator_ops allocator_caching = {
     .free = caching_free,
     .adopt = caching_adopt,
     .trim = caching_trim,
-    .check = caching_check,
+    .check = segments_check,
     .reserved = segments_reserved,
     .fini = segments_fini,
 };

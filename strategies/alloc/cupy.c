@@ -42,14 +42,10 @@ static int cupy_init(struct source *source, const struct option_values *options,
 {
     TRY(segments_new(source, "cupy", sizeof(struct cupy), LEAST_BYTES, state));
     struct cupy *c = *state;
+    c->memories.pools = c->arenas;
+    c->memories.pool_count = ALLOCATOR_QUEUES_MAX;
     c->limit_bytes = options->value[OPTION_LIMIT];
     return 0;
-}
-
-static int cupy_trim(void *state)
-{
-    struct cupy *c = state;
-    return segments_trim(&c->memories, c->arenas, ALLOCATOR_QUEUES_MAX);
 }
 
 /* Rules 3 to 5. */
@@ -66,7 +62,7 @@ static int ask(struct cupy *c, uint64_t size, uint64_t *memory)
     int code = source_alloc(source, size, SOURCE_LAZY, memory);
     if (code != ERR_OOM)
         return code;
-    TRY(cupy_trim(c));
+    TRY(segments_trim(c));
     return c->memories.held_bytes < held_bytes ? source_alloc(source, size, SOURCE_LAZY, memory)
                                                : code;
 }
@@ -89,12 +85,6 @@ static int cupy_alloc(void *state, const struct alloc_request *request, struct b
     return 0;
 }
 
-static unsigned cupy_check(const void *state)
-{
-    const struct cupy *c = state;
-    return segments_check(&c->memories, c->arenas, ALLOCATOR_QUEUES_MAX);
-}
-
 static const struct allocator_origin cupy_origins[] = {
     {"CuPy's SingleDeviceMemoryPool", "cupy/cupy", "cupy/cuda/memory.pyx", "005d7598ad30", 0},
     {0},
@@ -111,8 +101,8 @@ const struct allocator_ops allocator_cupy = {
     .init = cupy_init,
     .alloc = cupy_alloc,
     .free = segments_free,
-    .trim = cupy_trim,
-    .check = cupy_check,
+    .trim = segments_trim,
+    .check = segments_check,
     .reserved = segments_reserved,
     .fini = segments_fini,
 };

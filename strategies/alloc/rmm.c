@@ -82,6 +82,8 @@ static int rmm_init(struct source *source, const struct option_values *options, 
                          "first");
     TRY(segments_new(source, "rmm", sizeof(struct rmm), LEAST_BYTES, state));
     struct rmm *r = *state;
+    r->upstream.pools = r->blocks;
+    r->upstream.pool_count = ALLOCATOR_QUEUES_MAX;
     r->initial_bytes = segments_round(&r->upstream, value[OPTION_INITIAL]);
     r->max_bytes = value[OPTION_MAX] ? segments_round(&r->upstream, value[OPTION_MAX]) : UINT64_MAX;
     r->least_bin_bytes = least_bin > r->upstream.unit ? least_bin : r->upstream.unit;
@@ -90,7 +92,7 @@ static int rmm_init(struct source *source, const struct option_values *options, 
     return 0;
 }
 
-/* Gives back all wholly free memories, but for those of the pool `but`, which may be NULL. */
+/* Gives back all wholly free memories, but for those of the pool `but`. */
 static int release_free(struct rmm *r, const struct piece_index *but)
 {
     int first_failure = 0;
@@ -98,11 +100,6 @@ static int release_free(struct rmm *r, const struct piece_index *but)
         if (&r->blocks[q] != but)
             ALSO(first_failure, segments_release_free(&r->upstream, &r->blocks[q]));
     return first_failure;
-}
-
-static int rmm_trim(void *state)
-{
-    return release_free(state, NULL);
 }
 
 /* The wholly free memory at the lowest address; NULL if there is none. */
@@ -259,8 +256,7 @@ static int rmm_free(void *state, const struct block *block, const char *tag)
 static unsigned rmm_check(const void *state)
 {
     const struct rmm *r = state;
-    return segments_check(&r->upstream, r->blocks, ALLOCATOR_QUEUES_MAX) +
-           (r->upstream.held_bytes > r->max_bytes);
+    return segments_check(r) + (r->upstream.held_bytes > r->max_bytes);
 }
 
 static const struct allocator_origin rmm_origins[] = {
@@ -284,7 +280,7 @@ const struct allocator_ops allocator_rmm = {
     .init = rmm_init,
     .alloc = rmm_alloc,
     .free = rmm_free,
-    .trim = rmm_trim,
+    .trim = segments_trim,
     .check = rmm_check,
     .reserved = segments_reserved,
     .fini = segments_fini,

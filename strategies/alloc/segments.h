@@ -34,6 +34,8 @@ struct piece {
 struct segments {
     struct source *source;
     struct segment *newest;
+    struct piece_index *pools; /* those that segments_trim and segments_check look at */
+    size_t pool_count;
     uint64_t unit;          /* sizes and offsets of pieces are multiples of this power of two */
     uint64_t made_bytes;    /* of all segments that were ever made */
     uint64_t held_bytes;    /* of those that exist */
@@ -217,19 +219,20 @@ static inline int segments_release_free(struct segments *s, struct piece_index *
     return first_failure;
 }
 
-/* The same of several pools. */
-static inline int segments_trim(struct segments *s, struct piece_index *pools, size_t pool_count)
+/* ---- hooks of a strategy whose state begins with a struct segments ---- */
+
+static inline int segments_trim(void *state)
 {
+    struct segments *s = (struct segments *)state;
     int first_failure = 0;
-    for (size_t i = 0; i < pool_count; i++)
-        ALSO(first_failure, segments_release_free(s, &pools[i]));
+    for (size_t i = 0; i < s->pool_count; i++)
+        ALSO(first_failure, segments_release_free(s, &s->pools[i]));
     return first_failure;
 }
 
-/* The number of broken invariants. `pools` are all that have free pieces. */
-static inline unsigned segments_check(const struct segments *s, const struct piece_index *pools,
-                                      size_t pool_count)
+static inline unsigned segments_check(const void *state)
 {
+    const struct segments *s = (const struct segments *)state;
     unsigned broken = 0;
     uint64_t bytes = 0, free_count = 0, pooled_count = 0;
     for (const struct segment *g = s->newest; g; bytes += g->bytes, g = g->next) {
@@ -246,15 +249,13 @@ static inline unsigned segments_check(const struct segments *s, const struct pie
         }
         broken += end != g->bytes;
     }
-    for (size_t i = 0; i < pool_count; i++) {
+    for (size_t i = 0; i < s->pool_count; i++) {
         uint64_t count;
-        broken += index_check(&pools[i], &count);
+        broken += index_check(&s->pools[i], &count);
         pooled_count += count;
     }
     return broken + (bytes != s->held_bytes) + (free_count != pooled_count);
 }
-
-/* ---- hooks of a strategy whose state begins with a struct segments ---- */
 
 /* Joins the block with its free neighbours, and puts the whole into the pool by best fit. */
 static inline int segments_free(void *state, const struct block *block, const char *tag)
