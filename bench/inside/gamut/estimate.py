@@ -206,21 +206,18 @@ class _Program:
         """Results whose size depends on values are as large as they can be. The answer names the operator and the line."""
         empty = lambda *shape, dtype=self.torch.int64: self.torch.empty(shape, dtype=dtype, device=args[0].device)  # noqa: E731
         line = next((text for text, own in reversed(self.stack()) if own), "?")
+        self.assumed[f"{name} ({line})"] = True
         if name == "nonzero":
-            out = empty(args[0].numel(), args[0].dim())
-        elif name == "masked_select":
-            out = empty(*self.torch.broadcast_shapes(args[0].shape, args[1].shape), dtype=args[0].dtype).flatten()
-        elif name in ("_unique2", "unique_consecutive"):
-            out = empty(args[0].numel(), dtype=args[0].dtype), empty(*args[0].shape), empty(args[0].numel())
-        elif name == "index":  # masks are the places where they are true
+            return empty(args[0].numel(), args[0].dim())
+        if name == "masked_select":
+            return empty(*self.torch.broadcast_shapes(args[0].shape, args[1].shape), dtype=args[0].dtype).flatten()
+        if name in ("_unique2", "unique_consecutive"):
+            return empty(args[0].numel(), dtype=args[0].dtype), empty(*args[0].shape), empty(args[0].numel())
+        if name == "index":  # masks are the places where they are true
             places = [i if i is None or i.dtype not in (self.torch.bool, self.torch.uint8) else empty(i.numel(), i.dim()) for i in args[1]]
-            self.assumed[f"{name} ({line})"] = True
             self.results("nonzero", args, [p for p, i in zip(places, args[1]) if p is not i])
             return func(args[0], [column for p, i in zip(places, args[1]) for column in ([p] if p is i else p.unbind(1))])
-        else:
-            raise RuntimeError(f"gamut.estimate: {line}: the size of {name}'s result depends on values, which are not known: give it one there")
-        self.assumed[f"{name} ({line})"] = True
-        return out
+        raise RuntimeError(f"gamut.estimate: {line}: the size of {name}'s result depends on values, which are not known: give it one there")
 
     def channels_last(self, tensor):
         return self.torch.ops.aten.empty_like.default(tensor, memory_format=self.torch.channels_last) if tensor.dim() == 4 else tensor
@@ -254,16 +251,11 @@ class _Program:
             self.writer.free(block)
 
     def library_workspaces(self, name, node, stack):
-        if name in kernels.MATMUL:
-            self.workspace("cublas", bool(node), kernels.CUBLAS, stack)
-        if name in kernels.CUBLASLT_TOO:
-            self.workspace("cublaslt", bool(node), kernels.CUBLASLT, stack)
-
-    def workspace(self, library, backward, size, stack):
         """A library asks once for each thread in which it is called: autograd has its own."""
-        if (library, backward) not in self.workspaces:
-            self.workspaces.add((library, backward))
-            self.writer.alloc(size, (*stack, ("at::cuda::blas", True)), CUBLAS)
+        for names, size in (kernels.MATMUL, kernels.CUBLAS), (kernels.CUBLASLT_TOO, kernels.CUBLASLT):
+            if name in names and (size, bool(node)) not in self.workspaces:
+                self.workspaces.add((size, bool(node)))
+                self.writer.alloc(size, (*stack, ("at::cuda::blas", True)), CUBLAS)
 
     # ---- what has to be another without a GPU ----
 
