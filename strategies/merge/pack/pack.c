@@ -344,14 +344,6 @@ struct exact {
     int64_t *offset; /* the plan of the last answer */
 };
 
-_Thread_local uint64_t pack_steps;
-static _Thread_local bool counts_steps;
-
-uint64_t pack_now(void)
-{
-    return counts_steps ? pack_steps : clock_ns();
-}
-
 static bool is_done(const struct exact *e)
 {
     return e->plan->height <= pack_max(e->enough, e->plan->lower_bound) ||
@@ -744,7 +736,7 @@ int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pac
     *result = (struct pack_result){.method = "nothing to place"};
     TRY(pack_verify(buffers, count, error));
     pack_steps = 0;
-    counts_steps = options->step_limit > 0;
+    pack_counts_steps = options->step_limit > 0;
     result->offset = must_alloc((count + 1) * sizeof *result->offset);
     struct component *components = must_alloc((count + 1) * sizeof *components);
     const size_t component_count = open_components(buffers, count, components);
@@ -757,7 +749,7 @@ int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pac
         free(components[i].buffer);
     }
     free(components);
-    counts_steps = false;
+    pack_counts_steps = false;
     result->optimal = result->height == result->lower_bound;
     result->elapsed_ns = (int64_t)(clock_ns() - start);
     return 0;

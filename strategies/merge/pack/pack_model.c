@@ -4,7 +4,16 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/sort.h"
+
+_Thread_local uint64_t pack_steps;
+_Thread_local bool pack_counts_steps;
+
+uint64_t pack_now(void)
+{
+    return pack_counts_steps ? pack_steps : clock_ns();
+}
 
 static int verify_life(const struct pack_buffer *buffer, size_t number, struct error *error)
 {

@@ -101,7 +101,8 @@ static inline int64_t pack_min(int64_t a, int64_t b)
 /* What deadlines are compared with: the time, or, in a solve that is limited by steps, the steps
  * that the thread has counted. */
 extern _Thread_local uint64_t pack_steps;
-uint64_t pack_now(void); /* pack.c */
+extern _Thread_local bool pack_counts_steps;
+uint64_t pack_now(void);
 
 /* One pass over the buffers in some order, each put where it fits among those placed before. */
 enum pack_order {
