@@ -8,9 +8,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include <zlib.h>
 
-static int read_error(gzFile file, const char *path, struct error *error)
+int gzip_error(gzFile file, const char *path, struct error *error)
 {
     int code;
     const char *why = gzerror(file, &code);
@@ -49,7 +48,7 @@ int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct e
                 error_set(error, ERR_PARSE, "%s: expected at most %s%s, and there is more to read",
                           path, text_bytes(most, most_bytes), gzdirect(file) ? "" : " unpacked");
     }
-    THEN(code, read_error(file, path, error));
+    THEN(code, gzip_error(file, path, error));
     gzclose_r(file);
     return code;
 }

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <zlib.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -12,6 +13,9 @@
  * compressed file is cut off or damaged, or the contents have more than most_bytes. Every message
  * names the file. */
 int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct error *error);
+
+/* The error of the last read of `file`; 0: there was none, or the file has ended. */
+int gzip_error(gzFile file, const char *path, struct error *error);
 
 /* Writes a file atomically: a reader sees either the old or the new contents. They are compressed
  * if the name ends in ".gz". A symbolic link stays, and the file that it names is replaced. SIGINT,

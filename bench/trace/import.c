@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/arena.h"
+#include "base/gzip_file.h"
 #include "base/random.h"
 
 enum { BUFFER_BYTES = 1 << 18 };
@@ -75,19 +75,11 @@ static int fill(struct import *log, struct error *error)
         log->buffer = must_realloc(log->buffer, log->capacity + 1);
     }
     const int n = gzread(log->in, log->buffer + log->end, BUFFER_BYTES);
-    int code = 0;
-    const char *why = n < 0 ? gzerror(log->in, &code) : "";
-    if (n < 0 && code == Z_ERRNO)
-        return error_set(error, ERR_IO, "%s: %s", log->path, strerror(errno));
-    if (n < 0)
-        return error_set(error, ERR_PARSE, "%s: the compressed log is damaged: %s", log->path, why);
-    log->end += (size_t)n;
+    if (n <= 0)
+        TRY(gzip_error(log->in, log->path, error));
+    log->at_end = n <= 0;
+    log->end += log->at_end ? 0 : (size_t)n;
     log->buffer[log->end] = 0;
-    if (n == 0) {
-        log->at_end = true;
-        if (gzerror(log->in, &code), code == Z_BUF_ERROR)
-            return error_set(error, ERR_PARSE, "%s: the compressed log ends too early", log->path);
-    }
     return 0;
 }
 
@@ -134,16 +126,15 @@ int import_rewind(struct import *log, struct error *error)
 
 int import_rest(struct import *log, size_t most, struct text *bytes, struct error *error)
 {
-    while (!log->at_end) {
+    for (;;) {
         if (log->end - log->begin + bytes->length > most)
             return import_error(log, error, "the log has more than %zu MiB", most >> 20);
         text_add_bytes(bytes, log->buffer + log->begin, log->end - log->begin);
         log->begin = log->end;
+        if (log->at_end)
+            return 0;
         TRY(fill(log, error));
     }
-    text_add_bytes(bytes, log->buffer + log->begin, log->end - log->begin);
-    log->begin = log->end;
-    return 0;
 }
 
 int import_peek(struct import *log, size_t least, const char **bytes, size_t *length,
@@ -399,12 +390,6 @@ int import_open(const char *path, const char *out, struct import **opened, struc
     else
         *opened = log;
     return code;
-}
-
-const char *import_start(const struct import *log, size_t *length)
-{
-    *length = log->end;
-    return log->buffer;
 }
 
 int import_finish(struct import *log, bool replace, struct import_report *report,

@@ -95,8 +95,6 @@ struct import_report {
 /* The steps of import_log. Opens a log and reads its start, which is plain text or bytes; ERR_IO,
  * ERR_PARSE. */
 int import_open(const char *path, const char *out, struct import **log, struct error *error);
-/* The bytes that were read so far; a NUL follows. */
-const char *import_start(const struct import *log, size_t *length);
 /* Writes the traces and adds them to the report. ERR_PARSE if there is none, ERR_IO, ERR_USAGE. */
 int import_finish(struct import *log, bool replace, struct import_report *report,
                   struct error *error);

@@ -17,11 +17,12 @@ enum { IMPORTERS = sizeof importers / sizeof *importers };
 TEXT_NAMES(importer_name, IMPORTERS, importers[i].name)
 
 /* The importer that is named `format`, or that of the log's kind. */
-static int choose(const struct import *log, const char *format, const struct importer **importer,
+static int choose(struct import *log, const char *format, const struct importer **importer,
                   struct error *error)
 {
     size_t length;
-    const char *start = import_start(log, &length);
+    const char *start;
+    TRY(import_peek(log, 0, &start, &length, error));
     const struct file_kind *kind = format ? NULL : file_kind_of(start, length);
     const char *name = kind ? kind->name : format;
     for (size_t i = 0; i < IMPORTERS && name; i++)
