@@ -90,6 +90,11 @@ const struct byte_range *byte_ranges_best(const struct byte_ranges *r, uint64_t 
     return index_from(&r->by_size, (struct index_key){bytes, 0});
 }
 
+const struct byte_range *byte_ranges_next(const struct byte_ranges *r, const struct byte_range *one)
+{
+    return index_after(&r->by_size, size_key(one));
+}
+
 unsigned byte_ranges_check(const struct byte_ranges *r)
 {
     uint64_t ends, sizes, count = 0, bytes = 0, last = 0;

@@ -33,5 +33,9 @@ bool byte_ranges_touch(const struct byte_ranges *r, uint64_t begin, uint64_t end
  * none. */
 const struct byte_range *byte_ranges_best(const struct byte_ranges *r, uint64_t bytes);
 
+/* The next in that order. */
+const struct byte_range *byte_ranges_next(const struct byte_ranges *r,
+                                          const struct byte_range *one);
+
 /* The number of broken invariants. */
 unsigned byte_ranges_check(const struct byte_ranges *r);

@@ -873,8 +873,7 @@ static uint64_t guest_place(const struct planned *p, uint64_t bytes, uint64_t fr
     uint64_t best = UINT64_MAX, least = UINT64_MAX;
     unsigned tried = 0;
     for (const struct byte_range *gap = byte_ranges_best(&p->gaps, bytes);
-         gap && tried < GAPS_TRIED;
-         gap = byte_ranges_best(&p->gaps, gap->end - gap->begin + 1), tried++) {
+         gap && tried < GAPS_TRIED; gap = byte_ranges_next(&p->gaps, gap), tried++) {
         const uint64_t at = place_in(p, gap, bytes, from, alignment);
         if (at == UINT64_MAX)
             continue;
