@@ -24,11 +24,11 @@
  * keeps the end of the memory free.
  *
  * What it reserves says nothing of a program: half of the least capacity is what a program needs
- * under it. Departures: the memory is taken at the first request, and where nothing lives, a trim
- * gives it back. Free is what the program has not taken of the memory limit, or else of the device;
- * what other processes have is not known. RMM refuses to start with less than a superblock. In rule
- * 8 RMM waits for the queue that frees alone. RMM has arenas for threads beside those for streams.
- * Its sizes of jemalloc's classes are a switch of the compiler's, which is off.
+ * under it. Departures: the memory is taken at the first request, and a trim gives it back if all of
+ * it is free and the global arena's. Free is what the program has not taken of the memory limit, or
+ * else of the device; what other processes have is not known. RMM refuses to start with less than a
+ * superblock. In rule 8 RMM waits for the queue that frees alone. RMM has arenas for threads beside
+ * those for streams. Its sizes of jemalloc's classes are a switch of the compiler's, which is off.
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
@@ -59,33 +59,25 @@ static const struct option_spec arena_options[] = {
     {0},
 };
 
-static int know_device(struct source *source, uint64_t *bytes)
-{
-    struct driver_vm_info info;
-    if (!source->capacity_bytes && (!source->vm || source_vm_info(source, &info)))
-        return error_set(&source->error, ERR_UNSUPPORTED,
-                         "arena takes half of the device's memory, and how much this device has is "
-                         "not known: give the option `size`, or a memory limit");
-    *bytes = source->capacity_bytes ? source->capacity_bytes : info.memory_bytes;
-    return 0;
-}
-
 static int arena_init(struct source *source, const struct option_values *options, void **state)
 {
-    uint64_t device_bytes = 0;
+    const uint64_t bytes = options->value[OPTION_SIZE];
+    struct driver_vm_info info = {.memory_bytes = source->capacity_bytes};
     if (!source->ops->sync)
         return error_set(&source->error, ERR_UNSUPPORTED,
                          "arena waits for queues, which this device cannot");
-    if (!options->value[OPTION_SIZE])
-        TRY(know_device(source, &device_bytes));
+    if (!bytes && !info.memory_bytes && source_vm_info(source, &info))
+        return error_set(&source->error, ERR_UNSUPPORTED,
+                         "arena takes half of the device's memory, and how much this device has is "
+                         "not known: give the option `size`, or a memory limit");
     TRY(segments_new(source, "arena", sizeof(struct superblocks), LEAST_BYTES, state));
     struct superblocks *a = *state;
     a->memory.pools = &a->free;
     a->memory.pool_count = 1;
     a->memory.leaves_neighbours = true;
     a->superblock_bytes = segments_round(&a->memory, options->value[OPTION_SUPERBLOCK]);
-    a->memory_bytes = options->value[OPTION_SIZE];
-    a->device_bytes = device_bytes;
+    a->memory_bytes = bytes;
+    a->device_bytes = info.memory_bytes;
     return 0;
 }
 
@@ -233,29 +225,6 @@ static int arena_free_block(void *state, const struct block *block, const char *
     return code;
 }
 
-static int arena_trim(void *state)
-{
-    struct superblocks *a = state;
-    struct piece *first = a->memory.newest ? a->memory.newest->first : NULL;
-    for (const struct piece *p = first; p; p = p->next)
-        if (!p->is_free)
-            return 0;
-    if (!first)
-        return 0;
-    TRY(hand_back(a));
-    return piece_release(&a->memory, first);
-}
-
-static unsigned arena_check(const void *state)
-{
-    const struct superblocks *a = state;
-    unsigned broken = segments_check(a);
-    for (const struct piece *p = a->memory.newest ? a->memory.newest->first : NULL; p; p = p->next)
-        broken += should_join(p, p->next) || owner_of(p) > GLOBAL ||
-                  (is_superblock(p) && p->size < a->superblock_bytes);
-    return broken;
-}
-
 static const struct allocator_origin arena_origins[] = {
     {"RMM's arena_memory_resource", "rapidsai/rmm",
      "cpp/src/mr/detail/arena_memory_resource_impl.cpp", "08cef2a2f91b", 2026},
@@ -275,8 +244,8 @@ const struct allocator_ops allocator_arena = {
     .init = arena_init,
     .alloc = arena_alloc_block,
     .free = arena_free_block,
-    .trim = arena_trim,
-    .check = arena_check,
+    .trim = segments_trim,
+    .check = segments_check,
     .reserved = segments_reserved,
     .fini = segments_fini,
 };

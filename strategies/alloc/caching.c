@@ -59,13 +59,12 @@
 #include "alloc/segments.h"
 
 enum { LEAST_BYTES = 512 };
-enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
+enum pool_kind { POOL_LARGE, POOL_SMALL, POOL_COUNT }; /* in the order of rule 8 */
 /* In the order of the choices. */
 enum proposal { PROPOSAL_NONE, SEARCH_AGAIN, WAIT_FOR_ENOUGH, TAKE_OVER };
 
 struct caching {
     struct segments segments;
-    struct source *source;
     uint64_t divisions;
     uint64_t small_segment_bytes, large_segment_bytes;
     uint64_t max_split_bytes; /* UINT64_MAX: no limit */
@@ -73,7 +72,7 @@ struct caching {
     enum proposal proposal;
     uint64_t collect_above_bytes; /* held bytes; UINT64_MAX: nothing is collected */
     uint64_t searches[POOL_COUNT];
-    struct piece_index pools[ALLOCATOR_QUEUES_MAX][POOL_COUNT];
+    struct piece_index pools[POOL_COUNT][ALLOCATOR_QUEUES_MAX];
 };
 
 enum {
@@ -151,7 +150,6 @@ static int caching_init(struct source *source, const struct option_values *optio
     struct caching *c = *state;
     c->segments.pools = c->pools[0];
     c->segments.pool_count = (size_t)ALLOCATOR_QUEUES_MAX * POOL_COUNT;
-    c->source = source;
     c->proposal = (enum proposal)value[OPTION_PROPOSAL];
     c->divisions = value[OPTION_DIVISIONS];
     c->small_segment_bytes = value[OPTION_SMALL_SEGMENT];
@@ -203,7 +201,7 @@ static bool should_split(const struct caching *c, uint64_t block, uint64_t size)
 
 static enum pool_kind kind_of(const struct caching *c, const struct piece_index *pool)
 {
-    return (enum pool_kind)((pool - c->pools[0]) % POOL_COUNT);
+    return (enum pool_kind)((pool - c->pools[0]) / ALLOCATOR_QUEUES_MAX);
 }
 
 /* `since`: searches of its kind of pool when it became free. */
@@ -224,16 +222,6 @@ static struct piece *find_block(const struct caching *c, const struct piece_inde
 static void split_block(struct caching *c, struct piece *b, uint64_t size)
 {
     put_in_pool(c, piece_split(&c->segments, b, size));
-}
-
-static int caching_trim(void *state)
-{
-    struct caching *c = state;
-    int first_failure = 0;
-    for (unsigned kind = POOL_COUNT; kind-- > 0;)
-        for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
-            ALSO(first_failure, segments_release_free(&c->segments, &c->pools[q][kind]));
-    return first_failure;
 }
 
 /* The first part of rule 8. *enough: the bytes that were needed are released. */
@@ -270,7 +258,7 @@ static struct free_segments count_free_segments(const struct caching *c)
 {
     struct free_segments free = {0};
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
-        const struct piece_index *pool = &c->pools[q][POOL_LARGE];
+        const struct piece_index *pool = &c->pools[POOL_LARGE][q];
         for (const struct piece *b = index_first(pool); b; b = piece_after(b))
             if (piece_is_segment(b)) {
                 free.count++;
@@ -303,12 +291,12 @@ static int collect(struct caching *c)
     struct free_segments free = count_free_segments(c);
     uint64_t before = free.count + 1;
     int code = 0;
-    while (!code && source_held_bytes(c->source) > c->collect_above_bytes && free.count &&
+    while (!code && source_held_bytes(c->segments.source) > c->collect_above_bytes && free.count &&
            free.count < before) {
         const double average = (double)free.age / (double)free.count;
         before = free.count;
         for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX && !code; q++)
-            code = release_old(c, &c->pools[q][POOL_LARGE], average, &free);
+            code = release_old(c, &c->pools[POOL_LARGE][q], average, &free);
     }
     return code;
 }
@@ -321,7 +309,7 @@ static int take_over(struct caching *c, struct piece_index *pool, uint64_t size,
 {
     struct piece *best = NULL;
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
-        const struct piece_index *other = &c->pools[q][kind_of(c, pool)];
+        const struct piece_index *other = &c->pools[kind_of(c, pool)][q];
         struct piece *b = index_from(other, (struct index_key){size, 0});
         while (b && !(piece_is_segment(b) && may_serve(c, b->size, size)))
             b = piece_after(b);
@@ -331,7 +319,7 @@ static int take_over(struct caching *c, struct piece_index *pool, uint64_t size,
     *taken = best;
     if (!best)
         return 0;
-    TRY(source_hand_over(c->source, best->segment->memory, 0, best->segment->bytes));
+    TRY(source_hand_over(c->segments.source, best->segment->memory, 0, best->segment->bytes));
     piece_take(best);
     best->segment->pool = pool;
     pool->nodes = &c->segments.index_nodes;
@@ -343,31 +331,32 @@ static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size
                       struct piece **found)
 {
     uint64_t given, *memory = &given;
-    if (source_held_bytes(c->source) > c->collect_above_bytes)
+    if (source_held_bytes(c->segments.source) > c->collect_above_bytes)
         TRY(collect(c));
-    const uint64_t reserved_bytes = c->source->counts.reserved_bytes;
-    int code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
+    const uint64_t reserved_bytes = c->segments.source->counts.reserved_bytes;
+    int code = source_alloc(c->segments.source, bytes, SOURCE_LAZY, memory);
     if (code == ERR_OOM && c->max_split_bytes != UINT64_MAX) {
         bool enough;
         TRY(release_oversize(c, pool, size, &enough));
         if (enough)
-            code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
+            code = source_alloc(c->segments.source, bytes, SOURCE_LAZY, memory);
     }
     if (code == ERR_OOM) {
-        TRY(caching_trim(c));
-        if (c->source->counts.reserved_bytes < reserved_bytes)
-            code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
+        TRY(segments_trim(c));
+        if (c->segments.source->counts.reserved_bytes < reserved_bytes)
+            code = source_alloc(c->segments.source, bytes, SOURCE_LAZY, memory);
     }
     unsigned waited = 0;
     if (code == ERR_OOM)
-        TRY(source_settle(c->source, c->proposal == WAIT_FOR_ENOUGH ? size : UINT64_MAX, &waited));
+        TRY(source_settle(c->segments.source, c->proposal == WAIT_FOR_ENOUGH ? size : UINT64_MAX,
+                          &waited));
     if (waited) {
-        TRY(caching_trim(c));
+        TRY(segments_trim(c));
         if (c->proposal == SEARCH_AGAIN && (*found = find_block(c, pool, size)) != NULL) {
             piece_take(*found);
             return 0;
         }
-        code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
+        code = source_alloc(c->segments.source, bytes, SOURCE_LAZY, memory);
     }
     if (!code)
         *found = segment_make(&c->segments, pool, given, bytes);
@@ -381,7 +370,7 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
     struct caching *c = state;
     uint64_t size = divisions_round(c->divisions, request->size, c->segments.unit);
     enum pool_kind kind = pool_of(c, size);
-    struct piece_index *pool = &c->pools[request->queue][kind];
+    struct piece_index *pool = &c->pools[kind][request->queue];
     c->searches[kind]++;
     struct piece *b = find_block(c, pool, size);
     if (b) {
@@ -432,8 +421,8 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
         return ERR_UNSUPPORTED;
     const enum pool_kind kind = m->bytes <= c->small_segment_bytes ? POOL_SMALL : POOL_LARGE;
     uint64_t memory;
-    TRY(source_alloc(c->source, m->bytes, SOURCE_LAZY, &memory));
-    struct piece *b = segment_make(&c->segments, &c->pools[m->queue][kind], memory, m->bytes);
+    TRY(source_alloc(c->segments.source, m->bytes, SOURCE_LAZY, &memory));
+    struct piece *b = segment_make(&c->segments, &c->pools[kind][m->queue], memory, m->bytes);
     for (size_t k = 0; k < m->block_count; k++) {
         const struct adopted_block *adopted = &m->blocks[k];
         const uint64_t offset = adopted->address - m->address;
@@ -481,7 +470,7 @@ const struct allocator_ops allocator_caching = {
     .alloc = caching_alloc,
     .free = caching_free,
     .adopt = caching_adopt,
-    .trim = caching_trim,
+    .trim = segments_trim,
     .check = segments_check,
     .reserved = segments_reserved,
     .fini = segments_fini,

@@ -253,12 +253,6 @@ static int rmm_free(void *state, const struct block *block, const char *tag)
     return segments_free(state, block, tag);
 }
 
-static unsigned rmm_check(const void *state)
-{
-    const struct rmm *r = state;
-    return segments_check(r) + (r->upstream.held_bytes > r->max_bytes);
-}
-
 static const struct allocator_origin rmm_origins[] = {
     {"RMM's pool_memory_resource", "rapidsai/rmm",
      "cpp/src/mr/detail/pool_memory_resource_impl.cpp", "06ddb2421fb9", 2026},
@@ -281,7 +275,7 @@ const struct allocator_ops allocator_rmm = {
     .alloc = rmm_alloc,
     .free = rmm_free,
     .trim = segments_trim,
-    .check = rmm_check,
+    .check = segments_check,
     .reserved = segments_reserved,
     .fini = segments_fini,
 };

@@ -552,8 +552,8 @@ static const struct policy_case arena_cases[] = {
     {"... and a block in a superblock of another queue is freed after a wait", ARENA,
      "a=A:256@0 q1 b=B:8192@4096 q2 c=C:4096@12288 d=D:256@256 -a", "+16384 w w"},
     {"... then the request fails", ARENA, "a=A:256 q1 b=B:16384! c=C:256@256", "+16384 w"},
-    {"trim gives the memory back if nothing lives", ARENA, "a=A:1 b=B:1 -b t -a t",
-     "+16384 w -16384"},
+    {"trim gives the memory back if it is free and the global arena's", ARENA,
+     "a=A:5120 t -a t b=B:1 -b t", "+16384 w -16384 +16384"},
 };
 
 static const struct policy_case stream_cases[] = {
