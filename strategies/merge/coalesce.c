@@ -31,9 +31,9 @@
  *
  * Each copy is tried once, from the top of the program down, or the largest first (`by_bytes`). A
  * coalescing may make a later one impossible, so neither an order nor an extension is always for
- * the better. With extensions the pass tries several orders on copies of the program, and takes the
- * first that leaves no body of the program with more copies, or more bytes copied, than the pass
- * leaves it without extensions, and the program with no higher peak.
+ * the better. With extensions the pass runs on a copy of the program too without them, and takes the
+ * one with them unless it leaves a body of the program with more copies, or more bytes copied, or
+ * the program with a higher peak.
  *
  * `short_circuit` tries the copies as array short-circuiting does (Munksgaard et al. 2022), from
  * the bottom of the program up: so a source is moved before what is copied into it. One that was
@@ -56,7 +56,6 @@ struct candidate {
     int64_t bytes;   /* the source's size, or UNKNOWN_BYTES */
     unsigned scope;  /* the body that the copy stands in */
     bool fixed;      /* `bytes` is the size in every iteration of every loop */
-    bool preferred;  /* it is tried before all that are not */
     bool left;       /* the merged program still makes this copy, and it is no kernel's */
     bool settled;    /* it need not be tried again */
 };
@@ -901,14 +900,11 @@ static void measure(const struct coalescer *c, struct candidates *list)
 
 ORDER_BY(by_number, struct candidate, number)
 
-/* Largest first, unknown sizes last; equal sizes in the order of the program. Those that are
- * preferred come before, in the order of the program. */
+/* Largest first, unknown sizes last; equal sizes in the order of the program. */
 static int by_bytes(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
-    if (x->preferred != y->preferred)
-        return x->preferred ? -1 : 1;
-    if (x->bytes != y->bytes && !x->preferred)
+    if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
     return by_number(a, b);
 }
@@ -989,11 +985,8 @@ static void try_all(struct coalescer *c, struct candidates *list, bool bottom_up
 /* Updates only, or all copies; or all of them from the last one up. */
 enum way { LOWER_UPDATES, COALESCE, SHORT_CIRCUIT };
 
-/* Fills `list`, which the caller frees, with the candidates in the order of the program.
- * `preferred` (may be NULL) is such a list for the same program: those that it has not left are
- * tried first. */
-static void run_over(struct merge *m, enum way way, const struct candidates *preferred,
-                     struct candidates *list)
+/* Fills `list`, which the caller frees, with the candidates in the order of the program. */
+static void run_over(struct merge *m, enum way way, struct candidates *list)
 {
     struct coalescer c;
     const bool updates_only = way == LOWER_UPDATES;
@@ -1004,8 +997,6 @@ static void run_over(struct merge *m, enum way way, const struct candidates *pre
     if (!updates_only)
         find_copies(&c, list);
     measure(&c, list);
-    for (unsigned i = 0; preferred && i < list->count; i++)
-        list->items[i].preferred = !preferred->items[i].left;
     if (merge_extends(m, EXTENSION_by_bytes))
         sort(list, by_bytes);
     try_all(&c, list, way == SHORT_CIRCUIT && !merge_extends(m, EXTENSION_by_bytes));
@@ -1024,14 +1015,13 @@ struct attempt {
     struct held_peak peak;
 };
 
-static void try_extensions(struct attempt *t, const struct merge *m, unsigned extensions,
-                           const struct candidates *preferred)
+static void try_extensions(struct attempt *t, const struct merge *m, unsigned extensions)
 {
     *t = (struct attempt){.merge = {.options = m->options, .pass = m->pass}};
     t->merge.program = program_clone(m->fun);
     t->merge.fun = &t->merge.program->funs[0];
     t->merge.options.extensions = extensions;
-    run_over(&t->merge, COALESCE, preferred, &t->list);
+    run_over(&t->merge, COALESCE, &t->list);
     t->peak = held_peak(&t->merge, m->options.hold);
 }
 
@@ -1103,23 +1093,16 @@ static bool is_no_worse(const struct attempt *t, const struct attempt *plain)
 static void run_extended(struct merge *m)
 {
     const unsigned all = m->options.extensions, none = all & ~(unsigned)MERGE_ALL_EXTENSIONS;
-    struct attempt plain, unguided, guided;
-    try_extensions(&plain, m, none, NULL);
+    struct attempt plain, extended;
+    try_extensions(&plain, m, none);
     if (!any_left(&plain.list)) {
         adopt(m, &plain);
         return;
     }
-    try_extensions(&unguided, m, all, NULL);
-    if (is_no_worse(&unguided, &plain)) {
-        adopt(m, &unguided);
-        drop(&plain);
-        return;
-    }
-    drop(&unguided);
-    try_extensions(&guided, m, all, &plain.list);
-    const bool good = is_no_worse(&guided, &plain);
-    adopt(m, good ? &guided : &plain);
-    drop(good ? &plain : &guided);
+    try_extensions(&extended, m, all);
+    const bool good = is_no_worse(&extended, &plain);
+    adopt(m, good ? &extended : &plain);
+    drop(good ? &plain : &extended);
 }
 
 /* ---- the passes ------------------------------------------------------------------------------ */
@@ -1127,7 +1110,7 @@ static void run_extended(struct merge *m)
 static int run_way(struct merge *m, enum way way)
 {
     struct candidates list = {0};
-    run_over(m, way, NULL, &list);
+    run_over(m, way, &list);
     free(list.items);
     return 0;
 }
