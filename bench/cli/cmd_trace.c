@@ -45,8 +45,6 @@ static const struct flag flags[] = {
              "waits; no times, names, threads or `done`"},
     {"lines", 0, FLAG_COUNT, .fallback = "20", .least = 1,
      .help = "diff: how many differences are printed. waits: how many places"},
-    {"strategy", 's', FLAG_TEXT, .value = "NAME", .fallback = "caching",
-     .help = "waits: the strategy that is replayed for the prediction"},
     FLAGS_END,
 };
 
@@ -524,25 +522,6 @@ static const char *bound_of(const struct waits *w, const struct wait_sum *sum)
     return !w->by_ends ? "at most " : sum->unknown ? "at least " : "";
 }
 
-static void print_prediction(const struct waits *w, FILE *out)
-{
-    const struct wait_prediction *p = &w->prediction;
-    const struct wait_sum gone = waits_gone(w), hidden = waits_sum(w, true);
-    const char *bound = bound_of(w, &hidden);
-    char ns[32], left[32], calls[48];
-    if (!p->is_known) {
-        fprintf(out, "\nunder %s: unknown: %s\n", p->strategy, p->why_not);
-        return;
-    }
-    fprintf(out,
-            "\nprediction under %s: %s instead of %" PRIu64 "; %" PRIu64 " of %" PRIu64
-            " hidden waits go, %s%s; %s%s are left\n"
-            "a later wait may take over what they took\n",
-            p->strategy, text_count(calls, (double)p->driver_calls, "driver call"), p->calls,
-            gone.waited, hidden.waited, bound, text_ns(ns, (double)gone.ns), bound,
-            text_ns(left, (double)(hidden.ns - gone.ns)));
-}
-
 static void print_waits(const char *path, const struct waits *w, uint64_t most)
 {
     const struct wait_sum asked = waits_sum(w, false), hidden = waits_sum(w, true);
@@ -565,7 +544,6 @@ static void print_waits(const char *path, const struct waits *w, uint64_t most)
     print_wait_kinds(w, &page);
     if (w->place_count)
         print_wait_places(w, most, &page);
-    print_prediction(w, page.out);
     terminal_page_close(&page);
 }
 
@@ -576,7 +554,7 @@ static int waits_of(const struct command_line *line, const char *path, const cha
     struct trace_reader *reader;
     struct waits waits;
     TRY(trace_open(path, &reader, error));
-    const int code = waits_read(reader, flag_text(line, "strategy"), &waits, error);
+    const int code = waits_read(reader, &waits, error);
     if (!code && all) {
         json_t *json = waits_to_json(&waits, most);
         tree_put(json, "trace", tree_text(given));
@@ -700,8 +678,8 @@ const struct command command_trace = {
         "        text          gamut trace show\n"
         "export  write JSON for ui.perfetto.dev and chrome://tracing: memory over time, phases,\n"
         "        driver calls\n"
-        "waits   say which calls made the host wait for the device, and which of these waits an\n"
-        "        allocator would take away; exact where it was recorded with --times\n"
+        "waits   say which calls made the host wait for the device; exact where it was recorded\n"
+        "        with --times. gamut advise says what another allocator takes away\n"
         "\n"
         "Every action but import takes a log as well. gamut replay runs traces under every\n"
         "allocator.\n",

@@ -6,9 +6,6 @@
 
 #include "base/sort.h"
 #include "base/tree.h"
-#include "alloc/planned/plans.h"
-#include "replay/plan.h"
-#include "replay/replay.h"
 
 static const struct {
     const char *name, *title;
@@ -94,7 +91,6 @@ struct reading {
     struct call call;
     unsigned waited_count, waited_capacity;
     struct waited *waited;
-    uint64_t memory_calls;
 };
 
 /* ---- what is idle ---- */
@@ -424,7 +420,6 @@ static void read_event(struct reading *r, const struct trace_event *e)
         begin_call(r, e);
     if (e->kind == TRACE_held || e->kind == TRACE_alloc || e->kind == TRACE_free)
         read_block(r, e);
-    r->memory_calls += e->kind == TRACE_alloc || e->kind == TRACE_free;
 }
 
 static void free_state(struct reading *r)
@@ -438,7 +433,7 @@ static void free_state(struct reading *r)
     r->blocks = NULL;
     r->launched = NULL;
     r->queue_count = r->queue_capacity = r->block_capacity = r->kernel_capacity = 0;
-    r->number = r->memory_calls = 0;
+    r->number = 0;
 }
 
 static int read_all(struct reading *r, bool collects, struct error *error)
@@ -516,124 +511,20 @@ static void find_places(struct reading *r)
         qsort(out->places, out->place_count, sizeof *out->places, by_time);
 }
 
-/* ---- the prediction ---- */
-
-/* Follows a replay: which events have the strategy call its driver, and which use memory for the
- * first time. */
-struct follower {
-    const struct reading *r;
-    struct waits *out;
-    unsigned next;          /* of r->waited, in the order of the events */
-    uint64_t got, returned; /* memories, by the source */
-    uint64_t got_before,
-        returned_before; /* before the event; at last: before the end of the trace */
-    unsigned slot_capacity, fresh_count, fresh_capacity;
-    uint64_t *memory_of; /* by slot */
-    uint64_t *fresh;     /* memories that no command has used */
-};
-
-static void hear_source(void *context, enum source_event event, uint64_t memory, uint64_t offset,
-                        uint64_t bytes)
-{
-    struct follower *f = context;
-    (void)offset, (void)bytes;
-    if (event == SOURCE_HELD || event == SOURCE_MAPPED) {
-        f->got++;
-        f->fresh = must_grow(f->fresh, f->fresh_count, &f->fresh_capacity, sizeof *f->fresh);
-        f->fresh[f->fresh_count++] = memory;
-        return;
-    }
-    f->returned++;
-    for (unsigned i = f->fresh_count; i-- > 0;)
-        if (f->fresh[i] == memory)
-            f->fresh[i] = f->fresh[--f->fresh_count];
-}
-
-/* Whether a command uses memory that no command has used. */
-static bool use_memories(struct follower *f, const struct trace_event *e)
-{
-    bool is_first = false;
-    for (unsigned u = 0; u < e->use_count; u++) {
-        if (e->uses[u].slot >= f->slot_capacity)
-            continue;
-        const uint64_t memory = f->memory_of[e->uses[u].slot];
-        for (unsigned i = f->fresh_count; i-- > 0;)
-            if (f->fresh[i] == memory) {
-                is_first = true;
-                f->fresh[i] = f->fresh[--f->fresh_count];
-            }
-    }
-    return is_first;
-}
-
-static void hear_event(void *context, const struct trace_event *e, const struct block *block,
-                       const struct replay_state *state)
-{
-    struct follower *f = context;
-    const bool got = f->got > f->got_before, returned = f->returned > f->returned_before;
-    const bool is_first = use_memories(f, e);
-    f->got_before = f->got;
-    f->returned_before = f->returned;
-    if (block && (e->kind == TRACE_alloc || e->kind == TRACE_held)) {
-        f->memory_of = must_reach(f->memory_of, e->slot, &f->slot_capacity, sizeof *f->memory_of);
-        f->memory_of[e->slot] = block->memory;
-    }
-    while (f->next < f->r->waited_count && f->r->waited[f->next].number < state->event)
-        f->next++;
-    if (f->next == f->r->waited_count || f->r->waited[f->next].number != state->event)
-        return;
-    const struct waited *w = &f->r->waited[f->next];
-    const bool stays = w->kind == WAIT_alloc       ? got || returned || e->kind == TRACE_refused
-                       : w->kind == WAIT_free      ? returned
-                       : w->kind == WAIT_first_use ? is_first
-                                                   : true;
-    if (!stays)
-        add_wait(&f->out->prediction.gone[w->kind], w->ns);
-}
-
-static int predict(const struct reading *r, const char *strategy, struct error *error)
-{
-    struct wait_prediction *p = &r->out->prediction;
-    struct follower f = {.r = r, .out = r->out};
-    const struct source_listener source = {&f, hear_source};
-    const struct replay_listener listener = {&f, hear_event, &source};
-    struct allocator_plans plans = {.make = plan_of_trace};
-    struct option_values values;
-    struct replay_options options = {
-        .options = &values, .device = replay_device(0, NULL), .free_at = FREE_AT_LET_GO};
-    struct replay_outcome outcome;
-    snprintf(p->strategy, sizeof p->strategy, "%.255s", strategy);
-    int code = allocator_parse_planned(&plans, strategy, &options.strategy, &values, error);
-    THEN(code, replay_trace(r->reader, &options, &listener, &outcome, error));
-    allocator_plans_free(&plans);
-    free(f.memory_of);
-    free(f.fresh);
-    if (code)
-        return code;
-    snprintf(p->why_not, sizeof p->why_not, "%.255s", outcome.reason);
-    p->is_known = outcome.status == CASE_ok;
-    p->calls = r->memory_calls;
-    p->driver_calls = f.got_before + f.returned_before;
-    return 0;
-}
-
 /* ---- the whole ---- */
 
-static int read_waits(struct reading *r, const char *strategy, struct error *error)
+static int read_waits(struct reading *r, struct error *error)
 {
     struct waits *out = r->out;
     TRY(read_all(r, true, error));
     find_medians(r);
     TRY(read_all(r, false, error));
     out->duration_ns = r->ended_ns - r->began_ns;
-    if (strategy)
-        TRY(predict(r, strategy, error));
     find_places(r);
     return 0;
 }
 
-int waits_read(struct trace_reader *reader, const char *strategy, struct waits *waits,
-               struct error *error)
+int waits_read(struct trace_reader *reader, struct waits *waits, struct error *error)
 {
     const struct trace_info *info = trace_reader_info(reader);
     *waits = (struct waits){.by_ends = info->knows[TRACE_KNOWS_ends]};
@@ -645,7 +536,7 @@ int waits_read(struct trace_reader *reader, const char *strategy, struct waits *
     struct reading r = {.reader = reader,
                         .out = waits,
                         .idle = must_alloc(TRACE_KINDS * WAIT_KINDS * SIZES * sizeof *r.idle)};
-    const int code = read_waits(&r, strategy, error);
+    const int code = read_waits(&r, error);
     for (unsigned i = 0; i < TRACE_KINDS * WAIT_KINDS * SIZES; i++)
         free(r.idle[i].ns);
     free(r.idle);
@@ -654,29 +545,19 @@ int waits_read(struct trace_reader *reader, const char *strategy, struct waits *
     return code;
 }
 
-static void add_sum(struct wait_sum *sum, const struct wait_sum *more)
-{
-    sum->calls += more->calls;
-    sum->waited += more->waited;
-    sum->unknown += more->unknown;
-    sum->ns += more->ns;
-    sum->longest_ns = more->longest_ns > sum->longest_ns ? more->longest_ns : sum->longest_ns;
-}
-
 struct wait_sum waits_sum(const struct waits *waits, bool hidden)
 {
     struct wait_sum sum = {0};
-    for (int k = 0; k < WAIT_KINDS; k++)
-        if (kinds[k].is_hidden == hidden)
-            add_sum(&sum, &waits->kinds[k]);
-    return sum;
-}
-
-struct wait_sum waits_gone(const struct waits *waits)
-{
-    struct wait_sum sum = {0};
-    for (int k = 0; k < WAIT_KINDS; k++)
-        add_sum(&sum, &waits->prediction.gone[k]);
+    for (int k = 0; k < WAIT_KINDS; k++) {
+        const struct wait_sum *more = &waits->kinds[k];
+        if (kinds[k].is_hidden != hidden)
+            continue;
+        sum.calls += more->calls;
+        sum.waited += more->waited;
+        sum.unknown += more->unknown;
+        sum.ns += more->ns;
+        sum.longest_ns = more->longest_ns > sum.longest_ns ? more->longest_ns : sum.longest_ns;
+    }
     return sum;
 }
 
@@ -689,22 +570,6 @@ static json_t *sum_to_json(const struct wait_sum *sum)
     tree_put(json, "unknown", tree_count(sum->unknown));
     tree_put(json, "ns", is_known ? tree_count(sum->ns) : json_null());
     tree_put(json, "longest_ns", is_known ? tree_count(sum->longest_ns) : json_null());
-    return json;
-}
-
-static json_t *prediction_to_json(const struct waits *waits)
-{
-    const struct wait_prediction *p = &waits->prediction;
-    const struct wait_sum gone = waits_gone(waits), hidden = waits_sum(waits, true);
-    if (!p->is_known)
-        return json_null();
-    json_t *json = tree_object();
-    tree_put(json, "strategy", tree_text(p->strategy));
-    tree_put(json, "recorded_calls", tree_count(p->calls));
-    tree_put(json, "driver_calls", tree_count(p->driver_calls));
-    tree_put(json, "gone_waits", tree_count(gone.waited));
-    tree_put(json, "gone_ns", tree_count(gone.ns));
-    tree_put(json, "left_ns", tree_count(hidden.ns - gone.ns));
     return json;
 }
 
@@ -731,7 +596,6 @@ json_t *waits_to_json(const struct waits *waits, unsigned most)
         tree_append(places, place);
     }
     tree_put(json, "places", places);
-    tree_put(json, "prediction", prediction_to_json(waits));
     return json;
 }
 

@@ -67,16 +67,6 @@ struct wait_place {
     struct wait_sum sum;
 };
 
-/* A prediction of hidden waits by a replay under a strategy. A later wait may take over what one of
- * them took. */
-struct wait_prediction {
-    bool is_known;
-    char strategy[256], why_not[256];
-    uint64_t calls, driver_calls; /* of the record, and of the replay: allocations and frees */
-    struct wait_sum
-        gone[WAIT_KINDS]; /* waits of calls that the strategy serves without the driver */
-};
-
 struct waits {
     bool by_ends;         /* false: the figures are bounds */
     uint64_t commands;    /* all that the record has */
@@ -85,19 +75,14 @@ struct waits {
     struct wait_sum kinds[WAIT_KINDS];
     unsigned place_count;
     struct wait_place *places; /* the longest first */
-    struct wait_prediction prediction;
-    struct arena arena; /* owns places and their texts */
+    struct arena arena;        /* owns places and their texts */
 };
 
-/* Reads a trace. `strategy` (with options; NULL: none) is replayed for the prediction.
- * ERR_UNSUPPORTED: the trace has no times or no commands; ERR_USAGE, ERR_PARSE, ERR_IO. The caller
- * calls waits_free in any case. */
-int waits_read(struct trace_reader *reader, const char *strategy, struct waits *waits,
-               struct error *error);
-/* Sums over the kinds: those that the application asked for, or the hidden ones; and those that go
- * away. */
+/* Reads a trace. ERR_UNSUPPORTED: it has no times or no commands; ERR_PARSE, ERR_IO. The caller calls
+ * waits_free in any case. */
+int waits_read(struct trace_reader *reader, struct waits *waits, struct error *error);
+/* Sums over the kinds: those that the application asked for, or the hidden ones. */
 struct wait_sum waits_sum(const struct waits *waits, bool hidden);
-struct wait_sum waits_gone(const struct waits *waits);
 /* The waits as an object; the caller owns it. `most`: places at most. */
 json_t *waits_to_json(const struct waits *waits, unsigned most);
 void waits_free(struct waits *waits);

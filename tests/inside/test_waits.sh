@@ -27,6 +27,5 @@ done
 [ "$(grep -c '^map ' text)" -eq 2 ] || fail "maps: $(grep '^map ' text)"
 "$gamut" trace waits app.trace >out || fail "waits ends with $?"
 grep -q '^  blocking map  *no  *1  *1  *0 ' out || fail "the table of kinds: $(cat out)"
-grep -q '^prediction under caching: 1 driver call instead of 2; ' out || fail "the prediction: $(cat out)"
 
 [ $failures -eq 0 ]

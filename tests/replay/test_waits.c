@@ -18,13 +18,13 @@
     "\"done\",\"queues\",\"uses\"" more "]}\n"
 #define ENDS HEAD(",\"device_times\",\"ends\"")
 
-static void read_text(const char *text, const char *strategy, struct waits *waits)
+static void read_text(const char *text, struct waits *waits)
 {
     struct trace_reader *reader;
     struct error error = {0};
     import_good("waits", text);
     assert_int_equal(trace_open(trace_path("waits.trace"), &reader, &error), 0);
-    if (waits_read(reader, strategy, waits, &error))
+    if (waits_read(reader, waits, &error))
         fail_msg("%s", error.text);
     trace_close(reader);
 }
@@ -68,7 +68,7 @@ static void by_the_ends_of_commands(void **state)
                    /* A free that waits for both. */
                    "free b1 q0 @7000 call=3000\n"
                    "done b1 q0 @7000\n",
-              NULL, &w);
+              &w);
     assert_true(w.by_ends);
     assert_int_equal(w.duration_ns, 10000 - 50);
     is_sum(&w, WAIT_map, (struct expected){1, 1, 0, 1000, 1000});
@@ -106,7 +106,7 @@ static void a_call_is_not_blamed_for_its_own_time(void **state)
                    /* 10 ns longer than usual, but nothing ended within. */
                    "alloc b4 1024 q0 @1100 call=50\n"
                    "alloc b5 1024 q0 @9500 call=40\n",
-              NULL, &w);
+              &w);
     is_sum(&w, WAIT_alloc, (struct expected){5, 1, 0, 20, 20});
     is_sum(&w, WAIT_command, (struct expected){1, 0, 0, 0, 0});
     waits_free(&w);
@@ -129,7 +129,7 @@ static void several_queues(void **state)
                    /* The end of a command is unknown, and so is the wait for it. */
                    "launch q1 @9000 call=10 name=2\n"
                    "wait q1 @9100 call=300\n",
-              NULL, &w);
+              &w);
     is_sum(&w, WAIT_wait, (struct expected){3, 2, 1, 4700 + 1800, 4700});
     assert_int_equal(w.places[0].sum.longest_ns, 4700);
     assert_string_equal(w.places[0].last, "slow");
@@ -159,7 +159,7 @@ static void ends_that_were_lost(void **state)
                    "launch q0 @4000 call=10 name=1\n"
                    "wait q0 @4100 call=100\n"
                    "free b4 q0 @5000 call=300\ndone b4 q0 @5000\n",
-              NULL, &w);
+              &w);
     is_sum(&w, WAIT_free, (struct expected){4, 1, 1, 700, 700});
     is_sum(&w, WAIT_wait, (struct expected){2, 0, 2, 0, 0});
     assert_int_equal(w.commands, 5);
@@ -186,7 +186,7 @@ static void bounds_without_the_ends(void **state)
                        "launch q0 @3000 call=10 name=1 uses=b2rw\n"
                        "free b2 q0 @4000\ndone b2 q0 @4000\n" /* of unknown duration */
                        "wait q0 @5000 call=70\n",             /* no other to compare with */
-              NULL, &w);
+              &w);
     assert_false(w.by_ends);
     is_sum(&w, WAIT_alloc, (struct expected){4, 1, 0, 20, 20});
     is_sum(&w, WAIT_read, (struct expected){2, 1, 0, 1000, 1000});
@@ -196,7 +196,6 @@ static void bounds_without_the_ends(void **state)
     json_t *json = waits_to_json(&w, 1), *kind = json_object_get(json, "kinds");
     assert_string_equal(json_string_value(json_object_get(json, "by")), "bounds");
     assert_int_equal(json_array_size(json_object_get(json, "places")), 1);
-    assert_true(json_is_null(json_object_get(json, "prediction")));
     assert_int_equal(json_integer_value(json_object_get(json_object_get(kind, "free"), "unknown")),
                      1);
     json_decref(json);
@@ -216,25 +215,13 @@ static const char loop[] =
          "launch q0 @5010 call=10 name=1 ended=5900\n"
          "launch q0 @5500 call=500 name=1 ended=7000 uses=b3rw\n"; /* makes the memory of b3 */
 
-/* Frees that are served from a cache wait for nothing, and memory that was used before is made. */
-static void what_a_strategy_takes_away(void **state)
+static void frees_and_first_uses_wait(void **state)
 {
     (void)state;
     struct waits w;
-    read_text(loop, "caching", &w);
+    read_text(loop, &w);
     is_sum(&w, WAIT_free, (struct expected){2, 2, 0, 900 + 600, 900});
     is_sum(&w, WAIT_first_use, (struct expected){2, 1, 0, 400, 400});
-    assert_true(w.prediction.is_known);
-    assert_int_equal(w.prediction.calls, 5);
-    assert_int_equal(w.prediction.driver_calls, 1);
-    assert_int_equal(w.prediction.gone[WAIT_free].ns, 1500);
-    assert_int_equal(w.prediction.gone[WAIT_first_use].ns, 400);
-    assert_int_equal(waits_gone(&w).waited, 3);
-    waits_free(&w);
-
-    read_text(loop, "raw", &w);
-    assert_int_equal(w.prediction.driver_calls, 5);
-    assert_int_equal(waits_gone(&w).waited, 0);
     waits_free(&w);
 }
 
@@ -254,7 +241,7 @@ static void what_a_trace_must_know(void **state)
         struct error error = {0};
         import_good("poor", texts[i]);
         assert_int_equal(trace_open(trace_path("poor.trace"), &reader, &error), 0);
-        assert_int_equal(waits_read(reader, NULL, &w, &error), ERR_UNSUPPORTED);
+        assert_int_equal(waits_read(reader, &w, &error), ERR_UNSUPPORTED);
         assert_non_null(strstr(error.text, i ? "does not know the commands"
                                              : "does not know when calls were made"));
         waits_free(&w);
@@ -262,7 +249,7 @@ static void what_a_trace_must_know(void **state)
     }
     /* Nothing happened. */
     struct waits w;
-    read_text(ENDS, "caching", &w);
+    read_text(ENDS, &w);
     assert_int_equal(w.duration_ns, 0);
     assert_int_equal(w.place_count, 0);
     waits_free(&w);
@@ -276,7 +263,7 @@ int main(void)
         cmocka_unit_test(several_queues),
         cmocka_unit_test(ends_that_were_lost),
         cmocka_unit_test(bounds_without_the_ends),
-        cmocka_unit_test(what_a_strategy_takes_away),
+        cmocka_unit_test(frees_and_first_uses_wait),
         cmocka_unit_test(what_a_trace_must_know),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);

@@ -62,7 +62,7 @@ static int read_trace(const char *path, struct trace_totals *totals, struct erro
         give_up("what is read is not exported, or the other way round", error);
     fclose(out);
     if (!code) {
-        if (waits_read(reader, "caching", &waits, error) == ERR_INTERNAL)
+        if (waits_read(reader, &waits, error) == ERR_INTERNAL)
             give_up("who waited", error);
         waits_free(&waits);
     }

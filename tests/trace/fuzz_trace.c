@@ -272,14 +272,14 @@ static void check_text(const char *trace, const struct trace_totals *totals)
 
 /* Who waited in a trace that is read to its end, if it has the times and commands that this
  * takes. */
-static void check_waits(const char *trace, struct random *r)
+static void check_waits(const char *trace)
 {
     struct trace_reader *reader;
     struct error error = {0};
     struct waits waits;
     if (trace_open(trace, &reader, &error))
         give_up("a trace that was read is gone", &error);
-    const int code = waits_read(reader, random_below(r, 2) ? "caching" : NULL, &waits, &error);
+    const int code = waits_read(reader, &waits, &error);
     waits_found += code == 0;
     if (code == ERR_PARSE || code == ERR_IO || code == ERR_INTERNAL)
         give_up("the waits of a trace that was read", &error);
@@ -322,7 +322,7 @@ static void check_damage(const char *trace, struct random *r)
         return;
     read_whole++;
     if (random_below(r, 4) == 0)
-        check_waits(path_of("damaged.trace"), r);
+        check_waits(path_of("damaged.trace"));
 }
 
 static void round_of(const struct text *log, struct random *r)
@@ -345,7 +345,7 @@ static void round_of(const struct text *log, struct random *r)
     if (read_all(path_of("trace.trace"), &totals, &error))
         give_up("an imported trace is not read", &error);
     check_text(path_of("trace.trace"), &totals);
-    check_waits(path_of("trace.trace"), r);
+    check_waits(path_of("trace.trace"));
     for (int i = 0; i < 20; i++)
         check_damage(path_of("trace.trace"), r);
 }
