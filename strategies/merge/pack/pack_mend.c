@@ -13,6 +13,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/sort.h"
@@ -37,16 +38,13 @@ struct ranked {
 struct mender {
     struct arena arena;
     const struct pack_item *items;
-    unsigned count, longest; /* the most sections of an item */
-    int64_t *offset, bound;
+    unsigned count, longest;     /* the most sections of an item */
+    int64_t *offset, *at, bound; /* at: what is tried in the window; elsewhere the same */
     double *priority;
     struct random random;
-    /* of a window; the first `fixed` of its order keep their places */
-    unsigned inside, fixed;
-    unsigned *member, *order; /* member: the number among all items */
-    struct pack_item *own;    /* the items, as far as they are in the window */
-    struct pack_range *range;
-    int64_t *at;
+    struct pack_placer *placer;
+    /* The items of the window; the first `fixed` of the order keep their places. */
+    unsigned inside, fixed, *order;
     struct ranked *ranked;
     uint64_t stale; /* items of the orders since the plan became lower */
 };
@@ -74,18 +72,9 @@ static void open_window(struct mender *m, struct pack_range window)
     m->inside = 0;
     for (unsigned i = first; i < m->count && m->items[i].hull.first < window.end; i++) {
         const struct pack_range hull = m->items[i].hull;
-        if (hull.end <= window.first)
-            continue;
-        const unsigned k = m->inside++;
         const bool is_fixed = hull.first < window.first || hull.end > window.end;
-        m->range[k].first = (hull.first > window.first ? hull.first : window.first) - window.first;
-        m->range[k].end = (hull.end < window.end ? hull.end : window.end) - window.first;
-        m->own[k] = m->items[i];
-        m->own[k].ranges = &m->range[k];
-        m->own[k].hull = m->range[k];
-        m->member[k] = i;
-        m->at[k] = m->offset[i];
-        m->ranked[k] = (struct ranked){is_fixed ? HUGE_VAL : m->priority[i], k};
+        if (hull.end > window.first)
+            m->ranked[m->inside++] = (struct ranked){is_fixed ? HUGE_VAL : m->priority[i], i};
     }
 }
 
@@ -102,29 +91,30 @@ static void sort_window(struct mender *m)
 static void squeak(struct mender *m, unsigned placed)
 {
     for (unsigned i = m->fixed; i < placed; i++) {
-        const unsigned k = m->order[i];
-        m->ranked[i].priority +=
-            (m->at[k] + m->own[k].size > m->bound ? SQUEAK : NOISE) * random_unit(&m->random);
-        m->priority[m->member[k]] = m->ranked[i].priority;
+        const unsigned item = m->order[i];
+        m->ranked[i].priority += (m->at[item] + m->items[item].size > m->bound ? SQUEAK : NOISE) *
+                                 random_unit(&m->random);
+        m->priority[item] = m->ranked[i].priority;
     }
 }
 
 /* Places the items of the window lower than `below`; false if no order does. */
 static bool mend_window(struct mender *m, int64_t below, uint64_t deadline_ns)
 {
-    struct pack_placer *placer = pack_placer_open(m->own, m->inside);
     bool fits = false;
     for (int i = 0; i < TRIES && !fits && pack_now() <= deadline_ns; i++) {
         sort_window(m);
         struct pack_run run = {.below = below, .deadline_ns = deadline_ns, .fixed = m->fixed};
-        fits =
-            pack_placer_run(placer, m->order, m->inside, PACK_FIRST_GAP, &run, m->at) < INT64_MAX;
+        fits = pack_placer_run(m->placer, m->order, m->inside, PACK_FIRST_GAP, &run, m->at) <
+               INT64_MAX;
         m->stale = fits ? 0 : m->stale + m->inside;
         squeak(m, fits ? 0 : run.placed + (run.placed < m->inside));
     }
-    for (unsigned k = 0; fits && k < m->inside; k++)
-        m->offset[m->member[k]] = m->at[k];
-    pack_placer_close(placer);
+    for (unsigned k = 0; k < m->inside; k++)
+        if (fits)
+            m->offset[m->order[k]] = m->at[m->order[k]];
+        else
+            m->at[m->order[k]] = m->offset[m->order[k]];
     return fits;
 }
 
@@ -134,11 +124,9 @@ static void open_mender(struct mender *m)
     const double sections = pack_section_count(m->items, m->count);
     m->bound = pack_load_bound(m->items, m->count);
     m->priority = arena_alloc(&m->arena, count * sizeof *m->priority);
-    m->member = arena_alloc(&m->arena, count * sizeof *m->member);
     m->order = arena_alloc(&m->arena, count * sizeof *m->order);
-    m->own = arena_alloc(&m->arena, count * sizeof *m->own);
-    m->range = arena_alloc(&m->arena, count * sizeof *m->range);
     m->at = arena_alloc(&m->arena, count * sizeof *m->at);
+    memcpy(m->at, m->offset, count * sizeof *m->at);
     m->ranked = arena_alloc(&m->arena, count * sizeof *m->ranked);
     for (unsigned i = 0; i < m->count; i++) {
         const struct pack_item *item = &m->items[i];
@@ -155,6 +143,7 @@ int64_t pack_mend(const struct pack_item *items, unsigned count, int64_t enough,
     struct mender m = {.items = items, .count = count, .offset = offset};
     double margin = MARGIN;
     open_mender(&m);
+    m.placer = pack_placer_open(items, count);
     unsigned top = find_top(&m);
     while (m.stale < count / PATIENCE && end_of(&m, top) > enough && pack_now() <= deadline_ns) {
         const struct pack_range hull = items[top].hull;
@@ -166,6 +155,7 @@ int64_t pack_mend(const struct pack_item *items, unsigned count, int64_t enough,
             is_lower ? MARGIN : MARGIN * (MARGIN_LEAST + MARGIN_SPREAD * random_unit(&m.random));
         top = is_lower ? find_top(&m) : top;
     }
+    pack_placer_close(m.placer);
     arena_free(&m.arena);
     return end_of(&m, top);
 }
