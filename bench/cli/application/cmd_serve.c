@@ -54,6 +54,7 @@ struct serving {
     struct arena arena;
     const char *opencl, *cuda; /* the libraries; NULL: the API is not served */
     const char *folder;
+    const char *predicted; /* NULL, or what a recording says beforehand */
 };
 
 /* ---- before ---- */
@@ -180,7 +181,7 @@ static bool is_first_of(const json_t *devices, size_t i, const char *id)
 }
 
 /* What a replay of the recording says of the same run. */
-static int say_predicted(const struct serving *s, struct error *error)
+static int predict(struct serving *s, struct error *error)
 {
     const char *path = flag_text(s->line, "beside"), *atlas_name = flag_text(s->line, "atlas");
     struct atlas atlas = {0};
@@ -188,7 +189,7 @@ static int say_predicted(const struct serving *s, struct error *error)
     const struct allocator_ops *strategy;
     struct option_values values;
     struct trace_reader *reader = NULL;
-    struct replay_outcome outcome;
+    struct replay_outcome outcome = {0};
     char took[32], held[32];
     int code = atlas_name ? recorded_atlas(atlas_name, &atlas, error) : 0;
     THEN(code, allocator_parse_planned(&plans, flag_text(s->line, "strategy"), &strategy, &values,
@@ -200,18 +201,15 @@ static int say_predicted(const struct serving *s, struct error *error)
                                            .free_at = s->cuda ? FREE_AT_DONE : FREE_AT_LET_GO};
     THEN(code, replay_trace(reader, &options, NULL, &outcome, error));
     if (!code && outcome.status != CASE_ok)
-        code = error_set(error, ERR_UNSUPPORTED, "%s: %s", path, outcome.reason);
+        code = error_set(error, ERR_USAGE, "%s: %s", path, outcome.reason);
+    const char *why_not = !outcome.model.asked ? "without --atlas" : outcome.model.why_not;
     if (!code)
-        fprintf(stderr,
-                "gamut: predicted of %s: %" PRIu64 " hits, %" PRIu64
-                " driver calls, at most %s held, %s%s\n",
-                path, outcome.counts.hit_count,
-                outcome.counts.driver_alloc_count + outcome.counts.driver_free_count,
-                text_bytes(held, outcome.counts.peak_reserved_bytes),
-                outcome.model.asked && !*outcome.model.why_not
-                    ? text_ns(took, (double)outcome.model.predicted_ns)
-                    : "no time",
-                outcome.model.asked ? outcome.model.why_not : " without --atlas");
+        s->predicted = arena_printf(
+            &s->arena, "%" PRIu64 " hits, %" PRIu64 " driver calls, at most %s held, %s%s",
+            outcome.counts.hit_count,
+            outcome.counts.driver_alloc_count + outcome.counts.driver_free_count,
+            text_bytes(held, outcome.counts.peak_reserved_bytes), *why_not ? "no time: " : "",
+            *why_not ? why_not : text_ns(took, (double)outcome.model.predicted_ns));
     trace_close(reader);
     allocator_plans_free(&plans);
     atlas_free(&atlas);
@@ -326,8 +324,8 @@ static int take_processes(struct serving *s, struct error *error)
         json_decref(list[i]);
     }
     free(list);
-    if (!code && served && flag_text(s->line, "beside"))
-        code = say_predicted(s, error);
+    if (served && s->predicted)
+        fprintf(stderr, "gamut: predicted of %s: %s\n", flag_text(s->line, "beside"), s->predicted);
     if (code || served)
         return code;
     if (s->cuda)
@@ -356,6 +354,8 @@ static int serve_application(struct serving *s, int *status, struct error *error
 {
     const char *out = flag_text(s->line, "out"), *temporary = getenv("TMPDIR");
     TRY(check_line(s, error));
+    if (flag_text(s->line, "beside"))
+        TRY(predict(s, error));
     if (out)
         TRY(result_file_check(out, flag_number(s->line, "force"), error));
     /* A rename to --out stays within its folder. */
