@@ -207,7 +207,7 @@ int result_read(json_t *root, struct result *result, struct error *error)
     return code;
 }
 
-int result_parse(const char *path, const struct text *text, struct result *result,
+static int parse(const char *path, const struct text *text, struct result *result,
                  struct error *error)
 {
     json_error_t where;
@@ -228,7 +228,7 @@ int result_open(const char *path, struct result *result, struct error *error)
     struct text text = {0};
     *result = (struct result){0};
     int code = gzip_read_file(&text, path, TEXT_MOST_BYTES, error);
-    THEN(code, result_parse(path, &text, result, error));
+    THEN(code, parse(path, &text, result, error));
     text_free(&text);
     return file_explain(path, "result", code, error);
 }
@@ -348,7 +348,7 @@ static bool load_with(const char *path, const char *member, struct result *resul
     bool has = false;
     text_add(&line, "\n\"%s\": [", member);
     if (gzip_read_file(&text, path, TEXT_MOST_BYTES, NULL) == 0 && strstr(text.data, line.data))
-        has = result_parse(path, &text, result, NULL) == 0;
+        has = parse(path, &text, result, NULL) == 0;
     text_free(&text);
     text_free(&line);
     return has;

@@ -333,9 +333,6 @@ int result_open(const char *path, struct result *result, struct error *error);
 /* Reads a tree, of which it keeps a reference. It has all that readers rely on. Unknown members are
  * ignored. ERR_PARSE; then nothing is to be freed. */
 int result_read(json_t *root, struct result *result, struct error *error);
-/* The same for contents that were read before; `path` is for messages. */
-int result_parse(const char *path, const struct text *text, struct result *result,
-                 struct error *error);
 /* Frees what result_open or result_read has made; may be called twice. */
 void result_release(struct result *result);
 

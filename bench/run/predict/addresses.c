@@ -1,9 +1,11 @@
 #include "run/predict/addresses.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 
 static const uint64_t range_bytes = UINT64_C(32) << 20;
 static const uint64_t page_bytes = UINT64_C(2) << 20; /* memories are multiples of it */
@@ -14,90 +16,61 @@ static uint64_t up_to(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* ---- holes ----------------------------------------------------------------------------------- */
-
-static void remove_hole(struct address_holes *h, unsigned i)
+static void remove_hole(struct addresses *a, unsigned i)
 {
-    memmove(h->ranges + i, h->ranges + i + 1, (--h->count - i) * sizeof *h->ranges);
+    memmove(a->holes + i, a->holes + i + 1, (--a->count - i) * sizeof *a->holes);
 }
 
-bool holes_take(struct address_holes *h, uint64_t bytes, uint64_t *start)
+/* Frees a range whose bytes are all in use, and merges it with the holes next to it. */
+static void add_hole(struct addresses *a, uint64_t start, uint64_t bytes)
 {
-    for (unsigned i = 0; i < h->count; i++) {
-        struct address_range *hole = &h->ranges[i];
-        if (hole->bytes < bytes)
-            continue;
-        *start = hole->start;
-        hole->start += bytes;
-        hole->bytes -= bytes;
-        if (hole->bytes == 0)
-            remove_hole(h, i);
-        return true;
-    }
-    return false;
-}
-
-/* The number of holes that begin before an address. */
-static unsigned holes_below(const struct address_holes *h, uint64_t address)
-{
-    unsigned first = 0, count = h->count;
-    while (count > 0) {
-        const unsigned half = count / 2;
-        const bool is_below = h->ranges[first + half].start < address;
-        first = is_below ? first + half + 1 : first;
-        count = is_below ? count - half - 1 : half;
-    }
-    return first;
-}
-
-void holes_give(struct address_holes *h, uint64_t start, uint64_t bytes)
-{
-    const unsigned i = holes_below(h, start);
-    struct address_range *before = i > 0 ? &h->ranges[i - 1] : NULL;
-    struct address_range *after = i < h->count ? &h->ranges[i] : NULL;
+    unsigned i;
+    FIND_PLACE(i, a->count, a->holes[i].start < start);
+    struct address_range *before = i > 0 ? &a->holes[i - 1] : NULL;
+    struct address_range *after = i < a->count ? &a->holes[i] : NULL;
     const bool joins_before = before && before->start + before->bytes == start;
     const bool joins_after = after && start + bytes == after->start;
     if (joins_before) {
         before->bytes += bytes + (joins_after ? after->bytes : 0);
         if (joins_after)
-            remove_hole(h, i);
+            remove_hole(a, i);
     } else if (joins_after) {
         *after = (struct address_range){start, bytes + after->bytes};
     } else {
-        h->ranges = must_grow(h->ranges, h->count, &h->capacity, sizeof *h->ranges);
-        memmove(h->ranges + i + 1, h->ranges + i, (h->count++ - i) * sizeof *h->ranges);
-        h->ranges[i] = (struct address_range){start, bytes};
+        a->holes = must_grow(a->holes, a->count, &a->capacity, sizeof *a->holes);
+        memmove(a->holes + i + 1, a->holes + i, (a->count++ - i) * sizeof *a->holes);
+        a->holes[i] = (struct address_range){start, bytes};
     }
 }
 
-void holes_free(struct address_holes *h)
-{
-    free(h->ranges);
-    *h = (struct address_holes){0};
-}
-
-/* ---- the addresses of memories --------------------------------------------------------------- */
-
 uint64_t addresses_take(struct addresses *a, uint64_t bytes)
 {
-    uint64_t start;
     bytes = up_to(bytes, page_bytes);
-    if (holes_take(&a->holes, bytes, &start))
+    unsigned i = 0;
+    while (i < a->count && a->holes[i].bytes < bytes)
+        i++;
+    if (i < a->count) {
+        struct address_range *hole = &a->holes[i];
+        const uint64_t start = hole->start;
+        *hole = (struct address_range){start + bytes, hole->bytes - bytes};
+        if (hole->bytes == 0)
+            remove_hole(a, i);
         return start;
+    }
     const uint64_t reserved = up_to(bytes, range_bytes);
     a->lowest = (a->lowest ? a->lowest : top) - reserved;
     if (reserved > bytes)
-        holes_give(&a->holes, a->lowest + bytes, reserved - bytes);
+        add_hole(a, a->lowest + bytes, reserved - bytes);
     return a->lowest;
 }
 
 void addresses_give(struct addresses *a, uint64_t address, uint64_t bytes)
 {
-    holes_give(&a->holes, address, up_to(bytes, page_bytes));
+    add_hole(a, address, up_to(bytes, page_bytes));
 }
 
 void addresses_free(struct addresses *a)
 {
-    holes_free(&a->holes);
+    free(a->holes);
     *a = (struct addresses){0};
 }

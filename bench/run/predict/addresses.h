@@ -8,29 +8,18 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct address_range {
     uint64_t start, bytes;
 };
 
-/* Free ranges in the order of their addresses, no two of them side by side. All zeros: none. */
-struct address_holes {
-    struct address_range *ranges;
-    unsigned count, capacity;
-};
-
-/* Takes the start of the lowest range that has `bytes` (> 0), by a walk. False if none has. */
-bool holes_take(struct address_holes *holes, uint64_t bytes, uint64_t *start);
-/* Frees a range whose bytes are all in use, and merges it with the free ranges next to it. */
-void holes_give(struct address_holes *holes, uint64_t start, uint64_t bytes);
-void holes_free(struct address_holes *holes);
-
 /* All zeros: no memories. */
 struct addresses {
     uint64_t lowest; /* of all ranges; 0: there is none */
-    struct address_holes holes;
+    /* Free ranges in the order of their addresses, no two of them side by side. */
+    struct address_range *holes;
+    unsigned count, capacity;
 };
 
 uint64_t addresses_take(struct addresses *addresses, uint64_t bytes);
