@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/gzip_file.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/tree.h"
 
 /* ---- a new one ------------------------------------------------------------------------------- */
@@ -178,18 +179,10 @@ static int compare_keys(const struct case_key *a, const struct case_key *b)
 /* The place of the case with this key, or the one where it belongs. */
 static size_t place_of(const struct result *result, const struct case_key *key, bool *is_there)
 {
-    size_t from = 0, to = result->case_count;
-    *is_there = false;
-    while (from < to && !*is_there) {
-        const size_t middle = from + (to - from) / 2;
-        const int order = compare_keys(key, &result->cases[middle].key);
-        *is_there = order == 0;
-        if (order < 0)
-            to = middle;
-        else
-            from = order ? middle + 1 : middle;
-    }
-    return from;
+    size_t at;
+    FIND_PLACE(at, result->case_count, compare_keys(key, &result->cases[at].key) > 0);
+    *is_there = at < result->case_count && compare_keys(key, &result->cases[at].key) == 0;
+    return at;
 }
 
 static struct result_case *case_with(struct result *result, const struct case_key *key)

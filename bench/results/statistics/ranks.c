@@ -75,15 +75,9 @@ static double at_most(const struct null *null, size_t u)
 
 static long cut_of(const struct null *null, size_t most, double alpha)
 {
-    long cut = -1, beyond = (long)(most / 2);
-    while (beyond - cut > 1) {
-        const long middle = cut + (beyond - cut) / 2;
-        if (at_most(null, (size_t)middle) <= alpha / 2)
-            cut = middle;
-        else
-            beyond = middle;
-    }
-    return cut;
+    size_t beyond;
+    FIND_PLACE(beyond, most / 2, at_most(null, beyond) <= alpha / 2);
+    return (long)beyond - 1;
 }
 
 /* Makes the table for these sizes, with room for all pairs. */

@@ -42,14 +42,9 @@ const struct plan_sized *plan_sized_from(const struct plan_sized *slots, uint32_
                                          uint64_t size, uint32_t time)
 {
     const struct plan_sized key = {size, time};
-    for (; count > 0; count /= 2) {
-        const struct plan_sized *middle = slots + count / 2;
-        if (compare_sized(middle, &key) < 0) {
-            slots = middle + 1;
-            count--;
-        }
-    }
-    return slots;
+    uint32_t at;
+    FIND_PLACE(at, count, compare_sized(&slots[at], &key) < 0);
+    return slots + at;
 }
 
 uint32_t plan_nearest_mark(const struct plan_queue *q, uint32_t begin, uint32_t end, uint32_t time)
