@@ -35,12 +35,9 @@ def split_sum(inputs, outputs):
     width = min(1 << (max(across, 1).bit_length() - 1), 32)
     height = min(1 << (max(each, 1).bit_length() - 1), most // width)
     width = min(1 << (max(across, 1).bit_length() - 1), most // height)
-    per_thread = each
-    if per_thread >= min(height * 16, 256):
-        per_thread = -(-per_thread // height)
-        grid = -(-across // width)
-    else:
+    if each < min(height * 16, 256):
         return 0
+    per_thread, grid = -(-each // height), -(-across // width)
     target = HOPPER["multiprocessors"] * (HOPPER["threads"] // (width * height))
     if per_thread < 256 or grid > target:
         return 0
@@ -90,7 +87,7 @@ def _workspace(part, x, weight, y, more):
     if not table:
         UNKNOWN.add(name)
         return 0, 8 * MIB if last else sum(room) + 16 * MIB
-    each = room[0] // rows, room[1] // rows
+    each = room[0] // max(rows, 1), room[1] // max(rows, 1)
     return _from_rows(rows, table[part], table[0], [i * each[0] + j * each[1] for i in range(4) for j in range(4)] + [room[2]])
 
 
