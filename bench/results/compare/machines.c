@@ -164,16 +164,17 @@ static size_t program_of(struct machines *m, const struct case_key *key)
     return at;
 }
 
-static const char *configuration_id(struct machines *m, const char *strategy, const char *merge,
-                                    const char *release, const char *residency)
+/* The number of configurations for one that is new. */
+static size_t find_configuration(struct machines *m, const struct case_key *key)
 {
-    return arena_printf(&m->arena, "%s\n%s\n%s\n%s", strategy, merge, release, residency);
+    const char *id = arena_printf(&m->arena, "%s\n%s\n%s\n%s", key->strategy, key->merge,
+                                  key->release, key->residency);
+    return tree_index_of(m->configuration_names, id, m->configuration_count);
 }
 
 static size_t configuration_of(struct machines *m, const struct case_key *key)
 {
-    const char *id = configuration_id(m, key->strategy, key->merge, key->release, key->residency);
-    const size_t at = tree_index_of(m->configuration_names, id, m->configuration_count);
+    const size_t at = find_configuration(m, key);
     if (at == m->configuration_count) {
         m->configuration = arena_grow(&m->arena, m->configuration, m->configuration_count,
                                       &m->configuration_room, sizeof *m->configuration);
@@ -183,23 +184,17 @@ static size_t configuration_of(struct machines *m, const struct case_key *key)
     return at;
 }
 
-/* Calls `each` with program, configuration and machine of every case. */
-static void walk(struct machines *m, void (*each)(struct machines *m, size_t p, size_t c, size_t at,
-                                                  const struct result_case *one))
+/* Finds the program and the configuration of every case; puts the cases into their places, if these
+ * are there. */
+static void find_places(struct machines *m)
 {
     for (size_t at = 0; at < m->machine_count; at++)
         for (size_t i = 0; i < m->machine[at].case_count; i++) {
             const struct result_case *one = m->machine[at].cases[i];
             const size_t p = program_of(m, &one->key), c = configuration_of(m, &one->key);
-            if (each)
-                each(m, p, c, at, one);
+            if (m->place)
+                place_of(m, p, c, at)->of = one;
         }
-}
-
-static void put_place(struct machines *m, size_t p, size_t c, size_t at,
-                      const struct result_case *one)
-{
-    place_of(m, p, c, at)->of = one;
 }
 
 /* A configuration counts in a program if every machine has tried it. Forgets the other places. */
@@ -255,10 +250,7 @@ static const char *obstacle(struct machines *m, size_t p)
 static void take_ranking(struct machines *m, size_t p, size_t at, const struct answer_device *own)
 {
     for (size_t i = 0; i < own->ranked_count; i++) {
-        const struct case_key *key = &own->ranking[i].key;
-        const char *id =
-            configuration_id(m, key->strategy, key->merge, key->release, key->residency);
-        const size_t c = tree_index_of(m->configuration_names, id, m->configuration_count);
+        const size_t c = find_configuration(m, &own->ranking[i].key);
         if (c < m->configuration_count && place_of(m, p, c, at)->of)
             place_of(m, p, c, at)->ranked = &own->ranking[i];
     }
@@ -399,11 +391,11 @@ static void put_in_order(struct machines *m)
 
 static void compare_programs(struct machines *m)
 {
-    walk(m, NULL);
+    find_places(m);
     m->place = arena_alloc(&m->arena, (size_t)m->program_count * m->configuration_count *
                                               m->machine_count * sizeof *m->place +
                                           1);
-    walk(m, put_place);
+    find_places(m);
     name_configurations(m);
     keep_common(m);
     for (size_t p = 0; p < m->program_count; p++) {
@@ -509,7 +501,6 @@ static void say_safest(const struct machines *m, json_t *to)
 static const struct statistics *speedup_on(struct machines *m, size_t c, size_t at)
 {
     struct result part = {.run = m->machine[at].result->run};
-    const struct case_key *key = &m->configuration[c].key;
     part.cases =
         arena_alloc(&m->arena, m->compared_count * m->configuration_count * sizeof *part.cases);
     for (size_t i = 0; i < m->compared_count * m->configuration_count; i++) {
@@ -521,9 +512,7 @@ static const struct statistics *speedup_on(struct machines *m, size_t c, size_t 
     const struct answer answer = answer_of(&part, NULL, &m->arena);
     for (size_t i = 0; answer.device_count && i < answer.devices->ranked_count; i++) {
         const struct answer_ranked *one = &answer.devices->ranking[i];
-        if (strcmp(configuration_id(m, key->strategy, key->merge, key->release, key->residency),
-                   configuration_id(m, one->key.strategy, one->key.merge, one->key.release,
-                                    one->key.residency)) == 0)
+        if (find_configuration(m, &one->key) == c)
             return isnan(one->speedup.median) ? NULL : &one->speedup;
     }
     return NULL;

@@ -305,11 +305,12 @@ static int rows_write(const struct chart *chart, const struct chart_subject *of,
     TRY(matrix_make(chart->name, of, &p.rows->rules, &m, error));
     p.row_count = matrix_row_count(&m);
     p.column_count = m.columns.count;
-    p.cell = must_alloc(p.row_count * p.column_count * sizeof *p.cell);
-    p.mean = must_alloc(p.column_count * sizeof *p.mean);
-    p.mean_of = must_alloc(p.column_count * sizeof *p.mean_of);
-    p.row_order = must_alloc(p.row_count * sizeof *p.row_order);
-    p.column_order = must_alloc(p.column_count * sizeof *p.column_order);
+    struct arena arena = {0};
+    p.cell = arena_alloc(&arena, p.row_count * p.column_count * sizeof *p.cell);
+    p.mean = arena_alloc(&arena, p.column_count * sizeof *p.mean);
+    p.mean_of = arena_alloc(&arena, p.column_count * sizeof *p.mean_of);
+    p.row_order = arena_alloc(&arena, p.row_count * sizeof *p.row_order);
+    p.column_order = arena_alloc(&arena, p.column_count * sizeof *p.column_order);
     for (size_t i = 0; i < p.row_count * p.column_count; i++) {
         p.cell[i] = unknown_numbers;
         if (m.cell[i])
@@ -323,11 +324,7 @@ static int rows_write(const struct chart *chart, const struct chart_subject *of,
         print_picture(&p, data);
         add_variables(&p, variables);
     }
-    free(p.cell);
-    free(p.mean);
-    free(p.mean_of);
-    free(p.row_order);
-    free(p.column_order);
+    arena_free(&arena);
     matrix_free(&m);
     return code;
 }
