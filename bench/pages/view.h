@@ -9,7 +9,6 @@
  */
 #pragma once
 
-
 #include "pages/history.h"
 
 /* A pane. */

@@ -1,7 +1,6 @@
 /* The interface between charts and gnuplot: data, variables, scripts, and running gnuplot. */
 #pragma once
 
-
 #include "base/error.h"
 #include "base/text.h"
 #include "results/show/matrix.h"
