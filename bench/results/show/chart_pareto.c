@@ -124,7 +124,8 @@ static void leave_out_far(struct pareto *all, struct text *variables)
             text_add(&note, "%s%s, %.0f×", note.length ? ", " : "; not drawn: ", p.name, p.memory);
     }
     all->count = count;
-    gnuplot_variable(variables, "note", note.length ? note.data : "");
+    if (note.length)
+        gnuplot_variable(variables, "note", note.data);
     text_free(&note);
 }
 
