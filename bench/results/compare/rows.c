@@ -21,11 +21,6 @@
 #include "results/file/measured.h"
 #include "results/statistics/shared_shift.h"
 
-static double log_limit(double part)
-{
-    return log1p(part);
-}
-
 static struct compare_row *add_row(struct comparer *c, const struct compare_row *row)
 {
     c->rows = must_grow(c->rows, c->row_count, &c->row_room, sizeof *c->rows);
@@ -257,7 +252,7 @@ static double noise_limit(const struct comparer *c, const struct result_case *on
     double floor = 0;
     for (int r = 0; r < 2; r++)
         if (c->noisy[r])
-            floor = fmax(floor, log_limit(noise_floor(c->noisy[r], one, metric)));
+            floor = fmax(floor, log1p(noise_floor(c->noisy[r], one, metric)));
     return floor;
 }
 
@@ -279,7 +274,7 @@ static bool add_samples(struct comparer *c, const struct result_case *base_case,
         struct compare_row *row = new_row(c, base_case, candidate_case);
         row->metric = info;
         row->gate = gate;
-        row->limit = log_limit(gate ? gate->part : c->options->threshold);
+        row->limit = log1p(gate ? gate->part : c->options->threshold);
         row->floor = noise_limit(c, row->of, info->name);
         row->base = median_of(&arena, &base);
         row->candidate = median_of(&arena, &candidate);
@@ -385,10 +380,11 @@ struct case_pairs {
     struct compare_row row; /* a copy of one of them: rows move when more are added */
 };
 
-static struct case_pairs pairs_of(const struct comparer *c, const struct counter_info *metric)
+static struct case_pairs pairs_of(struct comparer *c, const struct counter_info *metric)
 {
-    struct case_pairs pairs = {.base = must_alloc(c->row_count * sizeof *pairs.base),
-                               .candidate = must_alloc(c->row_count * sizeof *pairs.candidate)};
+    const size_t size = (c->row_count + 1) * sizeof(struct result_case *);
+    struct case_pairs pairs = {.base = arena_alloc(&c->arena, size),
+                               .candidate = arena_alloc(&c->arena, size)};
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compare_row *row = &c->rows[i];
         if (row->file != c->file || row->metric != metric || !row->base_rounds ||
@@ -399,12 +395,6 @@ static struct case_pairs pairs_of(const struct comparer *c, const struct counter
         pairs.candidate[pairs.count++] = row->candidate_case;
     }
     return pairs;
-}
-
-static void pairs_free(struct case_pairs *pairs)
-{
-    free(pairs->base);
-    free(pairs->candidate);
 }
 
 /* A table with the same number of rounds of both files. From the file with more, rounds are taken
@@ -463,7 +453,7 @@ static struct compare_row row_of(struct comparer *c, const struct case_pairs *pa
 
 static void compare_metric(struct comparer *c, const struct counter_info *metric)
 {
-    struct case_pairs pairs = pairs_of(c, metric);
+    const struct case_pairs pairs = pairs_of(c, metric);
     size_t count, kept = 0;
     struct configuration *configurations =
         configurations_of(&c->arena, pairs.candidate, pairs.count, &count);
@@ -475,7 +465,6 @@ static void compare_metric(struct comparer *c, const struct counter_info *metric
                 c, &pairs, &configurations[w], COMPARE_ALPHA / (double)(2 * kept * c->file_count));
             add_row(c, &row);
         }
-    pairs_free(&pairs);
 }
 
 void compare_configurations(struct comparer *c)
@@ -580,12 +569,6 @@ static void compare_row(struct comparer *c, const struct result_case *base,
 
 /* ---- experiments ---------------------------------------------------------------------------- */
 
-static const struct result_experiment *same_experiment(const struct result *result,
-                                                       const struct result_experiment *experiment)
-{
-    return result_experiment_of(result, experiment->name, experiment->device);
-}
-
 /* `base` may be NULL. */
 static void compare_experiment(struct comparer *c, const struct result_experiment *base,
                                const struct result_experiment *candidate)
@@ -600,14 +583,17 @@ static void compare_experiment(struct comparer *c, const struct result_experimen
 void compare_experiments(struct comparer *c, const struct result *base,
                          const struct result *candidate)
 {
-    for (size_t i = 0; i < candidate->experiment_count; i++)
-        compare_experiment(c, same_experiment(base, &candidate->experiments[i]),
-                           &candidate->experiments[i]);
+    for (size_t i = 0; i < candidate->experiment_count; i++) {
+        const struct result_experiment *own = &candidate->experiments[i];
+        compare_experiment(c, result_experiment_of(base, own->name, own->device), own);
+    }
     for (size_t i = 0; i < base->experiment_count; i++) {
-        const struct result_experiment *experiment = c->experiment = &base->experiments[i];
-        for (size_t j = 0; j < experiment->row_count; j++)
-            if (!experiment_row(same_experiment(candidate, experiment), experiment->rows[j].values))
-                compare_failure(c, &experiment->rows[j], NULL);
+        const struct result_experiment *own = c->experiment = &base->experiments[i];
+        const struct result_experiment *other =
+            result_experiment_of(candidate, own->name, own->device);
+        for (size_t j = 0; j < own->row_count; j++)
+            if (!experiment_row(other, own->rows[j].values))
+                compare_failure(c, &own->rows[j], NULL);
     }
     c->experiment = NULL;
 }
