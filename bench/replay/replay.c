@@ -58,8 +58,8 @@ struct replay {
     /* The log has the calls of this very strategy: they cost what they did. The first one does not
      * count, because it makes the driver ready. */
     bool knows_calls, knows_ends, has_asked;
-    /* By the log: when the device had ended what it was given so far, and what the current call took
-     * of the host without its wait for that. */
+    /* By the log: when the device had ended what it was given so far, and what the current call
+     * took of the host without its wait for that. */
     uint64_t ended_ns, own_ns;
     unsigned part_count;
     struct part *parts[PARTS_MAX];

@@ -78,8 +78,8 @@ struct waits {
     struct arena arena;        /* owns places and their texts */
 };
 
-/* Reads a trace. ERR_UNSUPPORTED: it has no times or no commands; ERR_PARSE, ERR_IO. The caller calls
- * waits_free in any case. */
+/* Reads a trace. ERR_UNSUPPORTED: it has no times or no commands; ERR_PARSE, ERR_IO. The caller
+ * calls waits_free in any case. */
 int waits_read(struct trace_reader *reader, struct waits *waits, struct error *error);
 /* Sums over the kinds: those that the application asked for, or the hidden ones. */
 struct wait_sum waits_sum(const struct waits *waits, bool hidden);

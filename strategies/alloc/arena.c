@@ -2,8 +2,8 @@
  *
  *   1. Sizes are multiples of 256 bytes. The first request is preceded by one memory: `size` bytes,
  *      by default half of what is free of the device, and at least a superblock. It never grows.
- *   2. The memory is cut into superblocks of at least `superblock` bytes. Each belongs to the global
- *      arena, or to the arena of a queue. All are the global arena's at first.
+ *   2. The memory is cut into superblocks of at least `superblock` bytes. Each belongs to the
+ *      global arena, or to the arena of a queue. All are the global arena's at first.
  *   3. A request of more than `superblock` bytes goes to the global arena, another one to its
  *      queue's arena. It gets the beginning of the first free block by address that is large
  *      enough. What is left of the block stays free.
@@ -24,8 +24,8 @@
  * keeps the end of the memory free.
  *
  * What it reserves says nothing of a program: half of the least capacity is what a program needs
- * under it. Departures: the memory is taken at the first request, and a trim gives it back if all of
- * it is free and the global arena's. Free is what the program has not taken of the memory limit, or
+ * under it. Departures: the memory is taken at the first request, and a trim gives it back if all
+ * of it is free and the global arena's. Free is what the program has not taken of the memory limit, or
  * else of the device; what other processes have is not known. RMM refuses to start with less than a
  * superblock. In rule 8 RMM waits for the queue that frees alone. RMM has arenas for threads beside
  * those for streams. Its sizes of jemalloc's classes are a switch of the compiler's, which is off.

@@ -31,9 +31,9 @@
  *
  * Each copy is tried once, from the top of the program down, or the largest first (`by_bytes`). A
  * coalescing may make a later one impossible, so neither an order nor an extension is always for
- * the better. With extensions the pass runs on a copy of the program too without them, and takes the
- * one with them unless it leaves a body of the program with more copies, or more bytes copied, or
- * the program with a higher peak.
+ * the better. With extensions the pass runs on a copy of the program too without them, and takes
+ * the one with them unless it leaves a body of the program with more copies, or more bytes copied,
+ * or the program with a higher peak.
  *
  * `short_circuit` tries the copies as array short-circuiting does (Munksgaard et al. 2022), from
  * the bottom of the program up: so a source is moved before what is copied into it. One that was

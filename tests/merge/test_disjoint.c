@@ -142,7 +142,8 @@ static struct region region_of(struct sizes *s, const struct subject *subject)
 #define BLOCK(name, row, column)                                                                   \
     ARRAY(name, "[b][b]f32", "((" row ") * b * m * b + (" column ") * b: m * b, 1)")
 
-/* The blocks of anti-diagonal k of a matrix of n x n blocks of 4 x 4, and a row and column more: parts of each. */
+/* The blocks of anti-diagonal k of a matrix of n x n blocks of 4 x 4, and a row and column more:
+ * parts of each. */
 #define DIAGONAL(body) "assert n > 2 let w: i64 = 4 * n + 1 " LOOP("k", "n", body)
 #define BLOCKS(name, first, shape, strides)                                                        \
     ARRAY(name, "[k + 1]" shape "f32", "(" first ": 4 * w - 4, " strides ")")

@@ -101,8 +101,8 @@ static void obstacles_throw_back(void **state)
     }
 }
 
-/* All that collides in one cell goes to the weights of the directions, with omega = 1.5: a mass m more at rest
- * has w m in each direction afterwards, and 1.5 w m - 0.5 m at rest. */
+/* All that collides in one cell goes to the weights of the directions, with omega = 1.5: a mass m
+ * more at rest has w m in each direction afterwards, and 1.5 w m - 0.5 m at rest. */
 static void mass_spreads(void **state)
 {
     (void)state;

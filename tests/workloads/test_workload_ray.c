@@ -75,8 +75,8 @@ static void known_pixels(void **state)
          * of the sky, for nothing stands behind the camera. */
         {{0, 0, -6}, quarter, 0, 1, 0xff1a1a1a},
         {{0, 0, -6}, quarter, 0, 4, 0xff405379},
-        /* A light tile and a dark one from above. The light's direction has 0.4476 and 0.4369 upwards:
-         * 0.75 * (0.25 + 0.75 * 0.4476) * 0.8 = 0.351. */
+        /* A light tile and a dark one from above. The light's direction has 0.4476 and 0.4369
+         * upwards: 0.75 * (0.25 + 0.75 * 0.4476) * 0.8 = 0.351. */
         {{10.5f, 3, 10.5f}, quarter, -quarter, 1, 0xff5a5a5a},
         {{11.5f, 3, 10.5f}, quarter, -quarter, 1, 0xff160b0b},
         /* In the shadow of the large sphere: a dark tile has 0.75 * 0.25 * 0.2 = 0.0375 of

@@ -221,7 +221,8 @@ static void fill_depends_on_the_seed_alone(void **state)
     }
 }
 
-/* Grids of hotspot_f64: the same values before they are rounded, and a check that sees one wrong cell. */
+/* Grids of hotspot_f64: the same values before they are rounded, and a check that sees one wrong
+ * cell. */
 static void grids_in_double_precision(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* Boxes full of particles, and what they feel, again in double precision.
  *
- * The program reads which boxes are neighbours from lists. The reference walks over the cube instead,
- * and skips particles without a charge. The two agree only if the lists are those of the cube.
- */
+ * The program reads which boxes are neighbours from lists. The reference walks over the cube
+ * instead, and skips particles without a charge. The two agree only if the lists are those of the
+ * cube. /
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

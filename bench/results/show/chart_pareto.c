@@ -27,8 +27,8 @@
 #include "results/file/answer.h"
 #include "results/file/standings.h"
 
-/* All points have names up to NAMED; of more, only the front. FAR: leave_out_far. The sizes are those of the picture
- * that plots/pareto.gp draws, in its points. */
+/* All points have names up to NAMED; of more, only the front. FAR: leave_out_far. The sizes are
+ * those of the picture that plots/pareto.gp draws, in its points. */
 enum { NAMED = 32, FAR = 32, WIDTH = 480, HEIGHT = 280, LETTER = 7, LINE = 14 };
 
 struct box {

@@ -257,8 +257,8 @@ static double logged_or(struct dry *d, double ns)
     return logged_ns ? (double)logged_ns : ns;
 }
 
-/* The same of a call that is not for memory: no more than `ns`, because the recorder's own time is in
- * the log's. */
+/* The same of a call that is not for memory: no more than `ns`, because the recorder's own time is
+ * in the log's. */
 static double logged_within(struct dry *d, double ns)
 {
     const double logged_ns = logged_or(d, ns);
