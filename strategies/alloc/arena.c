@@ -25,10 +25,11 @@
  *
  * What it reserves says nothing of a program: half of the least capacity is what a program needs
  * under it. Departures: the memory is taken at the first request, and a trim gives it back if all
- * of it is free and the global arena's. Free is what the program has not taken of the memory limit, or
- * else of the device; what other processes have is not known. RMM refuses to start with less than a
- * superblock. In rule 8 RMM waits for the queue that frees alone. RMM has arenas for threads beside
- * those for streams. Its sizes of jemalloc's classes are a switch of the compiler's, which is off.
+ * of it is free and the global arena's. Free is what the program has not taken of the memory limit,
+ * or else of the device; what other processes have is not known. RMM refuses to start with less
+ * than a superblock. In rule 8 RMM waits for the queue that frees alone. RMM has arenas for threads
+ * beside those for streams. Its sizes of jemalloc's classes are a switch of the compiler's, which
+ * is off.
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */

@@ -2,7 +2,8 @@
  *
  * The program reads which boxes are neighbours from lists. The reference walks over the cube
  * instead, and skips particles without a charge. The two agree only if the lists are those of the
- * cube. /
+ * cube.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

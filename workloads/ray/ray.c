@@ -50,8 +50,8 @@ struct beam {
     int from;
 };
 
-/* One way through all decisions: bit i of `turned` says that decision i goes against the double's.
- * */
+/* One way through all decisions: bit i of `turned` is set if decision i goes against the
+ * double's. */
 struct way {
     uint32_t turned;
     int decisions;
