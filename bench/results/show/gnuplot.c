@@ -159,13 +159,17 @@ void gnuplot_caption(const struct chart_subject *of, struct text *out)
     const struct result_run *run = &of->result->run;
     const struct record_tool *tool = &of->result->context.tool;
     const struct record_device *device = result_device(of->result, of->device);
+    unsigned rounds = 0; /* those that were made, if the file says so: a partial run planned more */
+    for (size_t i = 0; i < run->session_count; i++)
+        rounds += run->sessions[i].rounds;
+    rounds = rounds ? rounds : run->rounds;
     if (device)
         text_add(out, "%s (%s)%s%s, ", device->name, of->device, *device->driver ? ", driver " : "",
                  device->driver);
     add_datasets(of, out);
     text_add(out, "rev %.12s%s, %u %s, %.10s", tool->git_rev ? tool->git_rev : "unknown",
-             tool->git_dirty > 0 ? "-dirty" : "", run->rounds,
-             run->rounds == 1 ? "round" : "rounds", run->started_at ? run->started_at : "");
+             tool->git_dirty > 0 ? "-dirty" : "", rounds, rounds == 1 ? "round" : "rounds",
+             run->started_at ? run->started_at : "");
 }
 
 /* ---- scripts ---- */

@@ -277,16 +277,21 @@ static void waiting_is_a_part_of_its_own(void **state)
     }
 }
 
-/* What is quoted for gnuplot stays one text. */
+/* What is quoted for gnuplot stays one text, and the rounds are those that were made of 6. */
 static void names_with_quotes(void **state)
 {
-    struct result_tree result = record_fixture(1);
+    struct result_tree result = record_fixture(6);
     json_t *devices = json_object_get(json_object_get(result.root, "context"), "devices");
+    json_t *run = json_object_get(result.root, "run");
     (void)state;
     tree_put(json_array_get(devices, 0), "name", tree_text("Somebody's"));
+    tree_put(run, "sessions",
+             tree_pack("[{s:s, s:i}, {s:s, s:i}]", "started_at", "2026-01-02T03:04:05.000Z",
+                       "rounds", 2, "started_at", "2026-01-03T03:04:05.000Z", "rounds", 3));
     char *text = printed("speedup", &(struct chart_subject){.result = result_tree_read(result.root),
                                                             .device = "host"});
     assert_non_null(strstr(text, "caption = 'Somebody’s (host)"));
+    assert_non_null(strstr(text, ", 5 rounds, "));
     free(text);
     result_tree_free(&result);
 }
