@@ -190,9 +190,8 @@ static int open_part(struct replay *r, unsigned pool, unsigned memory, bool keep
     part->source = r->live ? live_source(r->live) : *dry_source(r->player.dry);
     part->source.total = &r->held;
     part->source.pending = r->pending.settle ? &r->pending : NULL;
-    part->source.listener = r->options->explain || r->tracks_owners ? &r->ears
-                            : r->listener                           ? r->listener->source
-                                                                    : NULL;
+    part->source.listener =
+        r->tracks_owners || (r->listener && r->listener->source) ? &r->ears : NULL;
     if (keeps)
         return open_keeping(r, part);
     const struct allocator_ops *strategy = r->options->strategy;
@@ -705,10 +704,11 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
                         uint64_t bytes)
 {
     struct replay *r = context;
-    if (event == SOURCE_HANDED_OVER ||
-        (r->options->explain && (event == SOURCE_HELD || event == SOURCE_MAPPED)))
+    if (r->tracks_owners &&
+        (event == SOURCE_HANDED_OVER ||
+         (r->options->explain && (event == SOURCE_HELD || event == SOURCE_MAPPED))))
         owners_got(&r->owners, memory, offset, bytes);
-    else if (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED)
+    else if (r->tracks_owners && (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED))
         owners_forget(&r->owners, memory, offset, bytes);
     if (r->listener && r->listener->source && event != SOURCE_HANDED_OVER)
         r->listener->source->event(r->listener->source->context, event, memory, offset, bytes);

@@ -7,6 +7,7 @@ enum {
     VARIANT_UNDOES = 4,   /* makes several driver calls a request, and undoes them if one fails */
     VARIANT_COARSE = 8,   /* takes 2 MiB at a time */
     VARIANT_SUB_BUFFERS = 16, /* every block has a handle of its own */
+    VARIANT_LIMITED = 32,     /* refuses requests for which the source has memory */
 };
 
 struct alloc_variant {
@@ -74,7 +75,7 @@ static const struct alloc_variant alloc_variants[] = {
     {"rmm:least_bin=1KiB:bins=4KiB:bin_blocks=2", VARIANT_COARSE},
     {"arena", VARIANT_COARSE},
     {"arena:size=16MiB:superblock=8KiB", VARIANT_COARSE},
-    {"arena:size=768KiB:superblock=128KiB", VARIANT_COARSE},
+    {"arena:size=768KiB:superblock=128KiB", VARIANT_COARSE | VARIANT_LIMITED},
     {"blocks:start=1MiB:most=2MiB", VARIANT_COARSE},
     {"blocks:start=3KiB:most=8KiB", 0},
     {"buddy", VARIANT_COARSE},

@@ -100,7 +100,7 @@ static void require_granted(const struct trace *t, const struct alloc_request *r
 static void require_refused(struct trace *t, int code, const struct alloc_variant *variant)
 {
     REQUIRE(t, code == ERR_OOM && t->fake.source.error.code == ERR_OOM);
-    REQUIRE(t, t->fake.capacity_bytes != 0);
+    REQUIRE(t, t->fake.capacity_bytes != 0 || variant->flags & VARIANT_LIMITED);
     uint64_t reserved_bytes = t->fake.live_bytes;
     REQUIRE(t, allocator_trim(&t->allocator) == 0);
     if (variant->flags & VARIANT_RELEASES)
