@@ -1,5 +1,7 @@
 #include "alloc/allocator.h"
 
+#include <stdlib.h>
+
 #include "alloc/source_sub_buffer.h"
 
 static const char *missing_hook(const struct allocator_ops *ops)
