@@ -20,10 +20,9 @@
 
 enum { PLAN_UNIT_BYTES = 512 };
 
-/* Plans the trace in a file; the planner's work is bounded by steps, so the plan is
- * the same on every machine. ERR_IO, ERR_PARSE as trace_next;
- * ERR_USAGE for a trace without frees or without requests of the common device memory. Free with
- * plan_free. */
+/* Plans the trace in a file. The planner's work is bounded by steps, so the plan is the same on
+ * every machine. ERR_IO, ERR_PARSE as trace_next; ERR_USAGE for a trace without frees or without
+ * requests of the common device memory. Free with plan_free. */
 int plan_of_trace(const char *path, struct offset_plan *plan, struct error *error);
 /* The same with another limit for the planner, as pack_solve has it. */
 int plan_of_trace_within(const char *path, uint64_t step_limit, struct offset_plan *plan,

@@ -704,12 +704,10 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
                         uint64_t bytes)
 {
     struct replay *r = context;
-    if (r->tracks_owners &&
-        (event == SOURCE_HANDED_OVER ||
-         (r->options->explain && (event == SOURCE_HELD || event == SOURCE_MAPPED))))
-        owners_got(&r->owners, memory, offset, bytes);
-    else if (r->tracks_owners && (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED))
+    if (r->tracks_owners && (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED))
         owners_forget(&r->owners, memory, offset, bytes);
+    else if (r->tracks_owners && (event == SOURCE_HANDED_OVER || r->options->explain))
+        owners_got(&r->owners, memory, offset, bytes);
     if (r->listener && r->listener->source && event != SOURCE_HANDED_OVER)
         r->listener->source->event(r->listener->source->context, event, memory, offset, bytes);
 }

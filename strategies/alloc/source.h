@@ -82,8 +82,7 @@ enum source_event {
 };
 
 /* Hears where a source gets memory: a memory, a pool's block, or a part of a range of virtual
- * memory. Memory is heard of after the driver gave
- * it, and before the driver has it back. */
+ * memory. Memory is heard of after the driver gave it, and before the driver has it back. */
 struct source_listener {
     void *context;
     void (*event)(void *context, enum source_event event, uint64_t memory, uint64_t offset,
