@@ -71,7 +71,8 @@ $(foreach library,JANSSON ZLIB ZSTD,$(eval $(library) := $($(library))))
 # Objects name files as the tree does, wherever it stands and is built: two builds of one tree are the same bytes.
 PLACES   := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(BUILD)/=build/
 CPPFLAGS += -D_GNU_SOURCE -I. -Ibench -Istrategies -Iworkloads
-CFLAGS   += -std=c11 $(OPT) $(PLACES) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -fPIC -fvisibility=hidden -MMD -MP
+# Hooks of one type have one list of parameters, and few use all of them.
+CFLAGS   += -std=c11 $(OPT) $(PLACES) -Wall -Wextra -Wno-unused-parameter -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -fPIC -fvisibility=hidden -MMD -MP
 # Kernels are generated C: products and sums must not be contracted, and nothing needs errno or traps.
 KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) $(PLACES) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
 KERNEL_OPT ?= -O3

@@ -73,7 +73,6 @@ int text_nearest(const char *word, const char *(*name)(void *context, size_t i),
 #define TEXT_NAMES(function, count, text)                                                          \
     static const char *function(void *context, size_t i)                                           \
     {                                                                                              \
-        (void)context;                                                                             \
         return i < (count) ? (text) : NULL;                                                        \
     }
 

@@ -782,7 +782,6 @@ static int advise_file(void *context, size_t index, const volatile sig_atomic_t 
     struct listed_file *f = a->order[index];
     struct traces traces = {0};
     struct error why = {0};
-    (void)error;
     if (!a->common.work.own[f->at])
         return 0;
     status_line_show(&a->common.status, "advice %zu/%u, replays of %s", index + 1,

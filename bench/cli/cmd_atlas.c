@@ -40,7 +40,6 @@ static void atlas_progress(void *context, const char *doing, const struct atlas 
 {
     struct session *s = context;
     const double seconds = (double)(clock_ns() - s->began_ns) * 1e-9;
-    (void)atlas;
     if (s->status.redraws) {
         status_line_show(&s->status, "atlas of %s, %.0f s: %s", s->device, seconds, doing);
         return;

@@ -179,7 +179,6 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     const struct fit_session *s = context;
     struct fitted_trace *trace = &s->traces[index];
     struct trace_reader *reader;
-    (void)stop;
     if (!trace->is_needed)
         return 0;
     TRY(trace_open(trace->path, &reader, error));

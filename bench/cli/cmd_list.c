@@ -117,7 +117,6 @@ static int list_datasets(json_t *root, struct error *error)
 
 static int list_strategies(json_t *root, struct error *error)
 {
-    (void)error;
     size_t count;
     json_t *list = add_list(root, "strategies");
     const struct allocator_ops *const *ops = allocator_list(&count);
@@ -133,7 +132,6 @@ static int list_strategies(json_t *root, struct error *error)
 /* The words of PYTORCH_CUDA_ALLOC_CONF. */
 static int list_conf(json_t *root, struct error *error)
 {
-    (void)error;
     json_t *list = add_list(root, "conf");
     const struct pytorch_word *word;
     for (size_t i = 0; (word = pytorch_word(i)); i++) {
@@ -149,7 +147,6 @@ static int list_conf(json_t *root, struct error *error)
 
 static int list_experiments(json_t *root, struct error *error)
 {
-    (void)error;
     size_t count;
     json_t *list = add_list(root, "experiments");
     const struct experiment *const *all = experiment_list(&count);
@@ -160,7 +157,6 @@ static int list_experiments(json_t *root, struct error *error)
 
 static int list_residencies(json_t *root, struct error *error)
 {
-    (void)error;
     size_t count;
     json_t *list = add_list(root, "residencies");
     const struct residency_strategy *all = residency_list(&count);
@@ -174,7 +170,6 @@ static int list_residencies(json_t *root, struct error *error)
 
 static int list_merges(json_t *root, struct error *error)
 {
-    (void)error;
     json_t *merges = tree_object();
     tree_put(root, "merges", merges);
     json_t *sets = add_list(merges, "sets"), *passes = add_list(merges, "passes");
@@ -218,7 +213,6 @@ static int list_metrics(json_t *root, struct error *error)
     static const char *const kinds[] = {[KIND_SAMPLED] = "sampled", [KIND_EXACT] = "exact"};
     static const char *const betters[] = {
         [BETTER_LOWER] = "lower", [BETTER_HIGHER] = "higher", [BETTER_NEITHER] = "neither"};
-    (void)error;
     size_t count;
     json_t *list = add_list(root, "metrics");
     const struct counter_info *all = counter_list(&count);
@@ -328,7 +322,6 @@ static int list_charts(json_t *root, struct error *error)
         [CHART_OF_DEVICE] = "device", [CHART_OF_STRATEGY] = "strategy"};
     json_t *list = add_list(root, "charts");
     const struct chart *chart;
-    (void)error;
     for (size_t i = 0; (chart = chart_at(i)); i++) {
         json_t *item = add_item(list, chart->name, chart->help);
         tree_put(item, "one_per", tree_text(of[chart->scope]));

@@ -206,7 +206,6 @@ static void live_ended(void *context, const struct items_state *state, size_t in
                        const struct case_round *round, const char *notes)
 {
     struct replay_session *s = context;
-    (void)state;
     tell_notes(s, &s->cases[index].key, notes);
     draft_add_round(&s->common.recording.draft, round);
 }

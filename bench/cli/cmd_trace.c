@@ -281,7 +281,6 @@ static int info_of(const struct command_line *line, struct trace_reader *reader,
 
 static int show(const struct command_line *line, struct trace_reader *reader, struct error *error)
 {
-    (void)line;
     return trace_print(reader, stdout, error);
 }
 
@@ -290,7 +289,6 @@ static int check(const struct command_line *line, struct trace_reader *reader, s
 {
     struct findings found;
     uint64_t lost;
-    (void)line;
     TRY(read_all(reader, &found, error));
     const struct trace_totals *t = trace_reader_totals(reader);
     if (trace_was_cut(reader, &lost))

@@ -168,7 +168,6 @@ static void tell_noise(const struct result_noise *noise, const char *how, const 
 static bool take_noise(void *context, const char *path, const struct result *other)
 {
     struct result *result = context;
-    (void)path;
     for (size_t i = noise_take(result, other); i < result->noise_count; i++)
         tell_noise(&result->noise[i], ", measured at ", result->noise[i].measured_at);
     return result->noise_count == result->context.device_count;

@@ -82,7 +82,6 @@ static int event_record(struct device *device, uint64_t event, struct error *err
 static int event_wait(struct device *device, struct device *of, uint64_t event, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    (void)of;
     int code = cuda_use(d, error);
     return code ? code
                 : CUDA_CALL(&d->api, cuStreamWaitEvent, 0, error, d->stream,

@@ -89,7 +89,6 @@ static void divide_work(int64_t count, bool team, share_function *run, const voi
         return;
     }
 #endif
-    (void)team;
     run(work, 0, count);
 }
 
@@ -213,7 +212,6 @@ static void close_device(struct device *device)
 
 static uint64_t free_bytes(struct device *device)
 {
-    (void)device;
     return meminfo_bytes("MemAvailable");
 }
 
@@ -298,7 +296,6 @@ static void touch_share(const void *work, int64_t begin, int64_t end)
 
 static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
-    (void)device, (void)error;
     void *pages = address(memory, 0);
     divide_work((int64_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES), bytes >= WORTH_A_TEAM_BYTES,
                 touch_share, &pages);
@@ -308,7 +305,6 @@ static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct 
 static int read_memory(struct device *device, void *host, uint64_t memory, uint64_t offset,
                        uint64_t bytes, struct error *error)
 {
-    (void)error;
     transfer(device,
              &(struct transfer){.to = host, .from = address(memory, offset), .bytes = bytes});
     return 0;
@@ -317,7 +313,6 @@ static int read_memory(struct device *device, void *host, uint64_t memory, uint6
 static int write_memory(struct device *device, uint64_t memory, uint64_t offset, const void *host,
                         uint64_t bytes, struct error *error)
 {
-    (void)error;
     transfer(device,
              &(struct transfer){.to = address(memory, offset), .from = host, .bytes = bytes});
     return 0;
@@ -326,7 +321,6 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
 static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
                 uint64_t from_offset, uint64_t bytes, struct error *error)
 {
-    (void)error;
     transfer(device, &(struct transfer){.to = address(to, to_offset),
                                         .from = address(from, from_offset),
                                         .bytes = bytes});
@@ -337,7 +331,6 @@ static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t
 static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
                      uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error)
 {
-    (void)of;
     return copy(device, to, to_offset, from, from_offset, bytes, error);
 }
 
@@ -346,7 +339,6 @@ static const struct device_peer_ops peer_ops = {.copy = peer_copy};
 static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error)
 {
-    (void)error;
     transfer(device,
              &(struct transfer){.to = address(memory, offset), .byte = byte, .bytes = bytes});
     return 0;
@@ -366,7 +358,6 @@ static int call_failed(const char *call, uint64_t bytes, struct error *error)
 
 static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
 {
-    (void)error;
     *info = (struct driver_vm_info){.granularity_bytes = PAGE_BYTES,
                                     .memory_bytes = self(context)->info.memory_bytes};
     return 0;
@@ -384,7 +375,6 @@ static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct err
 
 static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
 {
-    (void)context;
     return munmap(address(range, 0), bytes) == 0 ? 0 : call_failed("munmap", bytes, error);
 }
 
@@ -435,7 +425,6 @@ static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk
 static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
                      struct error *error)
 {
-    (void)context;
     return mprotect(address(range, offset), bytes, PROT_READ | PROT_WRITE) == 0
                ? 0
                : call_failed("mprotect", bytes, error);
@@ -444,7 +433,6 @@ static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t by
 static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
                     struct error *error)
 {
-    (void)context;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     void *pages = mmap(address(range, offset), bytes, PROT_NONE, flags, -1, 0);
     return pages == MAP_FAILED ? call_failed("mmap", bytes, error) : 0;
@@ -486,7 +474,6 @@ static int find_kernel(const struct kernel_source *source, size_t i, void *libra
 
 static void unbuild(struct device *device, struct device_program *program)
 {
-    (void)device;
     if (program->library)
         dlclose(program->library);
     free(program);
@@ -538,7 +525,6 @@ static int launch(struct device *device, struct device_program *program, size_t 
                   const enum launch_arg_kind *kinds, const union launch_value *arguments,
                   struct error *error)
 {
-    (void)argument_count, (void)kinds, (void)error;
     struct host_device *d = self(device);
     struct host_kernel_state *k = &program->kernels[kernel];
     const int64_t *extent = launch->extent;
@@ -560,20 +546,17 @@ static int launch(struct device *device, struct device_program *program, size_t 
 
 static int sync_device(struct device *device, struct error *error)
 {
-    (void)device, (void)error;
     return 0;
 }
 
 static int mark(struct device *device, enum device_mark which, struct error *error)
 {
-    (void)error;
     self(device)->mark_ns[which] = self(device)->busy_ns;
     return 0;
 }
 
 static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 {
-    (void)error;
     *ns = self(device)->mark_ns[MARK_END] - self(device)->mark_ns[MARK_START];
     return 0;
 }
@@ -583,7 +566,6 @@ static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 static int profile_begin(struct device *device, unsigned most, struct error *error)
 {
     struct host_device *d = self(device);
-    (void)error;
     d->profile_ns = must_alloc(most * sizeof *d->profile_ns);
     d->profile_most = most;
     d->profile_count = 0;
@@ -592,7 +574,6 @@ static int profile_begin(struct device *device, unsigned most, struct error *err
 
 static int profile_start(struct device *device, struct error *error)
 {
-    (void)error;
     self(device)->profile_start_ns = self(device)->busy_ns;
     return 0;
 }
@@ -600,7 +581,6 @@ static int profile_start(struct device *device, struct error *error)
 static int profile_stop(struct device *device, struct error *error)
 {
     struct host_device *d = self(device);
-    (void)error;
     if (d->profile_count < d->profile_most)
         d->profile_ns[d->profile_count++] = d->busy_ns - d->profile_start_ns;
     return 0;
@@ -610,7 +590,6 @@ static int profile_end(struct device *device, uint64_t *ns, unsigned *count, boo
                        struct error *error)
 {
     struct host_device *d = self(device);
-    (void)error;
     if (ns && d->profile_count)
         memcpy(ns, d->profile_ns, d->profile_count * sizeof *ns);
     *count = d->profile_count;

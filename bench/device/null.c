@@ -36,7 +36,6 @@ static void null_enumerate(device_found *found, void *context)
 
 static int null_open(const char *id, struct device **device, struct error *error)
 {
-    (void)id, (void)error;
     struct null_device *n = must_alloc(sizeof *n);
     *n = (struct null_device){.base = {&device_null, &info}, .next = ALIGNMENT};
     *device = &n->base;
@@ -50,7 +49,6 @@ static void null_close(struct device *device)
 
 static uint64_t null_free_bytes(struct device *device)
 {
-    (void)device;
     return 0;
 }
 
@@ -68,14 +66,12 @@ static int null_alloc(struct device *device, uint64_t bytes, uint64_t *memory, s
 
 static int null_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
-    (void)device, (void)memory, (void)bytes, (void)error;
     return 0;
 }
 
 static int null_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
                      uint64_t bytes, struct error *error)
 {
-    (void)device, (void)memory, (void)offset, (void)error;
     if (bytes)
         memset(host, 0, bytes);
     return 0;
@@ -84,63 +80,50 @@ static int null_read(struct device *device, void *host, uint64_t memory, uint64_
 static int null_write(struct device *device, uint64_t memory, uint64_t offset, const void *host,
                       uint64_t bytes, struct error *error)
 {
-    (void)device, (void)memory, (void)offset, (void)host, (void)bytes, (void)error;
     return 0;
 }
 
 static int null_copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
                      uint64_t from_offset, uint64_t bytes, struct error *error)
 {
-    (void)device, (void)to, (void)to_offset, (void)from, (void)from_offset, (void)bytes;
-    (void)error;
     return 0;
 }
 
 static int null_fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                      uint64_t bytes, struct error *error)
 {
-    (void)device, (void)memory, (void)offset, (void)byte, (void)bytes, (void)error;
     return 0;
 }
 
 static int null_build(struct device *device, const struct kernel_source *source,
                       struct device_program **program, struct error *error)
 {
-    (void)device, (void)source, (void)error;
     *program = NULL;
     return 0;
 }
 
-static void null_unbuild(struct device *device, struct device_program *program)
-{
-    (void)device, (void)program;
-}
+static void null_unbuild(struct device *device, struct device_program *program) {}
 
 static int null_launch(struct device *device, struct device_program *program, size_t kernel,
                        const struct launch *launch, size_t argument_count,
                        const enum launch_arg_kind *kinds, const union launch_value *arguments,
                        struct error *error)
 {
-    (void)device, (void)program, (void)kernel, (void)launch, (void)argument_count, (void)kinds;
-    (void)arguments, (void)error;
     return 0;
 }
 
 static int null_sync(struct device *device, struct error *error)
 {
-    (void)device, (void)error;
     return 0;
 }
 
 static int null_mark(struct device *device, enum device_mark which, struct error *error)
 {
-    (void)device, (void)which, (void)error;
     return 0;
 }
 
 static int null_elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 {
-    (void)device, (void)error;
     *ns = 0;
     return 0;
 }

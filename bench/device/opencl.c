@@ -272,7 +272,6 @@ static int open_device(const char *id, struct device **device, struct error *err
 
 static uint64_t free_bytes(struct device *device)
 {
-    (void)device;
     return 0; /* OpenCL does not report it */
 }
 

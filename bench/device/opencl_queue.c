@@ -55,7 +55,6 @@ static struct opencl_event *event_of(uint64_t handle)
 
 static int event_create(struct device *device, uint64_t *event, struct error *error)
 {
-    (void)device, (void)error;
     *event = (uint64_t)(uintptr_t)must_alloc(sizeof(struct opencl_event));
     return 0;
 }
@@ -85,7 +84,6 @@ static int event_wait(struct device *device, struct device *of, uint64_t event, 
 {
     struct opencl_device *d = opencl_self(device);
     struct opencl_event *e = event_of(event);
-    (void)of;
     if (!e->event)
         return 0;
     TRY(OPENCL_CALL(&d->api, clFlush, OPENCL_WAITS, 0, error, e->queue));
@@ -162,7 +160,6 @@ cl_event *opencl_profile_event(struct opencl_device *d)
 static int profile_begin(struct device *device, unsigned most, struct error *error)
 {
     struct opencl_device *d = opencl_self(device);
-    (void)error;
     struct opencl_profile *p = d->profile = must_alloc(sizeof *p);
     *p = (struct opencl_profile){.most = most,
                                  .event_capacity = (size_t)most * COMMANDS_OF_AN_ENTRY};
@@ -174,7 +171,6 @@ static int profile_begin(struct device *device, unsigned most, struct error *err
 static int profile_start(struct device *device, struct error *error)
 {
     struct opencl_profile *p = opencl_self(device)->profile;
-    (void)error;
     p->inside = p->count < p->most;
     return 0;
 }
@@ -182,7 +178,6 @@ static int profile_start(struct device *device, struct error *error)
 static int profile_stop(struct device *device, struct error *error)
 {
     struct opencl_profile *p = opencl_self(device)->profile;
-    (void)error;
     p->count += p->inside;
     p->inside = false;
     return 0;

@@ -20,7 +20,6 @@ static json_t *job_of_task(void *context, const struct items_state *state)
 {
     const struct experiment_task *task = ((const struct session *)context)->task;
     json_t *job = tree_object();
-    (void)state;
     tree_put(job, "spec", tree_text(task->spec));
     tree_put(job, "device", tree_text(task->device));
     tree_put(job, "strategies", tree_text(task->settings.strategies));
@@ -64,7 +63,6 @@ static int row_unable(void *context, const char *why, struct error *error)
 static int rows_round_ended(void *context, const struct items_state *state, struct error *error)
 {
     const struct session *s = context;
-    (void)state;
     return s->watcher->round_ended(s->watcher->context, error);
 }
 

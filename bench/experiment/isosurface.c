@@ -329,7 +329,6 @@ static int surface_plan(const struct experiment_settings *settings, struct exper
                         struct error *error)
 {
     char strategy[EXPERIMENT_WORD_MAX];
-    (void)error;
     for (const struct isosurface_method *const *m = isosurface_methods; *m; m++)
         for (size_t i = 0; experiment_strategy(settings, (*m)->uses_allocator, i, strategy); i++) {
             struct experiment_row *row = experiment_add_row(out);

@@ -558,14 +558,12 @@ static int worst_create(struct march *m, uint32_t layer, struct error *error)
 
 static int worst_destroy(struct march *m, uint32_t layer, struct error *error)
 {
-    (void)m, (void)layer, (void)error;
     return 0;
 }
 
 static int worst_locate(struct march *m, uint32_t layer, uint32_t chunk, const uint32_t *counts,
                         uint64_t *memory, uint64_t *offset_words, struct error *error)
 {
-    (void)counts, (void)error;
     *memory = chunk_at(m, layer, 0)->block.memory;
     *offset_words = chunk * march_worst_bytes(m) / 4;
     return 0;

@@ -22,7 +22,6 @@ static bool is_forked; /* off the process that was served */
 
 static bool of_thread(void *device, uint64_t queue)
 {
-    (void)device;
     return queue == PER_THREAD_STREAM;
 }
 
@@ -46,7 +45,6 @@ static int read_memory(void *device, uint64_t queue, uint64_t memory, uint64_t o
 /* Strategies that prefer low memory have the order of a framework that asks the same driver. */
 static uint64_t address_of(void *device, uint64_t memory)
 {
-    (void)device;
     return memory;
 }
 

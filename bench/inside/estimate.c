@@ -16,12 +16,10 @@ uint16_t gamut_accelerator(bool checked) EXPORTED("_ZN2at11accelerator14getAccel
 
 bool gamut_is_accelerator(int8_t device)
 {
-    (void)device;
     return false;
 }
 
 uint16_t gamut_accelerator(bool checked)
 {
-    (void)checked;
     return 0;
 }

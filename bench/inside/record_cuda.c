@@ -660,8 +660,6 @@ static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_Callb
                             const void *data)
 {
     const CUpti_CallbackData *call = data;
-    (void)user;
-    (void)domain;
     if (call->callbackSite == CUPTI_API_ENTER)
         *call->correlationData = recorder_ticks();
     else {
@@ -700,7 +698,6 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
 {
     CUpti_Activity *activity = NULL;
     struct clocks now = {.ticks = recorder_ticks()};
-    (void)context, (void)stream, (void)size;
     if (!api.timestamp || api.timestamp(&now.cupti_ns) != CUPTI_SUCCESS)
         now.cupti_ns = 0;
     while (api.next_activity(buffer, used, &activity) == CUPTI_SUCCESS) {

@@ -74,7 +74,6 @@ static void kernel_cloned(cl_kernel kernel, cl_kernel source, uint64_t begin)
 
 static void event_made(cl_event event, cl_context context, uint64_t begin)
 {
-    (void)context;
     created(RAW_event, event, begin, NULL, 0);
 }
 
@@ -118,7 +117,6 @@ static void released(const struct opencl_release *release, cl_int status)
     struct recorder_thread *thread = recorder_self;
     const bool is_block = release->class == RAW_CLASS_BLOCK;
     const bool is_gone = is_block && thread && !thread->ending;
-    (void)status;
     put_reference(RAW_release, release->object, release->class | (is_gone ? RAW_RELEASE_GONE : 0),
                   release->begin, is_block ? recorder_ticks() : release->begin);
     if (is_block && thread)
@@ -129,7 +127,6 @@ static void released(const struct opencl_release *release, cl_int status)
 
 static void CL_CALLBACK block_is_gone(cl_mem block, void *data)
 {
-    (void)data;
     if (recorder_self && recorder_self->ending == HANDLE(block)) {
         recorder_self->ending = 0;
         return;

@@ -61,7 +61,6 @@ static void free_on(void *ptr, int device, uint64_t queue)
 
 void gamut_free(void *ptr, ssize_t size, int device, void *stream)
 {
-    (void)size;
     free_on(ptr, device, (uint64_t)(uintptr_t)stream);
 }
 
@@ -115,7 +114,6 @@ void *gamut_alloc_on_current(void *current, size_t size, int device)
 
 void gamut_free_on_own(void *current, void *ptr, int device)
 {
-    (void)current;
     free_on(ptr, device, SERVE_OWN_QUEUE);
 }
 
@@ -158,7 +156,6 @@ void gamut_record_stream(void *ptr, void *stream)
 void gamut_init(int device_count)
 {
     struct error error;
-    (void)device_count;
     if (process_begin(NULL, SERVING_CUDA, &error))
         process_die(&error);
 }
@@ -190,7 +187,6 @@ static struct serve_pool pool_of(struct gamut_pool pool)
 
 void gamut_begin_pool(int device, struct gamut_pool pool, void *filter)
 {
-    (void)filter;
     server_enter_pool(cuda_server_of(device), pool_of(pool));
 }
 

@@ -34,7 +34,6 @@ static void unlock(void)
 
 static void context_made(cl_context context, uint64_t begin)
 {
-    (void)begin;
     lock();
     opencl_context(context);
     unlock();
@@ -43,7 +42,6 @@ static void context_made(cl_context context, uint64_t begin)
 static void queue_made(cl_command_queue queue, cl_context context,
                        cl_command_queue_properties properties, uint64_t begin)
 {
-    (void)begin;
     lock();
     opencl_add_queue(queue, context, properties);
     unlock();
@@ -51,8 +49,6 @@ static void queue_made(cl_command_queue queue, cl_context context,
 
 static void event_made(cl_event event, cl_context context, uint64_t begin)
 {
-    (void)event;
-    (void)begin;
     lock();
     opencl_lose_order(opencl_context(context));
     unlock();
@@ -533,7 +529,6 @@ static bool begin(const char *via)
 {
     static bool has_begun;
     struct error error;
-    (void)via;
     if (process_begin(NULL, SERVING_OPENCL, &error))
         process_die(&error);
     if (!has_begun)

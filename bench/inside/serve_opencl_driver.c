@@ -106,8 +106,6 @@ static int mark_queues(void *of, uint64_t queue, uint64_t *number, struct error 
 static int passed_mark(void *context, uint64_t number, struct error *error)
 {
     const struct mark *mark = (const struct mark *)(uintptr_t)number;
-    (void)context;
-    (void)error;
     for (unsigned i = 0; i < mark->count; i++)
         if (!opencl_is_complete(mark->events[i]))
             return 0;
@@ -116,7 +114,6 @@ static int passed_mark(void *context, uint64_t number, struct error *error)
 
 static void unmark(void *context, uint64_t number)
 {
-    (void)context;
     free_mark((struct mark *)(uintptr_t)number);
 }
 
@@ -349,7 +346,6 @@ static void count_down(struct ending *ending)
 
 static void CL_CALLBACK marker_is_done(cl_event event, cl_int status, void *ending)
 {
-    (void)status;
     next_of(event)->clReleaseEvent(event);
     count_down(ending);
 }

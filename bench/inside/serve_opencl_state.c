@@ -263,7 +263,6 @@ static struct kernel *add_kernel(cl_kernel handle)
 
 void opencl_add_kernel(cl_kernel handle, const char *name)
 {
-    (void)name;
     pthread_mutex_lock(&opencl_lock);
     add_kernel(handle);
     pthread_mutex_unlock(&opencl_lock);
@@ -279,7 +278,6 @@ static void put_argument(struct kernel *k, unsigned index, const void *value)
 
 void opencl_clone_kernel(cl_kernel handle, cl_kernel source, uint64_t begin)
 {
-    (void)begin;
     pthread_mutex_lock(&opencl_lock);
     struct kernel *k = add_kernel(handle);
     const struct kernel *s = find_kernel(source);

@@ -18,7 +18,6 @@ enum { FOLDERS = sizeof folders / sizeof *folders, HEAD_BYTES = 4096 };
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *level)
 {
-    (void)status, (void)type, (void)level;
     return remove(path);
 }
 

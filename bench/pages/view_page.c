@@ -397,7 +397,6 @@ static void print_holder(FILE *out, const struct trace_name *names, const struct
 static void print_peak(FILE *out, const struct view_pane *panes, size_t pane,
                        const struct scale *scale)
 {
-    (void)scale;
     const struct view_history *h = panes[pane].history;
     const bool by_site = trace_reader_info(h->reader)->knows[TRACE_KNOWS_sites];
     const struct view_refusal *refusal = &h->refusal;

@@ -94,7 +94,6 @@ static void hear_event(void *context, const struct trace_event *e, const struct 
                        const struct replay_state *state)
 {
     struct heard *h = context;
-    (void)block;
     if (trace_is_driver_call(e->kind) && e->bytes)
         add_call(&h->logged, e->kind, e->bytes);
     if (e->kind == TRACE_start)
@@ -469,7 +468,6 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     struct advised_trace *trace = &s->out->traces[index];
     struct lifetimes lifetimes;
     struct trace_reader *reader;
-    (void)stop;
     TRY(replay_trace_name(trace->path, trace->name, error));
     TRY(trace_open(trace->path, &reader, error));
     const struct trace_info *info = trace_reader_info(reader);
@@ -652,7 +650,6 @@ struct fitting {
 static void note_step(void *context, unsigned replays, uint64_t refused, uint64_t served)
 {
     const struct fitting *f = context;
-    (void)replays, (void)refused, (void)served;
     note_replay(f->search, "least capacity", f->spec);
 }
 

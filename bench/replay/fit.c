@@ -210,8 +210,6 @@ static void hear(void *context, const struct trace_event *event, const struct bl
                  const struct replay_state *state)
 {
     struct search *s = context;
-    (void)event;
-    (void)block;
     if (state->most_reserved_bytes <= s->peak_bytes)
         return;
     s->peak_bytes = state->most_reserved_bytes;

@@ -10,7 +10,6 @@ static volatile sig_atomic_t stop;
 
 static void note_signal(int number)
 {
-    (void)number;
     stop = 1;
 }
 

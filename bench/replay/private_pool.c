@@ -20,7 +20,6 @@ static int pool_alloc(void *context, uint64_t bytes, uint64_t *memory, struct er
 static int pool_free(void *context, uint64_t memory, uint64_t bytes, struct error *error)
 {
     struct private_pool *pool = context;
-    (void)error;
     pool->kept = must_grow(pool->kept, pool->kept_count, &pool->capacity, sizeof *pool->kept);
     pool->kept[pool->kept_count++] = (struct kept_memory){memory, bytes};
     pool->total->reserved_bytes += bytes;

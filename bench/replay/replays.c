@@ -42,7 +42,6 @@ static json_t *job_of_rest(void *context, const struct items_state *state)
 static void case_working(void *context, const struct items_state *state, bool begins)
 {
     const struct session *s = context;
-    (void)begins;
     s->watcher->working(s->watcher->context, state, index_at(state));
 }
 
@@ -147,7 +146,6 @@ static uint64_t number(const json_t *job, const char *name)
 
 int replays_work(const json_t *job, FILE *out, struct error *error)
 {
-    (void)error;
     struct allocator_plans plans = {.make = plan_of_trace};
     struct worker w = {.cases = json_object_get(job, "cases"),
                        .options = {.capacity_bytes = number(job, "capacity_bytes"),

@@ -54,7 +54,6 @@ static const char *counter_name(void *context, size_t i)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    (void)context;
     return i < count ? list[i].name : NULL;
 }
 

@@ -367,7 +367,6 @@ static void peak_memory_numbers(const struct matrix *m, const struct result_case
 {
     const double least = measured_peak(cell, "live_lower_bound_bytes");
     const double bound = least > 0 ? least : NAN;
-    (void)m;
     *numbers = (struct row_numbers){
         .measure = {measure_of_value(measured_peak(cell, "peak_reserved_bytes") / bound)},
         .reference = bound};

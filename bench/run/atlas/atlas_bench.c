@@ -51,10 +51,7 @@ static void *address(union launch_value value)
     return (void *)(uintptr_t)value.memory;
 }
 
-static void host_empty(const union launch_value *arguments, int64_t begin, int64_t end)
-{
-    (void)arguments, (void)begin, (void)end;
-}
+static void host_empty(const union launch_value *arguments, int64_t begin, int64_t end) {}
 
 static void host_spin(const union launch_value *arguments, int64_t begin, int64_t end)
 {
@@ -310,7 +307,6 @@ struct command {
 
 static int call_launch(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
-    (void)bytes, (void)turn;
     return bench_launch(b, BENCH_EMPTY, 1, 0, NULL, NULL, error);
 }
 
@@ -329,19 +325,16 @@ static int call_launch_sync(struct bench *b, uint64_t bytes, unsigned turn, stru
 
 static int call_sync(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
-    (void)bytes, (void)turn;
     return bench_sync(b, error);
 }
 
 static int call_mark(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
-    (void)bytes;
     return b->ops->mark(b->device, turn % 2 ? MARK_END : MARK_START, error);
 }
 
 static int call_copy(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
-    (void)turn;
     return b->ops->copy(b->device, b->moved[1], 0, b->moved[0], 0, bytes ? bytes : CALL_BYTES,
                         error);
 }
@@ -354,13 +347,11 @@ static int call_fill(struct bench *b, uint64_t bytes, unsigned turn, struct erro
 
 static int call_read(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
-    (void)turn;
     return b->ops->read(b->device, b->host, b->moved[0], 0, bytes, error);
 }
 
 static int call_write(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
-    (void)turn;
     return b->ops->write(b->device, b->moved[0], 0, b->host, bytes, error);
 }
 

@@ -17,7 +17,6 @@
     static int name(struct bench *b, uint64_t state, struct method_block *block,                   \
                     struct error *error)                                                           \
     {                                                                                              \
-        (void)state;                                                                               \
         return b->ops->expression;                                                                 \
     }
 
@@ -30,7 +29,6 @@ STEP(raw_free, free(b->device, block->memory, block->bytes, error))
 
 static int resident_open(struct bench *b, uint64_t *state, struct error *error)
 {
-    (void)state;
     if (!b->ops->touch)
         return error_set(error, ERR_UNSUPPORTED,
                          "memory is resident when it is allocated: see raw");
@@ -51,7 +49,6 @@ static int resident_alloc(struct bench *b, uint64_t state, struct method_block *
 
 static int malloc_open(struct bench *b, uint64_t *state, struct error *error)
 {
-    (void)state;
     if (b->device->info->language != KERNEL_HOST_C)
         return error_set(error, ERR_UNSUPPORTED, "the device does not use the host's memory");
     return 0;
@@ -60,7 +57,6 @@ static int malloc_open(struct bench *b, uint64_t *state, struct error *error)
 static int malloc_alloc(struct bench *b, uint64_t state, struct method_block *block,
                         struct error *error)
 {
-    (void)b, (void)state;
     block->memory = (uint64_t)(uintptr_t)malloc(block->bytes);
     return block->memory ? 0 : error_set(error, ERR_OOM, "malloc returned NULL");
 }
@@ -68,7 +64,6 @@ static int malloc_alloc(struct bench *b, uint64_t state, struct method_block *bl
 static int malloc_free(struct bench *b, uint64_t state, struct method_block *block,
                        struct error *error)
 {
-    (void)b, (void)state, (void)error;
     free((void *)(uintptr_t)block->memory);
     return 0;
 }

@@ -547,7 +547,6 @@ static int pool_open(void *context, const struct driver_pool_options *options, u
                      uint64_t *pool, struct error *error)
 {
     struct dry *d = context;
-    (void)error;
     struct dry_pool *p = must_alloc(sizeof *p);
     *p = (struct dry_pool){.is_open = true,
                            .threshold_bytes = options->release_threshold_bytes,
@@ -562,7 +561,6 @@ static int pool_open(void *context, const struct driver_pool_options *options, u
 static int pool_close(void *context, uint64_t pool, struct error *error)
 {
     struct dry_pool *p = pool_of(context, pool);
-    (void)error;
     stream_pool_free(&p->held);
     p->is_open = false;
     return 0;
@@ -601,7 +599,6 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
 {
     struct dry *d = context;
     const char *method = d->memories[handle - 1].method;
-    (void)error;
     const char *call = knows(d, method, "free_used") ? "free_used" : "free";
     pool_of(d, pool)->asked = true;
     stream_pool_give(&pool_of(d, pool)->held, queue, d->memories[handle - 1].place);
@@ -613,7 +610,6 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
 static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
 {
     struct dry *d = context;
-    (void)error;
     double ns = give_back(d, pool_of(d, pool), keep_bytes);
     d->host_ns += ns;
     d->driver_ns += ns;
@@ -624,7 +620,6 @@ static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t
                          struct error *error)
 {
     const struct dry_pool *p = pool_of(context, pool);
-    (void)error;
     *bytes = reserved_by(p);
     *peak_bytes = p->peak_bytes;
     return 0;
@@ -633,7 +628,6 @@ static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t
 static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
 {
     struct dry_pool *p = pool_of(context, pool);
-    (void)error;
     p->peak_bytes = reserved_by(p);
     return 0;
 }
@@ -661,7 +655,6 @@ static int vm_call(struct dry *d, const char *name, uint64_t bytes)
 static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
 {
     const struct dry_device *m = &((struct dry *)context)->device;
-    (void)error;
     *info = (struct driver_vm_info){.granularity_bytes = m->vm_granularity_bytes,
                                     .memory_bytes = m->memory_bytes};
     return 0;
@@ -671,7 +664,6 @@ static int vm_info(void *context, struct driver_vm_info *info, struct error *err
 static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
 {
     struct dry *d = context;
-    (void)error;
     *dry_add_memory(d, range) = (struct memory){.method = vm_method, .used = true};
     return vm_call(d, "reserve", bytes);
 }
@@ -679,7 +671,6 @@ static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct err
 static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
 {
     struct dry *d = context;
-    (void)error;
     dry_drop_memory(d, range);
     return vm_call(d, "unreserve", bytes);
 }
@@ -687,14 +678,12 @@ static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct er
 /* All chunks have one handle: each call passes the chunk's bytes. */
 static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
 {
-    (void)error;
     *chunk = 1;
     return vm_call(context, "create", bytes);
 }
 
 static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct error *error)
 {
-    (void)chunk, (void)error;
     return vm_call(context, "release", bytes);
 }
 
@@ -704,7 +693,6 @@ static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk
 {
     struct dry *d = context;
     struct memory *memory = &d->memories[range - 1];
-    (void)offset, (void)chunk, (void)error;
     memory->bytes = memory->used ? bytes : memory->bytes + bytes;
     memory->used = false;
     return vm_call(d, "map", bytes);
@@ -713,7 +701,6 @@ static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk
 static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
                      struct error *error)
 {
-    (void)range, (void)offset, (void)error;
     return vm_call(context, "access", bytes);
 }
 
@@ -722,7 +709,6 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
 {
     struct dry *d = context;
     struct memory *memory = &d->memories[range - 1];
-    (void)error;
     tell_released(d, range, offset, bytes);
     if (!memory->used) { /* no command has used the chunk; the newest go first */
         memory->bytes -= memory->bytes < bytes ? memory->bytes : bytes;
@@ -747,7 +733,6 @@ static const struct driver_vm_ops dry_vm_ops = {
 static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct error *error)
 {
     struct dry *d = context;
-    (void)error;
     struct memory *memory = dry_add_memory(d, handle);
     *memory = (struct memory){.bytes = bytes, .method = "raw", .again = take_freed(d, bytes)};
     d->deviates |= d->expected.bytes != bytes;
@@ -766,7 +751,6 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
 static int source_touches(void *context, uint64_t handle, uint64_t bytes, struct error *error)
 {
     struct dry *d = context;
-    (void)error;
     struct memory *memory = &d->memories[handle - 1];
     memory->used = true;
     bool again = memory->again && knows(d, "resident", "realloc");
@@ -782,7 +766,6 @@ static int source_touches(void *context, uint64_t handle, uint64_t bytes, struct
 static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct error *error)
 {
     struct dry *d = context;
-    (void)bytes, (void)error;
     uint64_t priced_bytes = put_piece_back(d, &d->memories[handle - 1]);
     dry_drop_memory(d, handle);
     remember_free(d, priced_bytes);
@@ -796,7 +779,6 @@ static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct e
 static int source_waits(void *context, struct error *error)
 {
     struct dry *d = context;
-    (void)error;
     double waited = wait_for_device(d);
     double ns = d->costs.sync_ns + dry_pool_waited(d);
     d->host_ns += ns;
@@ -820,7 +802,6 @@ static uint64_t source_address(void *context, uint64_t handle)
  */
 static int kind_is_unknown(void *context, enum driver_memory kind, struct error *error)
 {
-    (void)context, (void)kind;
     return error_set(error, ERR_UNSUPPORTED,
                      "the model knows what commands take on device memory, not on other kinds");
 }
@@ -829,7 +810,6 @@ static const struct driver_memory_ops no_kinds = {.offered = kind_is_unknown};
 
 static int sub_buffer_is_unknown(void *context, enum driver_memory kind, struct error *error)
 {
-    (void)context, (void)kind;
     return error_set(error, ERR_UNSUPPORTED, "no atlas knows what sub-buffers cost");
 }
 

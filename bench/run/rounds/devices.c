@@ -153,7 +153,6 @@ static void note_found(void *context, const struct device_info *info, const char
 static void note_selected(void *context, const struct device_info *info, const char *why_not)
 {
     struct survey *s = context;
-    (void)why_not;
     for (size_t i = 0; i < s->count; i++)
         if (strcmp(s->devices[i].info.id, info->id) == 0 && !s->devices[i].selected) {
             s->devices[i].selected = true;

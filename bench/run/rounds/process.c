@@ -73,7 +73,6 @@ static char *make_folder(void)
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
-    (void)status, (void)kind, (void)place;
     remove(path);
     return 0;
 }

@@ -119,7 +119,6 @@ static json_t *job_of_rest(void *context, const struct items_state *state)
 static void case_working(void *context, const struct items_state *state, bool begins)
 {
     const struct rounds *r = context;
-    (void)begins;
     r->watcher->working(r->watcher->context, state, key_at(r, state, state->position));
 }
 

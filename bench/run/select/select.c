@@ -178,7 +178,6 @@ static int check_strategy(struct selection *s, const char *spec, struct error *e
 static int check_residency(struct selection *s, const char *spec, struct error *error)
 {
     struct residency residency;
-    (void)s;
     return residency_parse(spec, &residency, error);
 }
 
@@ -186,7 +185,6 @@ static int check_merge(struct selection *s, const char *spec, struct error *erro
 {
     const struct merge_set *set;
     unsigned extensions;
-    (void)s;
     return merge_parse(spec, &set, &extensions, error);
 }
 

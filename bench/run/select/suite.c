@@ -247,7 +247,6 @@ int suite_read(const char *path, const char *text, size_t length, struct catalog
 
 static const char *builtin_name(void *context, size_t i)
 {
-    (void)context;
     return builtin_suites[i].name;
 }
 

@@ -241,7 +241,6 @@ static int push_signed(struct pickle *p, unsigned size)
 
 static int push_none(struct pickle *p, unsigned unused)
 {
-    (void)unused;
     return push(p, (struct value){.type = VALUE_NONE});
 }
 
@@ -399,7 +398,6 @@ static int make_tuple(struct pickle *p, unsigned count)
 
 static int push_mark(struct pickle *p, unsigned unused)
 {
-    (void)unused;
     p->marks = must_grow(p->marks, p->mark_count, &p->mark_capacity, sizeof *p->marks);
     p->marks[p->mark_count++] = p->stack_count;
     return 0;
@@ -407,7 +405,6 @@ static int push_mark(struct pickle *p, unsigned unused)
 
 static int pop(struct pickle *p, unsigned unused)
 {
-    (void)unused;
     TRY(needs(p, 1));
     p->stack_count--;
     return 0;
@@ -415,7 +412,6 @@ static int pop(struct pickle *p, unsigned unused)
 
 static int pop_to_mark(struct pickle *p, unsigned unused)
 {
-    (void)unused;
     unsigned height = 0;
     TRY(pop_mark(p, &height));
     p->stack_count = height;
@@ -452,7 +448,6 @@ static int put(struct pickle *p, uint64_t index)
 
 static int put_next(struct pickle *p, unsigned unused)
 {
-    (void)unused;
     return put(p, p->memo.count);
 }
 
