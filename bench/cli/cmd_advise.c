@@ -912,32 +912,6 @@ const struct command command_advise = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
-    .notes = "Settings that the application has are replayed: for each of its allocators, one\n"
-             "option after the other takes each of its values, and keeps the best. Better is\n"
-             "what holds at least 1 % less, calls the driver at most twice as often as the\n"
-             "current setting (and ten times), and in at most every tenth request. With --atlas,\n"
-             "the calls may also take a hundredth of the trace's time longer, not more. For\n"
-             "several traces with --long, a setting counts by the trace on which it does worst.\n"
-             "--for pytorch-2.11 also tries the sizes of segments, which PyTorch has since 2.11;\n"
-             "auto does so if the recorded settings have one.\n"
-             "\n"
-             "Of several files the answer is a table, a line for each program: the peak of what\n"
-             "is reserved now, by the log, and then, in a replay of the advised setting; what\n"
-             "that saves; and the least capacity with both (fits). The most bytes to save come\n"
-             "first, files that cannot be read last, with the reason (exit code 3). sure is\n"
-             "  exact      a replay of the recorded setting always holds what the log says\n"
-             "  ±2 %       it holds up to 2 % of the peak more or less: bytes are estimates\n"
-             "  about      exact, but of a log that begins in the middle: then is an estimate\n"
-             "  unchecked  the log does not say; now is the peak of the replay\n"
-             "  assumed    the log does not say which setting the program had\n"
-             "Programs of one name have their folders in the table. gamut print shows the table\n"
-             "of a file that --out wrote or that join made. --format csv and --shard always make\n"
-             "a table.\n"
-             "\n"
-             "If the log has call stacks, holds and at say who holds what at the log's peak.\n"
-             "\n"
-             "Adjacent parts of memory that are mapped for one request are one driver call, as\n"
-             "PyTorch counts them.\n" NOTE_ON_TRACES,
     .run = advise_command,
 };
 
@@ -948,9 +922,5 @@ const struct command command_explain = {
     .least_positionals = 1,
     .most_positionals = 1,
     .flags = flags,
-    .notes = "The last request that was refused in the log is explained from a replay: what was\n"
-             "reserved and live then, where the free bytes lay, and which option alone would\n"
-             "have served it. Without such a request, it says what is lost at the peak. gamut LOG\n"
-             "does the same. All formats but text are those of gamut advise.\n" NOTE_ON_TRACES,
     .run = advise_command,
 };

@@ -131,9 +131,5 @@ const struct command command_atlas = {
     .summary = "measure what memory costs on a device: each method to get it, by size",
     .arguments = "",
     .flags = flags,
-    .notes = "For each method that the device offers, an atlas has the time of an\n"
-             "allocation, of the first and the second use, of a free, and of an allocation\n"
-             "after a free. It also says what each call waits for, and what commands cost.\n"
-             "gamut plot draws the file.\n",
     .run = atlas_command,
 };

@@ -198,28 +198,5 @@ const struct command command_compare = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "A gate is METRIC:LIMIT, such as wall_ns:2%, peak_reserved_bytes:4KiB,\n"
-             "'copy_*:0' or exact:0 (all exact counters); none removes the gates before it.\n"
-             "Without --gate and --gate-file, wall_ns has the threshold as its limit, and\n"
-             "every exact counter of which less is better has 0.\n"
-             "\n"
-             "A time is slower or faster if its p, adjusted over all gated times (Holm), is\n"
-             "at most 0.05 and its estimate is beyond the limit. It is the same if its\n"
-             "interval is within the limit, and else unsure. Each strategy also has a row\n"
-             "over all its cases, which finds changes that no single case shows. Rows of\n"
-             "experiments are compared too: the first time of each has the gate of wall_ns.\n"
-             "\n"
-             "A case is dropped, by its name, if its program, its data or the limits of its\n"
-             "device differ. Its times alone are left out if device, driver, machine or kind\n"
-             "of build differ; counters do not depend on these. The rest is compared. Sizes\n"
-             "of memory, load, kernel and environment are noted.\n"
-             "\n"
-             "--by machine puts the machines and devices of all files next to each other: the\n"
-             "fastest strategy of each program, and what each strategy loses where.\n"
-             "\n"
-             "Exit codes: 0 no gated metric is worse, 1 one is, 2 a file cannot be read or\n"
-             "an argument is wrong, 3 a case failed or is gone, or all failed, 4 nothing that\n"
-             "is gated was compared, 5 (with --strict) unsure, dropped or left out. make\n"
-             "turns every failure into 2: where the code matters, call gamut without make.\n",
     .run = compare_command,
 };

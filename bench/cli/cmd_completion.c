@@ -322,8 +322,5 @@ const struct command command_completion = {
     .least_positionals = 1,
     .most_positionals = 4,
     .flags = flags_none,
-    .notes = "For one session of bash: source <(gamut completion bash). make install puts\n"
-             "the scripts where the shells look for them. The scripts call the gamut that\n"
-             "is found in PATH.\n",
     .run = completion_command,
 };

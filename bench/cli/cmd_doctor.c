@@ -38,12 +38,5 @@ const struct command command_doctor = {
     .summary = "check whether this machine is fit to measure on, and say what to do",
     .arguments = "",
     .flags = flags,
-    .notes = "Prints one line for each check. fail: measurements would be wrong, or could\n"
-             "not be saved. warn: measurements would be noisier or fewer than they could\n"
-             "be. The exit code is 3 if a check fails. doctor changes nothing, asks\n"
-             "nothing, and needs no device.\n"
-             "\n"
-             "--format json: {schema, verdict,\n"
-             "  checks: [{check, subject, status, found, advice}]}; null is none.\n",
     .run = doctor_command,
 };

@@ -184,8 +184,5 @@ const struct command command_experiment = {
     .least_positionals = 1,
     .most_positionals = 1,
     .flags = flags,
-    .notes = "Options follow an experiment's name: isosurface:cells=32:window=10.\n"
-             "gamut list experiments prints names, options and defaults, which are small.\n"
-             "gamut plot draws the file, and gamut report shows it.\n",
     .run = experiment_command,
 };

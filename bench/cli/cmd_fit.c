@@ -512,38 +512,5 @@ const struct command command_fit = {
     .arguments = "[TRACE|LOG...]",
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
-    .notes =
-        "An allocator serves the trace with the least capacity, and refuses a request with\n"
-        "512 bytes less: replays find it, in which the allocator releases what it can and\n"
-        "asks again. The last column says which request that is and why: demand (the live\n"
-        "blocks and the request are larger than the capacity), rounding (of what is lost,\n"
-        "most is in blocks that are larger than requested) or fragmentation (most is free,\n"
-        "in pieces that do not serve the request).\n"
-        "\n"
-        "The lower bound is the most bytes that live at once. The optimum is that of a\n"
-        "planner that knows all requests in advance and has one memory; allocators that\n"
-        "give each block a memory of its own, such as raw, may stay below it. Regret is\n"
-        "what an allocator holds without a limit, over the optimum.\n"
-        "\n"
-        "A request that the log says was refused must be served too; what the program\n"
-        "would have asked for after it is not in the log. With a larger capacity an\n"
-        "allocator may refuse a request again: a hole. The least capacity is above all\n"
-        "holes that were found.\n"
-        "\n"
-        "Where a workspace of cuDNN is refused, PyTorch asks for a smaller one. Such requests\n"
-        "are dispensable, and \"may run from\" is the least capacity if they may be refused.\n"
-        "With more the program may run: the smaller workspaces do not count. Only a log with\n"
-        "frames of C++ (stacks=\"all\", PyTorch's default) names them. Without, the column is\n"
-        "missing, and the JSON has null.\n"
-        "\n"
-        "--show means has what each allocator costs over all programs, of which each counts\n"
-        "once. Regret, least capacity and time are those of a typical program (the median of\n"
-        "the geometric means of all pairs), with a 95% interval over programs. Idle is what\n"
-        "was reserved and not asked for when the most was reserved. An allocator is on the\n"
-        "front if no other is as good in regret and in time and better in one.\n"
-        "\n"
-        "--against is for your own allocator or setting: -s ./mine.so --against caching.\n"
-        "What is compared is what is reserved, the least capacity, and with --atlas the time\n"
-        "in the driver's calls.\n" NOTE_ON_TRACES,
     .run = fit_command,
 };

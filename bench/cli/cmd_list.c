@@ -565,11 +565,5 @@ const struct command command_list = {
         "devices | metrics | charts | atlases | corpus]",
     .most_positionals = 1,
     .flags = flags,
-    .notes = "A device that cannot be used is listed with the reason. Options follow a\n"
-             "name, as in tagged:policy=v4; the values shown are the defaults. A metric is\n"
-             "sampled (a time) or exact (a count), and lower, higher or neither is better.\n"
-             "A word of conf, PyTorch's variable, has the first version of PyTorch that has it\n"
-             "and whether its replays were held against runs of PyTorch or\n"
-             "its source alone was read.\n",
     .run = list_command,
 };

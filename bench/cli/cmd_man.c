@@ -39,7 +39,15 @@ static void add_flag(struct text *page, const struct flag *flag)
     text_add(page, flag->fallback ? "]\n" : "\n");
 }
 
-/* Notes are set by hand for a terminal. */
+/* Adds what is set by hand for a terminal. */
+static void add_block(struct text *page, struct text *block)
+{
+    text_add(page, ".PP\n.nf\n");
+    add_text(page, block->data);
+    text_add(page, ".fi\n");
+    text_free(block);
+}
+
 static void add_command(struct text *page, const struct command *command)
 {
     text_add(page, ".SS \"gamut %s%s%s%s\"\n", command->name, *command->arguments ? " " : "",
@@ -48,11 +56,10 @@ static void add_command(struct text *page, const struct command *command)
     text_add(page, "\n");
     for (const struct flag *f = command->flags; f->name; f++)
         add_flag(page, f);
-    if (command->notes) {
-        text_add(page, ".PP\n.nf\n");
-        add_text(page, command->notes);
-        text_add(page, ".fi\n");
-    }
+    struct text notes = {0};
+    command_add_notes(&notes, command->name);
+    if (notes.length)
+        add_block(page, &notes);
 }
 
 static void add_head(struct text *page)
@@ -73,19 +80,7 @@ static void add_head(struct text *page)
                    "in brackets.\n.SH COMMANDS\n");
 }
 
-static void add_examples(struct text *page)
-{
-    text_add(page, ".SH EXAMPLES\n");
-    for (const struct example *e = examples; e->command; e++) {
-        text_add(page, ".TP\n\\fB");
-        add_text(page, e->line);
-        text_add(page, "\\fR\n");
-        add_text(page, e->what);
-        text_add(page, "\n");
-    }
-}
-
-static void add_tail(struct text *page)
+static void add_tail(struct text *page, const struct command_line *line)
 {
     char variable[64];
     text_add(page, ".SH EXIT STATUS\n");
@@ -101,7 +96,11 @@ static void add_tail(struct text *page)
              ".TP\n.I share/gamut/plots\nnext to the folder of the binary: the scripts of the "
              "charts\n",
              flags_variable(variable, "min-time"));
-    add_examples(page);
+    text_add(page, ".SH EXAMPLES\n");
+    struct text examples = {0};
+    for (size_t i = 0; i < line->command_count; i++)
+        command_add_examples(&examples, line->commands[i]->name);
+    add_block(page, &examples);
     text_add(page, ".SH SEE ALSO\n.BR clinfo (1),\n.BR gnuplot (1),\n.BR hyperfine (1),\n"
                    ".BR nvidia\\-smi (1)\n"
                    ".PP\nThe source has pages on numbers, terms and findings in\n.I docs\n"
@@ -114,7 +113,7 @@ static int man_command(const struct command_line *line)
     add_head(&page);
     for (size_t i = 0; i < line->command_count; i++)
         add_command(&page, line->commands[i]);
-    add_tail(&page);
+    add_tail(&page, line);
     fputs(page.data, stdout);
     text_free(&page);
     return EXIT_OK;

@@ -65,7 +65,5 @@ const struct command command_new = {
     .least_positionals = 2,
     .most_positionals = 2,
     .flags = flags_none,
-    .notes = "Writes NAME.c, which works as it is. gamut run, replay, fit and view take the\n"
-             "shared object made of it by its path, -s ./NAME.so. It runs with your rights.\n",
     .run = new_command,
 };

@@ -231,8 +231,5 @@ const struct command command_plot = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout.\n"
-             "Next to them are the data of the chart and the script that draws it.\n"
-             "gamut list charts prints the names of the charts.\n",
     .run = plot_command,
 };

@@ -86,12 +86,5 @@ const struct command command_print = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "csv has a line a case and metric, jsonl a JSON object a case. gbench is Google\n"
-             "Benchmark's JSON: a repetition a round, for its compare.py; gamut measures no\n"
-             "time of the processor, so cpu_time repeats real_time. bmf is Bencher's metric\n"
-             "format: bencher run --adapter json --file. otava is what Apache Otava reads as a\n"
-             "test of type json: give it the results in their order, and it finds those in\n"
-             "which a number changed. Cases that are not ok have no number in any of them.\n"
-             "gamut run prints the same formats.\n",
     .run = print_command,
 };

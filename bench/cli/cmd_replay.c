@@ -388,20 +388,5 @@ const struct command command_replay = {
     .arguments = "[TRACE|LOG...]",
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
-    .notes =
-        "A trace and an allocator are a case, as in gamut run: the result file, compare,\n"
-        "plot and report are the same. Bytes and driver calls are exact. With --atlas\n"
-        "the time in driver calls is predicted from measured prices. What the\n"
-        "application would have done after a refusal is unknown: such a case ends with\n"
-        "the refused request, as oom.\n"
-        "\n"
-        "With --device the commands, copies, maps and waits of the trace run there, each when\n"
-        "the recorded gap of its thread has passed. Other kernels stand in for the recorded\n"
-        "ones: they use the same blocks, and take as long if the trace says how long (gamut\n"
-        "record --times); else they read and write their blocks once. The time is to be compared\n"
-        "with the recorded one under the recorded allocator on the recorded device, and predicts\n"
-        "the application's time under the others. All threads are played from one.\n"
-        "--rounds, --timeout, --no-gaps and --seed are for --device, where --free-at is let-go\n"
-        "unless it is given.\n" NOTE_ON_TRACES,
     .run = replay_command,
 };

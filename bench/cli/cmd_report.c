@@ -48,10 +48,5 @@ const struct command command_report = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "The report is a folder: the page index.html, charts/ with the charts and their\n"
-             "data, views/ with the pages that gamut view makes of the largest programs, and\n"
-             "data/ with copies of the result files. Send the whole folder. The page needs no\n"
-             "network, and can be read with scripts off. Its name goes to stdout. Charts need\n"
-             "gnuplot.\n",
     .run = report_command,
 };

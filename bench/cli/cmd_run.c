@@ -863,12 +863,5 @@ const struct command command_run = {
     .arguments = "[WORKLOAD|FILE...]",
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
-    .notes = "WORKLOAD is a program, as -w takes it. Names in a list are separated by commas,\n"
-             "and may be globs (-w 'fft*') or all.\n"
-             "Options follow a strategy: -s pool:leading_bits=2,tagged:policy=v1|v4 (two\n"
-             "strategies; policy=v* is all whose name begins with v). gamut list prints\n"
-             "the names and options that exist.\n"
-             "A .mem file is code: its kernels are compiled, and on the host they run with\n"
-             "your rights. Run only programs that you trust.\n",
     .run = run_command,
 };

@@ -656,30 +656,5 @@ const struct command command_trace = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes =
-        "info    say what a trace has, and what cannot be answered because it lacks it\n"
-        "show    print the trace as text, one line an event; import reads it back\n"
-        "check   read everything; fails if the file is damaged or was cut off\n"
-        "cut     write the events --first to --last, or those of --phase, to --out\n"
-        "diff    compare two traces; the exit code is 1 if they differ\n"
-        "plan    place all blocks in one memory, for the allocator planned: see --out\n"
-        "import  make a trace of another tool's log, plain or compressed with gzip;\n"
-        "        the kind of log is found by its contents:\n"
-        "        pytorch       torch.cuda.memory._dump_snapshot (pytorch-json: as JSON)\n"
-        "        pytorch-csv   its history alone: action,addr,size,stream,time_us\n"
-        "        kineto        torch.profiler.profile(profile_memory=True), export_chrome_trace\n"
-        "        nsys          nsys profile --cuda-memory-usage=true; nsys export --type sqlite\n"
-        "        rmm           rmm.reinitialize(logging=True), logging_resource_adaptor\n"
-        "        umpire        UMPIRE_REPLAY=On\n"
-        "        minimalloc    id,lower,upper,size\n"
-        "        xla           *-buffer-assignment.txt of XLA_FLAGS=--xla_dump_to\n"
-        "        text          gamut trace show\n"
-        "export  write JSON for ui.perfetto.dev and chrome://tracing: memory over time, phases,\n"
-        "        driver calls\n"
-        "waits   say which calls made the host wait for the device; exact where it was recorded\n"
-        "        with --times. gamut advise says what another allocator takes away\n"
-        "\n"
-        "Every action but import takes a log as well. gamut replay runs traces under every\n"
-        "allocator.\n",
     .run = trace_command,
 };

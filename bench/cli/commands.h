@@ -1,4 +1,5 @@
-/* The commands, in the order of the help. A new command is a file and a line here. */
+/* The commands, in the order of the help. A new command is a file, a line here and a section of
+ * help.txt. */
 #pragma once
 
 #include <jansson.h>
@@ -34,16 +35,6 @@
 #define X(name) extern const struct command command_##name;
 COMMAND_LIST(X)
 #undef X
-
-/* Examples of command lines, for the help and the manual, in the order of the commands.
- * tests/docs/test_commands.sh runs them all in one folder: later ones read the files of earlier
- * ones. */
-struct example {
-    const char *command; /* its name; NULL ends the table */
-    const char *line;    /* as typed in a shell */
-    const char *what;
-};
-extern const struct example examples[];
 
 /* A sentence that says what gamut does. */
 static const char commands_summary[] =

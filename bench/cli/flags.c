@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/options.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "results/show/text_grid.h"
 
@@ -240,15 +239,39 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
     return 0;
 }
 
-static void help_examples(const struct command *command, FILE *out)
+/* A section of help.txt begins with "== " and the commands that it speaks of. Its examples follow
+ * its notes and a line that says so. */
+static void add_part(struct text *out, const char *command, bool examples)
 {
-    bool is_first = true;
-    for (const struct example *e = examples; e->command; e++) {
-        if (strcmp(e->command, command->name) != 0)
-            continue;
-        fprintf(out, "%s  %s:\n    %s\n", is_first ? "\nexamples:\n" : "", e->what, e->line);
-        is_first = false;
+    static const char heading[] = "\nexamples:\n";
+    extern const char kernel_text_help[];
+    const size_t length = strlen(command);
+    for (const char *at = kernel_text_help, *end; (at = strstr(at, "== ")); at = end) {
+        const char *notes = strchr(at, '\n') + 1, *name = at + 2;
+        end = strstr(notes - 1, "\n== ");
+        end = end ? end + 1 : strchr(notes, '\0');
+        while (*name == ' ' &&
+               (strncmp(name + 1, command, length) != 0 || isalpha(name[length + 1])))
+            name += 1 + strcspn(name + 1, " \n");
+        const char *split = strstr(notes - 1, heading);
+        const bool has = split && split < end;
+        const char *notes_end = has ? split : end;
+        if (*name == ' ' && !examples && notes_end > notes)
+            text_add(out, "%s%.*s", out->length ? "\n" : "", (int)(notes_end - notes), notes);
+        else if (*name == ' ' && examples && has)
+            text_add(out, "%.*s", (int)(end - split - (int)sizeof heading + 1),
+                     split + sizeof heading - 1);
     }
+}
+
+void command_add_notes(struct text *out, const char *command)
+{
+    add_part(out, command, false);
+}
+
+void command_add_examples(struct text *out, const char *command)
+{
+    add_part(out, command, true);
 }
 
 void flags_help(const struct command *command, FILE *out)
@@ -280,9 +303,15 @@ void flags_help(const struct command *command, FILE *out)
         fprintf(out, "\nThe environment sets flags too, --%s as %s; the flag wins.\n",
                 command->flags->name, flags_variable(variable, command->flags->name));
     }
-    if (command->notes)
-        fprintf(out, "\n%s", command->notes);
-    help_examples(command, out);
+    struct text notes = {0}, examples = {0};
+    command_add_notes(&notes, command->name);
+    command_add_examples(&examples, command->name);
+    if (notes.length)
+        fprintf(out, "\n%s", notes.data);
+    if (examples.length)
+        fprintf(out, "\nexamples:\n%s", examples.data);
+    text_free(&notes);
+    text_free(&examples);
     terminal_page_close(&page);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 
 /* The exit codes of every command: help, manual and README say the same. */
 #define EXIT_CODE_LIST(X)                                                                          \
@@ -84,9 +85,12 @@ struct command {
     size_t least_positionals, most_positionals;
     bool takes_program; /* the words from the first positional on are another program's */
     const struct flag *flags;
-    const char *notes;                           /* printed after the flags, or NULL */
     int (*run)(const struct command_line *line); /* returns an exit code */
 };
+
+/* Adds the notes on a command, or its examples, as help.txt has them for a terminal. */
+void command_add_notes(struct text *out, const char *command);
+void command_add_examples(struct text *out, const char *command);
 
 /* The name of a flag's value in the help: "LIST"; NULL for a switch. */
 const char *flag_value_name(const struct flag *flag);

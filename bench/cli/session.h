@@ -7,12 +7,6 @@
 #include "cli/traces.h"
 #include "replay/replay.h"
 
-/* The end of the help of each of these commands. */
-#define NOTE_ON_TRACES                                                                             \
-    "\n"                                                                                           \
-    "LOG is what gamut trace import reads: a snapshot of PyTorch, a log of RMM and others. A\n"    \
-    "log of several devices has a trace of each. A folder stands for all files *.trace in it.\n"
-
 struct session {
     const struct command_line *line;
     struct traces traces;

@@ -186,7 +186,7 @@ expect 0 "the noise floor of host is [0-9.]* % for a case, [0-9.]* % for all cas
 expect 0 "" man
 has "^.SH EXIT STATUS"
 has "^.SH EXAMPLES"
-has "^.fBgamut run .*stencil"
+has "^ *gamut run .*stencil"
 has '^.TH GAMUT 1 "20[0-9-]*" "gamut'
 expect 2 "one argument too many" man run
 expect 2 "completion needs bash|zsh" completion

@@ -249,16 +249,5 @@ const struct command command_record = {
     .arguments = "-- APPLICATION [ARGUMENTS]",
     .takes_program = true,
     .flags = flags,
-    .notes =
-        "The application runs as it would alone; a call that is recorded takes some 30 ns more,\n"
-        "and one of CUDA 1 us. What it did before it was killed is in the trace. gamut ends with\n"
-        "the application's exit code. A program on CUDA is recorded in the same way:\n"
-        "  gamut record -o train.trace -- python3 train.py\n"
-        "\n"
-        "Where gamut cannot start the application, set for it\n"
-        "  GAMUT_RECORD=FOLDER              an existing folder for the raw files\n"
-        "  OPENCL_LAYERS=LIBRARY            libgamut_record_opencl.so, beside gamut; or\n"
-        "  OCL_ICD_VENDORS=FOLDER           a folder with a file gamut.icd that holds LIBRARY\n"
-        "and make traces of the files in FOLDER with gamut trace import.\n",
     .run = run_record,
 };

@@ -386,13 +386,5 @@ const struct command command_serve = {
     .arguments = "-- APPLICATION [ARGUMENTS]",
     .takes_program = true,
     .flags = flags,
-    .notes =
-        "Buffers become parts of the strategy's memory. What cannot be such a part is left to the\n"
-        "driver and counted: memory of the host, images, shared virtual memory, contexts with\n"
-        "several devices. The application's answers stay the same. gamut ends with its exit code.\n"
-        "\n"
-        "Programs on CUDA are served where libcuda is found. What gamut does not know there is\n"
-        "left to the driver and counted. PyTorch, CuPy and RMM take a library instead,\n"
-        "libgamut_alloc.so beside gamut.\n",
     .run = run_serve,
 };

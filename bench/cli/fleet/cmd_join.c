@@ -154,11 +154,5 @@ const struct command command_join = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_ANY,
     .flags = flags,
-    .notes = "The files are those of run, replay, fit or advise with --shard K/N. All\n"
-             "must be of one list, one build and the same options, and no machine may have a case\n"
-             "twice. What is missing is named, with the command that makes it (exit code 3).\n"
-             "Replays without a device, fits and advice are the same on every machine. What was\n"
-             "measured on several machines is not mixed: each gets a file of its own, and\n"
-             "gamut compare --by machine puts these next to each other.\n",
     .run = join_command,
 };

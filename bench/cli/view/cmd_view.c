@@ -334,25 +334,5 @@ const struct command command_view = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes =
-        "FILE is a trace, a log that gamut trace import reads (a snapshot of PyTorch and others),\n"
-        "or a result file. Of a result file the page shows one program or two; ids of cases or\n"
-        "the flags choose them, and each of its cases is an allocator to be shown. The program\n"
-        "is run again without a device, and must ask for what the case did. Cases of gamut replay\n"
-        "are traces: view takes the trace itself.\n"
-        "\n"
-        "The page is one file without a network: blocks as stacked bands over the events, the\n"
-        "bytes that each allocator reserves, and where it puts the blocks. Zoom with the wheel,\n"
-        "the buttons or the keys + and -, down to one event; point at a block for its size, site,\n"
-        "phase and lifetime; click for who holds what then; search sites; colour by category,\n"
-        "site, size or phase; put events at their times. Without scripts the page shows the\n"
-        "bytes over time, and who holds what at their peak.\n"
-        "\n"
-        "Two traces, or two programs of a result file (-m none,best), are two panes with one\n"
-        "scale, one axis and one cursor, and so are two settings of one trace with --beside.\n"
-        "The page says how much less one reserves, and a flame graph which bytes it has more.\n"
-        "\n"
-        "The page has every block: six to nine bytes an event, and three more for each further\n"
-        "allocator. --from and --to make a smaller one of a part.\n",
     .run = view_command,
 };
