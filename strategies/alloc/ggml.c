@@ -90,7 +90,7 @@ static int ggml_alloc(void *state, const struct alloc_request *request, struct b
     } else {
         block->size = ((uint64_t)(1.05 * (double)request->size) + 255) & ~UINT64_C(255);
         int code = source_alloc(g->source, block->size, SOURCE_LAZY, &block->memory);
-        if (code == ERR_OOM && g->held_bytes > 0) {
+        if (code == ERR_OOM) {
             TRY(ggml_trim(g));
             code = source_alloc(g->source, block->size, SOURCE_LAZY, &block->memory);
         }

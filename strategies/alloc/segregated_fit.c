@@ -19,10 +19,10 @@ static inline struct list_index list_of(uint64_t size)
                                (unsigned)(size >> bits) % FIT_SECOND_LEVELS};
 }
 
-/* The first list all of whose nodes have at least this size. */
-static inline struct list_index list_for(uint64_t size)
+/* The first list all of whose nodes have at least this size; FIT_NEXT: the one after its own. */
+static inline struct list_index list_for(uint64_t size, unsigned order)
 {
-    return list_of(size + (UINT64_C(1) << step_bits(size)) - 1);
+    return list_of(size + (UINT64_C(1) << step_bits(size)) - !(order & FIT_NEXT));
 }
 
 static inline void insert_free(struct fit_range *r, struct fit_node *n)
@@ -64,9 +64,9 @@ static inline void remove_free(struct fit_range *r, struct fit_node *n, uint64_t
 
 /* Removes the head of the first list that is not empty, from that of `size` on: NULL if there is
  * none. */
-static inline struct fit_node *take_from_lists(struct fit_range *r, uint64_t size)
+static inline struct fit_node *take_from_lists(struct fit_range *r, unsigned order, uint64_t size)
 {
-    struct list_index at = list_for(size);
+    struct list_index at = list_for(size, order);
     uint32_t second = r->second_level[at.first] & UINT32_MAX << at.second;
     if (second == 0) {
         const uint64_t first = r->first_level & (UINT64_MAX - 1) << at.first;
@@ -81,10 +81,12 @@ static inline struct fit_node *take_from_lists(struct fit_range *r, uint64_t siz
     return n;
 }
 
-static struct fit_node *take_from_own_list(struct fit_range *r, uint64_t size)
+static struct fit_node *take_from_own_list(struct fit_range *r, unsigned order, uint64_t size)
 {
     const struct list_index at = list_of(size);
     struct fit_node *n = r->lists[at.first][at.second];
+    if (!n && order & FIT_NEXT)
+        return take_from_lists(r, order, size);
     while (n && n->size < size)
         n = n->next_free;
     if (n)
@@ -143,17 +145,18 @@ static inline void keep_first(struct fit_range *r, struct fit_node *n, uint64_t 
     insert_free(r, rest);
 }
 
-struct fit_node *fit_take(struct fit_range *r, enum fit_order order, uint64_t size)
+struct fit_node *fit_take(struct fit_range *r, unsigned order, uint64_t size)
 {
     struct fit_node *n =
-        order == FIT_TIGHT ? take_from_own_list(r, size) : take_from_lists(r, size);
+        order & FIT_TIGHT ? take_from_own_list(r, order, size) : take_from_lists(r, order, size);
     if (!n) {
         struct fit_node *cut = take_from_tail(r, size);
         if (cut) {
             r->free -= size;
             return cut;
         }
-        n = order == FIT_TIGHT ? take_from_lists(r, size) : take_from_own_list(r, size);
+        n = order & FIT_TIGHT ? take_from_lists(r, order, size)
+                              : take_from_own_list(r, order, size);
         if (!n) {
             r->most = size - 1; /* until a larger node becomes free */
             return NULL;

@@ -55,6 +55,8 @@ enum fit_order {
                 * size, which is walked */
     FIT_TIGHT, /* the list of its own size; then the tail; then the first list all of whose nodes
                 * fit */
+    FIT_NEXT, /* or-ed, VMA's: the first list is the one after its own, even if all nodes of its own
+                * fit. FIT_TIGHT goes there before the tail, if its own list is empty */
 };
 
 /* Makes a wholly free range; its nodes come from `nodes`. */
@@ -64,7 +66,7 @@ void fit_close(struct fit_range *range);
 
 /* Takes `size` (> 0) units: the first ones of a free node or of the tail, whose rest stays free.
  * NULL if no node has as many. Takes constant time, except for the walk. */
-struct fit_node *fit_take(struct fit_range *range, enum fit_order order, uint64_t size);
+struct fit_node *fit_take(struct fit_range *range, unsigned order, uint64_t size);
 /* False if fit_take would find nothing: asked before it where there are many ranges. */
 static inline bool fit_may_have(const struct fit_range *range, uint64_t size)
 {

@@ -20,18 +20,23 @@
  *  10. If the source refuses a parent, empty ones are released and it is asked again; then for 1/2,
  *      1/4, 1/8 of a parent; then for a dedicated memory. If it refuses a dedicated memory, the
  *      parents are tried; then empty ones are released, and the source is asked again.
+ *  11. follow=vma is VMA as it runs. Rule 3 begins at the list after the request's own, even if
+ *      all nodes of its own fit; min_memory goes there before the tail, if its own list is empty.
+ *      A free in another parent gives back the last parent if that is empty. The step of rule 8
+ *      is that of the first two parents out of order. Rule 10 releases none, and a refused
+ *      dedicated memory is followed by a parent, if the request fits into one.
  *
  * Why: within a parent alloc and free take constant time however many blocks live, neighbours join
  * at once, and little is lost to fit. Sources: M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a
  * new dynamic memory allocator for real-time systems" (ECRTS 2004); rules 2 to 4 with the numbers
- * of M. Conte's tlsf; the tail and rules 5 to 10 from the Vulkan Memory Allocator (VMA).
+ * of M. Conte's tlsf; the tail and rules 5 to 11 from the Vulkan Memory Allocator (VMA).
  *
  * Departures: Conte's heads lie inside the memory, whose blocks end below 4 GiB; here there is no
- * bound, and no byte is lost to heads. Conte never walks a list, and fails. VMA looks one list
- * further than it must for a size at the start of a list. VMA is told the size of the heap; here
- * the 1/8 of rule 5 needs a capacity. dedicated=never gives a request above `parent` bytes a parent
- * of its own size, which rule 7 may keep; `empty` is the number that rule 7 keeps. Rule 8 makes
- * balanced and min_memory linear in the number of full parents.
+ * bound, and no byte is lost to heads. Conte never walks a list, and fails. VMA is told the size of
+ * the heap, and holds at most 80 % of it where it can; here the 1/8 of rule 5 needs a capacity.
+ * dedicated=never gives a request above `parent` bytes a parent of its own size, which rule 7 may
+ * keep; `empty` is the number that rule 7 keeps. Rule 8 makes balanced and min_memory linear in the
+ * number of full parents.
  *
  * Queues: a node may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
@@ -59,8 +64,8 @@ struct tlsf {
     struct source *source;
     unsigned unit_bits;    /* a unit has 2^unit_bits bytes */
     uint64_t parent_bytes; /* before they are rounded up to units */
-    enum fit_order order;
-    bool fullest_first, dedicate;
+    unsigned order;        /* enum fit_order */
+    bool fullest_first, dedicate, as_vma;
     uint64_t keep_empty_count, empty_count;
     uint64_t dedicated_bytes;
     struct parent **parents;
@@ -68,7 +73,7 @@ struct tlsf {
     struct slab nodes, spare_parents;
 };
 
-enum { OPTION_PARENT, OPTION_STRATEGY, OPTION_DEDICATED, OPTION_EMPTY };
+enum { OPTION_PARENT, OPTION_STRATEGY, OPTION_DEDICATED, OPTION_EMPTY, OPTION_FOLLOW };
 static const struct option_spec tlsf_options[] = {
     [OPTION_PARENT] = {"parent", OPTION_BYTES, "256MiB", NULL, 4096, UINT64_C(1) << 40,
                        "bytes of a parent; the first ones are smaller"},
@@ -80,6 +85,8 @@ static const struct option_spec tlsf_options[] = {
          "half: requests above half a parent get a memory of their own; never: none do"},
     [OPTION_EMPTY] = {"empty", OPTION_COUNT, "1", NULL, 0, 1 << 20,
                       "number of empty parents that are kept"},
+    [OPTION_FOLLOW] = {"follow", OPTION_CHOICE, "conte", "conte|vma", 0, 0,
+                       "whose fit: Conte's tlsf, or VMA with its rules of empty parents"},
     {0},
 };
 
@@ -95,6 +102,8 @@ static int tlsf_init(struct source *source, const struct option_values *options,
         t->parent_bytes = capacity / 8;
     t->fullest_first = options->value[OPTION_STRATEGY] != 1;
     t->order = options->value[OPTION_STRATEGY] == 2 ? FIT_TIGHT : FIT_QUICK;
+    t->as_vma = options->value[OPTION_FOLLOW] == 1;
+    t->order |= t->as_vma ? FIT_NEXT : 0;
     t->dedicate = options->value[OPTION_DEDICATED] == 0;
     t->keep_empty_count = options->value[OPTION_EMPTY];
     t->nodes.item_bytes = sizeof(struct fit_node);
@@ -116,17 +125,25 @@ static void place_parent(struct tlsf *t, struct parent *p, size_t position)
     p->position = position;
 }
 
-/* One step towards the order of free bytes, least first. */
-static void sort_step(struct tlsf *t, struct parent *p)
+static bool is_out_of_order(const struct tlsf *t, size_t at)
 {
-    size_t at = p->position;
-    if (at > 0 && t->parents[at - 1]->range.free > p->range.free) {
-        place_parent(t, t->parents[at - 1], at);
-        place_parent(t, p, at - 1);
-    } else if (at + 1 < t->parent_count && t->parents[at + 1]->range.free < p->range.free) {
-        place_parent(t, t->parents[at + 1], at);
-        place_parent(t, p, at + 1);
-    }
+    return t->parents[at - 1]->range.free > t->parents[at]->range.free;
+}
+
+/* One step towards the order of free bytes, least first: of the parent at `at`. VMA's is that of
+ * the first two that are out of order. */
+static void sort_step(struct tlsf *t, size_t at)
+{
+    for (size_t i = 1; t->as_vma && i < t->parent_count; i++)
+        if (is_out_of_order(t, at = i))
+            break;
+    if (at + 1 < t->parent_count && is_out_of_order(t, at + 1) && !t->as_vma)
+        at++;
+    if (at == 0 || at >= t->parent_count || !is_out_of_order(t, at))
+        return;
+    struct parent *p = t->parents[at];
+    place_parent(t, t->parents[at - 1], at);
+    place_parent(t, p, at - 1);
 }
 
 /* Releases a parent without live nodes, which no longer counts as empty. */
@@ -177,7 +194,7 @@ static int ask_driver(struct tlsf *t, uint64_t least, uint64_t *memory, uint64_t
         bytes = least;
     *size = to_units(t, bytes);
     int code = source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory);
-    if (code == ERR_OOM && t->empty_count > 0) {
+    if (code == ERR_OOM && t->empty_count > 0 && !t->as_vma) {
         code = tlsf_trim(t);
         THEN(code, source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory));
     }
@@ -223,7 +240,7 @@ static inline bool from_parent(struct tlsf *t, struct parent *p, uint64_t size, 
     if (was_empty)
         t->empty_count--;
     if (t->parent_count > 1)
-        sort_step(t, p);
+        sort_step(t, p->position);
     *block = (struct block){.memory = p->memory,
                             .offset = n->start << t->unit_bits,
                             .size = size << t->unit_bits,
@@ -241,11 +258,21 @@ static inline bool from_parents(struct tlsf *t, uint64_t size, struct block *blo
     return false;
 }
 
+static int from_new_parent(struct tlsf *t, uint64_t size, struct block *block)
+{
+    TRY(add_parent(t, size));
+    from_parent(t, t->parents[t->parent_count - 1], size, block);
+    return 0;
+}
+
 static int alloc_dedicated(struct tlsf *t, uint64_t bytes, struct block *block)
 {
+    const uint64_t size = to_units(t, bytes);
     int code = dedicated(t, bytes, block);
-    if (code != ERR_OOM || from_parents(t, to_units(t, bytes), block))
+    if (code != ERR_OOM || from_parents(t, size, block))
         return code == ERR_OOM ? 0 : code;
+    if (t->as_vma)
+        return bytes > t->parent_bytes ? code : from_new_parent(t, size, block);
     if (t->empty_count == 0)
         return code;
     code = tlsf_trim(t);
@@ -260,12 +287,8 @@ static int tlsf_alloc(void *state, const struct alloc_request *request, struct b
     uint64_t size = to_units(t, request->size);
     if (from_parents(t, size, block))
         return 0;
-    int code = add_parent(t, size);
-    if (code == 0)
-        from_parent(t, t->parents[t->parent_count - 1], size, block);
-    else if (code == ERR_OOM)
-        code = dedicated(t, request->size, block);
-    return code;
+    const int code = from_new_parent(t, size, block);
+    return code == ERR_OOM ? dedicated(t, request->size, block) : code;
 }
 
 static int tlsf_free(void *state, const struct block *block, const char *tag)
@@ -277,18 +300,22 @@ static int tlsf_free(void *state, const struct block *block, const char *tag)
         t->dedicated_bytes -= block->size;
         return source_free(t->source, block->memory, block->size);
     }
-    struct parent *p = (struct parent *)n->range;
+    struct parent *p = (struct parent *)n->range, *goes = NULL;
     fit_put_back(n);
     if (!fit_is_empty(&p->range)) {
-        if (t->parent_count > 1)
-            sort_step(t, p);
-        return 0;
+        struct parent *last = t->parents[t->parent_count - 1];
+        if (t->as_vma && fit_is_empty(&last->range)) {
+            goes = last;
+            t->empty_count--;
+        }
+    } else if (t->empty_count >= t->keep_empty_count) {
+        goes = p;
+    } else {
+        t->empty_count++;
     }
-    if (t->empty_count >= t->keep_empty_count)
-        return release_parent(t, p);
-    t->empty_count++;
-    sort_step(t, p);
-    return 0;
+    const int code = goes ? release_parent(t, goes) : 0;
+    sort_step(t, goes == p ? t->parent_count : p->position);
+    return code;
 }
 
 static unsigned tlsf_check(const void *state)

@@ -55,6 +55,7 @@ static const struct alloc_variant alloc_variants[] = {
     {"tlsf:parent=64KiB:strategy=min_memory", VARIANT_RELEASES},
     {"tlsf:parent=32KiB:dedicated=never:empty=3", VARIANT_RELEASES},
     {"tlsf:parent=16KiB:empty=0", VARIANT_RELEASES},
+    {"tlsf:parent=64KiB:follow=vma", 0},
     {"caching", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=32KiB", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=32KiB:handle=sub_buffer",

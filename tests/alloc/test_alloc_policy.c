@@ -261,6 +261,18 @@ static const struct policy_case tlsf_cases[] = {
      "<70000 a=A:64 -a b=B:65000/65000", "+8192 ?65000 -8192 +65000"},
     {"dedicated=never: a parent of its own size, kept", "tlsf:parent=64KiB:dedicated=never",
      "a=A:100000/100032@0#1 -a b=B:100@0#1", "+100032"},
+    {"follow=vma: the list after its own, though all nodes of its own fit",
+     "tlsf:parent=64KiB:follow=vma",
+     "a=A:64@0 b=B:64@64 c=A:128@128 d=B:64@256 -a -c c=C:64@128 a=C:64@320", "+8192"},
+    {"... min_memory: its own, or else a larger node before the tail",
+     "tlsf:parent=64KiB:follow=vma:strategy=min_memory",
+     "a=A:64@0 b=B:64@64 c=A:128@128 d=B:64@256 -a -c c=C:64@0 a=C:64@128", "+8192"},
+    {"... an empty parent at the end goes when a block of another one is freed",
+     "tlsf:parent=64KiB:follow=vma", "a=A:64 b=B:8128 c=C:8192#2 -c -a", "+8192 +16384 -16384"},
+    {"... refused a dedicated memory: a parent is asked for", "tlsf:parent=64KiB:follow=vma",
+     "<40000 a=A:64 b=A:40000!", "+8192 ?40000 ?65536"},
+    {"... refused a parent: empty ones stay", "tlsf:parent=64KiB:follow=vma",
+     "<20000 a=A:8192 -a b=B:17000!", "+16384 ?65536 ?32768 ?17000"},
 };
 
 /* 2 MiB are 2097152 bytes, 20 MiB 20971520. */
@@ -456,6 +468,7 @@ static const struct policy_case ggml_cases[] = {
     {"refused: all are released, and it is asked again", "ggml",
      "<4000 a=A:1000 b=A:2000 -b -a c=A:2500", "+1280 +2304 ?2816 -2304 -1280 +2816"},
     {"... once", "ggml", "<1500 a=A:1000 -a b=A:1500!", "+1280 ?1792 -1280 ?1792"},
+    {"... and if there is nothing to release", "ggml", "<1500 b=A:1500!", "?1792 ?1792"},
 };
 
 static const struct policy_case cupy_cases[] = {
