@@ -182,12 +182,12 @@ static void blocks_fini(void *state)
 }
 
 static const struct allocator_origin blocks_origins[] = {
-    {"gpu-allocator's blocks, row of places and own memories", "Traverse-Research/gpu-allocator",
-     "src/vulkan/mod.rs", "a270024b64fa", 0},
+    {"gpu-allocator's blocks, row of places and own memories (first published in 2020)",
+     "Traverse-Research/gpu-allocator", "src/vulkan/mod.rs", "a270024b64fa", 0},
     {"gpu-allocator's chunks of a block", "Traverse-Research/gpu-allocator",
      "src/allocator/free_list_allocator/mod.rs", "0e5fafb2f245", 0},
-    {"gpu-allocator's blocks that double (AllocationSizes)", "Traverse-Research/gpu-allocator",
-     "src/lib.rs", NULL, 0},
+    {"gpu-allocator's blocks that double (AllocationSizes; pull request 254)",
+     "Traverse-Research/gpu-allocator", "src/lib.rs", NULL, 2024},
     {0},
 };
 

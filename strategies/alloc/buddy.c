@@ -119,12 +119,12 @@ static unsigned buddy_check(const void *state)
 }
 
 static const struct allocator_origin buddy_origins[] = {
-    {"Dawn's BuddyAllocator", "google/dawn", "src/dawn/native/BuddyAllocator.cpp", "11703763c354",
-     0},
-    {"Dawn's heaps and direct memories", "google/dawn",
+    {"Dawn's BuddyAllocator (copyright of 2019)", "google/dawn",
+     "src/dawn/native/BuddyAllocator.cpp", "11703763c354", 0},
+    {"Dawn's heaps and direct memories (copyright of 2019)", "google/dawn",
      "src/dawn/native/vulkan/ResourceMemoryAllocatorVk.cpp", "41408d244c8a", 0},
-    {"Dawn's kept heaps", "google/dawn", "src/dawn/native/PooledResourceMemoryAllocator.cpp",
-     "0d20b2b2b77d", 0},
+    {"Dawn's kept heaps (copyright of 2020)", "google/dawn",
+     "src/dawn/native/PooledResourceMemoryAllocator.cpp", "0d20b2b2b77d", 0},
     {0},
 };
 

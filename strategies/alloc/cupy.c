@@ -86,7 +86,8 @@ static int cupy_alloc(void *state, const struct alloc_request *request, struct b
 }
 
 static const struct allocator_origin cupy_origins[] = {
-    {"CuPy's SingleDeviceMemoryPool", "cupy/cupy", "cupy/cuda/memory.pyx", "005d7598ad30", 0},
+    {"CuPy's SingleDeviceMemoryPool (pull request 168, 2017)", "cupy/cupy", "cupy/cuda/memory.pyx",
+     "005d7598ad30", 0},
     {0},
 };
 
