@@ -37,7 +37,7 @@ WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst 
 SUITES    := $(sort $(wildcard suites/*.json))
 TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
-KERNEL_TEXTS := device_heap isosurface report report_hash page_style view view_hash view_style new_allocator completion_bash completion_zsh help
+KERNEL_TEXTS := device_heap isosurface report report_hash page_style view view_hash view_how view_style new_allocator completion_bash completion_zsh help
 KERNEL_device_heap := bench/experiment/heap/heap_layout.h bench/experiment/heap/index.kernel bench/experiment/heap/heap.kernel bench/experiment/heap/walk.kernel
 KERNEL_isosurface := bench/experiment/heap/heap_layout.h bench/experiment/isosurface.kernel
 # Scripts and style sheets of pages are embedded in the same way.
@@ -45,6 +45,7 @@ KERNEL_report := bench/pages/report.js
 KERNEL_page_style := bench/pages/page.css
 KERNEL_view := bench/pages/view.js
 KERNEL_view_style := bench/pages/view.css
+KERNEL_view_how := bench/pages/view_how.html
 # By these a browser knows the script of a page. The text of a file ends with one newline more.
 KERNEL_report_hash := $(BUILD)/embedded/report.hash
 KERNEL_view_hash := $(BUILD)/embedded/view.hash

@@ -10,7 +10,8 @@
 #include "trace/holders.h"
 
 /* page.css, view.css, and the hash of view.js */
-extern const char kernel_text_page_style[], kernel_text_view_style[], kernel_text_view_hash[];
+extern const char kernel_text_page_style[], kernel_text_view_style[], kernel_text_view_hash[],
+    kernel_text_view_how[];
 
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#e69f00", "#56b4e9", "#7f7f7f", "#882255"};
@@ -482,31 +483,7 @@ void view_page_end(FILE *out, const struct view_pane *panes, size_t count)
         if (panes[i].options->about)
             html_print(out, "<p class=\"about\">%s</p>\n", panes[i].options->about);
     }
-    fputs("<p class=\"about\">Each column of a picture shows one moment: the one of its events at "
-          "which most was requested, so no peak is lost at any zoom. At a wide zoom the largest "
-          "blocks are drawn one by one, and the rest is drawn as one band, “others”. Zoom in, and "
-          "these come apart, down to one event. --from and --to make a smaller page of a "
-          "part.</p>\n",
-          out);
-    fputs(
-        "<p class=\"about\">A click, or Enter, selects a moment. At first it is that of the "
-        "last request that the recorded allocator refused, or the peak. The flame graph shows "
-        "the bytes that are requested then. A frame is as wide as its bytes, and what it called"
-        " is below it. A click on a frame finds its blocks in the pictures. A click on a block, a "
-        "frame or a site, or Enter, keeps its call stack open. With Shift, or with"
-        " “compare” on, a click chooses a second moment: one graph shows what the selected "
-        "moment has more, the other what it has less. The slider sets a capacity: a map is red "
-        "from the first event on at which its allocator reserves more.</p>\n",
-        out);
-    fputs(
-        "<p class=\"about\">An address map has a strategy's addresses on one axis. Memory that the "
-        "driver gave is grey where no block lies in it. At a wide zoom its cells are the darker "
-        "the more "
-        "of them blocks take that are not drawn one by one. Drivers' handles need not be "
-        "addresses, so "
-        "memories "
-        "are placed where there is room; offsets within one are true.</p>\n",
-        out);
+    fputs(kernel_text_view_how, out);
     if (trace_limit(trace_reader_info(panes[0].options->reader)) ||
         trace_limit(trace_reader_info(panes[count - 1].options->reader)))
         fputs("<p class=\"about\">The log shows a limit: more than it held was refused. Under the "
