@@ -31,6 +31,9 @@
  * would enlarge a block for a branch that may not be taken; because the smaller of two blocks is
  * held for longer than the larger one was; or because a block that is freed at its last use would
  * be held until the next.
+ *
+ * `reuse_private` merges as the artefact of 2022 does: only arrays of threads, and only those of
+ * one kernel.
  */
 #include <stdlib.h>
 
@@ -61,6 +64,7 @@ struct reuser {
     int *into; /* by memory name: the block of its class */
     struct block_class *classes;
     unsigned class_count;
+    bool own_only;     /* `reuse_private` */
     bool holds;        /* is `held` kept? */
     struct bound held; /* the bytes held */
     const char *detail;
@@ -455,6 +459,15 @@ static bool holds_more(struct reuser *r, const struct block_class *k, int block,
     return (grows && r->a.numbers->reached[block] == REACHED_NEVER) || !bound_fits(&r->held);
 }
 
+/* The kernel whose threads have an array of their own in the block; NULL if there is none. */
+static const struct stm *kernel_of_threads(const struct reuser *r, int block)
+{
+    const struct memory *of = &r->a.map->of[block];
+    return of->array_count && reuse_name(r, of->arrays[0])->thread_rank
+               ? r->a.o->names[of->arrays[0]].definer
+               : NULL;
+}
+
 static enum merge_condition class_fits(struct reuser *r, const struct block_class *k, int block,
                                        bool *grows)
 {
@@ -464,6 +477,10 @@ static enum merge_condition class_fits(struct reuser *r, const struct block_clas
         return CONDITION_space;
     if (!outline_encloses(r->a.o, first->scope, own->scope)) {
         r->detail = "that block is allocated in another branch or loop";
+        return CONDITION_branches;
+    }
+    if (r->own_only && kernel_of_threads(r, k->block) != kernel_of_threads(r, block)) {
+        r->detail = "that block has the arrays of another kernel's threads";
         return CONDITION_branches;
     }
     if (first->position >= own->first_bound)
@@ -621,10 +638,9 @@ static void resize(struct reuser *r)
             r->a.map->of[r->classes[i].block].alloc->expr = r->classes[i].bytes;
 }
 
-int merge_run_reuse(struct merge *m, struct error *error)
+static int run_reuse(struct merge *m, bool own_only)
 {
-    struct reuser r = {0};
-    (void)error;
+    struct reuser r = {.own_only = own_only};
     analysis_open(&r.a, m,
                   (merge_extends(m, EXTENSION_by_branch) ? MEMORY_BY_BRANCH : 0u) |
                       (merge_checks(m, CONDITION_foreign) ? 0u : MEMORY_ALL_OURS));
@@ -639,7 +655,8 @@ int merge_run_reuse(struct merge *m, struct error *error)
     for (unsigned b = 0; b < r.a.map->block_count; b++) {
         int block = r.a.map->blocks[b];
         const struct memory *of = &r.a.map->of[block];
-        if (of->spans.count == 0 || (of->foreign && merge_checks(m, CONDITION_foreign)))
+        if (of->spans.count == 0 || (of->foreign && merge_checks(m, CONDITION_foreign)) ||
+            (own_only && !kernel_of_threads(&r, block)))
             continue;
         if (of->kind == MEMORY_PARAMETER)
             begin_class(&r, block);
@@ -660,4 +677,16 @@ int merge_run_reuse(struct merge *m, struct error *error)
     free(r.into);
     analysis_close(&r.a);
     return 0;
+}
+
+int merge_run_reuse(struct merge *m, struct error *error)
+{
+    (void)error;
+    return run_reuse(m, false);
+}
+
+int merge_run_reuse_private(struct merge *m, struct error *error)
+{
+    (void)error;
+    return run_reuse(m, true);
 }

@@ -103,8 +103,8 @@ static unsigned compare_rows(const struct entry *entry, const struct arguments *
                              enum release_policy policy)
 {
     static const char *const sets[] = {
-        "best",           "none",     "inplace", "coalesce",      "reuse",
-        "coalesce+reuse", "extended", "plan",    "short_circuit", "both"};
+        "best",     "none", "inplace",       "coalesce", "reuse",        "coalesce+reuse",
+        "extended", "plan", "short_circuit", "both",     "reuse_private"};
     struct merge_report report;
     struct error error;
     unsigned better = 0;

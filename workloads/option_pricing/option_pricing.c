@@ -1,4 +1,4 @@
-/* Inputs and reference of option_pricing.mem.
+/* Inputs and reference of option_pricing.mem and option_pricing_2022.mem.
  *
  * The inputs are a market and a table of Sobol direction numbers; both are fixed, whatever the
  * seed. The reference is the closed form for a call on one date, and otherwise the same points
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workload.h"
+#include "workloads/option_pricing.h"
 
 enum { MARKET_UNDERLYINGS = 3, DEGREE_MAX = 20 };
 
@@ -104,7 +104,22 @@ static void bridge_steps(int32_t dates, int32_t *at, int32_t *left, int32_t *rig
     }
 }
 
-static int fill_bridge_weight(float *weight, int64_t contract, int32_t dates, struct error *error)
+static void put(struct host_array *array, int64_t at, double value)
+{
+    if (array->element == ELEMENT_f64)
+        ((double *)array->data)[at] = value;
+    else
+        ((float *)array->data)[at] = (float)value;
+}
+
+static double number_of(const struct host_array *array, int64_t at)
+{
+    return array->element == ELEMENT_f64 ? ((const double *)array->data)[at]
+                                         : ((const float *)array->data)[at];
+}
+
+static int fill_bridge_weight(struct host_array *weight, int64_t contract, int32_t dates,
+                              struct error *error)
 {
     int32_t *at = malloc(3 * (size_t)dates * sizeof *at);
     if (!at)
@@ -114,16 +129,16 @@ static int fill_bridge_weight(float *weight, int64_t contract, int32_t dates, st
     for (int32_t i = 0; i < dates; i++) {
         double before = years_at(contract, at[i]) - years_at(contract, left[i]);
         double after = i ? years_at(contract, right[i]) - years_at(contract, at[i]) : 0;
-        weight[i] = (float)sqrt(i ? before * after / (before + after) : before);
-        weight[dates + i] = (float)(i ? after / (before + after) : 0);
-        weight[2 * dates + i] = (float)(i ? before / (before + after) : 0);
+        put(weight, i, sqrt(i ? before * after / (before + after) : before));
+        put(weight, dates + i, i ? after / (before + after) : 0);
+        put(weight, 2 * dates + i, i ? before / (before + after) : 0);
     }
     free(at);
     return 0;
 }
 
 /* The lower triangular matrix L with L L^T = the correlations (Cholesky). */
-static void fill_correlation(float *lower, int64_t underlyings)
+static void fill_correlation(struct host_array *lower, int64_t underlyings)
 {
     double l[MARKET_UNDERLYINGS][MARKET_UNDERLYINGS] = {{0}};
     for (int64_t u = 0; u < underlyings; u++)
@@ -133,12 +148,12 @@ static void fill_correlation(float *lower, int64_t underlyings)
                 rest -= l[u][k] * l[v][k];
             if (v <= u)
                 l[u][v] = u == v ? sqrt(rest) : rest / l[v][v];
-            lower[u * underlyings + v] = (float)l[u][v];
+            put(lower, u * underlyings + v, l[u][v]);
         }
 }
 
-static int option_fill(const struct arguments *arguments, const char *name,
-                       struct host_array *array, uint64_t seed, struct error *error)
+int option_fill(const struct arguments *arguments, const char *name, struct host_array *array,
+                uint64_t seed, struct error *error)
 {
     (void)seed;
     int64_t contract = argument_i64(arguments, "contract");
@@ -150,15 +165,18 @@ static int option_fill(const struct arguments *arguments, const char *name,
     if (strcmp(name, "directions") == 0)
         return fill_directions(array, error);
     if (strcmp(name, "bridge_weight") == 0)
-        return fill_bridge_weight(array->data, contract, (int32_t)dates, error);
+        return fill_bridge_weight(array, contract, (int32_t)dates, error);
     if (strcmp(name, "bridge_index") == 0) {
         int32_t *at = array->data;
         bridge_steps((int32_t)dates, at, at + dates, at + 2 * dates);
         return 0;
     }
-    float *value = array->data;
+    if (strcmp(name, "scaling") == 0) {
+        put(array, 0, 1);
+        return 0;
+    }
     if (strcmp(name, "correlation") == 0) {
-        fill_correlation(value, underlyings);
+        fill_correlation(array, underlyings);
         return 0;
     }
     bool volatility = strcmp(name, "volatility") == 0, drift = strcmp(name, "drift") == 0;
@@ -170,10 +188,12 @@ static int option_fill(const struct arguments *arguments, const char *name,
         int64_t u = i % underlyings, d = i / underlyings;
         double sigma = market_volatility[u];
         double step = years_at(contract, d) - years_at(contract, d - 1);
-        value[i] = (float)(volatility ? sigma
-                           : drift ? (market_rate - market_dividend[u] - sigma * sigma / 2) * step
-                           : start ? market_start[u]
-                                   : exp(-market_rate * years_at(contract, i)));
+        const int64_t date = i + 1 == (int64_t)array->count ? dates - 1 : i;
+        put(array, i,
+            volatility ? sigma
+            : drift    ? (market_rate - market_dividend[u] - sigma * sigma / 2) * step
+            : start    ? market_start[u]
+                       : exp(-market_rate * years_at(contract, date)));
     }
     return 0;
 }
@@ -202,12 +222,12 @@ struct model {
     int64_t contract, paths, dates, underlyings, bits;
     const uint32_t *directions;
     const int32_t *bridge_index;
-    const float *bridge_weight, *correlation, *volatility, *drift, *start, *discount;
+    const struct host_array *bridge_weight, *correlation, *volatility, *drift, *start, *discount;
 };
 
-static const void *array_of(const struct arguments *arguments, const char *name)
+static const struct host_array *array_of(const struct arguments *arguments, const char *name)
 {
-    return argument(arguments, name)->array.data;
+    return &argument(arguments, name)->array;
 }
 
 static struct model model_of(const struct arguments *arguments)
@@ -217,8 +237,8 @@ static struct model model_of(const struct arguments *arguments)
                           .dates = argument_i64(arguments, "dates"),
                           .underlyings = argument_i64(arguments, "underlyings"),
                           .bits = argument_i64(arguments, "bits"),
-                          .directions = array_of(arguments, "directions"),
-                          .bridge_index = array_of(arguments, "bridge_index"),
+                          .directions = array_of(arguments, "directions")->data,
+                          .bridge_index = array_of(arguments, "bridge_index")->data,
                           .bridge_weight = array_of(arguments, "bridge_weight"),
                           .correlation = array_of(arguments, "correlation"),
                           .volatility = array_of(arguments, "volatility"),
@@ -230,10 +250,12 @@ static struct model model_of(const struct arguments *arguments)
 /* Black and Scholes 1973: one underlying, one date, strike 4000. */
 static double call_price(const struct model *m)
 {
-    double deviation = (double)m->volatility[0] * m->bridge_weight[0];
-    double forward = m->start[0] * exp(m->drift[0] + deviation * deviation / 2);
+    double deviation = number_of(m->volatility, 0) * number_of(m->bridge_weight, 0);
+    double forward =
+        number_of(m->start, 0) * exp(number_of(m->drift, 0) + deviation * deviation / 2);
     double d1 = log(forward / 4000) / deviation + deviation / 2;
-    return m->discount[0] * (forward * normal_below(d1) - 4000 * normal_below(d1 - deviation));
+    return number_of(m->discount, 0) *
+           (forward * normal_below(d1) - 4000 * normal_below(d1 - deviation));
 }
 
 /* The motions of one underlying from its normal deviates, both [dates] with stride `underlyings`.
@@ -246,9 +268,9 @@ static void walk(const struct model *m, const double *normal, double *motion)
         int32_t right = m->bridge_index[2 * dates + i];
         double from_left = left < 0 ? 0 : motion[left * stride];
         double from_right = right < 0 ? 0 : motion[right * stride];
-        motion[at * stride] = m->bridge_weight[i] * normal[i * stride] +
-                              m->bridge_weight[dates + i] * from_left +
-                              m->bridge_weight[2 * dates + i] * from_right;
+        motion[at * stride] = number_of(m->bridge_weight, i) * normal[i * stride] +
+                              number_of(m->bridge_weight, dates + i) * from_left +
+                              number_of(m->bridge_weight, 2 * dates + i) * from_right;
     }
 }
 
@@ -264,20 +286,22 @@ static double path_value(const struct model *m, const double *motion)
             double shock = 0;
             for (int64_t v = 0; v <= u; v++) {
                 double before = d ? motion[(d - 1) * us + v] : 0;
-                shock += m->correlation[u * us + v] * (motion[d * us + v] - before);
+                shock += number_of(m->correlation, u * us + v) * (motion[d * us + v] - before);
             }
-            log_ratio[u] += m->volatility[d * us + u] * shock + m->drift[d * us + u];
+            log_ratio[u] +=
+                number_of(m->volatility, d * us + u) * shock + number_of(m->drift, d * us + u);
             worst = fmin(worst, exp(log_ratio[u]));
         }
         lowest = fmin(lowest, worst);
         if (m->contract == 2 && worst >= 1)
-            return (1150 + 150 * (double)d) * m->discount[d];
+            return (1150 + 150 * (double)d) * number_of(m->discount, d);
     }
+    const double paid = number_of(m->discount, (int64_t)m->discount->count - 1);
     if (m->contract == 1)
-        return fmax(m->start[0] * exp(log_ratio[0]) - 4000, 0) * m->discount[last];
+        return fmax(number_of(m->start, 0) * exp(log_ratio[0]) - 4000, 0) * paid;
     bool whole = m->contract == 2 ? worst >= 0.75 : lowest > 0.7 || worst >= 1;
     double coupon = m->contract == 3 ? 100 : 0;
-    return (coupon + 1000 * (whole ? 1 : worst)) * m->discount[last];
+    return (coupon + 1000 * (whole ? 1 : worst)) * paid;
 }
 
 enum { CHUNK_PATHS = 2048 };
@@ -334,15 +358,17 @@ static int simulated_price(const struct model *m, double *price, struct error *e
     return 0;
 }
 
-static int option_check(const struct arguments *arguments, const struct host_array *results,
-                        size_t result_count, double *worst_error, struct error *error)
+int option_check(const struct arguments *arguments, const struct host_array *results,
+                 size_t result_count, double *worst_error, struct error *error)
 {
     *worst_error = 0;
-    if (result_count != 1 || results[0].element != ELEMENT_f32 || results[0].count != 1)
-        return error_set(error, ERR_WRONG, "option_pricing: expected one [1]f32 as the result");
     struct model model = model_of(arguments);
+    const enum element element = model.start->element;
+    if (result_count != 1 || results[0].element != element || results[0].count != 1)
+        return error_set(error, ERR_WRONG, "option_pricing: expected one [1]%s as the result",
+                         element_name(element));
     bool closed = model.contract == 1 && model.dates == 1;
-    double expected = 0, price = *(const float *)results[0].data;
+    double expected = 0, price = number_of(&results[0], 0);
     int code = 0;
     if (closed)
         expected = call_price(&model);
