@@ -607,6 +607,32 @@ static bool is_untouched(struct coalescer *c, const struct candidate *k, const s
     return true;
 }
 
+/* Is the first stride the larger one? No dimension is empty. */
+static bool outer_first(struct coalescer *c, const struct expr *a, const struct expr *b,
+                        unsigned at)
+{
+    return expr_equal(b, expr_constant(c->a.m->program, 1)) ||
+           analysis_enough_bytes(&c->a, a, b, at);
+}
+
+/* Does a kernel make the array, and has the place its dimensions in another order? */
+static bool turns(struct coalescer *c, const struct root *root)
+{
+    struct program *program = c->a.m->program;
+    const struct name *own = coalesce_name(c, root->array);
+    struct name moved = *own;
+    moved.index = c->place[root->array];
+    for (unsigned d = 0; c->a.o->at[root->position]->kind == STM_KERNEL && d + 1 < own->rank; d++) {
+        struct expr *a = index_stride(program, own, d), *b = index_stride(program, own, d + 1);
+        struct expr *x = index_stride(program, &moved, d),
+                    *y = index_stride(program, &moved, d + 1);
+        if (outer_first(c, a, b, root->position) && !outer_first(c, x, y, root->position) &&
+            outer_first(c, y, x, root->position))
+            return true;
+    }
+    return false;
+}
+
 static bool index_known(const struct coalescer *c, int array)
 {
     const struct outline_name *n = &c->a.o->names[array];
@@ -714,6 +740,8 @@ static enum merge_condition check_candidate(struct coalescer *c, const struct ca
             return CONDITION_branches;
         if (merge_checks(c->a.m, CONDITION_allocation) && !is_allocated(c, k, root))
             return CONDITION_allocation;
+        if (merge_extends(c->a.m, EXTENSION_original) && turns(c, root))
+            return CONDITION_limit;
         if (merge_checks(c->a.m, CONDITION_untouched) && !is_untouched(c, k, root))
             return CONDITION_untouched;
     }
@@ -965,10 +993,11 @@ static void open_coalescer(struct coalescer *c, struct merge *m)
     }
 }
 
-/* Tries all candidates: once, or from the last one up and again until no more are coalesced. */
+/* Tries all candidates: once, or from the last one up and again until no more are coalesced. The
+ * original excludes what it refused. */
 static void try_all(struct coalescer *c, struct candidates *list, bool bottom_up)
 {
-    bool coalesced = bottom_up, last;
+    bool coalesced = bottom_up && !merge_extends(c->a.m, EXTENSION_original), last;
     do {
         last = !coalesced;
         coalesced = false;

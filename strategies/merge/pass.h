@@ -20,6 +20,7 @@
     X(branches, "C6",                                                                              \
       "results of two branches would overlap, or the source is made outside this branch or loop")  \
     X(elsewhere, "C7", "the part of the destination that is used may overlap the source's place")  \
+    X(limit, "C8", "the original of 2022 makes no kernel's result with dimensions in another order")                                              \
     X(interference, "R1", "both blocks hold values that are needed at the same time")              \
     X(same_index, "R2", "a kernel reads other elements of the block than it writes")               \
     X(dies_here, "R3", "the kernel would overwrite values that are read again later")              \
@@ -65,7 +66,11 @@ enum merge_condition {
     X(pinned, "arrays that the host reads element by element go to pinned host memory")
 /* clang-format on */
 
-#define MERGE_EXTENSION_LIST(X) MERGE_BEYOND_LIST(X) MERGE_SPACE_LIST(X)
+/* Limits, which take away. They belong to no set. X(name, sentence) */
+#define MERGE_LIMIT_LIST(X)                                                                        \
+    X(original, "short-circuiting refuses what the original of 2022 refuses, though it is safe")
+
+#define MERGE_EXTENSION_LIST(X) MERGE_BEYOND_LIST(X) MERGE_SPACE_LIST(X) MERGE_LIMIT_LIST(X)
 
 enum merge_extension {
 #define X(name, sentence) EXTENSION_##name,

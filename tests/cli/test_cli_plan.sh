@@ -107,6 +107,19 @@ expect 0 "sizes of dataset" plan sums_meet.mem -m short_circuit --why t
 has "(n\*d + 1; n by 1) may meet (n\*d + n; n by 1): they may have an element in common"
 expect 0 "sizes of dataset" plan sums_from.mem -m short_circuit --format json
 has '"proof": "line 6, a:.*(n; n by 1) may meet (n; n by 1): they may have an element in common'
+# The original's limits: a kernel's result keeps the order of its dimensions.
+cat >turned.mem <<'END'
+fun turned(n: i64, m: i64, x: [n][m]i32) {
+  let a: [n][m]i32 = kernel k_a (i < n, j < m) { a[i, j] = x[i, j] + 1; }
+  let t: [m][n]i32 = rearrange (1, 0) a
+  let y: [m][n]i32 = copy t
+  in y
+}
+END
+expect 0 "" plan turned.mem n=4 m=3 -m short_circuit
+has "coalesced  t: a_mem -> y_mem$"
+expect 0 "" plan turned.mem n=4 m=3 -m short_circuit:with=original
+has "coalesced  t: a_mem -> y_mem  C8 the original of 2022"
 expect 2 "no array or block 'bb'" plan twice.mem -m all n=4 k32=1 --why bb
 expect 2 "says nothing without merge sets" plan twice.mem n=4
 expect 2 "with -m, --print is ir or both" plan twice.mem -m best --print source
