@@ -229,7 +229,7 @@ def turns(name, rounds, runs, ends):
                 print(f"serve_turns: {name}, {way}: {(said.strip().splitlines() or ['no message'])[-1]}", file=sys.stderr)
             served = re.search(r"served (\d+) requests under \S+: (\d+) hits, (\d+) driver calls", said)
             ends.append({"program": name, "way": way, "served": [int(n) for n in served.groups()] if served else None,
-                         "left": {what: int(n) for n, what in re.findall(r"left to the driver: (\d+) (.*)", said)}})
+                         "left": {what: int(n) for n, what in re.findall(r"left to the driver: (\d+) ([^(\n]*\w)", said)}})
     answers = {number: {run.get("answer") for run in runs if (run["program"], run["round"]) == (name, number)} for number in range(1, rounds + 1)}
     if any(len(different) > 1 for different in answers.values()):
         print(f"serve_turns: {name}: the answers differ: {answers}", file=sys.stderr)

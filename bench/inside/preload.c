@@ -40,14 +40,14 @@ static const char no_tag[] = "";
     X(refused, "requests after serving was ended")                                                 \
     X(context, "requests in contexts that are not the device's primary one")                       \
     X(reset, "requests of devices that were reset")                                                \
-    X(capture, "requests in captured streams")                                                     \
-    X(thread_stream, "requests on the default streams of threads")                                 \
+    X(capture, "requests in captured streams (a graph takes its memory when it runs)")             \
+    X(thread_stream, "requests on the default streams of threads (one handle names them all)")     \
     X(own_pool, "requests of cuMemAllocAsync, of which the program chose pool or access")          \
     X(failed, "requests after a failure of the driver")                                            \
-    X(pitch, "requests of cuMemAllocPitch")                                                        \
-    X(managed, "requests of cuMemAllocManaged")                                                    \
-    X(from_pool, "requests of cuMemAllocFromPoolAsync")                                            \
-    X(create, "requests of cuMemCreate")                                                           \
+    X(pitch, "requests of cuMemAllocPitch (the driver chooses the pitch)")                         \
+    X(managed, "requests of cuMemAllocManaged (the host uses that memory too)")                    \
+    X(from_pool, "requests of cuMemAllocFromPoolAsync (the program chose the pool)")               \
+    X(create, "requests of cuMemCreate (the program maps that memory by itself)")                  \
     X(exported, "handles for other processes, which were refused")
 
 enum passed {

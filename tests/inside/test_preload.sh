@@ -136,7 +136,9 @@ for app in app_preload app_linked; do
     [ "$(jq .cases[0].counters.cold.hit_count served.json)" = 99 ] || fail "gamut serve of $app: the result file"
 done
 "$gamut" serve --via cuda-preload -- "$apps/app_preload" passed >out 2>err || fail "gamut serve of what is passed: $(cat err)"
-grep -q '^gamut: left to the driver: 1 requests of cuMemAllocPitch' err || fail "gamut serve of what is passed: $(cat err)"
+grep -q '^gamut: left to the driver: 1 requests of cuMemAllocPitch (the driver chooses the pitch)' err || fail "gamut serve of what is passed: $(cat err)"
+FAKE_CUDA_VERSION=99000 "$gamut" serve --via cuda-preload -- "$apps/app_linked" order >out 2>err
+[ $? = 77 ] && grep -q 'nothing was served: the driver has all requests' err && grep -q 'left to the driver: 100 requests after serving was ended' err || fail "gamut serve that serves nothing: $(cat err)"
 "$gamut" serve -- true >out 2>err
 [ $? = 77 ] && grep -q "nothing was served: the $([ $sees = 1 ] && echo program asked libcuda for no memory)" err || fail "gamut serve of no CUDA: $(cat err)"
 

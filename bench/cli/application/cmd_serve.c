@@ -240,12 +240,6 @@ static void say_process(const struct serving *s, const json_t *statistics)
     }
 }
 
-static bool is_served(const json_t *statistics)
-{
-    return json_array_size(json_object_get(statistics, "devices")) ||
-           json_integer_value(json_object_get(statistics, "passed_count"));
-}
-
 static json_int_t began(const json_t *statistics)
 {
     return json_integer_value(json_object_get(statistics, "began_realtime_us"));
@@ -311,16 +305,16 @@ static int take_processes(struct serving *s, struct error *error)
 {
     json_t **list = NULL;
     unsigned count = 0, served = 0;
-    bool is_first = true;
+    json_int_t passed = 0;
     int code = read_statistics(s, &list, &count, error);
     if (count)
         qsort(list, count, sizeof *list, by_begin);
     for (unsigned i = 0; i < count; i++) {
-        served += is_served(list[i]);
+        passed += json_integer_value(json_object_get(list[i], "passed_count"));
         say_process(s, list[i]);
         if (flag_text(s->line, "out") && !code)
-            code = move_result(s, list[i], is_first, error);
-        is_first &= !json_array_size(json_object_get(list[i], "devices"));
+            code = move_result(s, list[i], served == 0, error);
+        served += json_array_size(json_object_get(list[i], "devices")) > 0;
         json_decref(list[i]);
     }
     free(list);
@@ -328,6 +322,8 @@ static int take_processes(struct serving *s, struct error *error)
         fprintf(stderr, "gamut: predicted of %s: %s\n", flag_text(s->line, "beside"), s->predicted);
     if (code || served)
         return code;
+    if (passed)
+        return error_set(error, ERR_UNSUPPORTED, "nothing was served: the driver has all requests");
     if (s->cuda)
         return error_set(error, ERR_UNSUPPORTED,
                          "nothing was served: the program asked libcuda for no memory%s, or found "
