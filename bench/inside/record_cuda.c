@@ -591,25 +591,20 @@ static void ended(struct call *c, CUpti_CallbackId id)
 {
     const bool ok = *(const CUresult *)c->data->functionReturnValue == CUDA_SUCCESS;
     switch (id) {
-#define X(name, ...)                                                                               \
-    case CUPTI_DRIVER_TRACE_CBID_##name: {                                                         \
-        const name##_params *p = c->data->functionParams;                                          \
-        c->per_thread = is_per_thread(#name, sizeof #name - 1);                                    \
-        __VA_ARGS__;                                                                               \
-        break;                                                                                     \
-    }
-        MEMORY_CALLS(X)
-#undef X
-#define X(name, ...)                                                                               \
+#define CASE(name, counts, ...)                                                                    \
     case CUPTI_DRIVER_TRACE_CBID_##name: {                                                         \
         const name##_params *p = c->data->functionParams;                                          \
         (void)p;                                                                                   \
         c->per_thread = is_per_thread(#name, sizeof #name - 1);                                    \
-        if (ok) {                                                                                  \
+        if (counts) {                                                                              \
             __VA_ARGS__;                                                                           \
         }                                                                                          \
         break;                                                                                     \
     }
+#define X(name, ...) CASE(name, true, __VA_ARGS__)
+        MEMORY_CALLS(X)
+#undef X
+#define X(name, ...) CASE(name, ok, __VA_ARGS__)
         COPY_CALLS(X)
         OTHER_CALLS(X)
         LATER_CALLS(X)

@@ -514,7 +514,6 @@ static void add_statistics(json_t *statistics)
     sum += passed_counts[PASSED_##name];
     PASSED_LIST(X)
 #undef X
-    tree_put(statistics, "joined_count", tree_count(opencl_joined_count()));
     tree_put(statistics, "passed_count", tree_count(sum));
     tree_put(statistics, "passed", passed);
 }

@@ -168,5 +168,3 @@ void opencl_destroy_later(struct context *context, cl_mem object, struct destruc
 cl_int opencl_fill_block(struct object *object, const void *host, size_t bytes);
 /* The memory that an address of the server is in, and the offset there. */
 cl_mem opencl_memory_of(struct context *context, uint64_t address, uint64_t *offset);
-/* Queues that were made to wait for another, so far. */
-uint64_t opencl_joined_count(void);

@@ -11,12 +11,6 @@ enum {
 };
 
 pthread_mutex_t opencl_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint64_t joined_count;
-
-uint64_t opencl_joined_count(void)
-{
-    return joined_count;
-}
 
 static cl_command_queue handle_of(const struct queue *queue)
 {
@@ -140,7 +134,6 @@ static int join(void *of, uint64_t queue, uint64_t other, struct error *error)
                                                                    NULL) != CL_SUCCESS)
             code = error_set(error, ERR_DEVICE,
                              "clEnqueueBarrierWithWaitList: the driver refused a barrier");
-        joined_count += joined && !code;
     }
     for (unsigned i = 0; i < mark.count; i++)
         next_of(mark.events[i])->clReleaseEvent(mark.events[i]);

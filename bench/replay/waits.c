@@ -68,12 +68,12 @@ struct call {
     unsigned char for_kind; /* TRACE_KINDS: unknown */
 };
 
-/* A call that waited. */
+/* A call that waited, and its place. */
 struct waited {
+    struct {
+        unsigned kind, name, for_name, for_kind;
+    } at;
     uint64_t number, ns;
-    enum wait_kind kind;
-    unsigned name, for_name;
-    unsigned char for_kind;
 };
 
 struct reading {
@@ -308,7 +308,7 @@ static void count_call(struct reading *r, struct call *c)
         return;
     r->waited = must_grow(r->waited, r->waited_count, &r->waited_capacity, sizeof *r->waited);
     r->waited[r->waited_count++] =
-        (struct waited){c->number, ns, kind, c->name, c->for_name, c->for_kind};
+        (struct waited){{kind, c->name, c->for_name, c->for_kind}, c->number, ns};
 }
 
 /* All that belongs to the call has been read. */
@@ -463,21 +463,8 @@ static const char *text_of(struct reading *r, unsigned name, unsigned kind)
 static int by_place(const void *left, const void *right)
 {
     const struct waited *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    if (a->for_name != b->for_name)
-        return a->for_name < b->for_name ? -1 : 1;
-    if (a->for_kind != b->for_kind)
-        return a->for_kind < b->for_kind ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
-
-static bool is_same_place(const struct waited *a, const struct waited *b)
-{
-    return a->kind == b->kind && a->name == b->name && a->for_name == b->for_name &&
-           a->for_kind == b->for_kind;
+    const int order = memcmp(&a->at, &b->at, sizeof a->at);
+    return order ? order : a->number < b->number ? -1 : a->number > b->number;
 }
 
 static int by_time(const void *left, const void *right)
@@ -497,12 +484,12 @@ static void find_places(struct reading *r)
         qsort(r->waited, r->waited_count, sizeof *r->waited, by_place);
     for (unsigned i = 0; i < r->waited_count; i++) {
         const struct waited *w = &r->waited[i];
-        if (!i || !is_same_place(w, w - 1)) {
+        if (!i || memcmp(&w->at, &w[-1].at, sizeof w->at) != 0) {
             out->places = must_grow(out->places, out->place_count, &capacity, sizeof *out->places);
             out->places[out->place_count++] =
-                (struct wait_place){.kind = w->kind,
-                                    .at = text_of(r, w->name, TRACE_KINDS),
-                                    .last = text_of(r, w->for_name, w->for_kind)};
+                (struct wait_place){.kind = (enum wait_kind)w->at.kind,
+                                    .at = text_of(r, w->at.name, TRACE_KINDS),
+                                    .last = text_of(r, w->at.for_name, w->at.for_kind)};
         }
         out->places[out->place_count - 1].sum.calls++;
         add_wait(&out->places[out->place_count - 1].sum, w->ns);

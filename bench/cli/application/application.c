@@ -134,14 +134,16 @@ int application_run(char **program, int *status, struct error *error)
     int failure[2];
     if (pipe2(failure, O_CLOEXEC) != 0)
         return error_set(error, ERR_IO, "a pipe: %s", strerror(errno));
+    static const int signals[] = {SIGINT, SIGQUIT, SIGTERM,
+                                  SIGHUP}; /* two ignored, two passed on */
     const struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-    struct sigaction old_int, old_quit, old_term, old_hup;
-    sigaction(SIGINT, &ignore, &old_int);
-    sigaction(SIGQUIT, &ignore, &old_quit);
+    struct sigaction old[4];
+    for (int i = 0; i < 2; i++)
+        sigaction(signals[i], &ignore, &old[i]);
     const pid_t id = fork();
     if (id == 0) {
-        sigaction(SIGINT, &old_int, NULL);
-        sigaction(SIGQUIT, &old_quit, NULL);
+        for (int i = 0; i < 2; i++)
+            sigaction(signals[i], &old[i], NULL);
         execvp(program[0], program);
         const int why = errno;
         if (write(failure[1], &why, sizeof why) < 0)
@@ -149,8 +151,8 @@ int application_run(char **program, int *status, struct error *error)
         _exit(127);
     }
     child = id;
-    sigaction(SIGTERM, &pass, &old_term);
-    sigaction(SIGHUP, &pass, &old_hup);
+    for (int i = 2; i < 4; i++)
+        sigaction(signals[i], &pass, &old[i]);
     close(failure[1]);
     int why = 0;
     const bool failed = id > 0 && read(failure[0], &why, sizeof why) == sizeof why;
@@ -158,10 +160,8 @@ int application_run(char **program, int *status, struct error *error)
     while (id > 0 && waitpid(id, status, 0) < 0 && errno == EINTR)
         continue;
     child = 0;
-    sigaction(SIGINT, &old_int, NULL);
-    sigaction(SIGQUIT, &old_quit, NULL);
-    sigaction(SIGTERM, &old_term, NULL);
-    sigaction(SIGHUP, &old_hup, NULL);
+    for (int i = 0; i < 4; i++)
+        sigaction(signals[i], &old[i], NULL);
     if (failed)
         *status = 0;
     if (id < 0 || failed)

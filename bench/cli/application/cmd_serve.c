@@ -142,42 +142,18 @@ static uint64_t counter(const json_t *device, const char *name)
     return (uint64_t)json_integer_value(json_object_get(json_object_get(device, "counters"), name));
 }
 
-/* The servers of a device, one for each context, in one line. */
-static void say_device(const struct serving *s, const json_t *devices, const char *id)
+/* The server of a device, or of a context of OpenCL. */
+static void say_device(const struct serving *s, const json_t *device)
 {
-    uint64_t requests = 0, hits = 0, calls = 0, reserved = 0, requested = 0, contexts = 0;
-    const json_t *device;
-    size_t i;
     char held[32], asked[32];
-    json_array_foreach(devices, i, device)
-    {
-        if (strcmp(tree_get_text(device, "id"), id) != 0)
-            continue;
-        contexts++;
-        requests += counter(device, "alloc_count");
-        hits += counter(device, "hit_count");
-        calls += counter(device, "driver_alloc_count") + counter(device, "driver_free_count");
-        if (counter(device, "peak_reserved_bytes") > reserved)
-            reserved = counter(device, "peak_reserved_bytes");
-        if (counter(device, "peak_requested_bytes") > requested)
-            requested = counter(device, "peak_requested_bytes");
-    }
     fprintf(stderr,
             "gamut: %s served %" PRIu64 " requests under %s: %" PRIu64 " hits, %" PRIu64
-            " driver calls, at most %s held for %s requested",
-            id, requests, flag_text(s->line, "strategy"), hits, calls, text_bytes(held, reserved),
-            text_bytes(asked, requested));
-    if (contexts > 1)
-        fprintf(stderr, " in one of %" PRIu64 " contexts", contexts);
-    fputc('\n', stderr);
-}
-
-static bool is_first_of(const json_t *devices, size_t i, const char *id)
-{
-    while (i-- > 0)
-        if (strcmp(tree_get_text(json_array_get(devices, i), "id"), id) == 0)
-            return false;
-    return true;
+            " driver calls, at most %s held for %s requested\n",
+            tree_get_text(device, "id"), counter(device, "alloc_count"),
+            flag_text(s->line, "strategy"), counter(device, "hit_count"),
+            counter(device, "driver_alloc_count") + counter(device, "driver_free_count"),
+            text_bytes(held, counter(device, "peak_reserved_bytes")),
+            text_bytes(asked, counter(device, "peak_requested_bytes")));
 }
 
 /* What a replay of the recording says of the same run. */
@@ -223,12 +199,7 @@ static void say_process(const struct serving *s, const json_t *statistics)
     json_t *passed = json_object_get(statistics, "passed"), *count;
     const char *what;
     size_t i;
-    json_array_foreach(devices, i, device)
-    {
-        const char *id = tree_get_text(device, "id");
-        if (is_first_of(devices, i, id))
-            say_device(s, devices, id);
-    }
+    json_array_foreach(devices, i, device) say_device(s, device);
     if (json_array_size(devices))
         fprintf(stderr, "gamut: the application ran for %s from its first request on\n",
                 text_ns(ran, (double)json_integer_value(json_object_get(statistics, "ran_ns"))));
