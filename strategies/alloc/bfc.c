@@ -7,7 +7,8 @@
  *      more would be left over. Else it is handed out whole.
  *   4. If there is none, the source is asked for a region. extend=double: of the next size, which
  *      begins with `start`; it doubles until the request fits, or after the region if it fitted
- *      before. extend=exact: of the size of the request.
+ *      before. extend=exact: of the size of the request. `most` is ONNX Runtime's bound: from there
+ *      on a region doubles for a larger request alone; a region that is refused doubles as well.
  *   5. If the source refuses, nine tenths of it are asked for, again and again, as long as that is
  *      enough for the request.
  *   6. Then, with collect=yes, all wholly free regions are given back, and rule 4 is tried again.
@@ -17,12 +18,12 @@
  * Why: few regions, so that large blocks can be made of what small ones leave behind, at the price
  * of chunks that are up to twice as large as asked for.
  *
- * JAX is bfc:collect=no, ONNX Runtime bfc:start=1MiB:collect=no, and with extend=exact its
- * kSameAsRequested. Departures: the originals know a limit, and cut the last region to what is left
- * of it; here the source's refusals tell. Rule 6 there gives regions back in the order of their
- * addresses, here the smallest first. JAX takes its whole limit at once unless it is told not
- * to: that is not a policy to compare. ONNX Runtime's attempts end at 8 KiB. XLA's placing from two
- * ends needs to be told by the program which end a request is for.
+ * AX is bfc:collect=no, ONNX Runtime bfc:start=1MiB:most=1GiB:collect=no, and with extend=exact
+ * its kSameAsRequested. Departures: the originals know a limit, and cut the last region to what is
+ * left of it; here the source's refusals tell. Rule 6 there gives regions back in the order of
+ * their addresses, here the smallest first. JAX takes its whole limit at once unless it is told
+ * not to: that is not a policy to compare. ONNX Runtime's attempts end at 8 KiB. XLA's placing
+ * from two ends needs to be told by the program which end a request is for.
  *
  * Queues: the originals know one stream or tell streams apart by time stamps; here each queue has
  * an instance of its own.
@@ -37,12 +38,13 @@ enum { LEAST_BYTES = 256 };
 struct bfc {
     struct segments regions;
     uint64_t next_bytes; /* of the next region; 0: as large as the request */
+    uint64_t most_bytes; /* to which regions double */
     uint64_t waste_bytes;
     bool collects;
     struct piece_index chunks;
 };
 
-enum { OPTION_START, OPTION_EXTEND, OPTION_WASTE, OPTION_COLLECT };
+enum { OPTION_START, OPTION_EXTEND, OPTION_WASTE, OPTION_COLLECT, OPTION_MOST };
 enum { EXTEND_DOUBLE, EXTEND_EXACT }; /* in the order of the choices */
 static const struct option_spec bfc_options[] = {
     [OPTION_START] = {"start", OPTION_BYTES, "2MiB", NULL, 256, UINT64_C(1) << 40,
@@ -53,6 +55,8 @@ static const struct option_spec bfc_options[] = {
                       "bytes left over from which on a chunk is always cut"},
     [OPTION_COLLECT] = {"collect", OPTION_CHOICE, "yes", "no|yes", 0, 0,
                         "give free regions back before a request fails"},
+    [OPTION_MOST] = {"most", OPTION_BYTES, "0", NULL, 0, UINT64_C(1) << 50,
+                     "bytes up to which a region doubles after one that fitted; 0: no bound"},
     {0},
 };
 
@@ -65,6 +69,7 @@ static int bfc_init(struct source *source, const struct option_values *options, 
     b->regions.pool_count = 1;
     b->next_bytes = value[OPTION_EXTEND] == EXTEND_EXACT ? 0 : value[OPTION_START];
     b->waste_bytes = value[OPTION_WASTE];
+    b->most_bytes = value[OPTION_MOST] ? value[OPTION_MOST] : ALLOCATOR_MOST_BYTES;
     b->collects = value[OPTION_COLLECT];
     return 0;
 }
@@ -76,6 +81,9 @@ static int extend(struct bfc *b, uint64_t size)
     while (b->next_bytes && b->next_bytes < size)
         b->next_bytes *= 2;
     uint64_t memory, bytes = b->next_bytes ? segments_round(&b->regions, b->next_bytes) : size;
+    const uint64_t next_bytes = b->next_bytes * (fits && b->next_bytes < b->most_bytes ? 2 : 1);
+    if (b->most_bytes < ALLOCATOR_MOST_BYTES)
+        b->next_bytes = next_bytes;
     int code = source_alloc(b->regions.source, bytes, SOURCE_LAZY, &memory);
     while (code == ERR_OOM && bytes > size) {
         /* floats there, too */
@@ -86,7 +94,7 @@ static int extend(struct bfc *b, uint64_t size)
     }
     if (code)
         return code;
-    b->next_bytes *= fits && b->next_bytes < ALLOCATOR_MOST_BYTES ? 2 : 1;
+    b->next_bytes = next_bytes;
     struct piece *c = segment_make(&b->regions, &b->chunks, memory, bytes);
     piece_put(c, piece_best_fit(c));
     return 0;

@@ -267,12 +267,11 @@ static int from_new_parent(struct tlsf *t, uint64_t size, struct block *block)
 
 static int alloc_dedicated(struct tlsf *t, uint64_t bytes, struct block *block)
 {
-    const uint64_t size = to_units(t, bytes);
     int code = dedicated(t, bytes, block);
-    if (code != ERR_OOM || from_parents(t, size, block))
+    if (code != ERR_OOM || from_parents(t, to_units(t, bytes), block))
         return code == ERR_OOM ? 0 : code;
     if (t->as_vma)
-        return bytes > t->parent_bytes ? code : from_new_parent(t, size, block);
+        return bytes > t->parent_bytes ? code : from_new_parent(t, to_units(t, bytes), block);
     if (t->empty_count == 0)
         return code;
     code = tlsf_trim(t);
@@ -301,9 +300,9 @@ static int tlsf_free(void *state, const struct block *block, const char *tag)
         return source_free(t->source, block->memory, block->size);
     }
     struct parent *p = (struct parent *)n->range, *goes = NULL;
+    struct parent *last = t->parents[t->parent_count - 1];
     fit_put_back(n);
     if (!fit_is_empty(&p->range)) {
-        struct parent *last = t->parents[t->parent_count - 1];
         if (t->as_vma && fit_is_empty(&last->range)) {
             goes = last;
             t->empty_count--;

@@ -379,6 +379,12 @@ static const struct policy_case bfc_cases[] = {
      "a=A:1024#1 b=B:1024#2 c=C:2048#3", "+1024 +2048 +4096"},
     {"... and until the request fits", "bfc:start=1KiB", "a=A:5000/8192#1 b=B:256#2 c=C:9000#3",
      "+8192 +8192 +16384"},
+    {"most: from there on a larger request alone doubles", "bfc:start=1KiB:most=2KiB",
+     "a=A:1024 b=A:2048 c=A:2048 d=A:3072 e=A:4096", "+1024 +2048 +2048 +4096 +4096"},
+    {"... and a region that is refused doubles", "bfc:start=4KiB:most=64KiB:collect=no",
+     "<4096 a=A:4096 b=A:4096! c=A:8192!",
+     "+4096 ?8192 ?7424 ?6912 ?6400 ?5888 ?5376 "
+     "?4864 ?4608 ?4352 ?4096 ?16384 ?14848 ?13568 ?12288 ?11264 ?10240 ?9216 ?8448"},
     {"extend=exact: as requested", "bfc:extend=exact", "a=A:5000/5120#1 b=B:256#2 c=C:9000#3",
      "+5120 +256 +9216"},
     {"joining with both neighbours", "bfc:start=4KiB",
