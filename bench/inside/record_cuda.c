@@ -799,9 +799,10 @@ static void enable_all(CUpti_SubscriberHandle subscriber)
 __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
+    static atomic_flag has_begun = ATOMIC_FLAG_INIT; /* NVIDIA's OpenCL driver calls this too */
     void *cupti = open_cupti(), *driver = dlopen("libcuda.so.1", RTLD_NOW);
     CUpti_SubscriberHandle subscriber;
-    if (!recorder_open("CUDA", "cupti"))
+    if (!recorder_open("CUDA", "cupti") || atomic_flag_test_and_set(&has_begun))
         return 1;
     if (!cupti || !driver || !find_all(cupti, driver)) {
         fprintf(stderr, "gamut: CUDA is not recorded: %s\n",

@@ -21,6 +21,7 @@ second="alloc=1 done=1 free=1 wait=1 write=1 "
 expect_counts all-Fake.trace "$first"
 expect_counts all-Fake_2.trace "$second"
 expect_questions all 20
+grep 'is not recorded' err && fail "a second driver that calls the library"
 # Graphs are counted, and what a stream captures, which does not run then; what was never made is missed for blocks only.
 [ "$(sed -n 's/ *not in the trace: //p' err | sort -u | tr '\n' ';')" = "allocations captured into a graph, 1 time;commands captured into a graph, 4 times;cuGraphAddNode of memory, 1 time;cuGraphLaunch, 1 time;cuLaunchHostFunc, 2 times;frees captured into a graph, 1 time;" ] ||
     fail "what is not in the trace: $(cat err)"

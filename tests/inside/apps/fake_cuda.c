@@ -187,8 +187,8 @@ CUresult cuInit(unsigned flags)
     done = true;
     if (library)
         *(void **)&begin = dlsym(library, "InitializeInjection");
-    if (begin)
-        begin();
+    if (begin && begin())
+        begin(); /* the driver of OpenCL calls it too */
     return CUDA_SUCCESS;
 }
 
