@@ -3,6 +3,12 @@
 
 #include "workload.h"
 
+#ifdef _OPENMP
+#define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")
+#else
+#define PARALLEL_FOR
+#endif
+
 /* The first row and column cost a gap an element; the rest of the scores is not read. Similarities
  * are as those of amino acids: from -4 to 11. */
 static int fill(const struct arguments *arguments, const char *name, struct host_array *array,
@@ -11,6 +17,7 @@ static int fill(const struct arguments *arguments, const char *name, struct host
     int64_t w = 64 * argument_i64(arguments, "q") + 1;
     int32_t penalty = argument(arguments, "penalty")->scalar.i32, *cells = array->data;
     (void)error;
+    PARALLEL_FOR
     for (int64_t r = 0; r < w; r++) {
         uint64_t row = random_split(seed, (uint64_t)r);
         for (int64_t c = 0; c < w; c++)
