@@ -107,14 +107,14 @@ static void add_calls(struct text *out, const struct measure *now, const struct 
         text_add(out, "; their time is unknown without --atlas");
 }
 
-/* "107 ms instead of 143 ms by the atlas (1.34 times as fast)": the whole log, the program's work
+/* "107 ms instead of 143 ms by the atlas (about 1.34 times as fast)": the whole log, the program's work
  * included. */
 static bool add_time(struct text *out, const struct measure *now, const struct measure *then)
 {
     char before[32], after[32];
     if (now->run_ns == UNKNOWN_NS || then->run_ns == UNKNOWN_NS)
         return false;
-    text_add(out, "%s instead of %s by the atlas (%.2f times as fast)",
+    text_add(out, "%s instead of %s by the atlas (about %.2f times as fast)",
              text_ns(after, (double)then->run_ns), text_ns(before, (double)now->run_ns),
              (double)now->run_ns / (double)then->run_ns);
     return true;
