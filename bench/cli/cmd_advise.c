@@ -107,8 +107,8 @@ static void add_calls(struct text *out, const struct measure *now, const struct 
         text_add(out, "; their time is unknown without --atlas");
 }
 
-/* "107 ms instead of 143 ms by the atlas (about 1.34 times as fast)": the whole log, the program's work
- * included. */
+/* "107 ms instead of 143 ms by the atlas (about 1.34 times as fast)": the whole log, with the
+ * program's work. */
 static bool add_time(struct text *out, const struct measure *now, const struct measure *then)
 {
     char before[32], after[32];
