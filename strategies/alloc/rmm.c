@@ -10,8 +10,12 @@
  *      the lowest address first, until enough is left; none goes if the request is above `max`.
  *   6. If the source refuses, half of it is asked for, again and again, and last the request. Then
  *      the request fails, and the pool keeps what it has.
- *   7. free joins the block with free neighbours of its memory.
- *   8. bins=m (binning_memory_resource over the pool): there is a bin for each power of two from
+ *   7. free joins the block with free neighbours of its memory that are its queue's, too.
+ *   8. Before rule 4 another queue's free blocks serve the request: the smallest that is large
+ *      enough of the first queue that has one. What it is cut from stays that queue's. If none has
+ *      one, the free blocks of one queue after the other pass to the request's and are joined,
+ *      until one is large enough. A block passes after a wait for all queues, which is counted.
+ *   9. bins=m (binning_memory_resource over the pool): there is a bin for each power of two from
  *      `least_bin` to m. A request of up to m gets a block of the smallest bin that is large
  *      enough: the one that has been free for longest. A bin that is empty takes `bin_blocks`
  *      blocks from the pool as one, and keeps them. All bins do so before the first request, the
@@ -22,13 +26,10 @@
  * A program says how large the pool is at its start. cuDF's benchmarks and tests take half of the
  * device's free memory (rapidsai/cudf#14760): that is `initial` of that many bytes.
  *
- * Departures: the first memory is taken at the first request, and it belongs to its queue. Where
- * RMM has several streams, it takes blocks of another stream after an event of that stream, and
- * before it grows joins all streams' blocks: here a memory stays with its queue, because a strategy
- * cannot make one queue wait for another. Instead rule 5 gives back memories of all queues, and
- * before rule 6 fails a request, all wholly free memories of other queues go back to the source.
- * The blocks of bins stay with their queue, too. RMM makes bins as the program adds them, and
- * describes those from 256 KiB to 4 MiB.
+ * Departures: the first memory is taken at the first request, and it belongs to its queue. RMM
+ * makes a queue wait for another by an event; here the host waits. RMM tries queues in the order of
+ * their events' addresses; here in that of their numbers. The blocks of bins stay with their queue.
+ * RMM makes bins as the program adds them, and describes those from 256 KiB to 4 MiB.
  *
  * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
@@ -36,22 +37,17 @@
 #include "alloc/segments.h"
 #include "base/text.h"
 
-enum { LEAST_BYTES = 256, BINS_MAX = 41 };
-
-/* The free blocks of one size, in the order in which they became free. */
-struct bin {
-    struct piece_index free[ALLOCATOR_QUEUES_MAX];
-};
+enum { LEAST_BYTES = 256, BINS_MAX = 41, QUEUE_SHIFT = 59 };
 
 struct rmm {
-    struct segments upstream;
+    struct segments upstream;             /* a piece's `since`: the queue that has it */
     uint64_t initial_bytes;               /* still to be taken */
     uint64_t max_bytes;                   /* UINT64_MAX: none */
     uint64_t least_bin_bytes, bins_bytes; /* of the blocks of the first and the last bin; 0: none */
     uint64_t bin_blocks, freed_count;
     bool bins_are_filled;
-    struct bin bins[BINS_MAX];
-    struct piece_index blocks[ALLOCATOR_QUEUES_MAX];
+    struct piece_index bins[BINS_MAX][ALLOCATOR_QUEUES_MAX]; /* in the order of frees */
+    struct piece_index blocks;                               /* by queue, and of one by best fit */
 };
 
 enum { OPTION_INITIAL, OPTION_MAX, OPTION_BINS, OPTION_LEAST_BIN, OPTION_BIN_BLOCKS };
@@ -82,8 +78,9 @@ static int rmm_init(struct source *source, const struct option_values *options, 
                          "first");
     TRY(segments_new(source, "rmm", sizeof(struct rmm), LEAST_BYTES, state));
     struct rmm *r = *state;
-    r->upstream.pools = r->blocks;
-    r->upstream.pool_count = ALLOCATOR_QUEUES_MAX;
+    r->upstream.pools = &r->blocks;
+    r->upstream.pool_count = 1;
+    r->upstream.leaves_neighbours = true;
     r->initial_bytes = segments_round(&r->upstream, value[OPTION_INITIAL]);
     r->max_bytes = value[OPTION_MAX] ? segments_round(&r->upstream, value[OPTION_MAX]) : UINT64_MAX;
     r->least_bin_bytes = least_bin > r->upstream.unit ? least_bin : r->upstream.unit;
@@ -92,14 +89,40 @@ static int rmm_init(struct source *source, const struct option_values *options, 
     return 0;
 }
 
-/* Gives back all wholly free memories, but for those of the pool `but`. */
-static int release_free(struct rmm *r, const struct piece_index *but)
+static void put(struct rmm *r, struct piece *p)
 {
-    int first_failure = 0;
-    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
-        if (&r->blocks[q] != but)
-            ALSO(first_failure, segments_release_free(&r->upstream, &r->blocks[q]));
-    return first_failure;
+    p = piece_join(&r->upstream, p);
+    struct index_key key = piece_best_fit(p);
+    key.major += p->since << QUEUE_SHIFT;
+    piece_put(p, key);
+}
+
+/* The smallest free block of a queue that has `size` bytes; NULL if there is none. */
+static struct piece *find(const struct rmm *r, uint64_t queue, uint64_t size)
+{
+    struct piece *p = index_from(&r->blocks, (struct index_key){(queue << QUEUE_SHIFT) + size, 0});
+    return p && p->since == queue && p->size >= size ? p : NULL;
+}
+
+/* Rule 8. *found is NULL if there is none. */
+static int find_in_others(struct rmm *r, uint64_t queue, uint64_t size, struct piece **found)
+{
+    struct source *source = r->upstream.source;
+    for (uint64_t q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
+        if (q != queue && (*found = find(r, q, size)))
+            return source_hand_over(source, (*found)->segment->memory, (*found)->offset, size);
+    for (uint64_t q = 0; q < ALLOCATOR_QUEUES_MAX && !*found; q++) {
+        struct piece *p = q == queue ? NULL : find(r, q, 0);
+        TRY(p ? source_sync(source) : 0);
+        for (; p; p = find(r, q, 0)) {
+            source_tell(source, 0, SOURCE_HANDED_OVER, p->segment->memory, p->offset, p->size);
+            piece_take(p);
+            p->since = queue;
+            put(r, p);
+        }
+        *found = find(r, queue, size);
+    }
+    return 0;
 }
 
 /* The wholly free memory at the lowest address; NULL if there is none. */
@@ -119,7 +142,7 @@ static uint64_t left_bytes(const struct rmm *r)
 }
 
 /* Asks for `bytes`, then for half as long as that is enough for `size`, and last for that. */
-static int grow(struct rmm *r, struct piece_index *blocks, uint64_t bytes, uint64_t size)
+static int grow(struct rmm *r, uint64_t queue, uint64_t bytes, uint64_t size)
 {
     uint64_t memory;
     int code;
@@ -128,13 +151,14 @@ static int grow(struct rmm *r, struct piece_index *blocks, uint64_t bytes, uint6
         bytes = bytes / 2 > size ? bytes / 2 : size;
     if (code)
         return code;
-    struct piece *p = segment_make(&r->upstream, blocks, memory, bytes);
-    piece_put(p, piece_best_fit(p));
+    struct piece *p = segment_make(&r->upstream, &r->blocks, memory, bytes);
+    p->since = queue;
+    put(r, p);
     return 0;
 }
 
 /* Rules 4 to 6. */
-static int expand(struct rmm *r, struct piece_index *blocks, uint64_t size)
+static int expand(struct rmm *r, uint64_t queue, uint64_t size)
 {
     struct source *source = r->upstream.source;
     struct piece *idle = NULL;
@@ -148,25 +172,25 @@ static int expand(struct rmm *r, struct piece_index *blocks, uint64_t size)
                          text_bytes_exact(asked, size),
                          text_bytes_exact(held, r->upstream.held_bytes));
     const uint64_t bytes = r->max_bytes == UINT64_MAX ? r->upstream.held_bytes : left_bytes(r) / 2;
-    const int code = grow(r, blocks, bytes > size ? bytes : size, size);
-    const uint64_t held_bytes = r->upstream.held_bytes;
-    if (code != ERR_OOM)
-        return code;
-    TRY(release_free(r, blocks));
-    return r->upstream.held_bytes < held_bytes ? grow(r, blocks, size, size) : code;
+    return grow(r, queue, bytes > size ? bytes : size, size);
 }
 
-/* Rules 2, 4, 5 and 6. */
-static int take_from_pool(struct rmm *r, struct piece_index *blocks, uint64_t size,
-                          struct piece **taken)
+/* Rules 2, 4 to 6, and 8. */
+static int take_from_pool(struct rmm *r, uint64_t queue, uint64_t size, struct piece **taken)
 {
-    struct piece *p = index_from(blocks, (struct index_key){size, 0});
+    struct piece *p = find(r, queue, size);
+    if (!p && r->upstream.source->ops->sync)
+        TRY(find_in_others(r, queue, size, &p));
     if (!p) {
-        TRY(expand(r, blocks, size));
-        p = index_from(blocks, (struct index_key){size, 0});
+        TRY(expand(r, queue, size));
+        p = find(r, queue, size);
     }
     piece_take(p);
-    piece_cut(&r->upstream, p, size);
+    if (p->size > size) {
+        piece_split(&r->upstream, p, size)->since = p->since;
+        put(r, p->next);
+    }
+    p->since = queue;
     *taken = p;
     return 0;
 }
@@ -174,57 +198,55 @@ static int take_from_pool(struct rmm *r, struct piece_index *blocks, uint64_t si
 /* ---- bins ---- */
 
 /* The bin of the smallest blocks that have `size` bytes, and their bytes. */
-static struct bin *bin_of(struct rmm *r, uint64_t size, uint64_t *bytes)
+static struct piece_index *bin_of(struct rmm *r, unsigned queue, uint64_t size, uint64_t *bytes)
 {
-    struct bin *bin = r->bins;
+    struct piece_index(*bin)[ALLOCATOR_QUEUES_MAX] = r->bins;
     for (*bytes = r->least_bin_bytes; *bytes < size; *bytes *= 2)
         bin++;
-    return bin;
+    return *bin + queue;
 }
 
 /* The pool takes a block of a bin for one that is in use: it joins none. */
-static void put_in_bin(struct rmm *r, struct piece_index *free, struct piece *p)
+static void put_in_bin(struct rmm *r, struct piece_index *bin, struct piece *p)
 {
     p->key = (struct index_key){r->freed_count++, 0};
-    free->nodes = &r->upstream.index_nodes;
-    index_put(free, p->key, p);
+    bin->nodes = &r->upstream.index_nodes;
+    index_put(bin, p->key, p);
 }
 
-static int fill_bin(struct rmm *r, unsigned queue, struct piece_index *free, uint64_t bytes)
+/* The bin of bin_of, filled if it was empty. */
+static int filled_bin(struct rmm *r, unsigned queue, uint64_t size, struct piece_index **bin)
 {
+    uint64_t bytes;
     struct piece *p;
-    TRY(take_from_pool(r, &r->blocks[queue], bytes * r->bin_blocks, &p));
+    if (index_first(*bin = bin_of(r, queue, size, &bytes)))
+        return 0;
+    TRY(take_from_pool(r, queue, bytes * r->bin_blocks, &p));
     for (; p->size > bytes; p = p->next) {
-        piece_split(&r->upstream, p, bytes);
-        put_in_bin(r, free, p);
+        piece_split(&r->upstream, p, bytes)->since = queue;
+        put_in_bin(r, *bin, p);
     }
-    put_in_bin(r, free, p);
+    put_in_bin(r, *bin, p);
     return 0;
 }
 
 static int take_from_bin(struct rmm *r, unsigned queue, uint64_t size, struct piece **taken)
 {
-    uint64_t bytes;
-    struct piece_index *free = &bin_of(r, size, &bytes)->free[queue];
-    if (!index_first(free))
-        TRY(fill_bin(r, queue, free, bytes));
-    *taken = index_first(free);
-    index_take(free, (*taken)->key);
+    struct piece_index *bin;
+    TRY(filled_bin(r, queue, size, &bin));
+    *taken = index_first(bin);
+    index_take(bin, (*taken)->key);
     return 0;
 }
 
 static int begin(struct rmm *r, unsigned queue)
 {
+    struct piece_index *bin;
     if (r->initial_bytes)
-        TRY(grow(r, &r->blocks[queue], r->initial_bytes, r->initial_bytes));
+        TRY(grow(r, queue, r->initial_bytes, r->initial_bytes));
     r->initial_bytes = 0;
-    for (uint64_t bytes = r->least_bin_bytes; !r->bins_are_filled && bytes <= r->bins_bytes;
-         bytes *= 2) {
-        uint64_t same;
-        struct piece_index *free = &bin_of(r, bytes, &same)->free[queue];
-        if (!index_first(free))
-            TRY(fill_bin(r, queue, free, bytes));
-    }
+    for (uint64_t b = r->least_bin_bytes; !r->bins_are_filled && b <= r->bins_bytes; b *= 2)
+        TRY(filled_bin(r, queue, b, &bin));
     r->bins_are_filled = true;
     return 0;
 }
@@ -236,21 +258,23 @@ static int rmm_alloc(void *state, const struct alloc_request *request, struct bl
     struct piece *p;
     TRY(begin(r, request->queue));
     TRY(size <= r->bins_bytes ? take_from_bin(r, request->queue, size, &p)
-                              : take_from_pool(r, &r->blocks[request->queue], size, &p));
+                              : take_from_pool(r, request->queue, size, &p));
     *block = piece_block(p);
+    block->queue = request->queue;
     return 0;
 }
 
 static int rmm_free(void *state, const struct block *block, const char *tag)
 {
+    (void)tag;
     struct rmm *r = state;
     struct piece *p = block->node;
-    if (p->size <= r->bins_bytes) {
-        uint64_t bytes;
-        put_in_bin(r, &bin_of(r, p->size, &bytes)->free[p->segment->pool - r->blocks], p);
-        return 0;
-    }
-    return segments_free(state, block, tag);
+    uint64_t bytes;
+    if (p->size <= r->bins_bytes)
+        put_in_bin(r, bin_of(r, block->queue, p->size, &bytes), p);
+    else
+        put(r, p);
+    return 0;
 }
 
 static const struct allocator_origin rmm_origins[] = {

@@ -39,7 +39,7 @@ struct segments {
     uint64_t unit;          /* sizes and offsets of pieces are multiples of this power of two */
     uint64_t made_bytes;    /* of all segments that were ever made */
     uint64_t held_bytes;    /* of those that exist */
-    bool leaves_neighbours; /* the strategy joins less than piece_join does */
+    bool leaves_neighbours; /* pieces join if their `since` is equal, or as the strategy does */
     struct slab spare_segments, spare_pieces, index_nodes;
 };
 
@@ -153,11 +153,11 @@ static inline void piece_join_next(struct segments *s, struct piece *p)
 /* Joins a piece with its free neighbours, which leave their pool. Returns the whole, in no pool. */
 static inline struct piece *piece_join(struct segments *s, struct piece *p)
 {
-    if (p->next && p->next->is_free) {
+    if (p->next && p->next->is_free && (!s->leaves_neighbours || p->since == p->next->since)) {
         piece_take(p->next);
         piece_join_next(s, p);
     }
-    if (p->prev && p->prev->is_free) {
+    if (p->prev && p->prev->is_free && (!s->leaves_neighbours || p->since == p->prev->since)) {
         p = p->prev;
         piece_take(p);
         piece_join_next(s, p);

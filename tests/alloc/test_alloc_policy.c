@@ -497,6 +497,10 @@ static const struct policy_case cupy_cases[] = {
 };
 
 static const struct policy_case rmm_cases[] = {
+    {"another queue's block serves after a wait, and its rest stays there", "rmm",
+     "a=A:1024 -a q1 b=B:256@0 q0 c=C:768@256", "+1024 w"},
+    {"... and queues' blocks are joined before the pool grows", "rmm",
+     "a=A:1024 -a q1 b=B:512@0 -b q0 c=C:1024@0 q2 d=D:256#2", "+1024 w w +1024"},
     {"multiples of 256, and first as large as the request", "rmm", "a=A:1/256@0#1 -a b=B:257/512#2",
      "+256 +512"},
     {"the pool doubles", "rmm", "a=A:1024#1 b=B:256@0#2 c=C:256@256#2 d=D:768#3",
@@ -949,25 +953,6 @@ static void test_tlsf_small_capacity(void **state)
 }
 
 /* What is wholly free on one queue goes back to the source before a request of another fails. */
-static void test_rmm_other_queue(void **state)
-{
-    (void)state;
-    struct fake_source fake;
-    fake_source_open(&fake, 64, true);
-    fake.capacity_bytes = 4096;
-    struct allocator allocator;
-    fake_source_allocator(&fake, "rmm", &allocator);
-    struct alloc_request request = {.size = 3072, .alignment = 64};
-    struct block block;
-    for (; request.queue < 2; request.queue++) {
-        assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
-        assert_int_equal(allocator_free(&allocator, &block, NULL, request.size), 0);
-    }
-    assert_string_equal(fake.log.data, "+3072 ?3072 -3072 +3072");
-    allocator_close(&allocator);
-    fake_source_close(&fake);
-}
-
 /* ---- a second reading of RMM's arena: 256 bytes after 256 bytes ---- */
 
 enum { UNITS = 256, SUPER_UNITS = 8, QUEUES = 3, LIVE = 40 };
@@ -1118,29 +1103,17 @@ static void test_arena_at_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_null_cases),
-        cmocka_unit_test(test_raw_cases),
-        cmocka_unit_test(test_pool_cases),
-        cmocka_unit_test(test_tagged_v1_cases),
-        cmocka_unit_test(test_tagged_later_cases),
-        cmocka_unit_test(test_bufalloc_cases),
-        cmocka_unit_test(test_tlsf_cases),
-        cmocka_unit_test(test_caching_cases),
-        cmocka_unit_test(test_bfc_cases),
-        cmocka_unit_test(test_cupy_cases),
-        cmocka_unit_test(test_rmm_cases),
-        cmocka_unit_test(test_rmm_other_queue),
-        cmocka_unit_test(test_arena_cases),
-        cmocka_unit_test(test_arena_at_random),
-        cmocka_unit_test(test_stream_cases),
-        cmocka_unit_test(test_vmm_cases),
-        cmocka_unit_test(test_tlsf_small_capacity),
-        cmocka_unit_test(test_pool_sizes),
-        cmocka_unit_test(test_bufalloc_1023_chunks),
-        cmocka_unit_test(test_planned_cases),
-        cmocka_unit_test(test_blocks_cases),
-        cmocka_unit_test(test_buddy_cases),
-        cmocka_unit_test(test_ggml_cases),
+        cmocka_unit_test(test_null_cases),         cmocka_unit_test(test_raw_cases),
+        cmocka_unit_test(test_pool_cases),         cmocka_unit_test(test_tagged_v1_cases),
+        cmocka_unit_test(test_tagged_later_cases), cmocka_unit_test(test_bufalloc_cases),
+        cmocka_unit_test(test_tlsf_cases),         cmocka_unit_test(test_caching_cases),
+        cmocka_unit_test(test_bfc_cases),          cmocka_unit_test(test_cupy_cases),
+        cmocka_unit_test(test_rmm_cases),          cmocka_unit_test(test_arena_cases),
+        cmocka_unit_test(test_arena_at_random),    cmocka_unit_test(test_stream_cases),
+        cmocka_unit_test(test_vmm_cases),          cmocka_unit_test(test_tlsf_small_capacity),
+        cmocka_unit_test(test_pool_sizes),         cmocka_unit_test(test_bufalloc_1023_chunks),
+        cmocka_unit_test(test_planned_cases),      cmocka_unit_test(test_blocks_cases),
+        cmocka_unit_test(test_buddy_cases),        cmocka_unit_test(test_ggml_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
