@@ -17,20 +17,38 @@ enum { VECTORS = 3 };
 
 /* Relative to a row's length. An element of the factors is off by a few roundings of 6e-8 for each
  * block it went through, and a row adds n of them, of either sign. Measured: 4e-7 at n = 512, 1e-6
- * at n = 4096. */
-static const double TOLERANCE = 5e-6;
+ * at n = 4096. In double precision the check is rounded as much: 9e-15 at n = 2048. */
+static double tolerance_of(const struct host_array *matrix)
+{
+    return matrix->element == ELEMENT_f64 ? 1e-12 : 5e-6;
+}
 
 /* A matrix lies in rows, or as [rows of blocks][blocks][32][32]; blocks may go beyond n. */
 static int64_t side_of(const struct host_array *matrix)
 {
     return matrix->rank == 4 ? 32 * matrix->shape[0] : matrix->shape[0];
 }
-static float *at(const struct host_array *matrix, int64_t r, int64_t c)
+static int64_t place(const struct host_array *matrix, int64_t r, int64_t c)
 {
-    float *elements = matrix->data;
     if (matrix->rank != 4)
-        return elements + r * matrix->shape[1] + c;
-    return elements + ((r / 32 * matrix->shape[1] + c / 32) * 32 + r % 32) * 32 + c % 32;
+        return r * matrix->shape[1] + c;
+    return ((r / 32 * matrix->shape[1] + c / 32) * 32 + r % 32) * 32 + c % 32;
+}
+
+static double at(const struct host_array *matrix, int64_t r, int64_t c)
+{
+    const int64_t i = place(matrix, r, c);
+    return matrix->element == ELEMENT_f64 ? ((const double *)matrix->data)[i]
+                                          : ((const float *)matrix->data)[i];
+}
+
+static void put(struct host_array *matrix, int64_t r, int64_t c, double value)
+{
+    const int64_t i = place(matrix, r, c);
+    if (matrix->element == ELEMENT_f64)
+        ((double *)matrix->data)[i] = value;
+    else
+        ((float *)matrix->data)[i] = (float)value;
 }
 
 /* Off the diagonal, elements are so small that a row of them is about as long as one of unit size;
@@ -46,8 +64,8 @@ static int fill(const struct arguments *arguments, const char *name, struct host
     for (int64_t r = 0; r < side; r++) {
         struct random random = {random_split(seed, (uint64_t)r)};
         for (int64_t c = 0; c < side; c++)
-            *at(array, r, c) = r < n && c < n ? (float)(size * (2 * random_unit(&random) - 1)) : 0;
-        *at(array, r, r) = r < n ? (float)(2 + random_unit(&random)) : 1;
+            put(array, r, c, r < n && c < n ? size * (2 * random_unit(&random) - 1) : 0);
+        put(array, r, r, r < n ? 2 + random_unit(&random) : 1);
     }
     return 0;
 }
@@ -72,7 +90,7 @@ static void multiply_upper(const struct host_array *lu, int64_t n, const struct 
     for (int64_t r = 0; r < n; r++) {
         double sum = 0;
         for (int64_t c = r; c < n; c++)
-            sum += *at(lu, r, c) * v->x[c];
+            sum += at(lu, r, c) * v->x[c];
         v->ux[r] = sum;
     }
 }
@@ -83,10 +101,10 @@ static double row_error(const struct host_array *mat, const struct host_array *l
 {
     double difference = v->ux[r], squares = 0;
     for (int64_t c = 0; c < r; c++)
-        difference += *at(lu, r, c) * v->ux[c];
+        difference += at(lu, r, c) * v->ux[c];
     for (int64_t c = 0; c < n; c++) {
-        difference -= *at(mat, r, c) * v->x[c];
-        squares += (double)*at(mat, r, c) * *at(mat, r, c);
+        difference -= at(mat, r, c) * v->x[c];
+        squares += at(mat, r, c) * at(mat, r, c);
     }
     return fabs(difference) / sqrt(squares);
 }
@@ -94,13 +112,14 @@ static double row_error(const struct host_array *mat, const struct host_array *l
 static int check_rows(const struct host_array *mat, const struct host_array *lu, int64_t n,
                       const struct vectors *v, double *worst, struct error *error)
 {
+    const double limit = tolerance_of(mat);
     for (int64_t r = 0; r < n; r++) {
         double off = row_error(mat, lu, n, v, r);
-        if (!(off <= TOLERANCE)) /* also for NaN */
+        if (!(off <= limit)) /* also for NaN */
             return error_set(error, ERR_WRONG,
                              "lud: row %lld of L U x is off by %.3g of the row's length, at most "
                              "%.3g expected",
-                             (long long)r, off, TOLERANCE);
+                             (long long)r, off, limit);
         *worst = fmax(*worst, off);
     }
     return 0;
