@@ -269,6 +269,10 @@ static const struct policy_case tlsf_cases[] = {
      "a=A:64@0 b=B:64@64 c=A:128@128 d=B:64@256 -a -c c=C:64@0 a=C:64@128", "+8192"},
     {"... an empty parent at the end goes when a block of another one is freed",
      "tlsf:parent=64KiB:follow=vma", "a=A:64 b=B:8128 c=C:8192#2 -c -a", "+8192 +16384 -16384"},
+    {"... a step sorts the first two parents out of order", "tlsf:parent=64KiB:follow=vma",
+     "a=A:4096#1 b=A:4096#1 c=C:8192#2 d=D:8128#2 x=X:64#2 e=E:16384#3 f=F:14336#3 -a -x "
+     "h=H:1024#3",
+     "+8192 +16384 +32768"},
     {"... refused a dedicated memory: a parent is asked for", "tlsf:parent=64KiB:follow=vma",
      "<40000 a=A:64 b=A:40000!", "+8192 ?40000 ?65536"},
     {"... refused a parent: empty ones stay", "tlsf:parent=64KiB:follow=vma",
