@@ -17,16 +17,19 @@ export BUILD=$build CHECKED=host GROUPS_OF_DEVICES=host+host DEVICES=host
 box=$root/scripts/gpu_box
 
 # ---- programs and experiments
-runs="cpus atlas smoke medium large seed-impact pinned matrix isosurface merge groups-small groups-medium"
+runs="cpus atlas smoke medium large seed-impact pinned matrix isosurface merge groups-small groups-medium crossed"
 "$box" --rehearse "$dir/runs" $runs >"$dir/log" 2>&1 || fail "the rehearsal ends with $?: $(tail -20 "$dir/log")"
 [ "$(paste -sd' ' "$dir/runs/done")" = "$runs" ] || fail "done: $(paste -sd' ' "$dir/runs/done")"
 for step in $runs; do
-    [ $step = cpus ] || jq -e '.run.status == "complete"' "$dir/runs/$step.json" >/dev/null || fail "$step left no result"
+    [ $step = cpus ] || [ $step = crossed ] || jq -e '.run.status == "complete"' "$dir/runs/$step.json" >/dev/null || fail "$step left no result"
 done
 if "$build/gamut" list devices | grep -q '^opencl:0'; then
     DEVICES=opencl:0 OPENCL=0 "$box" --rehearse "$dir/opencl" smoke serve-opencl >"$dir/log" 2>&1 || fail "the rehearsal on PoCL ends with $?: $(tail -20 "$dir/log")"
 fi
 grep -q -- "--atlas $dir/runs/atlas.json" <(jq -r '.run.argv | join(" ")' "$dir/runs/medium.json") || fail "medium is not predicted by the atlas of the box"
+# All sets under all allocators, with plans that are the program's own: what is planned is held from the start.
+jq -e '[.rows[] | select(.device == "host")] | length == 36 and all(.copies >= 0 and .reserved >= .requested) and
+    (map(select(.merge == "both").copied) | unique) != (map(select(.merge == "none").copied) | unique)' "$dir/runs/crossed.json" >/dev/null || fail "crossed.json: $(tail -3 "$dir/log")"
 jq -e '[.cases[].key.merge] | unique == ["best", "coalesce+reuse", "none"]' "$dir/runs/matrix.json" >/dev/null || fail "the merge sets of matrix"
 tar tzf "$dir/runs/all.tar.gz" | grep -qx ./log || fail "all.tar.gz lacks the log"
 # What is done is not done again; what is no step, or fails, is said.
@@ -63,7 +66,7 @@ fi
 
 # ---- the files have the names that the pages' tables know, and the pages are made of them
 cd "$root" || exit 1
-elsewhere="bench-planned corpus corpus-conf driver_pool earlier estimate explained fleet kinds midrun others pools serve-cupy serve-held serve-runs settings slowed summary two-cores two-hosts verdicts"
+elsewhere="bench-planned corpus corpus-conf driver_pool earlier estimate explained fleet half hotspot kinds lbm lud midrun nw option others pools serve-cupy serve-held serve-runs settings slowed summary two-cores two-hosts verdicts"
 for role in $(cat README.md docs/*.md strategies/*/README.md suites/real/README.md | grep '^<!--tables:' | grep -o '[a-z_-]*=' | tr -d = | sort -u); do
     scripts/gpu_box --steps | grep -q "^[+ ] $role " || case " $elsewhere " in *" $role "*) ;; *) fail "no step of scripts/gpu_box measures $role" ;; esac
 done
