@@ -43,6 +43,36 @@ grep -q '"11 (out of order)"' text || fail "the queue without order has no name"
 "$gamut" record -o fork.trace -- "$app" fork >/dev/null 2>&1 || fail "fork ends with $?"
 [ "$(find . -name 'fork*.trace' | wc -l)" -eq 2 ] || fail "fork: $(ls)"
 
+# The two processes of gamut are killed one after the other: the trace is whole. What begins OpenCL later is recorded too.
+mkfifo go
+no_folder() { for _ in $(seq 500); do [ -z "$(find . -name '*.??????' -type d)" ] && return; sleep 0.02; done; fail "$1: $(ls)"; }
+for who in first second; do
+    "$gamut" record -o $who.trace -- sh -c 'echo $PPID >pid; read -r go <go; exec "$1"' sh "$app" >out 2>err &
+    until [ -s pid ]; do sleep 0.02; done
+    kill -9 "$([ $who = first ] && echo $! || cat pid)"
+    echo >go; wait $! 2>/dev/null
+    no_folder "the $who process of gamut was killed"
+    [ "$(cat out)" = "$answer" ] && [ "$(counts $who.trace)" = "$expected" ] || fail "the $who process of gamut was killed: $(cat out err)"
+    rm pid
+done
+"$gamut" record -o outlived.trace -- sh -c '"$1"; (read -r go <go; exec "$1") & exit 4' sh "$app" >out 2>err
+[ $? = 4 ] && echo >go && no_folder "a process has outlived the application"
+for trace in outlived*.trace; do [ "$(counts "$trace")" = "$expected" ] || fail "$trace: $(cat err)"; done
+[ "$(ls outlived*.trace | wc -l)" = 2 ] && [ "$(cat out)" = "$answer
+$answer" ] || fail "a process has outlived the application: $(cat out err; ls)"
+
+# No room: the application goes on and its exit code stays. The reason is said, what was recorded until then is kept, and there is no half of a trace.
+mkdir small
+small() { unshare -rm sh -c 'mount -t tmpfs -o size=16k tmpfs small && "$@"; echo "$?" "$(ls small)"' sh "$@" >out 2>err; }
+if small true; then
+    small "$gamut" record -o small/full.trace -- sh -c '"$1"; exit 3' sh "$app"
+    [ "$(sed 's/full.trace\.......$/folder/' out)" = "$answer
+3 folder" ] || fail "no room: $(cat out err)"
+    for said in "the recording of process [0-9]* ends here: a thread's chunk: No space" "what was recorded is in .*small/full.trace.......; .gamut trace import. reads it"; do
+        grep -q "^gamut: $said" err || fail "no room: '$said' is not in: $(cat err)"
+    done
+fi
+
 # Times of the device; no names.
 "$gamut" record --times --anonymous -o times.trace -- "$app" >/dev/null 2>&1
 "$gamut" trace show times.trace >text

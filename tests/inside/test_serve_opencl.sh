@@ -107,13 +107,23 @@ done
 
 # ---- kills: of gamut (the application goes on) and of the application. FAULTS_SECONDS=N kills for N seconds.
 mkfifo go
-"$gamut" serve -s caching -o killed.json -- sh -c '"$1" facts; echo $PPID >pid; read -r go <go; "$1" views; touch late' sh "$blocks" >out 2>err &
-until [ -s pid ]; do sleep 0.02; done
-kill -9 "$(cat pid)"
-wait $! 2>/dev/null
-echo >go; until [ -e late ]; do sleep 0.02; done
-cat plain.facts plain.views | cmp -s - out || fail "gamut was killed: $(diff <(cat plain.facts plain.views) out; cat err)"
-rm -r killed.json.* late
+no_folder() { for _ in $(seq 500); do [ -z "$(find . -name '*.??????' -type d)" ] && return; sleep 0.02; done; fail "$1: $(ls)"; rm -r ./*.??????; }
+# gamut is two processes, and the other one goes on: the program that was started, and the parent of the application.
+for who in first second; do
+    "$gamut" serve -s caching -o $who.json -- sh -c '"$1" facts; echo $PPID >pid; read -r go <go; "$1" views; exit 5' sh "$blocks" >out 2>err &
+    until [ -s pid ]; do sleep 0.02; done
+    kill -9 "$([ $who = first ] && echo $! || cat pid)"
+    echo >go; wait $! 2>/dev/null; code=$?
+    no_folder "the $who process of gamut was killed"
+    [ $code = "$([ $who = first ] && echo 137 || echo 5)" ] && [ "$(ls $who*.json | wc -l)" = 2 ] && cat plain.facts plain.views | cmp -s - out || fail "the $who process of gamut was killed: $code, $(diff <(cat plain.facts plain.views) out; cat err; ls)"
+    rm pid
+done
+# What begins OpenCL after the application has ended finds its driver, is served, and the folder goes with it.
+"$gamut" serve -s caching -o outlived.json -- sh -c '"$1" facts; (read -r go <go; "$1" views) & exit 4' sh "$blocks" >out 2>err
+[ $? = 4 ] || fail "an application that is outlived: $(cat err)"
+echo >go
+no_folder "a process has outlived the application"
+cat plain.facts plain.views | cmp -s - out && [ "$(ls outlived*.json | wc -l)" = 2 ] || fail "a process has outlived the application: $(cat out err; ls)"
 "$gamut" serve -s caching -o killed.json -- sh -c '"$1" facts; kill -9 $$' sh "$blocks" >out 2>err
 [ $? -eq 137 ] && [ -s killed.json ] && cmp -s plain.facts out || fail "the application was killed: $(cat out err)"
 faults_end=$((SECONDS + ${FAULTS_SECONDS:-0})) kills=0

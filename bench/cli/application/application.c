@@ -3,15 +3,17 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -121,7 +123,17 @@ int application_exit_code(int status, int code, const struct error *error)
                                      : own;
 }
 
-static volatile sig_atomic_t child;
+/* ---- the application's processes ---- */
+
+/* The first process only waits. The second starts the application and does all else. If one of the
+ * two is killed, the other goes on: no SIGKILL of one leaves files. A process whose parent ends
+ * becomes a child of the nearest of the two, which so knows when the last one has ended. */
+
+static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+static struct sigaction signals_before[sizeof signals / sizeof *signals];
+static volatile sig_atomic_t child; /* gets TERM and HUP */
+static int to_first = -1; /* the second tells which child it has, and with which code to end */
+static bool has_others;   /* processes that outlive the application */
 
 static void pass_on(int number)
 {
@@ -129,43 +141,98 @@ static void pass_on(int number)
         kill((pid_t)child, number);
 }
 
-int application_run(char **program, int *status, struct error *error)
+static void take_signals(bool taken)
 {
-    int failure[2];
-    if (pipe2(failure, O_CLOEXEC) != 0)
-        return error_set(error, ERR_IO, "a pipe: %s", strerror(errno));
-    static const int signals[] = {SIGINT, SIGQUIT, SIGTERM,
-                                  SIGHUP}; /* two ignored, two passed on */
-    const struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-    struct sigaction old[4];
-    for (int i = 0; i < 2; i++)
-        sigaction(signals[i], &ignore, &old[i]);
-    const pid_t id = fork();
-    if (id == 0) {
-        for (int i = 0; i < 2; i++)
-            sigaction(signals[i], &old[i], NULL);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        const struct sigaction take = {.sa_handler = i < 2 ? SIG_IGN : pass_on,
+                                       .sa_flags = SA_RESTART};
+        sigaction(signals[i], taken ? &take : &signals_before[i],
+                  taken ? &signals_before[i] : NULL);
+    }
+}
+
+static void tell_first(int value)
+{
+    (void)!send(to_first, &value, sizeof value, MSG_NOSIGNAL);
+}
+
+/* The second process: starts the application. ERR_USAGE: it cannot be started. */
+static int start(char **program, struct error *error)
+{
+    volatile int why = 0;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    child = vfork();
+    if (child == 0) {
         execvp(program[0], program);
-        const int why = errno;
-        if (write(failure[1], &why, sizeof why) < 0)
-            _exit(126);
+        why = errno;
         _exit(127);
     }
-    child = id;
-    for (int i = 2; i < 4; i++)
-        sigaction(signals[i], &pass, &old[i]);
-    close(failure[1]);
-    int why = 0;
-    const bool failed = id > 0 && read(failure[0], &why, sizeof why) == sizeof why;
-    close(failure[0]);
-    while (id > 0 && waitpid(id, status, 0) < 0 && errno == EINTR)
-        continue;
-    child = 0;
-    for (int i = 0; i < 4; i++)
-        sigaction(signals[i], &old[i], NULL);
-    if (failed)
-        *status = 0;
-    if (id < 0 || failed)
+    if (why || child < 0)
         return error_set(error, ERR_USAGE, "%s cannot be started: %s", program[0],
-                         strerror(failed ? why : errno));
+                         strerror(why ? why : errno));
+    tell_first(child);
     return 0;
+}
+
+/* The first process: ends as the second does. If that one was killed, the application is this one's
+ * child, and the function returns. */
+static void watch(pid_t second, int from)
+{
+    int application = 0, code, status;
+    child = second;
+    if (read(from, &application, sizeof application) == sizeof application &&
+        read(from, &code, sizeof code) == sizeof code)
+        _exit(code);
+    waitpid(second, &status, 0);
+    if (status != SIGKILL)
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    child = application;
+}
+
+/* Processes that were killed with the application have a moment to end. */
+static void wait_for_child(int *status)
+{
+    int one;
+    pid_t id;
+    while ((id = wait(&one)) > 0 && id != child)
+        continue;
+    *status = id > 0 ? one : SIGKILL;
+    child = 0;
+    for (int tries = 0; id >= 0 && tries < 100; tries++)
+        if ((id = waitpid(-1, NULL, WNOHANG)) == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    has_others = id >= 0;
+}
+
+int application_run(char **program, int *status, struct error *error)
+{
+    int ends[2] = {-1, -1}, code = 0;
+    fflush(NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const bool has_ends = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
+    const pid_t second = has_ends ? fork() : -1;
+    if (second < 0)
+        return error_set(error, ERR_IO, "a process of gamut: %s", strerror(errno));
+    close(ends[second > 0]);
+    to_first = ends[1];
+    if (second == 0)
+        code = start(program, error);
+    take_signals(true);
+    if (second > 0)
+        watch(second, ends[0]);
+    if (!code)
+        wait_for_child(status);
+    take_signals(false);
+    return code;
+}
+
+bool application_outlived(int code)
+{
+    if (has_others) {
+        take_signals(true);
+        tell_first(code);
+        while (wait(NULL) > 0)
+            continue;
+    }
+    return has_others;
 }

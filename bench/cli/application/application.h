@@ -30,9 +30,13 @@ int application_folder(struct arena *arena, const char *path, const char **folde
 /* Sets the environment so that the library gets in. ERR_IO. */
 int application_inject(struct arena *arena, const char *library, enum application_via via,
                        const char *folder, struct error *error);
-/* Runs the application to its end. What stops gamut from the terminal stops the application too,
- * and gamut goes on. *status: as of waitpid. ERR_USAGE: it cannot be started. */
+/* Runs the application to its end, in a copy of this process. The first process only waits, and
+ * goes on if the copy is killed. What stops gamut from the terminal stops the application too, and
+ * gamut goes on. *status: as of waitpid. ERR_USAGE: it cannot be started. */
 int application_run(char **program, int *status, struct error *error);
+/* If processes outlive the application: ends the command with `code`, waits for them, and returns
+ * true. They use the folder until then. */
+bool application_outlived(int code);
 /* Removes the folder, with what application_inject made in it. False: files of others are left in
  * it. */
 bool application_remove(struct arena *arena, const char *folder);

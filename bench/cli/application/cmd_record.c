@@ -197,13 +197,14 @@ static int make_trace(struct recording *r, const struct raw_file *file, struct e
 
 static int make_traces(struct recording *r, struct error *error)
 {
+    const unsigned first = r->count;
     TRY(find_files(r, error));
     if (!r->count)
         return error_set(error, ERR_UNSUPPORTED,
                          "nothing was recorded: the application made no call of CUDA, and none of "
                          "OpenCL in a way that gamut sees; for a loader of its own try --via "
                          "preload");
-    for (unsigned i = 0; i < r->count; i++)
+    for (unsigned i = first; i < r->count; i++)
         TRY(make_trace(r, &r->files[i], error));
     return 0;
 }
@@ -223,24 +224,28 @@ static int record_in_folder(struct recording *r, int *status, struct error *erro
     return make_traces(r, error);
 }
 
-static int record_application(struct recording *r, int *status, struct error *error)
+static int record_application(struct recording *r, int *exit_code, struct error *error)
 {
+    int status = 0;
     TRY(find_libraries(r, error));
     TRY(choose_out(r, error));
-    const int code = record_in_folder(r, status, error);
+    const int code = record_in_folder(r, &status, error);
+    *exit_code = application_exit_code(status, code, error);
+    if (application_outlived(*exit_code))
+        (void)make_traces(r, NULL);
     remove_folder(r);
-    return code;
+    return 0;
 }
 
 static int run_record(const struct command_line *line)
 {
     struct recording r = {.line = line};
     struct error error = {0};
-    int status = 0;
-    const int code = record_application(&r, &status, &error);
+    int exit_code;
+    const int code = record_application(&r, &exit_code, &error);
     free(r.files);
     arena_free(&r.arena);
-    return application_exit_code(status, code, &error);
+    return code ? application_exit_code(0, code, &error) : exit_code;
 }
 
 const struct command command_record = {

@@ -272,7 +272,7 @@ static int read_statistics(struct serving *s, json_t ***list, unsigned *count, s
     return code;
 }
 
-static int take_processes(struct serving *s, struct error *error)
+static int take_processes(struct serving *s, bool is_first, struct error *error)
 {
     json_t **list = NULL;
     unsigned count = 0, served = 0;
@@ -284,7 +284,7 @@ static int take_processes(struct serving *s, struct error *error)
         passed += json_integer_value(json_object_get(list[i], "passed_count"));
         say_process(s, list[i]);
         if (flag_text(s->line, "out") && !code)
-            code = move_result(s, list[i], served == 0, error);
+            code = move_result(s, list[i], is_first && !served, error);
         served += json_array_size(json_object_get(list[i], "devices")) > 0;
         json_decref(list[i]);
     }
@@ -310,14 +310,14 @@ static int serve_in_folder(struct serving *s, int *status, struct error *error)
 {
     TRY(set_environment(s, error));
     TRY(application_run(s->line->program, status, error));
-    const int code = take_processes(s, error);
+    const int code = take_processes(s, true, error);
     /* It has said why itself. */
     if (code == ERR_UNSUPPORTED && *status)
         return error_set(error, code, "nothing was served: the application ended before");
     return code;
 }
 
-static int serve_application(struct serving *s, int *status, struct error *error)
+static int serve_application(struct serving *s, int *exit_code, struct error *error)
 {
     const char *out = flag_text(s->line, "out"), *temporary = getenv("TMPDIR");
     TRY(check_line(s, error));
@@ -331,20 +331,24 @@ static int serve_application(struct serving *s, int *status, struct error *error
         out ? out
             : arena_printf(&s->arena, "%s/gamut", temporary && *temporary ? temporary : "/tmp"),
         &s->folder, error));
-    const int code = serve_in_folder(s, status, error);
+    int status = 0;
+    const int code = serve_in_folder(s, &status, error);
+    *exit_code = application_exit_code(status, code, error);
+    if (application_outlived(*exit_code))
+        (void)take_processes(s, false, NULL);
     if (!application_remove(&s->arena, s->folder))
         fprintf(stderr, "gamut: what could not be read of the application is in %s\n", s->folder);
-    return code;
+    return 0;
 }
 
 static int run_serve(const struct command_line *line)
 {
     struct serving s = {.line = line};
     struct error error = {0};
-    int status = 0;
-    const int code = serve_application(&s, &status, &error);
+    int exit_code;
+    const int code = serve_application(&s, &exit_code, &error);
     arena_free(&s.arena);
-    return application_exit_code(status, code, &error);
+    return code ? application_exit_code(0, code, &error) : exit_code;
 }
 
 const struct command command_serve = {
