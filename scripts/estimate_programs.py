@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what gamut.estimate says on a machine without a GPU with what PyTorch holds on one.
 
-    estimate_programs.py predict FOLDER --seed N     without a GPU: draws the programs, estimates each, and writes FOLDER/predictions.json
+    estimate_programs.py predict FOLDER --seed N [--new]     without a GPU: draws the programs, estimates each, and writes FOLDER/predictions.json
     estimate_programs.py measure FOLDER              on a GPU: runs each freely, and under limits just above and below its estimate; FOLDER/measured.json
     estimate_programs.py record FOLDER NAME... --seed N     on a GPU: FOLDER/NAME.pickle, the history of each
     estimate_programs.py kernels FOLDER --seed N     on a GPU: what each operator, convolution and recurrent layer asks for beside its results, FOLDER/kernels.json
@@ -398,6 +398,203 @@ def resnet_inference(rng):
     return infer(model, lambda: torch.randn(rows, 3, 224, 224, device="cuda"))
 
 
+# ---- kinds of programs from which no rule was made: a draw of its own (predict --new) ----
+
+NEW = {}
+
+
+def new(function):
+    NEW[function.__name__] = function
+    return function
+
+
+def hugging(rng, model, rows, length, words=8000, **more):
+    import torch
+    model = model.to("cuda")
+
+    def loss():
+        x = torch.randint(1, words, (rows, length), device="cuda")
+        return model(input_ids=x, labels=x).loss
+    return trainer(model, loss, rng, **more)
+
+
+@new
+def new_llama_gqa(rng):
+    import torch
+    import transformers
+    config = transformers.LlamaConfig(vocab_size=16000, hidden_size=1024, intermediate_size=2816, num_hidden_layers=rng.randint(5, 9), num_attention_heads=16,
+                                      num_key_value_heads=4, max_position_embeddings=2048)
+    return hugging(rng, transformers.LlamaForCausalLM(config).to(torch.bfloat16), rng.randint(4, 10), rng.randint(400, 1000), optimizer="adamw")
+
+
+@new
+def new_t5(rng):
+    import transformers
+    config = transformers.T5Config(vocab_size=12000, d_model=512, d_ff=1024, num_layers=rng.randint(4, 7), num_heads=8, decoder_start_token_id=0)
+    return hugging(rng, transformers.T5ForConditionalGeneration(config), rng.randint(8, 20), rng.randint(150, 400), optimizer="adamw")
+
+
+@new
+def new_whisper(rng):
+    import torch
+    import transformers
+    config = transformers.WhisperConfig(vocab_size=8000, d_model=512, encoder_layers=4, decoder_layers=4, encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048,
+                                        decoder_ffn_dim=2048, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, suppress_tokens=[], begin_suppress_tokens=[])
+    model, rows, length = transformers.WhisperForConditionalGeneration(config).cuda(), rng.randint(4, 10), rng.randint(100, 300)
+    return trainer(model, lambda: model(input_features=torch.randn(rows, 80, 3000, device="cuda"), labels=torch.randint(3, 8000, (rows, length), device="cuda")).loss, rng)
+
+
+@new
+def new_mamba(rng):
+    import transformers
+    config = transformers.MambaConfig(vocab_size=8000, hidden_size=512, num_hidden_layers=rng.randint(2, 4), use_mambapy=False)
+    return hugging(rng, transformers.MambaForCausalLM(config), rng.randint(3, 6), rng.randint(64, 128))
+
+
+@new
+def new_clip(rng):
+    import torch
+    import transformers
+    text = {"vocab_size": 8000, "hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 6, "num_attention_heads": 8, "eos_token_id": 2}
+    model = transformers.CLIPModel(transformers.CLIPConfig(text_config=text, vision_config={"num_hidden_layers": rng.randint(6, 10)})).cuda()
+    rows = rng.randint(32, 64)
+    return trainer(model, lambda: model(input_ids=torch.randint(3, 8000, (rows, 77), device="cuda"), pixel_values=torch.randn(rows, 3, 224, 224, device="cuda"), return_loss=True).loss, rng,
+                   amp=True)
+
+
+@new
+def new_generate(rng):
+    import torch
+    import transformers
+    config = transformers.LlamaConfig(vocab_size=16000, hidden_size=1024, intermediate_size=2816, num_hidden_layers=8, num_attention_heads=16, num_key_value_heads=4)
+    model, rows, length = transformers.LlamaForCausalLM(config).to("cuda", torch.bfloat16).eval(), rng.randint(16, 48), rng.randint(200, 500)
+
+    def step():
+        with torch.no_grad():
+            model.generate(torch.randint(3, 16000, (rows, length), device="cuda"), max_new_tokens=20, min_new_tokens=20, do_sample=False, pad_token_id=0)
+    return step
+
+
+for name_, arguments_ in {"new_maxvit_t": ("maxvit_t", 8, 20), "new_regnet_y_1_6gf": ("regnet_y_1_6gf", 24, 64), "new_efficientnet_v2_s_amp": ("efficientnet_v2_s", 16, 40, 224, False, True),
+                          "new_shufflenet_v2_x1_5_300": ("shufflenet_v2_x1_5", 32, 80, 300)}.items():
+    NEW[name_] = lambda rng, arguments_=arguments_: vision(rng, *arguments_)
+
+
+@new
+def new_deeplab(rng):
+    import torch
+    import torchvision
+    model, rows, size = torchvision.models.segmentation.deeplabv3_resnet50(num_classes=21, weights_backbone=None).cuda(), rng.randint(4, 10), rng.choice([320, 384, 448])
+    return trainer(model, lambda: torch.nn.functional.cross_entropy(model(torch.randn(rows, 3, size, size, device="cuda"))["out"],
+                                                                     torch.randint(0, 21, (rows, size, size), device="cuda")), rng)
+
+
+@new
+def new_video_r3d_18(rng):
+    import torch
+    import torchvision
+    model, rows = torchvision.models.video.r3d_18().cuda(), rng.randint(4, 10)
+    return trainer(model, lambda: torch.nn.functional.cross_entropy(model(torch.randn(rows, 3, 16, 112, 112, device="cuda")), torch.randint(0, 400, (rows,), device="cuda")), rng)
+
+
+@new
+def new_gat(rng):
+    import torch
+    from torch_geometric.nn import GATConv
+    nodes, edges = rng.randint(20000, 50000), rng.randint(200000, 400000)
+    layers = torch.nn.ModuleList([GATConv(128, 32, heads=4), GATConv(128, 40)]).cuda()
+    x, y, e = torch.randn(nodes, 128, device="cuda"), torch.randint(0, 40, (nodes,), device="cuda"), torch.randint(0, nodes, (2, edges), device="cuda")
+    return trainer(layers, lambda: torch.nn.functional.cross_entropy(layers[1](torch.nn.functional.elu(layers[0](x, e)), e), y), rng)
+
+
+@new
+def new_diffusion_unet(rng):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Residual(nn.Module):
+        def __init__(self, a, b):
+            super().__init__()
+            self.n1, self.c1, self.t, self.n2, self.c2 = nn.GroupNorm(32, a), nn.Conv2d(a, b, 3, padding=1), nn.Linear(512, b), nn.GroupNorm(32, b), nn.Conv2d(b, b, 3, padding=1)
+            self.skip = nn.Conv2d(a, b, 1) if a != b else nn.Identity()
+
+        def forward(self, x, t):
+            y = self.c1(F.silu(self.n1(x))) + self.t(F.silu(t))[:, :, None, None]
+            return self.skip(x) + self.c2(F.silu(self.n2(y)))
+
+    class Attend(nn.Module):
+        def __init__(self, a):
+            super().__init__()
+            self.norm, self.qkv, self.out = nn.GroupNorm(32, a), nn.Linear(a, 3 * a), nn.Linear(a, a)
+
+        def forward(self, x):
+            n, c, h, w = x.shape
+            q, k, v = self.qkv(self.norm(x).flatten(2).transpose(1, 2)).view(n, h * w, 3, c // 64, 64).permute(2, 0, 3, 1, 4)
+            return x + self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(n, h * w, c)).transpose(1, 2).reshape(n, c, h, w)
+
+    class Net(nn.Module):
+        def __init__(self, w):
+            super().__init__()
+            self.time, self.first, self.last = nn.Sequential(nn.Linear(128, 512), nn.SiLU(), nn.Linear(512, 512)), nn.Conv2d(4, w, 3, padding=1), nn.Conv2d(w, 4, 3, padding=1)
+            wide = [w, 2 * w, 4 * w]
+            self.downs = nn.ModuleList(Residual(a, b) for a, b in zip([w, *wide], wide))
+            self.smaller = nn.ModuleList(nn.Conv2d(b, b, 3, 2, 1) for b in wide[:2])
+            self.middle = nn.ModuleList([Residual(4 * w, 4 * w), Attend(4 * w), Residual(4 * w, 4 * w)])
+            self.ups = nn.ModuleList([Residual(8 * w, 2 * w), Residual(4 * w, w), Residual(2 * w, w)])
+
+        def forward(self, x, t):
+            at = t[:, None] * torch.exp(torch.arange(64, device=x.device) * -0.14)
+            t, x, kept = self.time(torch.cat([at.sin(), at.cos()], 1)), self.first(x), []
+            for i, down in enumerate(self.downs):
+                x = down(x, t)
+                kept.append(x)
+                x = self.smaller[i](x) if i < 2 else x
+            x = self.middle[2](self.middle[1](self.middle[0](x, t)), t)
+            for i, up in enumerate(self.ups):
+                x = up(torch.cat([x, kept.pop()], 1), t)
+                x = F.interpolate(x, scale_factor=2) if i < 2 else x
+            return self.last(x)
+
+    model, rows, size = Net(rng.choice([64, 128])).cuda(), rng.randint(8, 20), rng.choice([32, 64])
+
+    def loss():
+        noise = torch.randn(rows, 4, size, size, device="cuda")
+        return F.mse_loss(model(torch.randn_like(noise), torch.rand(rows, device="cuda") * 1000), noise)
+    return trainer(model, loss, rng, amp=rng.random() < 0.5)
+
+
+@new
+def new_gan(rng):
+    import torch
+    from torch import nn
+    w, rows = 64, rng.randint(64, 200)
+    makes = nn.Sequential(nn.ConvTranspose2d(100, 8 * w, 4), nn.BatchNorm2d(8 * w), nn.ReLU(), *(part for i in (8, 4, 2) for part in (
+        nn.ConvTranspose2d(i * w, i * w // 2, 4, 2, 1), nn.BatchNorm2d(i * w // 2), nn.ReLU())), nn.ConvTranspose2d(w, 3, 4, 2, 1), nn.Tanh()).cuda()
+    judges = nn.Sequential(nn.Conv2d(3, w, 4, 2, 1), nn.LeakyReLU(0.2), *(part for i in (1, 2, 4) for part in (
+        nn.Conv2d(i * w, 2 * i * w, 4, 2, 1), nn.BatchNorm2d(2 * i * w), nn.LeakyReLU(0.2))), nn.Conv2d(8 * w, 1, 4)).cuda()
+    return trainer(nn.ModuleList([makes, judges]), lambda: nn.functional.softplus(judges(makes(torch.randn(rows, 100, 1, 1, device="cuda")))).mean()
+                   + nn.functional.softplus(-judges(torch.randn(rows, 3, 64, 64, device="cuda"))).mean(), rng)
+
+
+@new
+def new_lstm_language(rng):
+    from torch import nn
+
+    class Model(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.words, self.body, self.head = nn.Embedding(10000, width), nn.LSTM(width, width, 2, batch_first=True, dropout=0.1), nn.Linear(width, 10000)
+
+        def forward(self, x):
+            return self.head(self.body(self.words(x))[0])
+
+    return trainer(model := Model(rng.choice([512, 650])).cuda(), tokens(model, rng.randint(32, 64), rng.randint(70, 160), 10000), rng, clip=True)
+
+
+PROGRAMS.update(NEW)
+
+
 # ---- captured graphs ----
 
 
@@ -623,7 +820,7 @@ def measure_kernels(folder, seed, at_once, seconds):
     import torch
     part = seconds * 0.75
     jobs = {("recurrent", 0): (("recurrent", "", seed, part), ""), **{("convolutions", i): (("convolutions", i, 0, part), "") for i in range(PARTS)},
-            **{("operators", name): (("operators", name, seed), "") for name in PROGRAMS}}
+            **{("operators", name): (("operators", name, seed), "") for name in PROGRAMS if name not in NEW}}
     found = {"device": torch.cuda.get_device_name(0), "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "seed": seed, "recurrent": [], "convolutions": [], "operators": [], "failed": {}}
     for key, result in each(jobs, at_once, time.time() + seconds).items():
         if isinstance(result, list):
@@ -753,6 +950,7 @@ def main():
     parser.add_argument("what", choices=["predict", "measure", "record", "kernels", "table", "judge", "pools-predict", "pools-measure", "pools-judge", "one"])
     parser.add_argument("arguments", nargs="+")
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--new", action="store_true", help="predict: the kinds of programs from which no rule was made")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=int, default=3600)
     given = parser.parse_args()
@@ -770,7 +968,7 @@ def main():
         print(json.dumps(one_prediction(name, int(seed), *more) if how == "predict" else one_run(name, int(seed), int(more[0]), more[1])))
     elif given.what == "predict":
         os.makedirs(folder, exist_ok=True)
-        programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS}, given.jobs, until)
+        programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS if (name in NEW) == given.new}, given.jobs, until)
         from gamut.estimate import BAND
         json.dump({"seed": given.seed, "band": BAND, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
     elif given.what == "pools-predict":
