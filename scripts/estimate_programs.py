@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what gamut.estimate says on a machine without a GPU with what PyTorch holds on one.
 
-    estimate_programs.py predict FOLDER --seed N [--new]     without a GPU: draws the programs, estimates each, and writes FOLDER/predictions.json
+    estimate_programs.py predict FOLDER --seed N [--new KIND]     without a GPU: draws the programs, estimates each, and writes FOLDER/predictions.json
     estimate_programs.py measure FOLDER              on a GPU: runs each freely, and under limits just above and below its estimate; FOLDER/measured.json
     estimate_programs.py record FOLDER NAME... --seed N     on a GPU: FOLDER/NAME.pickle, the history of each
     estimate_programs.py kernels FOLDER --seed N     on a GPU: what each operator, convolution and recurrent layer asks for beside its results, FOLDER/kernels.json
@@ -592,6 +592,109 @@ def new_lstm_language(rng):
     return trainer(model := Model(rng.choice([512, 650])).cuda(), tokens(model, rng.randint(32, 64), rng.randint(70, 160), 10000), rng, clip=True)
 
 
+# ---- recurrent networks, and programs whose sizes depend on values ----
+
+
+def recurrent(rng, kind, width, count, rows, length, amp=None, **more):
+    import torch
+    from torch import nn
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(10000, width)
+            self.body = getattr(nn, kind)(width, width, count, batch_first=True, **more)
+            self.head = nn.Linear(width * (2 if more.get("bidirectional") else 1), 10000)
+
+        def forward(self, x):
+            return self.head(self.body(self.words(x))[0])
+
+    model = Model().cuda()
+    return trainer(model, tokens(model, rows, length, 10000), rng, amp=amp)
+
+
+for name_, (arguments_, more_) in {"rnn_lstm_amp": (("LSTM", 3), {"amp": True, "dropout": 0.2}), "rnn_gru": (("GRU", 2), {}), "rnn_tanh": (("RNN", 2), {}),
+                                   "rnn_lstm_both": (("LSTM", 2), {"bidirectional": True})}.items():
+    NEW[name_] = lambda rng, arguments_=arguments_, more_=more_: recurrent(rng, arguments_[0], rng.choice([384, 600, 768]), arguments_[1], rng.randint(24, 72), rng.randint(50, 200), **more_)
+
+
+@new
+def rnn_translation(rng):
+    import torch
+    from torch import nn
+    model = nn.ModuleDict({"a": nn.Embedding(8000, 400), "b": nn.Embedding(8000, 400), "in": nn.LSTM(400, 600, 2), "out": nn.LSTM(400, 600, 2), "head": nn.Linear(600, 8000)}).cuda()
+    rows, source, target = rng.randint(32, 80), rng.randint(40, 100), rng.randint(40, 100)
+
+    def loss():
+        x, y = torch.randint(0, 8000, (source, rows), device="cuda"), torch.randint(0, 8000, (target, rows), device="cuda")
+        out = model["head"](model["out"](model["b"](y), model["in"](model["a"](x))[1])[0])
+        return nn.functional.cross_entropy(out.flatten(0, 1), y.flatten())
+    return trainer(model, loss, rng)
+
+
+@new
+def rnn_packed(rng):
+    import torch
+    from torch import nn
+    rows, length = rng.randint(64, 128), rng.randint(80, 160)
+    model = nn.ModuleDict({"words": nn.Embedding(8000, 300), "body": nn.GRU(300, 512, 2, batch_first=True), "head": nn.Linear(512, 5)}).cuda()
+    lengths = torch.randint(length // 4, length, (rows,))
+
+    def loss():
+        x = model["words"](torch.randint(0, 8000, (rows, length), device="cuda"))
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.functional.cross_entropy(model["head"](model["body"](packed)[1][-1]), torch.randint(0, 5, (rows,), device="cuda"))
+    return trainer(model, loss, rng)
+
+
+@new
+def value_masks(rng):
+    import torch
+    from torch import nn
+    rows, width, part = rng.randint(40000, 60000), 256, rng.choice([0.1, 0.3])
+    small, large, head = nn.Linear(64, width).cuda(), nn.Sequential(nn.Linear(width, 1024), nn.GELU(), nn.Linear(1024, width)).cuda(), nn.Linear(width, 10).cuda()
+
+    def loss():
+        x, chosen = torch.randn(rows, 64, device="cuda"), torch.rand(rows, device="cuda") < part
+        h = small(x)
+        h = h.index_put((chosen,), large(h[chosen]))
+        return head(h).logsumexp(1).mean()
+    return trainer(nn.ModuleList([small, large, head]), loss, rng)
+
+
+@new
+def value_experts(rng):
+    import torch
+    from torch import nn
+    width, count, rows = 256, 8, rng.randint(10000, 16000)
+    gate, experts = nn.Linear(width, count).cuda(), nn.ModuleList(nn.Sequential(nn.Linear(width, 1024), nn.SiLU(), nn.Linear(1024, width)) for _ in range(count)).cuda()
+
+    def loss():
+        x = torch.randn(rows, width, device="cuda")
+        weight, chosen = gate(x).softmax(-1).topk(2)
+        out = torch.zeros_like(x)
+        for i, expert in enumerate(experts):
+            row, place = torch.where(chosen == i)
+            out.index_add_(0, row, expert(x[row]) * weight[row, place, None])
+        return out.square().mean()
+    return trainer(nn.ModuleList([gate, experts]), loss, rng)
+
+
+@new
+def value_detection(rng):
+    import torch
+    import torchvision
+    model = torchvision.models.detection.fasterrcnn_resnet50_fpn(weights=None, weights_backbone=None, num_classes=21, min_size=320, max_size=320).cuda()
+    rows = rng.randint(2, 4)
+
+    def loss():
+        images = [torch.rand(3, 320, 320, device="cuda") for _ in range(rows)]
+        corner = [torch.rand(5, 2, device="cuda") * 200 for _ in range(rows)]
+        aims = [{"boxes": torch.cat([c, c + 20 + torch.rand(5, 2, device="cuda") * 80], 1), "labels": torch.randint(1, 21, (5,), device="cuda")} for c in corner]
+        return sum(model(images, aims).values())
+    return trainer(model, loss, rng, optimizer="sgd")
+
+
 PROGRAMS.update(NEW)
 
 
@@ -863,7 +966,7 @@ def one_prediction(name, seed, folder):
     import gamut.estimate
     from gamut import kernels
     file = os.path.join(folder, f"{name}.txt")
-    with gamut.estimate(steps=1000, out=file, quiet=True) as made:
+    with gamut.estimate(steps=1000, out=file, quiet=True, real=name.startswith("value") or name == "rnn_packed") as made:
         run(name, seed)
     result = {"reserved": made.reserved, "least": made.least, "unknown": made.not_measured(), "tracker": tracked(name, seed, file)}
     kernels.OPERATORS, kernels.MATMUL, kernels.CUBLASLT_TOO = {}, set(), set()  # what is allocated, as estimates without an allocator count it
@@ -950,7 +1053,7 @@ def main():
     parser.add_argument("what", choices=["predict", "measure", "record", "kernels", "table", "judge", "pools-predict", "pools-measure", "pools-judge", "one"])
     parser.add_argument("arguments", nargs="+")
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--new", action="store_true", help="predict: the kinds of programs from which no rule was made")
+    parser.add_argument("--new", default="", metavar="NAMES", help="predict: kinds of programs from which no rule was made, of names that begin so: new, rnn, value")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=int, default=3600)
     given = parser.parse_args()
@@ -968,7 +1071,7 @@ def main():
         print(json.dumps(one_prediction(name, int(seed), *more) if how == "predict" else one_run(name, int(seed), int(more[0]), more[1])))
     elif given.what == "predict":
         os.makedirs(folder, exist_ok=True)
-        programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS if (name in NEW) == given.new}, given.jobs, until)
+        programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS if (name.startswith(given.new) if given.new else name not in NEW)}, given.jobs, until)
         from gamut.estimate import BAND
         json.dump({"seed": given.seed, "band": BAND, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
     elif given.what == "pools-predict":

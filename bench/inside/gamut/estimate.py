@@ -121,16 +121,18 @@ _HINDERED = _prepare()
 class _Program:
     """Follows a program that runs under fake tensors. Everything of PyTorch that must be another on a machine without a GPU is here."""
 
-    def __init__(self, steps):
+    def __init__(self, steps, real=False):
         if _HINDERED:
             raise RuntimeError(f"gamut.estimate: {_HINDERED}")
         import torch
-        from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode
+        from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode, unset_fake_temporarily
 
         self.torch, self.fake, self.steps, self.step_count = torch, FakeTensor, steps, 0
         self.writer, self.storages, self.operators, self.cache, self.workspaces = TraceWriter(), {}, set(), {}, set()
+        self.without_fakes = unset_fake_temporarily
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         kernels.UNKNOWN.clear()
+        self.real, self.values, self.no_values = real, {}, {}  # values: the storages on the CPU, if operators are computed too
         self.assumed, self.by_value = {}, (DynamicOutputShapeException, DataDependentOutputException)
         self.in_step, self.named = False, weakref.WeakSet()
         self.stack_of_exits = contextlib.ExitStack()
@@ -186,21 +188,50 @@ class _Program:
     def call(self, func, args, kwargs):
         torch, name = self.torch, func._schema.name
         if name == "aten::_local_scalar_dense":  # no value is known: the program goes on with one
-            return {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
+            return self.value(args[0]).item() if self.real else {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
         if func is torch.ops.aten.add.Tensor and self.accumulates(args[0]):
             func = torch.ops.aten.add_.Tensor
         if func is torch.ops.aten.index_put.default and torch._C._current_autograd_node():  # the same
             func, name = torch.ops.aten.index_put_.default, "aten::index_put_"
+        computed = self.compute(func, args, kwargs) if self.real else None
         try:
             out = func(*args, **kwargs)
         except self.by_value:
-            out = self.largest(func, name.split("::")[-1], args)
+            if computed is None:
+                out = self.largest(func, name.split("::")[-1], args)
+            else:
+                out = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device=args[0].device), computed)
         if any(kernels.is_last(args[i]) for i in kernels.LAYOUTS.get(name.split("::")[-1], ())):
             out = torch.utils._pytree.tree_map_only(torch.Tensor, self.channels_last, out)
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
         if flat:
             self.results(name.split("::")[-1], args, flat)
+        for made, of in zip(*map(torch.utils._pytree.tree_leaves, (out, computed))) if computed is not None else ():
+            if isinstance(made, self.fake) and isinstance(of, torch.Tensor) and made.shape == of.shape and made.untyped_storage()._cdata not in self.values:
+                with self.without_fakes(), torch.no_grad():
+                    self.value(made).copy_(of)
         return out
+
+    def value(self, tensor):
+        """On the CPU, with the values of this fake tensor: of the same layout, in a storage that stands for its storage. One that no operator made has zeros."""
+        if not isinstance(tensor, self.fake):
+            return tensor
+        storage = tensor.untyped_storage()
+        with self.without_fakes():
+            if storage._cdata not in self.values:
+                self.values[storage._cdata] = self.torch.zeros(storage.nbytes(), dtype=self.torch.uint8).untyped_storage()
+                weakref.finalize(storage, self.values.pop, storage._cdata, None)
+            return self.torch.empty(0, dtype=tensor.dtype).set_(self.values[storage._cdata], tensor.storage_offset(), tensor.size(), tensor.stride())
+
+    def compute(self, func, args, kwargs):
+        """The results of an operator on the CPU, or None: then its results are zeros."""
+        on_cpu = lambda one: self.torch.device("cpu") if isinstance(one, self.torch.device) else self.value(one)  # noqa: E731
+        with self.without_fakes(), self.torch.no_grad():
+            try:
+                args, kwargs = self.torch.utils._pytree.tree_map(on_cpu, (args, kwargs))
+                return func(*args, **kwargs)
+            except (NotImplementedError, RuntimeError):
+                self.no_values[func._schema.name.split("::")[-1]] = True
 
     def largest(self, func, name, args):
         """Results whose size depends on values are as large as they can be. The answer names the operator and the line."""
@@ -217,7 +248,7 @@ class _Program:
             places = [i if i is None or i.dtype not in (self.torch.bool, self.torch.uint8) else empty(i.numel(), i.dim()) for i in args[1]]
             self.results("nonzero", args, [p for p, i in zip(places, args[1]) if p is not i])
             return func(args[0], [column for p, i in zip(places, args[1]) for column in ([p] if p is i else p.unbind(1))])
-        raise RuntimeError(f"gamut.estimate: {line}: the size of {name}'s result depends on values, which are not known: give it one there")
+        raise RuntimeError(f"gamut.estimate: {line}: the size of {name}'s result depends on values, which are not known: --real computes them, or give it one there")
 
     def channels_last(self, tensor):
         return self.torch.ops.aten.empty_like.default(tensor, memory_format=self.torch.channels_last) if tensor.dim() == 4 else tensor
@@ -280,8 +311,9 @@ class _Program:
         for name in ("init_gpu_context", "init_cuda_context"):  # would make a real tensor
             self.patch(sys.modules["torch._subclasses.fake_tensor"], name, nothing)
         self.patch(type(self.mode), "avoid_device_init", True)
-        for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
-            self.patch(torch._VF, name, self.unknown)
+        for name, mode in {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}.items():
+            self.patch(torch._VF, name, functools.partial(self.recurrent, mode))
+        self.patch(torch.nn.RNNBase, "flatten_parameters", lambda layer: self.flatten(layer))
         self.patch(torch.amp.GradScaler, "_maybe_opt_step", lambda _, optimizer, state, *a, **k: optimizer.step(*a, **k))  # would look at values
         functions = torch.nn.functional
         self.patch(functions, "scaled_dot_product_attention", functools.partial(self.attention, functions.scaled_dot_product_attention))
@@ -290,8 +322,60 @@ class _Program:
             types_ = module._foreach_supported_types
             self.patch(module, "_foreach_supported_types", [*types_, self.fake])
 
-    def unknown(self, *_):
-        raise NotImplementedError("gamut.estimate: recurrent networks of cuDNN (RNN, LSTM, GRU) are not known: their memory is the library's choice")
+    def flatten(self, layer):
+        """cuDNN wants all weights of a layer in one piece. Of bfloat16, PyTorch copies them at each call instead."""
+        weights = [w for w in layer._flat_weights if w is not None]
+        if weights and all(w.is_cuda and w.dtype != self.torch.bfloat16 for w in weights):
+            with self.torch.no_grad():
+                for w, part in zip(weights, self.torch.empty(sum(w.numel() for w in weights), dtype=weights[0].dtype, device="cuda").split([w.numel() for w in weights])):
+                    w.data = part.view(w.shape)
+
+    def recurrent(self, mode, x, *given):
+        """What a layer of cuDNN asks for: copies, results, the weights in one piece, a workspace, and what backward needs."""
+        torch, program = self.torch, self
+        packed = [given[0]] if isinstance(given[2], (list, tuple)) else []
+        hx, weights, _, count, dropout, train, both, *first = given[len(packed):]
+        first, hx, flat = bool(first and first[0]), hx if isinstance(hx, (list, tuple)) else (hx,), len({w.untyped_storage()._cdata for w in weights}) == 1
+        if hx[0].shape[-1] != hx[-1].shape[-1]:
+            raise NotImplementedError("gamut.estimate: LSTM with proj_size is not known: its memory was not measured")
+        if torch.is_autocast_enabled("cuda"):
+            x, *both_ = (t.to(torch.get_autocast_dtype("cuda")) for t in (x, *hx, *weights))
+            hx, weights, flat = both_[: len(hx)], both_[len(hx) :], False
+        turned = (lambda t: t.transpose(0, 1)) if first else (lambda t: t)
+        length, rows, hidden = (len(packed[0]) if packed else turned(x).shape[0]), hx[0].shape[1], hx[0].shape[-1]
+        form, total = {"dtype": x.dtype, "device": x.device}, sum(w.numel() for w in weights)
+        reserve, workspace = kernels.recurrent(mode, count, hidden, x.shape[-1], length, rows, 1 + both, dropout if train else 0, x.element_size(), total * x.element_size())
+        if dropout and train and "dropout" not in self.workspaces:
+            self.workspaces.add("dropout")
+            self.block(kernels.DROPOUT_STATE, None, self.stack())
+
+        def works():
+            self.writer.free(self.block(workspace, torch._C._current_autograd_node(), self.stack()))
+
+        class Layer(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, *others):
+                copy = turned(x).contiguous()
+                out, ends = torch.empty(*copy.shape[:-1], hidden * (1 + both), **form), [torch.empty_like(h) for h in hx]
+                kept = [copy.new_empty(total)] if not flat else []
+                kept += [torch.empty(reserve, dtype=torch.uint8, device=x.device)] if train else []
+                works()
+                ctx.save_for_backward(x, out, *others, *kept)
+                return (turned(out), *ends)
+
+            @staticmethod
+            def backward(ctx, given, *_):
+                x, out, *others = ctx.saved_tensors
+                copy, given = turned(x).contiguous(), turned(given).contiguous()
+                made, ends = torch.empty_like(copy), [torch.empty_like(h) for h in hx]
+                works()
+                del copy, given
+                copy = turned(x).contiguous()
+                parts = torch.empty(total, **form)
+                works()
+                return (turned(made), *ends, *(part.view(w.shape) for part, w in zip(parts.split([w.numel() for w in weights]), weights)))
+
+        return Layer.apply(x, *hx, *weights)
 
     def swap(self, one, other):
         """torch.utils.swap_tensors without its doubts: fake tensors have weak references by themselves."""
@@ -407,13 +491,15 @@ def verdict(reserved, least, device):
     return f"fits if PyTorch gives back what is spare, with {' and with '.join(tight)}" if tight else "does not fit"
 
 
-def said(reserved, least, devices=(), not_measured=(), largest=()):
+def said(reserved, least, devices=(), not_measured=(), largest=(), no_values=()):
     """The answer in words. reserved: {setting: (least, most)}, least: {setting: enough to run}, in bytes."""
     default, expandable = (f"{_size(low)} to {_size(high)}" for low, high in (reserved[name] for name in SETTINGS))
     lines = [f"needs {default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(least.values()))}"]
     lines += [f"  {device}: {verdict(reserved, least, device)}" for device in devices]
     if largest:
-        lines.append(f"  results whose size depends on values count as large as they can be: {', '.join(largest)}")
+        lines.append(f"  results whose size depends on values count as large as they can be (--real computes them): {', '.join(largest)}")
+    if no_values:
+        lines.append(f"  the CPU has no kernel for these, so their results are zeros: {', '.join(no_values)}")
     if not_measured:
         lines.append(f"  not measured, and so only their results count: {', '.join(not_measured)}")
     return "\n".join(lines)
@@ -422,8 +508,8 @@ def said(reserved, least, devices=(), not_measured=(), largest=()):
 class _Estimate:
     """What `estimate` returns. After the block `trace` is the file, and `reserved`, `least` have the bytes by setting."""
 
-    def __init__(self, steps=3, out="estimate.trace.txt", fits=(), quiet=False):
-        self.program, self.trace, self.fits, self.quiet = _Program(steps), out, fits, quiet
+    def __init__(self, steps=3, out="estimate.trace.txt", fits=(), quiet=False, real=False):
+        self.program, self.trace, self.fits, self.quiet = _Program(steps, real), out, fits, quiet
         self.captures = {}
         self.reserved, self.least = {}, {}  # bytes by setting: the least and the most; enough to run
 
@@ -489,11 +575,11 @@ class _Estimate:
         return sorted(self.program.operators - kernels.MEASURED) + other
 
     def __str__(self):
-        return said(self.reserved, self.least, self.fits, self.not_measured(), self.program.assumed)
+        return said(self.reserved, self.least, self.fits, self.not_measured(), self.program.assumed, self.program.no_values)
 
 
-def estimate(steps=3, out="estimate.trace.txt", fits=(), quiet=False):
-    return _Estimate(steps, out, fits, quiet)
+def estimate(steps=3, out="estimate.trace.txt", fits=(), quiet=False, real=False):
+    return _Estimate(steps, out, fits, quiet, real)
 
 
 class _Callable(types.ModuleType):
@@ -512,7 +598,7 @@ def _largest(given, devices):
         if number not in known:
             with tempfile.TemporaryDirectory() as folder:
                 arguments = [argument.replace("{}", str(number)) for argument in given.arguments]
-                command = [sys.executable, "-m", "gamut.estimate", "--steps", str(given.steps), "--out", f"{folder}/trace.txt", "--json", f"{folder}/answer"]
+                command = [sys.executable, "-m", "gamut.estimate", "--steps", str(given.steps), "--out", f"{folder}/trace.txt", "--json", f"{folder}/answer", *["--real"] * given.real]
                 if subprocess.run([*command, given.program, *arguments], stdout=subprocess.DEVNULL).returncode:
                     raise SystemExit(f"gamut.estimate: {given.program} failed with {number}")
                 with open(f"{folder}/answer") as file:
@@ -537,6 +623,7 @@ def main():
     parser.add_argument("--steps", type=int, default=3, help="steps of an optimizer after which the program ends [3]")
     parser.add_argument("--out", default="estimate.trace.txt", help="the trace in its text form [estimate.trace.txt]")
     parser.add_argument("--json", metavar="FILE", help="write the answer as JSON, in bytes")
+    parser.add_argument("--real", action="store_true", help="compute on the CPU as well: sizes that depend on values are then known")
     parser.add_argument("program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args()
@@ -549,7 +636,7 @@ def main():
         return _largest(given, devices)
     sys.argv = [given.program, *given.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(given.program)))
-    with estimate(given.steps, given.out, devices) as made:
+    with estimate(given.steps, given.out, devices, real=given.real) as made:
         runpy.run_path(given.program, run_name="__main__")
     if given.json:
         with open(given.json, "w") as file:
