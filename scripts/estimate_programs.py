@@ -1108,7 +1108,8 @@ def main():
         json.dump(measured, open(f"{folder}/measured.json", "w"), indent=1)
     else:
         predictions, measured = (json.load(open(f"{folder}/{name}.json")) for name in ("predictions", "measured"))
-        missing = [name for name, p in predictions["programs"].items() if "error" in p or any("free" not in measured[name][conf] for conf in CONFS)]
+        missing = {name: p.get("error", "was not measured").strip().splitlines()[-1] for name, p in predictions["programs"].items()
+                   if "error" in p or any("free" not in measured.get(name, {}).get(conf, {}) for conf in CONFS)}
         runs = {name: {"predicted": p, "measured": {conf: {part: measured[name][conf].get(part) for part in ("free", "above", "below")} for conf in CONFS}}
                 for name, p in predictions["programs"].items() if name not in missing}
         said = {key: next(m[conf][key] for m in measured.values() for conf in CONFS if key in m[conf]) for key in ("device", "torch")}

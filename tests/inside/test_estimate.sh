@@ -65,6 +65,11 @@ class Tensor:
     is_contiguous = lambda self: not self.strides
 for rows, width, buffer in [(4096, 512, 16777216), (4096, 2048, 67108864), (4096, 16000, 139264000), (64, 512, 0)]:  # as measured on an H100
     assert kernels.sums([Tensor(rows, width), [0]], [Tensor(1, width)]) == ([], [buffer]), (rows, width)
+for layer, reserve, workspace in [  # (mode, layers, hidden, width, length, rows, directions, dropout, bytes of a number, of weights), as measured
+    (("LSTM", 2, 128, 64, 7, 32, 1, 0, 2, 462848), 631040, 17715712), (("GRU", 3, 1000, 64, 7, 64, 2, 0.1, 4, 169680000), 72128256, 252353792),
+    (("LSTM", 3, 64, 64, 7, 5, 2, 0.1, 4, 1060864), 307200, 51727424), (("RNN", 1, 64, 200, 16, 64, 1, 0.1, 2, 34048), 131328, 10086144)]:
+    exact, (low, high) = kernels.recurrent(*layer)
+    assert exact == reserve and low <= workspace <= high, (layer, exact, low, high)
 assert kernels.OPERATORS["roll"]([Tensor(8, 8, strides=(1, 8))], []) == ([256], [])
 assert gamut.estimate._capacity("24GiB") == 24 << 30
 END2
@@ -151,4 +156,27 @@ assert "as large as they can be: index (rules.py:" in str(made) and "masked_sele
 print("ok")
 END2
 python3 rules.py >out 2>err && [ "$(cat out)" = ok ] || fail "rules: $(cat out err)"
+
+# Recurrent layers of cuDNN: weights in one piece, what backward needs as known by formula. With values, sizes that depend on them are those of the CPU.
+cat >values.py <<'END2'
+import gamut.estimate
+import torch
+with gamut.estimate(quiet=True, real=True) as made:
+    layer = torch.nn.LSTM(64, 128, 2, batch_first=True).cuda()
+    assert len({w.untyped_storage()._cdata for w in layer.parameters()}) == 1
+    out, (h, c) = layer(torch.randn(32, 7, 64, device="cuda"))
+    sizes = lambda: [event[2] for event in made.program.writer.events if event[0] == "alloc"]
+    assert out.shape == (32, 7, 128) and h.shape == (2, 32, 128) and 11 * 7 * 32 * 128 * 4 + 256 in sizes(), sizes()
+    out.sum().backward()
+    assert sum(isinstance(size, tuple) for size in sizes()) == 3 and layer.weight_hh_l1.grad.shape == (512, 128), sizes()
+    packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(3, 5, 64, device="cuda"), torch.tensor([5, 3, 1]), batch_first=True)
+    assert layer(packed)[0].data.shape == (9, 128)
+    x = torch.arange(6.0, device="cuda").view(2, 3)
+    x[1].mul_(2)  # a view of what was made
+    assert (x > 3).nonzero().tolist() == [[1, 0], [1, 1], [1, 2]] and x[x > 7].shape == (2,) and x.t().sum(1)[2].item() == 12
+    assert torch.bincount(x.flatten().long()).shape == (11,) and torch.unique(x[0] > 0).shape == (2,)
+assert "depends on values" not in str(made), str(made)
+print("ok")
+END2
+python3 values.py >out 2>err && [ "$(cat out)" = ok ] || fail "values: $(cat out err)"
 exit $((failures > 0))

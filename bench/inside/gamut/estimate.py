@@ -188,7 +188,10 @@ class _Program:
     def call(self, func, args, kwargs):
         torch, name = self.torch, func._schema.name
         if name == "aten::_local_scalar_dense":  # no value is known: the program goes on with one
-            return self.value(args[0]).item() if self.real else {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
+            if self.real:
+                with self.without_fakes():
+                    return self.value(args[0]).item()
+            return {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
         if func is torch.ops.aten.add.Tensor and self.accumulates(args[0]):
             func = torch.ops.aten.add_.Tensor
         if func is torch.ops.aten.index_put.default and torch._C._current_autograd_node():  # the same
@@ -196,11 +199,12 @@ class _Program:
         computed = self.compute(func, args, kwargs) if self.real else None
         try:
             out = func(*args, **kwargs)
-        except self.by_value:
+        except (*self.by_value, *[RuntimeError] * (computed is not None)):  # some kernels look at values on the CPU
             if computed is None:
                 out = self.largest(func, name.split("::")[-1], args)
-            else:
-                out = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device=args[0].device), computed)
+            else:  # autograd looks at the lengths of packed sequences
+                like = lambda t: torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device=args[0].device)  # noqa: E731
+                out = (like(computed[0]), computed[1]) if name.endswith("pack_padded_sequence") else torch.utils._pytree.tree_map_only(torch.Tensor, like, computed)
         if any(kernels.is_last(args[i]) for i in kernels.LAYOUTS.get(name.split("::")[-1], ())):
             out = torch.utils._pytree.tree_map_only(torch.Tensor, self.channels_last, out)
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
@@ -332,16 +336,15 @@ class _Program:
 
     def recurrent(self, mode, x, *given):
         """What a layer of cuDNN asks for: copies, results, the weights in one piece, a workspace, and what backward needs."""
-        torch, program = self.torch, self
-        packed = [given[0]] if isinstance(given[2], (list, tuple)) else []
+        torch, packed = self.torch, [given[0]] if isinstance(given[2], (list, tuple)) else []
         hx, weights, _, count, dropout, train, both, *first = given[len(packed):]
         first, hx, flat = bool(first and first[0]), hx if isinstance(hx, (list, tuple)) else (hx,), len({w.untyped_storage()._cdata for w in weights}) == 1
         if hx[0].shape[-1] != hx[-1].shape[-1]:
             raise NotImplementedError("gamut.estimate: LSTM with proj_size is not known: its memory was not measured")
         if torch.is_autocast_enabled("cuda"):
-            x, *both_ = (t.to(torch.get_autocast_dtype("cuda")) for t in (x, *hx, *weights))
-            hx, weights, flat = both_[: len(hx)], both_[len(hx) :], False
-        turned = (lambda t: t.transpose(0, 1)) if first else (lambda t: t)
+            x, *cast = (t.to(torch.get_autocast_dtype("cuda")) for t in (x, *hx, *weights))
+            hx, weights, flat = cast[: len(hx)], cast[len(hx) :], False
+        turned = lambda t: t.transpose(0, 1) if first else t  # noqa: E731
         length, rows, hidden = (len(packed[0]) if packed else turned(x).shape[0]), hx[0].shape[1], hx[0].shape[-1]
         form, total = {"dtype": x.dtype, "device": x.device}, sum(w.numel() for w in weights)
         reserve, workspace = kernels.recurrent(mode, count, hidden, x.shape[-1], length, rows, 1 + both, dropout if train else 0, x.element_size(), total * x.element_size())
@@ -349,8 +352,7 @@ class _Program:
             self.workspaces.add("dropout")
             self.block(kernels.DROPOUT_STATE, None, self.stack())
 
-        def works():
-            self.writer.free(self.block(workspace, torch._C._current_autograd_node(), self.stack()))
+        works = lambda: self.writer.free(self.block(workspace, torch._C._current_autograd_node(), self.stack()))  # noqa: E731
 
         class Layer(torch.autograd.Function):
             @staticmethod
@@ -370,8 +372,7 @@ class _Program:
                 made, ends = torch.empty_like(copy), [torch.empty_like(h) for h in hx]
                 works()
                 del copy, given
-                copy = turned(x).contiguous()
-                parts = torch.empty(total, **form)
+                copy, parts = turned(x).contiguous(), torch.empty(total, **form)
                 works()
                 return (turned(made), *ends, *(part.view(w.shape) for part, w in zip(parts.split([w.numel() for w in weights]), weights)))
 
@@ -497,7 +498,7 @@ def said(reserved, least, devices=(), not_measured=(), largest=(), no_values=())
     lines = [f"needs {default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(least.values()))}"]
     lines += [f"  {device}: {verdict(reserved, least, device)}" for device in devices]
     if largest:
-        lines.append(f"  results whose size depends on values count as large as they can be (--real computes them): {', '.join(largest)}")
+        lines.append(f"  results whose size depends on values count as large as they can be: {', '.join(largest)}; --real computes them")
     if no_values:
         lines.append(f"  the CPU has no kernel for these, so their results are zeros: {', '.join(no_values)}")
     if not_measured:
@@ -572,6 +573,7 @@ class _Estimate:
 
     def not_measured(self):
         other = [f"{len(kernels.UNKNOWN)} convolutions of other shapes"] if kernels.UNKNOWN else []
+        other += ["workspaces under torch.backends.cudnn.benchmark"] if self.program.torch.backends.cudnn.benchmark and self.program.operators & {"convolution", "conv2d"} else []
         return sorted(self.program.operators - kernels.MEASURED) + other
 
     def __str__(self):
