@@ -31,10 +31,13 @@ struct pack_plan {
  *
  * The join that is least likely by chance is made first, and joined buffers are joined again. No
  * join is certain, so the joined buffers may have no plan: they are worth a short search, which
- * proves nothing.
+ * proves nothing. Of many buffers, all joins that are unlikely by chance are made at once, then
+ * more likely ones; if few buffers are left, these are planned.
  */
 enum { NONE = -1 };
 enum side { STARTS, ENDS, SIDE_COUNT };
+/* Of many groups there are also lists of those that start at a time and have a size, or an end. */
+enum { OF_SIZE = SIDE_COUNT, OF_LIFE, LIST_COUNT };
 
 /* Of this number of pairs that start or end together, one has the same life by chance. Only the
  * ratio to the chance of equal sizes matters. */
@@ -47,13 +50,23 @@ enum { OCTAVES = 5 };
 enum { CROWD = 100 };
 /* What a question costs besides its nodes, for each item; what a join does. */
 enum { STEPS_QUESTION = 100, STEPS_BOUNDARY = 10, STEPS_PAIR = 2 };
+/* Search depth and tables grow with the buffers; with more than this there are only orders, and
+ * joins of those that are least likely by chance: MOST_FIRST, then MOST_STEP times as likely. */
+enum { EXACT_MOST = 4096 };
+static const double MOST_FIRST = 1e-5, MOST_STEP = 64, MOST_LAST = 100;
+/* Of so many equally long lives, or equal sizes, one ends or is so large by chance. */
+static const double SPREAD = 20;
+/* At boundaries of so FEW groups their sums tell adjacent ones: TOGETHER or APART. */
+enum { FEW = 10 };
+static const double TOGETHER = 0.01, APART = 100;
 /* The most pairs to compare; beyond this the time is better spent on searching. */
 static const uint64_t PAIRS_MOST = UINT64_C(1) << 23;
 
 struct join_group {
     int64_t size;
     unsigned boundary[SIDE_COUNT]; /* the sections of its life */
-    int next[SIDE_COUNT];          /* the next group in the boundary's list */
+    int next[LIST_COUNT];          /* the next group in the list */
+    unsigned seen, round;          /* the groups there were, and the round, when it was looked at */
     int parent;                    /* the group that it has become part of, or NONE */
     int64_t above;                 /* bytes from the parent's offset to this one's */
 };
@@ -68,33 +81,55 @@ struct pack_join {
 struct joiner {
     struct join_group *groups;
     unsigned count, boundary_count;
-    int *head[SIDE_COUNT]; /* by boundary: the list of groups that start or end there */
+    int *head[LIST_COUNT];     /* by boundary, or by a hash: the list of groups */
+    unsigned list_count, mask; /* SIDE_COUNT or LIST_COUNT; of the hashes */
     unsigned *length[SIDE_COUNT];
-    uint64_t pairs; /* pairs compared so far */
+    unsigned *changed; /* by boundary: the groups that there were when a list changed last */
+    uint64_t pairs;    /* pairs compared so far */
 };
+
+static int *list_at(const struct joiner *j, unsigned list, unsigned start, uint64_t second)
+{
+    return &j->head[list][random_mix(second ^ random_mix(start)) & j->mask];
+}
+
+static int *list_of(const struct joiner *j, unsigned list, const struct join_group *g)
+{
+    return list < SIDE_COUNT ? &j->head[list][g->boundary[list]]
+                             : list_at(j, list, g->boundary[STARTS],
+                                       list == OF_SIZE ? (uint64_t)g->size : g->boundary[ENDS]);
+}
+
+static void count_group(struct joiner *j, int group, int by)
+{
+    for (int side = STARTS; side < SIDE_COUNT; side++) {
+        const unsigned at = j->groups[group].boundary[side];
+        j->length[side][at] += (unsigned)by;
+        j->changed[at] = j->count;
+    }
+}
 
 static void add_group(struct joiner *j, unsigned first, unsigned end, int64_t size)
 {
     const int group = (int)j->count++;
     j->groups[group] = (struct join_group){.size = size, .boundary = {first, end}, .parent = NONE};
-    for (int side = STARTS; side < SIDE_COUNT; side++) {
-        const unsigned at = j->groups[group].boundary[side];
-        j->groups[group].next[side] = j->head[side][at];
-        j->head[side][at] = group;
-        j->length[side][at]++;
+    for (unsigned list = STARTS; list < j->list_count; list++) {
+        int *link = list_of(j, list, &j->groups[group]);
+        j->groups[group].next[list] = *link;
+        *link = group;
     }
+    count_group(j, group, 1);
 }
 
 static void remove_group(struct joiner *j, int group)
 {
-    for (int side = STARTS; side < SIDE_COUNT; side++) {
-        const unsigned at = j->groups[group].boundary[side];
-        int *link = &j->head[side][at];
+    for (unsigned list = STARTS; list < j->list_count; list++) {
+        int *link = list_of(j, list, &j->groups[group]);
         while (*link != group)
-            link = &j->groups[*link].next[side];
-        *link = j->groups[group].next[side];
-        j->length[side][at]--;
+            link = &j->groups[*link].next[list];
+        *link = j->groups[group].next[list];
     }
+    count_group(j, group, -1);
 }
 
 /* b follows a (above is 0), or lies `above` bytes above it. */
@@ -196,6 +231,107 @@ static bool join_best(struct joiner *j, double most, struct random *random)
     return true;
 }
 
+/* ---- of many groups */
+
+static bool has_sum(const int64_t *part, unsigned count, int64_t sum)
+{
+    return sum == 0 || (count > 0 && (has_sum(part + 1, count - 1, sum) ||
+                                      has_sum(part + 1, count - 1, sum - *part)));
+}
+
+/* The factor by which the groups at one end of the lives of a and b make chance less likely, or
+ * more: those that start are as large as those that end, and if some with a and without b are,
+ * a and b are hardly adjacent. */
+static double balance(const struct joiner *j, enum side side, int a, int b)
+{
+    const unsigned boundary = j->groups[a].boundary[side];
+    int64_t part[FEW];
+    unsigned count = 0;
+    if (j->length[STARTS][boundary] + j->length[ENDS][boundary] > FEW)
+        return 1;
+    for (int s = STARTS; s < SIDE_COUNT; s++)
+        for (int i = j->head[s][boundary]; i != NONE; i = j->groups[i].next[s])
+            if (i != a && i != b)
+                part[count++] = s == (int)side ? -j->groups[i].size : j->groups[i].size;
+    return has_sum(part, count, j->groups[a].size) ? APART : TOGETHER;
+}
+
+/* The chance that b, of the same life as a, is no neighbour of it, if that may be below `most`. */
+static double many_chance(const struct joiner *j, int a, int b, double chance, double most)
+{
+    if (chance > most) {
+        const double at_start = evidence(j, STARTS, a, b), at_end = evidence(j, ENDS, a, b);
+        chance *= at_start < at_end ? at_start : at_end;
+    }
+    if (chance * TOGETHER * TOGETHER <= most)
+        chance *= balance(j, STARTS, a, b) * balance(j, ENDS, a, b);
+    return chance;
+}
+
+/* Joins a group with one that it starts or that has the same life, at a chance of `most`. */
+static bool join_one(struct joiner *j, int a, double most)
+{
+    const struct join_group *groups = j->groups, *g = &groups[a];
+    const unsigned first = g->boundary[STARTS], end = g->boundary[ENDS];
+    const double starts = j->length[STARTS][first], ends = j->length[ENDS][end];
+    if (j->length[STARTS][end] * ends - 1 <= most * SPREAD * (double)g->size)
+        for (int b = *list_at(j, OF_SIZE, end, (uint64_t)g->size); b != NONE;
+             b = groups[b].next[OF_SIZE])
+            if (groups[b].boundary[STARTS] == end && groups[b].size == g->size) {
+                join_pair(j, a, b, g->size, 0);
+                return true;
+            }
+    const double chance = (starts - 1) * (ends - 1) / (SPREAD * (end - first));
+    unsigned tries = CROWD;
+    for (int b = *list_of(j, OF_LIFE, g); b != NONE && tries > 0; b = groups[b].next[OF_LIFE])
+        if (b != a && groups[b].boundary[STARTS] == first && groups[b].boundary[ENDS] == end) {
+            tries--;
+            if (many_chance(j, a, b, chance, most) > most)
+                continue;
+            join_pair(j, a, b, g->size + groups[b].size, g->size);
+            return true;
+        }
+    return false;
+}
+
+/* Is there news at an end of the life of a group since it was looked at in this round? */
+static bool has_news(const struct joiner *j, const struct join_group *g, unsigned round)
+{
+    return g->parent == NONE && (g->round != round || g->seen < j->changed[g->boundary[STARTS]] ||
+                                 g->seen < j->changed[g->boundary[ENDS]]);
+}
+
+/* In each round, looks at groups until none is joined. */
+static void join_many(struct joiner *j, uint64_t deadline_ns)
+{
+    unsigned *left = must_alloc(2 * (size_t)j->count * sizeof *left), count = 0, round = 1;
+    for (; count < j->count; count++)
+        left[count] = count;
+    for (double most = MOST_FIRST; most < MOST_LAST && pack_now() <= deadline_ns;) {
+        const unsigned before = j->count;
+        pack_steps += STEPS_BOUNDARY * (uint64_t)count;
+        for (unsigned i = 0; i < count; i++) {
+            struct join_group *g = &j->groups[left[i]];
+            if (!has_news(j, g, round))
+                continue;
+            g->round = round;
+            g->seen = j->count;
+            if (join_one(j, (int)left[i], most))
+                left[count++] = j->count - 1;
+        }
+        unsigned kept = 0;
+        for (unsigned i = 0; i < count; i++)
+            if (j->groups[left[i]].parent == NONE)
+                left[kept++] = left[i];
+        count = kept;
+        if (j->count == before) {
+            most *= MOST_STEP;
+            round++;
+        }
+    }
+    free(left);
+}
+
 static void join_all(struct joiner *j, struct random *random)
 {
     /* Inputs differ in how careful a guess must be: of some, plans are found only between two and
@@ -229,12 +365,22 @@ static void build_model(struct pack_join *join)
 }
 
 /* Joins items for which pack_skyline_fits is true. If `random` is NULL it makes every join; else
- * those above a random likeliness, in a somewhat random order. */
+ * those above a random likeliness, in a somewhat random order. With more than EXACT_MOST items it
+ * ends at the deadline. */
 static void join_build(struct pack_join *join, const struct pack_item *items, unsigned count,
-                       struct random *random)
+                       struct random *random, uint64_t deadline_ns)
 {
     struct joiner j = {.groups = must_alloc(2 * (size_t)count * sizeof *j.groups),
+                       .list_count = count > EXACT_MOST ? LIST_COUNT : SIDE_COUNT,
+                       .mask = 1,
                        .boundary_count = pack_section_count(items, count) + 1};
+    j.changed = must_alloc(j.boundary_count * sizeof *j.changed);
+    while (j.mask < count)
+        j.mask = 2 * j.mask + 1;
+    for (unsigned list = OF_SIZE; list < j.list_count; list++) {
+        j.head[list] = must_alloc((j.mask + (size_t)1) * sizeof *j.head[list]);
+        memset(j.head[list], NONE, (j.mask + (size_t)1) * sizeof *j.head[list]);
+    }
     for (int side = STARTS; side < SIDE_COUNT; side++) {
         j.head[side] = must_alloc(j.boundary_count * sizeof *j.head[side]);
         j.length[side] = must_alloc(j.boundary_count * sizeof *j.length[side]);
@@ -243,14 +389,19 @@ static void join_build(struct pack_join *join, const struct pack_item *items, un
     }
     for (unsigned i = 0; i < count; i++)
         add_group(&j, items[i].hull.first, items[i].hull.end, items[i].size);
-    join_all(&j, random);
+    if (count > EXACT_MOST)
+        join_many(&j, deadline_ns);
+    else
+        join_all(&j, random);
     pack_steps += STEPS_PAIR * j.pairs;
     *join = (struct pack_join){.groups = j.groups, .count = j.count, .item_count = count};
     build_model(join);
     for (int side = STARTS; side < SIDE_COUNT; side++) {
         free(j.head[side]);
+        free(j.head[SIDE_COUNT + side]);
         free(j.length[side]);
     }
+    free(j.changed);
 }
 
 /* Turns a plan of the joined model into a plan of the items. */
@@ -313,8 +464,9 @@ enum {
 };
 static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, PACK_AREA};
 
-/* Search depth and tables grow with the buffers; with more than this there are only orders. */
-enum { EXACT_MOST = 4096 };
+/* Memory of so much use is full; if so many times fewer buffers are left, joins may be right. */
+static const double FULL = 0.99;
+enum { FEWER = 4, JOINS_NS = 8000 }; /* with less time for each, joins might not come to an end */
 /* With more than this an order takes so long that high places are mended first. */
 enum { ORDERS_MOST = 1 << 17 };
 
@@ -325,7 +477,7 @@ struct component {
     size_t *buffer; /* the caller's number of each buffer that the model was built from */
     unsigned round; /* how often it was searched */
     unsigned parts; /* of the gap; the next height asked for is lower by one part */
-    bool has_capacity;
+    bool has_capacity, is_joined;
     uint64_t guesses; /* joins that were searched for a plan as low as asked for */
     uint64_t joined_nodes, lower_nodes; /* of these searches, and of those for lower plans */
     struct pack_squeaky *squeaky;
@@ -385,7 +537,7 @@ static void take_answer(struct exact *e, enum pack_verdict verdict, const struct
 static bool try_joined(struct exact *e, int64_t capacity, uint64_t nodes, struct random *random)
 {
     struct pack_join join;
-    join_build(&join, e->items, e->count, random);
+    join_build(&join, e->items, e->count, random, e->deadline_ns);
     const unsigned count = join.model.count;
     unsigned *order = must_alloc(count * sizeof *order);
     int64_t *joined = must_alloc(count * sizeof *joined);
@@ -555,9 +707,45 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
 
 static const enum pack_order many_orders[] = {PACK_CLASS, PACK_SIZE};
 
+/* Is memory nearly always full, so that joins may be right? */
+static bool is_full(const struct component *c)
+{
+    double area = 0;
+    for (unsigned i = 0; i < c->model.count; i++)
+        area += (double)c->model.items[i].size *
+                (c->model.items[i].hull.end - c->model.items[i].hull.first);
+    return !c->is_joined && pack_skyline_fits(c->model.items, c->model.count) &&
+           area >= FULL * (double)c->plan.lower_bound * c->model.section_count;
+}
+
+static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t deadline_ns);
+
+/* Plans the joined buffers, if few are left. Returns nodes. */
+static uint64_t plan_joined(struct component *c, int64_t enough, uint64_t deadline_ns)
+{
+    struct pack_join join;
+    uint64_t nodes = 0;
+    const uint64_t now = pack_now(), time = deadline_ns > now ? deadline_ns - now : 0;
+    if (time < JOINS_NS * c->model.count)
+        return 0;
+    join_build(&join, c->model.items, c->model.count, NULL, now + time / 4 * 3);
+    struct component joined = {.model = join.model, .is_joined = true};
+    if (join.model.count < c->model.count / FEWER) {
+        plan_greedily(&joined, enough, deadline_ns);
+        nodes = lower_component(&joined, pack_max(enough, c->plan.lower_bound), 0, deadline_ns);
+        join_spread(&join, joined.plan.offset, c->plan.offset);
+        c->plan.height = pack_height(c->model.items, c->model.count, c->plan.offset);
+        c->plan.method = "joined buffers";
+        pack_squeaky_close(joined.squeaky);
+        free(joined.plan.offset);
+    }
+    join_free(&join);
+    return nodes;
+}
+
 /* The greedy orders, until a plan is as low as need be; without a deadline (0) only the first. Of
  * many buffers only two, and of very many one: squeaky wheels begin like the others. */
-static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline_ns)
+static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t deadline_ns)
 {
     const struct pack_item *items = c->model.items;
     const unsigned count = c->model.count;
@@ -572,11 +760,12 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
     c->has_capacity = enough > 0;
     c->plan.offset = must_alloc(count * sizeof *c->plan.offset);
     const bool is_large = count > EXACT_MOST;
+    const uint64_t nodes = is_large && is_full(c) ? plan_joined(c, enough, deadline_ns) : 0;
     const int orders = count > ORDERS_MOST ? 1
                        : is_large          ? sizeof many_orders / sizeof *many_orders
                                            : PACK_ORDER_COUNT * PACK_GAP_COUNT;
     for (int k = 0; k < orders; k++) {
-        if (k > 0 &&
+        if (c->plan.height < INT64_MAX &&
             (c->plan.height <= pack_max(enough, c->plan.lower_bound) || pack_now() > deadline_ns))
             break;
         const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
@@ -597,6 +786,7 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
     pack_placer_close(placer);
     free(order);
     free(offset);
+    return nodes;
 }
 
 /* A buffer's life from its first start to its last end. */
@@ -704,14 +894,15 @@ static uint64_t plan_components(struct component *components, size_t count, int6
                                 uint64_t deadline_ns)
 {
     double left = 0;
+    uint64_t nodes = 0;
     for (size_t i = 0; i < count; i++)
         left += components[i].model.count;
     for (size_t i = 0; i < count; i++) {
         const double part = components[i].model.count;
-        plan_greedily(&components[i], enough, share_deadline(deadline_ns, part, left));
+        nodes += plan_greedily(&components[i], enough, share_deadline(deadline_ns, part, left));
         left -= part;
     }
-    return lower_components(components, count, enough, deadline_ns);
+    return nodes + lower_components(components, count, enough, deadline_ns);
 }
 
 static void take_plan(const struct component *c, struct pack_result *result)

@@ -577,6 +577,25 @@ static void test_squeaky(void **state)
     check_classes();
 }
 
+/* Joins plan a full memory of more buffers than the exact searches take, and few steps do. */
+static void test_joined_many(void **state)
+{
+    (void)state;
+    enum { COUNT = 10000 };
+    struct pack_buffer *buffers = must_alloc(COUNT * sizeof *buffers);
+    const struct pack_options options = {.step_limit = 2000000000};
+    struct pack_result result;
+    struct error error;
+    pack_guillotine(7, COUNT, 1000000, 1000000000, buffers);
+    assert_int_equal(pack_solve(buffers, COUNT, &options, &result, &error), 0);
+    assert_string_equal(result.method, "joined buffers");
+    assert_int_equal(result.height, 1000000000);
+    assert_true(result.optimal);
+    assert_int_equal(pack_check(buffers, COUNT, result.offset, result.height), 0);
+    pack_result_free(&result);
+    free(buffers);
+}
+
 /* --- limits --- */
 
 static void test_time_limit(void **state)
@@ -1166,6 +1185,7 @@ int main(void)
         cmocka_unit_test(test_greedy_orders),
         cmocka_unit_test(test_placer),
         cmocka_unit_test(test_squeaky),
+        cmocka_unit_test(test_joined_many),
         cmocka_unit_test(test_time_limit),
         cmocka_unit_test(test_time_limit_in_an_order),
         cmocka_unit_test(test_capacity),
