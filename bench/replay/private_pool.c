@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "alloc/planned/planned.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
 
@@ -54,8 +53,8 @@ int private_pool_open(struct private_pool *pool, const struct allocator_ops *str
     source->sub_buffers = NULL;
     source->pools = NULL;
     source->vm = NULL;
-    strategy = planned_apart(strategy, options, &values);
-    int code = allocator_open(allocator, strategy, &values, source, error);
+    int code = strategy->serves_plan ? ERR_UNSUPPORTED /* no plan knows of it */
+                                     : allocator_open(allocator, strategy, options, source, error);
     if (code != ERR_UNSUPPORTED)
         return code;
     TRY(allocator_parse("caching", &strategy, &values, error));

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/planned/planned.h"
 #include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
@@ -196,8 +195,9 @@ static int open_part(struct replay *r, unsigned pool, unsigned memory, bool keep
         return open_keeping(r, part);
     const struct allocator_ops *strategy = r->options->strategy;
     struct option_values options = *r->options->options;
-    if (pool || memory)
-        strategy = planned_apart(strategy, r->options->options, &options);
+    /* No plan knows of memory apart from the program's common one. */
+    if ((pool || memory) && strategy->serves_plan)
+        TRY(allocator_parse("caching", &strategy, &options, r->error));
     if (r->live && memory)
         options.common[ALLOCATOR_KIND] = live_kind(r->live, memory);
     int code = allocator_open(&part->allocator, strategy, &options, &part->source, r->error);

@@ -50,10 +50,9 @@
 #include "alloc/adopted.h"
 #include "alloc/allocator.h"
 #include "alloc/divisions.h"
+#include "alloc/mapped_range.h"
 #include "alloc/piece_index.h"
 #include "alloc/pytorch_conf.h"
-#include "alloc/source_vm.h"
-#include "base/arena.h"
 #include "base/slab.h"
 
 /* With limit=fraction the capacity is a share of the device's memory: of which one is not known. */
@@ -72,16 +71,14 @@ struct piece {
 struct segment {
     struct size_class *class;
     struct segment *next;
-    uint64_t place; /* bytes of the older segments of its class */
-    uint64_t range, bytes;
+    uint64_t place;   /* bytes of the older segments of its class */
     uint64_t address; /* where it began, if it was adopted */
     struct piece *first;
-    uint64_t chunks[]; /* the chunk that is mapped at chunk_bytes * i; 0: none */
+    struct mapped_range range;
 };
 
 struct size_class {
     uint64_t chunk_bytes;
-    uint64_t mapped_bytes;
     struct segment *segments;           /* the newest first */
     struct piece_index sets[SET_COUNT]; /* free pieces by size and place, unmapped ones by place */
 };
@@ -246,52 +243,6 @@ static struct piece *join_and_put(struct vmm *v, struct piece *p)
 
 /* ---- chunks ---- */
 
-/* Unmaps and releases the chunks of [start, end). All count as released, whatever the driver
- * returns; the first failure is returned. */
-static int unmap_chunks(struct vmm *v, struct segment *s, uint64_t start, uint64_t end)
-{
-    uint64_t bytes = s->class->chunk_bytes;
-    int first_failure = 0;
-    for (uint64_t at = start; at < end; at += bytes) {
-        uint64_t *chunk = &s->chunks[at / bytes];
-        ALSO(first_failure, source_vm_unmap(v->source, s->range, at, bytes));
-        ALSO(first_failure, source_vm_release(v->source, *chunk, bytes));
-        *chunk = 0;
-        s->class->mapped_bytes -= bytes;
-    }
-    return first_failure;
-}
-
-static int map_chunk(struct vmm *v, struct segment *s, uint64_t at)
-{
-    uint64_t bytes = s->class->chunk_bytes, chunk;
-    TRY(v->limits_requests ? source_vm_create_admitted(v->source, bytes, &chunk)
-                           : source_vm_create(v->source, bytes, &chunk));
-    int code = source_vm_map(v->source, s->range, at, chunk, bytes);
-    if (code) {
-        int released = source_vm_release(v->source, chunk, bytes);
-        return released ? released : code;
-    }
-    s->chunks[at / bytes] = chunk;
-    s->class->mapped_bytes += bytes;
-    return 0;
-}
-
-/* Maps chunks over [start, end), or none. The chunks are new, so undoing it needs no wait. */
-static int map_chunks(struct vmm *v, struct segment *s, uint64_t start, uint64_t end)
-{
-    uint64_t at = start;
-    int code = 0;
-    for (; at < end && !code; at += code ? 0 : s->class->chunk_bytes)
-        code = map_chunk(v, s, at);
-    THEN(code, source_vm_access(v->source, s->range, start, end - start));
-    if (code) {
-        int undone = unmap_chunks(v, s, start, at);
-        return undone ? undone : code;
-    }
-    return 0;
-}
-
 /* The wholly free chunks of a piece: [*start, *end); false if there are none. */
 static bool whole_chunks(const struct piece *p, uint64_t *start, uint64_t *end)
 {
@@ -318,7 +269,7 @@ static int release_free_chunks(struct vmm *v, struct size_class *c)
         uint64_t start, end;
         if (!whole_chunks(p, &start, &end))
             continue;
-        ALSO(first_failure, unmap_chunks(v, p->segment, start, end));
+        ALSO(first_failure, mapped_range_unmap(&p->segment->range, start, end));
         p = cut_out(v, p, start, end - start);
         p->state = UNMAPPED;
         join_and_put(v, p);
@@ -390,12 +341,12 @@ static int map_run(struct vmm *v, struct piece *first, uint64_t size)
     for (uint64_t found = 0; found < size; found += p->size, p = p->next) {
         if (p->state != UNMAPPED)
             continue;
-        int code = map_chunks(v, s, p->start, p->start + bytes_to_map(p, size - found));
+        int code = mapped_range_map(&s->range, p->start, p->start + bytes_to_map(p, size - found));
         if (code == 0)
             continue;
         for (struct piece *q = first; q != p; q = q->next)
             if (q->state == UNMAPPED) {
-                int undone = unmap_chunks(v, s, q->start, end_of(q));
+                int undone = mapped_range_unmap(&s->range, q->start, end_of(q));
                 code = undone ? undone : code;
             }
         return code;
@@ -416,19 +367,19 @@ static int map_run(struct vmm *v, struct piece *first, uint64_t size)
  * device cannot hold. */
 static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
 {
-    uint64_t bytes = round_up(v->range_bytes, c->chunk_bytes), range;
+    uint64_t bytes = round_up(v->range_bytes, c->chunk_bytes);
+    struct mapped_range range = {.admits = v->limits_requests};
     if (size > bytes)
         return error_set(&v->source->error, ERR_OOM,
                          "asked for %llu bytes of a device that has %llu, and a segment %llu",
                          (unsigned long long)size, (unsigned long long)v->memory_bytes,
                          (unsigned long long)bytes);
-    TRY(source_vm_reserve(v->source, bytes, &range));
-    struct segment *s = must_alloc(sizeof *s + bytes / c->chunk_bytes * sizeof *s->chunks);
+    TRY(mapped_range_open(&range, v->source, bytes, c->chunk_bytes));
+    struct segment *s = must_alloc(sizeof *s);
     *s = (struct segment){.class = c,
                           .next = c->segments,
                           .place = c->segments ? c->segments->place + bytes : 0,
-                          .range = range,
-                          .bytes = bytes};
+                          .range = range};
     c->segments = s;
     s->first = slab_take(&v->pieces);
     *s->first = (struct piece){.segment = s, .size = bytes, .state = UNMAPPED};
@@ -508,8 +459,8 @@ static int vmm_alloc(void *state, const struct alloc_request *request, struct bl
     take(p);
     cut(v, p, size);
     p->state = LIVE;
-    *block =
-        (struct block){.memory = p->segment->range, .offset = p->start, .size = p->size, .node = p};
+    *block = (struct block){
+        .memory = p->segment->range.address, .offset = p->start, .size = p->size, .node = p};
     return 0;
 }
 
@@ -541,7 +492,7 @@ static bool can_adopt(const struct vmm *v, const struct adopted_memory *m)
         return true;
     const uint64_t offset = m->address - s->address;
     bool can = offset % s->class->chunk_bytes == 0 && m->bytes % s->class->chunk_bytes == 0 &&
-               offset + m->bytes <= s->bytes;
+               offset + m->bytes <= s->range.bytes;
     for (size_t k = 0; can && k < m->block_count; k++)
         can = adopted_fits(m, k, adopted_bytes(v, m, k), v->unit_bytes);
     return can;
@@ -572,7 +523,7 @@ static int vmm_adopt(void *state, const struct adopted_memory *m)
         p = p->next;
     if (p->state != UNMAPPED || end_of(p) < start + m->bytes)
         return ERR_UNSUPPORTED;
-    TRY(map_chunks(v, s, start, start + m->bytes));
+    TRY(mapped_range_map(&s->range, start, start + m->bytes));
     p = cut_out(v, p, start, m->bytes);
     p->state = FREE;
     p = join_and_put(v, p);
@@ -580,8 +531,8 @@ static int vmm_adopt(void *state, const struct adopted_memory *m)
         const struct adopted_block *b = &m->blocks[k];
         p = cut_out(v, p, start + (b->address - m->address), adopted_bytes(v, m, k));
         p->state = LIVE;
-        *b->block =
-            (struct block){.memory = s->range, .offset = p->start, .size = p->size, .node = p};
+        *b->block = (struct block){
+            .memory = s->range.address, .offset = p->start, .size = p->size, .node = p};
         p = p->next;
     }
     return 0;
@@ -599,25 +550,25 @@ static unsigned check_piece(const struct segment *s, const struct piece *p,
     const uint64_t first = p->start / chunk_bytes, last = (end_of(p) - 1) / chunk_bytes;
     const uint64_t step = p->state == UNMAPPED && last > first ? last - first : 1;
     for (uint64_t at = first; p->size && at <= last; at += step)
-        broken += (s->chunks[at] == 0) != (p->state == UNMAPPED);
+        broken += (s->range.chunks[at] == 0) != (p->state == UNMAPPED);
     return broken;
 }
 
 static unsigned check_class(const struct size_class *c)
 {
     unsigned broken = 0;
-    uint64_t mapped_bytes = 0, in_segments[PIECE_STATES] = {0}, in_set;
+    uint64_t in_segments[PIECE_STATES] = {0}, in_set;
     for (const struct segment *s = c->segments; s; s = s->next) {
         const struct piece *prev = NULL;
-        uint64_t end = 0;
+        uint64_t end = 0, mapped_bytes = s->range.bytes;
         for (const struct piece *p = s->first; p; prev = p, p = p->next) {
             broken += check_piece(s, p, prev, end);
             in_segments[p->state]++;
             mapped_bytes -= p->state == UNMAPPED ? p->size : 0;
             end = end_of(p);
         }
-        broken += end != s->bytes;
-        mapped_bytes += s->bytes;
+        broken += end != s->range.bytes;
+        broken += mapped_bytes != s->range.held_bytes;
     }
     for (unsigned state = 0; state < SET_COUNT; state++) {
         broken += index_check(&c->sets[state], &in_set);
@@ -625,7 +576,7 @@ static unsigned check_class(const struct size_class *c)
             broken += p->state != (enum piece_state)state || p->segment->class != c;
         broken += in_set != in_segments[state];
     }
-    return broken + (mapped_bytes != c->mapped_bytes);
+    return broken;
 }
 
 static unsigned vmm_check(const void *state)
@@ -637,17 +588,19 @@ static unsigned vmm_check(const void *state)
 static uint64_t vmm_reserved(const void *state)
 {
     const struct vmm *v = state;
-    return v->small.mapped_bytes + v->large.mapped_bytes;
+    uint64_t bytes = 0;
+    for (const struct segment *s = v->small.segments; s; s = s->next)
+        bytes += s->range.held_bytes;
+    for (const struct segment *s = v->large.segments; s; s = s->next)
+        bytes += s->range.held_bytes;
+    return bytes;
 }
 
-static void close_class(struct vmm *v, struct size_class *c)
+static void close_class(struct size_class *c)
 {
     for (struct segment *s = c->segments, *next; s; s = next) {
         next = s->next;
-        for (uint64_t at = 0; at < s->bytes; at += c->chunk_bytes)
-            if (s->chunks[at / c->chunk_bytes])
-                unmap_chunks(v, s, at, at + c->chunk_bytes);
-        source_vm_unreserve(v->source, s->range, s->bytes);
+        mapped_range_close(&s->range);
         free(s);
     }
 }
@@ -657,8 +610,8 @@ static void vmm_fini(void *state)
     struct vmm *v = state;
     if (vmm_reserved(v) > 0)
         source_sync(v->source);
-    close_class(v, &v->small);
-    close_class(v, &v->large);
+    close_class(&v->small);
+    close_class(&v->large);
     slab_free(&v->pieces);
     slab_free(&v->index_nodes);
     free(v);

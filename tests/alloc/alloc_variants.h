@@ -94,9 +94,6 @@ static const struct alloc_variant alloc_variants[] = {
     {"vmm:small=4KiB:small_chunk=4KiB:large_chunk=8KiB:limit=fraction",
      VARIANT_RELEASES | VARIANT_UNDOES},
     {"planned:trace=" RANDOM_PLAN, VARIANT_RELEASES | VARIANT_UNDOES | VARIANT_COARSE},
-    {"planned:trace=" RANDOM_PLAN ":else=raw", VARIANT_RELEASES},
-    {"planned:trace=" RANDOM_PLAN ":else=pool", VARIANT_RELEASES},
-    {"planned:trace=" RANDOM_PLAN ":else=tlsf:handle=sub_buffer",
-     VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
+    {"planned:trace=" RANDOM_PLAN ":handle=sub_buffer", VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
 };
 enum { ALLOC_VARIANT_COUNT = sizeof alloc_variants / sizeof *alloc_variants };

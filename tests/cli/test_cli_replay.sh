@@ -126,15 +126,12 @@ expect 2 "did you mean max_split_size_mb?" replay unet.trace -s 'caching:conf={m
 # ---- planned from a recording
 expect 2 "planned needs a trace: planned:trace=FILE" replay gnn.trace -s planned --no-save
 expect 2 "nosuch.trace: No such file" replay gnn.trace -s planned:trace=nosuch.trace --no-save
-expect 2 "'planned', which cannot share a source" replay gnn.trace -s planned:trace=gnn.trace:else=planned --no-save
-expect 2 "'stream', which cannot share a source" replay gnn.trace -s planned:trace=gnn.trace:else=stream --no-save
-expect 2 "did you mean pool?" replay gnn.trace -s planned:trace=gnn.trace:else=pol --no-save
 expect 2 "--out FILE is missing" trace plan gnn.trace
 expect 0 "queue 0: 2120 requests, arena of 1.76 GiB" trace plan gnn.trace -o gnn.plan
 expect 2 "gnn.plan exists" trace plan gnn.trace -o gnn.plan
-expect 0 "planned:trace=gnn.plan:else=pool is an oracle" replay gnn.trace --check --no-save \
-    -s planned:trace=gnn.trace:else=caching,planned:trace=gnn.plan:else=pool
-has "reserved 1.76 GiB.* driver calls 1, hits 100%"
+expect 0 "planned:trace=gnn.plan is an oracle" replay gnn.trace --check --no-save \
+    -s planned:trace=gnn.trace,planned:trace=gnn.plan
+has "reserved 1.77 GiB.* hits 98%"
 sed 's/^slots.*//; $d' gnn.plan >cut.plan
 expect 2 "cut.plan:[0-9]*: expected BYTES OFFSET" replay gnn.trace -s planned:trace=cut.plan --no-save
 sed '/^queue/,$s/^\([0-9]*\) [0-9]* \(.*\)/\1 0 \2/' gnn.plan >overlap.plan

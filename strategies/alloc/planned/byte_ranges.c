@@ -25,8 +25,7 @@ static struct index_key size_key(const struct byte_range *range)
     return (struct index_key){range->end - range->begin, range->begin};
 }
 
-/* The first range that ends at `end` or later; NULL if there is none. */
-static struct byte_range *range_from(const struct byte_ranges *r, uint64_t end)
+struct byte_range *byte_ranges_from(const struct byte_ranges *r, uint64_t end)
 {
     return index_from(&r->by_end, (struct index_key){end, 0});
 }
@@ -50,7 +49,7 @@ static void take_out(struct byte_ranges *r, struct byte_range *range)
 
 void byte_ranges_add(struct byte_ranges *r, uint64_t begin, uint64_t end)
 {
-    struct byte_range *before = range_from(r, begin), *after = range_from(r, end + 1);
+    struct byte_range *before = byte_ranges_from(r, begin), *after = byte_ranges_from(r, end + 1);
     if (before && before->end == begin) {
         begin = before->begin;
         take_out(r, before);
@@ -64,7 +63,7 @@ void byte_ranges_add(struct byte_ranges *r, uint64_t begin, uint64_t end)
 
 void byte_ranges_remove(struct byte_ranges *r, uint64_t begin, uint64_t end)
 {
-    struct byte_range *range = range_from(r, end);
+    struct byte_range *range = byte_ranges_from(r, end);
     const struct byte_range whole = *range;
     take_out(r, range);
     if (whole.begin < begin)
@@ -75,13 +74,13 @@ void byte_ranges_remove(struct byte_ranges *r, uint64_t begin, uint64_t end)
 
 bool byte_ranges_have(const struct byte_ranges *r, uint64_t begin, uint64_t end)
 {
-    const struct byte_range *range = range_from(r, end);
+    const struct byte_range *range = byte_ranges_from(r, end);
     return range && range->begin <= begin;
 }
 
 bool byte_ranges_touch(const struct byte_ranges *r, uint64_t begin, uint64_t end)
 {
-    const struct byte_range *range = range_from(r, begin + 1);
+    const struct byte_range *range = byte_ranges_from(r, begin + 1);
     return range && range->begin < end;
 }
 

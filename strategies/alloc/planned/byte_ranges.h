@@ -29,6 +29,8 @@ void byte_ranges_remove(struct byte_ranges *r, uint64_t begin, uint64_t end);
 bool byte_ranges_have(const struct byte_ranges *r, uint64_t begin, uint64_t end);
 /* Whether the set has any of these bytes. */
 bool byte_ranges_touch(const struct byte_ranges *r, uint64_t begin, uint64_t end);
+/* The first range that ends at `end` or later; NULL: there is none. */
+struct byte_range *byte_ranges_from(const struct byte_ranges *r, uint64_t end);
 /* The smallest range of at least so many bytes, and of equal ones the lowest; NULL: there is
  * none. */
 const struct byte_range *byte_ranges_best(const struct byte_ranges *r, uint64_t bytes);

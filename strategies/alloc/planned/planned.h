@@ -7,27 +7,16 @@
 extern const struct allocator_ops allocator_planned;
 
 /* The options: the files and names that struct planned_given stands for (plans.h). */
-enum planned_option { PLANNED_TRACE, PLANNED_ELSE };
+enum planned_option { PLANNED_TRACE };
 
 /* `option_values.given` of `planned` points to this. */
 struct planned_given {
     const struct offset_plan *plan;
-    const struct allocator_ops
-        *other; /* serves what the plan does not have; NULL: the driver does */
-    bool maps;  /* `other` serves only where the source has no virtual memory */
-    struct option_values other_options;
 };
 
 /* The digest of the trace that the plan of these options was made of. A run with the same digest is
  * served by an oracle. 0: they are of another strategy. */
 uint64_t planned_digest(const struct allocator_ops *ops, const struct option_values *options);
-
-/* The strategy for memory apart from the program's common device memory, of which no plan knows
- * anything: another space, or a private pool. *values receives its options. It is `ops` itself, but
- * for `planned` with another strategy. */
-const struct allocator_ops *planned_apart(const struct allocator_ops *ops,
-                                          const struct option_values *options,
-                                          struct option_values *values);
 
 /* X(name, help): how requests were served. */
 #define PLANNED_LIST(X)                                                                            \
@@ -42,9 +31,9 @@ struct planned_counts {
 #define X(name, help) uint64_t name##_count, name##_bytes;
     PLANNED_LIST(X)
 #undef X
-    uint64_t guest_count, guest_bytes;    /* of those not planned, from free ranges of the arena */
-    uint64_t arena_bytes, fallback_bytes; /* held now */
-    uint64_t jump_count;                  /* times that the sequence was taken up elsewhere */
+    uint64_t guest_count, guest_bytes; /* of those not planned, from free ranges of the arena */
+    uint64_t held_bytes;               /* now */
+    uint64_t jump_count;               /* times that the sequence was taken up elsewhere */
 };
 
 /* Adds the counts of an instance of `planned`. */

@@ -9,30 +9,10 @@
 /* A plan by the texts of the options: equal texts have equal addresses. */
 struct known_plan {
     struct known_plan *next;
-    const char *path, *other;
+    const char *path;
     struct planned_given given;
     struct offset_plan *plan; /* NULL: another entry has it */
 };
-
-static int find_other(const char *spec, struct planned_given *given, struct error *error)
-{
-    if (!*spec)
-        return 0;
-    given->maps = strcmp(spec, "own") == 0;
-    int code = allocator_parse(given->maps ? "caching" : spec, &given->other, &given->other_options,
-                               error);
-    if (code) {
-        error_prefix(error, "planned: option else: ");
-        return code;
-    }
-    if (given->other == &allocator_planned || given->other->harness_only ||
-        given->other->opens_pool)
-        return error_set(error, ERR_USAGE,
-                         "planned: option else is '%s', which cannot share a source: expected "
-                         "another strategy, such as caching, pool or tlsf",
-                         spec);
-    return 0;
-}
 
 static int load_plan(const struct allocator_plans *plans, const char *path,
                      struct offset_plan *plan, struct error *error)
@@ -67,13 +47,12 @@ static int find_plan(const struct allocator_plans *plans, struct known_plan *ent
     return code;
 }
 
-static int add_entry(struct allocator_plans *plans, const char *path, const char *other,
+static int add_entry(struct allocator_plans *plans, const char *path,
                      const struct planned_given **given, struct error *error)
 {
     struct known_plan *entry = must_alloc(sizeof *entry);
-    *entry = (struct known_plan){.next = plans->known, .path = path, .other = other};
-    int code = find_other(other, &entry->given, error);
-    THEN(code, find_plan(plans, entry, error));
+    *entry = (struct known_plan){.next = plans->known, .path = path};
+    int code = find_plan(plans, entry, error);
     if (code) {
         free(entry);
         return code;
@@ -86,17 +65,16 @@ static int add_entry(struct allocator_plans *plans, const char *path, const char
 static int find_given(struct allocator_plans *plans, const struct option_values *options,
                       const struct planned_given **given, struct error *error)
 {
-    const char *path = option_text(options->value[PLANNED_TRACE]),
-               *other = option_text(options->value[PLANNED_ELSE]);
+    const char *path = option_text(options->value[PLANNED_TRACE]);
     if (!*path)
         return error_set(error, ERR_USAGE,
                          "planned needs a trace: planned:trace=FILE, where FILE is a trace or the "
                          "plan that gamut trace plan made of it");
     const struct known_plan *known = plans->known;
-    while (known && (known->path != path || known->other != other))
+    while (known && known->path != path)
         known = known->next;
     if (!known)
-        return add_entry(plans, path, other, given, error);
+        return add_entry(plans, path, given, error);
     *given = &known->given;
     return 0;
 }
