@@ -166,11 +166,9 @@ static int expand(struct rmm *r, uint64_t queue, uint64_t size)
         TRY(piece_release(&r->upstream, idle));
     char asked[64], held[64];
     if (left_bytes(r) < size)
-        return error_set(&source->error, ERR_OOM,
-                         "asked for %s with %s held, which `max` of rmm "
-                         "forbids",
-                         text_bytes_exact(asked, size),
-                         text_bytes_exact(held, r->upstream.held_bytes));
+        return error_set(
+            &source->error, ERR_OOM, "asked for %s with %s held, which `max` of rmm forbids",
+            text_bytes_exact(asked, size), text_bytes_exact(held, r->upstream.held_bytes));
     const uint64_t bytes = r->max_bytes == UINT64_MAX ? r->upstream.held_bytes : left_bytes(r) / 2;
     return grow(r, queue, bytes > size ? bytes : size, size);
 }
