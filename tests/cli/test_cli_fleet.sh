@@ -133,6 +133,17 @@ for signal in KILL TERM; do
     same_cases k-one.json k-all.json
     rm -f k-all.json
 done
+# join that is stopped at any moment: the file that was there, or the whole new one. SIGKILL alone may leave its temporary file.
+"$gamut" join k.json -o k-all.json 2>/dev/null
+for after in 01 02 03 05 08 13 21 34; do
+    for signal in INT TERM KILL; do
+        (timeout -s $signal 0.0$after "$gamut" join k.json -o k-all.json --force; :) >out 2>err
+        same_cases k-one.json k-all.json
+        [ $signal = KILL ] && rm -f k-all.json.*.tmp
+    done
+done
+expect 0 'k-all.json: 1 shard' join k.json -o k-all.json --force
+[ "$(ls k-all.json*)" = k-all.json ] || fail "join that was killed leaves $(ls k-all.json*)"
 
 # ---- runs in rounds ----
 run_shard() { k=$1; shift; expect 0 "shard $k/2 has" run -w 'stencil*,lud' -s raw,pool -D host --smoke --rounds 3 --shard $k/2 "$@"; }

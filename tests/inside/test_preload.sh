@@ -135,6 +135,17 @@ for app in app_preload app_linked; do
     grep -q '^gamut: cuda:0 served 100 requests under caching: 99 hits' err || fail "gamut serve of $app: $(cat err)"
     [ "$(jq .cases[0].counters.cold.hit_count served.json)" = 99 ] || fail "gamut serve of $app: the result file"
 done
+# A process of gamut is killed while the application runs: the other one goes on, with the application's answers and the result.
+"$apps/app_linked" order >plain 2>&1 && mkfifo go
+for who in first second; do
+    "$gamut" serve -s caching --via cuda-preload -o $who.json -- sh -c 'echo $PPID >pid; read -r go <go; exec "$1" order' sh "$apps/app_linked" >out 2>err &
+    until [ -s pid ]; do sleep 0.02; done
+    kill -9 "$([ $who = first ] && echo $! || cat pid)"
+    echo >go; wait $! 2>/dev/null
+    for _ in $(seq 500); do [ -z "$(find . -name "$who.json.??????")" ] && break; sleep 0.02; done
+    cmp -s plain out && [ "$(ls -d $who*)" = $who.json ] && [ "$(jq .cases[0].counters.cold.hit_count $who.json)" = 99 ] || fail "the $who process of gamut was killed: $(cat out err; ls)"
+    rm pid
+done
 "$gamut" serve --via cuda-preload -- "$apps/app_preload" passed >out 2>err || fail "gamut serve of what is passed: $(cat err)"
 grep -q '^gamut: left to the driver: 1 requests of cuMemAllocPitch (the driver chooses the pitch)' err || fail "gamut serve of what is passed: $(cat err)"
 FAKE_CUDA_VERSION=99000 "$gamut" serve --via cuda-preload -- "$apps/app_linked" order >out 2>err
