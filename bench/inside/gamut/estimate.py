@@ -25,7 +25,7 @@ import weakref
 
 from gamut import binary, kernels, path
 
-MIB, CUBLAS = 1 << 20, "cuBLAS workspaces"
+MIB, CUBLAS, SMALL = 1 << 20, "cuBLAS workspaces", 65536
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -188,7 +188,7 @@ class _Program:
     def call(self, func, args, kwargs):
         torch, name = self.torch, func._schema.name
         if name == "aten::_local_scalar_dense":  # no value is known: the program goes on with one
-            if self.real:
+            if self.knows(args):
                 with self.without_fakes():
                     return self.value(args[0]).item()
             return {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
@@ -196,7 +196,7 @@ class _Program:
             func = torch.ops.aten.add_.Tensor
         if func is torch.ops.aten.index_put.default and torch._C._current_autograd_node():  # the same
             func, name = torch.ops.aten.index_put_.default, "aten::index_put_"
-        computed = self.compute(func, args, kwargs) if self.real else None
+        computed = self.compute(func, args, kwargs) if self.real or self.knows(args) and any(map(torch.is_tensor, args)) else None
         try:
             out = func(*args, **kwargs)
         except (*self.by_value, *[RuntimeError] * (computed is not None)):  # some kernels look at values on the CPU
@@ -210,11 +210,21 @@ class _Program:
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
         if flat:
             self.results(name.split("::")[-1], args, flat)
+        if computed is None and self.knows(args) and not flat and sum(t.numel() for t in torch.utils._pytree.tree_leaves(out) if torch.is_tensor(t)) <= SMALL:
+            computed = self.compute(func, args, kwargs)  # what makes tensors of nothing
+        for made in torch.utils._pytree.tree_leaves(out) if computed is None else ():  # written with what is not known
+            if isinstance(made, self.fake):
+                self.values.pop(made.untyped_storage()._cdata, None)
         for made, of in zip(*map(torch.utils._pytree.tree_leaves, (out, computed))) if computed is not None else ():
             if isinstance(made, self.fake) and isinstance(of, torch.Tensor) and made.shape == of.shape and made.untyped_storage()._cdata not in self.values:
                 with self.without_fakes(), torch.no_grad():
                     self.value(made).copy_(of)
         return out
+
+    def knows(self, args):
+        """Whether the values of these are known: with real=True, or of small tensors on the CPU, such as sizes from which a model is made."""
+        return self.real or all(not isinstance(t, self.fake) or t.device.type == "cpu" and t.numel() <= SMALL and t.untyped_storage()._cdata in self.values
+                                for t in self.torch.utils._pytree.tree_leaves(args) if self.torch.is_tensor(t))
 
     def value(self, tensor):
         """On the CPU, with the values of this fake tensor: of the same layout, in a storage that stands for its storage. One that no operator made has zeros."""
@@ -394,13 +404,14 @@ class _Program:
         if torch.is_autocast_enabled("cuda"):
             query, key, value = (t.to(torch.get_autocast_dtype("cuda")) for t in (query, key, value))
         keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
-        if enable_gqa and key.shape[1] != query.shape[1]:
+        by_cudnn = query.element_size() == 2 and query.shape[3] <= 128 and query.shape[3] % 8 == 0
+        if enable_gqa and key.shape[1] != query.shape[1] and not by_cudnn:
             key, value = (t.repeat_interleave(query.shape[1] // t.shape[1], 1) for t in (key, value))
         if attn_mask is not None:
             if attn_mask.dtype == torch.bool:
                 attn_mask = torch.where(attn_mask, 0.0, float("-inf")).to(query.dtype)
             attn_mask = attn_mask.expand(*query.shape[:3], key.shape[2])
-        if query.element_size() == 2 and query.shape[3] <= 128 and query.shape[3] % 8 == 0:
+        if by_cudnn:
             return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, False, scale=scale)[0]
         return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, scale=scale)[0]
 
