@@ -16,7 +16,8 @@ struct mapped_range {
     uint64_t *chunks; /* the chunk that is mapped at chunk_bytes * i; 0: none */
 };
 
-/* Reserves addresses for a struct of zeros; `bytes` is a multiple of `chunk_bytes`, which is one of the granularity. */
+/* Reserves addresses for a struct of zeros; `bytes` is a multiple of `chunk_bytes`, which is one of
+ * the granularity. */
 static inline int mapped_range_open(struct mapped_range *r, struct source *source, uint64_t bytes,
                                     uint64_t chunk_bytes)
 {
