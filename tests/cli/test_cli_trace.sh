@@ -111,4 +111,11 @@ is_json rmm.json
 expect 2 'rmm.json exists: use --force to replace it' trace export rmm.trace -o rmm.json
 expect 0 '' trace export rmm.trace --force -o rmm.json
 expect 2 'no/rmm.json' trace export rmm.trace -o no/rmm.json
+# ---- an event that names no queue has queue 0, whose name is the same before and after a line that names it
+printf '%s\n' 'gamut trace 1' '{"source":"by hand","time_unit_ns":1000,"capacity_bytes":null,"lost_beginning":false,"knows":["times"]}' 'held b1 40' 'begin q0 @6000' >queue.txt
+expect 0 'wrote queue.trace' trace import queue.txt -o queue.trace
+"$gamut" trace show queue.trace >again.txt
+expect 0 'wrote queue-again.trace' trace import again.txt -o queue-again.trace
+[ "$("$gamut" trace check queue.trace)" = "$("$gamut" trace check queue-again.trace)" ] || fail "the text of a trace gives another trace: $(cat again.txt)"
+
 summary

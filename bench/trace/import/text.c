@@ -237,7 +237,7 @@ static int read_line(struct reading *r, char *line, struct error *error)
         return read_definition(r, &r->threads, trace_thread, rest, error);
     if (strcmp(word, "frame") == 0 || strcmp(word, "hidden") == 0)
         return read_frame(r, rest, *word == 'h', error);
-    struct trace_event e = {.kind = TRACE_KINDS, .thread = UINT_MAX};
+    struct trace_event e = {.kind = TRACE_KINDS, .queue = UINT_MAX, .thread = UINT_MAX};
     for (int k = 0; k < TRACE_KINDS; k++)
         if (strcmp(word, trace_kind_name((enum trace_kind)k)) == 0)
             e.kind = (enum trace_kind)k;
@@ -246,6 +246,8 @@ static int read_line(struct reading *r, char *line, struct error *error)
     uint64_t block = 0;
     while ((word = strtok_r(NULL, " ", &rest)))
         TRY(read_word(r, word, &e, &block, error));
+    if (e.queue == UINT_MAX)
+        TRY(get_index(r, &r->queues, trace_queue, "0", &e.queue, error));
     if (e.thread == UINT_MAX) /* left out where its name is "" */
         e.thread = trace_thread(import_writer(r->stream), "");
     return put_event(r, block, &e, error);
