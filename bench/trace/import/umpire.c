@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/tree.h"
 #include "trace/import.h"
 
 struct allocator {
@@ -31,7 +32,8 @@ struct umpire {
     uint64_t first_ns;
     bool began;
     unsigned pools;
-    struct allocator *allocators; /* the last one with a reference holds */
+    struct allocator *allocators;
+    json_t *indices; /* of the last allocator with a reference, or a name after "=" */
     unsigned count, capacity;
     struct {
         uint64_t pointer, size;
@@ -75,18 +77,19 @@ static int size_of(const struct umpire *u, const struct call *call, uint64_t *si
 
 static const struct allocator *find_allocator(const struct umpire *u, uint64_t reference)
 {
-    for (unsigned i = u->count; i-- > 0;)
-        if (u->allocators[i].reference == reference)
-            return &u->allocators[i];
-    return NULL;
+    char key[32];
+    snprintf(key, sizeof key, "%" PRIx64, reference);
+    const json_t *index = json_object_get(u->indices, key);
+    return index ? &u->allocators[json_integer_value(index)] : NULL;
 }
 
 static const struct allocator *find_name(const struct umpire *u, const char *name)
 {
-    for (unsigned i = u->count; i-- > 0;)
-        if (strcmp(u->allocators[i].name, name) == 0)
-            return &u->allocators[i];
-    return NULL;
+    char key[sizeof u->allocators->name + 1];
+    const json_t *index = NULL;
+    if (snprintf(key, sizeof key, "=%s", name) < (int)sizeof key)
+        index = json_object_get(u->indices, key);
+    return index ? &u->allocators[json_integer_value(index)] : NULL;
 }
 
 /* The first text in the arguments that names another allocator, or is its reference: the one
@@ -131,6 +134,11 @@ static void add_allocator(struct umpire *u, const struct call *call, uint64_t re
                                  : "unknown");
     made.pool = is_resource ? 0 : below && below->pool ? below->pool : ++u->pools;
     u->allocators = must_grow(u->allocators, u->count, &u->capacity, sizeof *u->allocators);
+    char key[32], named[sizeof made.name + 1];
+    snprintf(key, sizeof key, "%" PRIx64, reference);
+    snprintf(named, sizeof named, "=%s", made.name);
+    json_object_set_new_nocheck(u->indices, key, tree_count(u->count));
+    json_object_set_new_nocheck(u->indices, named, tree_count(u->count));
     u->allocators[u->count++] = made;
 }
 
@@ -270,11 +278,12 @@ static int read_line(struct umpire *u, const char *line, struct error *error)
 
 int import_umpire(struct import *log, struct error *error)
 {
-    struct umpire u = {.log = log};
+    struct umpire u = {.log = log, .indices = tree_object()};
     char *line;
     int more, code = 0;
     while (!code && (more = import_line(log, &line, error)) != 0)
         code = more < 0 ? more : *line && *line != '#' ? read_line(&u, line, error) : 0;
+    json_decref(u.indices);
     free(u.allocators);
     return code;
 }
