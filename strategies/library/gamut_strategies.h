@@ -5,7 +5,8 @@
  * (alloc/source.h and the optional tables). It finds a strategy by the text that `gamut run -s`
  * takes (allocator_parse), and opens it over the source (allocator_open). README.md of this folder
  * has a program. The functions do no locking: an allocator and its source belong to one thread at a
- * time.
+ * time. They do not look for misuse: a block that is freed twice, freed by another allocator, or
+ * used after allocator_close, is undefined behavior, as with free(3). gamut serve does look.
  *
  * The library exports names that begin with allocator_, source_, error_, clock_ and
  * gamut_strategies_, and no other. It needs the C library and POSIX threads alone. It is not
