@@ -466,7 +466,7 @@ static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, 
 
 /* Memory of so much use is full; if so many times fewer buffers are left, joins may be right. */
 static const double FULL = 0.99;
-enum { FEWER = 4, JOINS_NS = 8000 }; /* with less time for each, joins might not come to an end */
+enum { FEWER = 4, JOINS_NS = 6000 }; /* with less time for each, joins might not come to an end */
 /* With more than this an order takes so long that high places are mended first. */
 enum { ORDERS_MOST = 1 << 17 };
 
@@ -732,7 +732,8 @@ static uint64_t plan_joined(struct component *c, int64_t enough, uint64_t deadli
     struct component joined = {.model = join.model, .is_joined = true};
     if (join.model.count < c->model.count / FEWER) {
         plan_greedily(&joined, enough, deadline_ns);
-        nodes = lower_component(&joined, pack_max(enough, c->plan.lower_bound), 0, deadline_ns);
+        nodes = lower_component(&joined, pack_max(enough, c->plan.lower_bound), 0,
+                                deadline_ns - pack_max(deadline_ns - pack_now(), 0) / 3);
         join_spread(&join, joined.plan.offset, c->plan.offset);
         c->plan.height = pack_height(c->model.items, c->model.count, c->plan.offset);
         c->plan.method = "joined buffers";
@@ -774,7 +775,7 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
                                .deadline_ns = deadline_ns ? deadline_ns : UINT64_MAX};
         pack_order_fill(items, count, o, order);
         int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
-        const bool is_late = k == 0 && height == INT64_MAX;
+        const bool is_late = c->plan.height == INT64_MAX && height == INT64_MAX;
         if (is_late)
             height = pack_sweep(items, count, offset);
         if (height == INT64_MAX)
