@@ -43,16 +43,11 @@ static int severity(const json_t *row)
 static bool is_shown(const json_t *row, enum compare_show show)
 {
     const bool is_exact = strcmp(tree_get_text(row, "kind"), "exact") == 0;
-    switch (show) {
-    case COMPARE_SHOW_ALL:
-        break;
-    case COMPARE_SHOW_CHANGED:
-        return !is_verdict(row, "same") &&
-               (!is_verdict(row, "unsure") || is_exact || is_true(row, "gated"));
-    case COMPARE_SHOW_WORST:
+    if (show == COMPARE_SHOW_WORST)
         return severity(row) > 0;
-    }
-    return true;
+    return show == COMPARE_SHOW_ALL ||
+           (!is_verdict(row, "same") &&
+            (!is_verdict(row, "unsure") || is_exact || is_true(row, "gated")));
 }
 
 /* The distance of a ratio from 1, to either side, as a logarithm. */
@@ -451,26 +446,21 @@ static void print_csv(const json_t *comparison, const json_t *rows, FILE *out)
     text_grid_free(&grid);
 }
 
-static int print_json(const json_t *comparison, json_t *rows, FILE *out, struct error *error)
-{
-    json_t *copy = json_copy((json_t *)comparison);
-    tree_put(copy, "rows", json_incref(rows));
-    int code = result_print_json(copy, out, error);
-    json_decref(copy);
-    return code;
-}
-
 int compare_print(const json_t *comparison, enum table_format format, enum compare_show show,
                   FILE *out, struct error *error)
 {
     json_t *rows = compare_select(comparison, show);
     int code = 0;
-    if (format == TABLE_JSON)
-        code = print_json(comparison, rows, out, error);
-    else if (format == TABLE_CSV)
+    if (format == TABLE_JSON) {
+        json_t *copy = json_copy((json_t *)comparison);
+        tree_put(copy, "rows", json_incref(rows));
+        code = result_print_json(copy, out, error);
+        json_decref(copy);
+    } else if (format == TABLE_CSV) {
         print_csv(comparison, rows, out);
-    else
+    } else {
         print_people(comparison, rows, format, out);
+    }
     json_decref(rows);
     return code ? code : text_flush(out, error);
 }

@@ -149,10 +149,8 @@ static struct scope compare_facts(const struct differ *d, const char *subject, e
         if (are_known(a, b) && !json_equal(a, b)) {
             char name[256];
             snprintf(name, sizeof name, "%s %s", subject, facts[i].member);
-            if (facts[i].matters > scope.matters)
-                widen(&scope, facts[i].matters,
-                      facts[i].words ? facts[i].words
-                                     : arena_printf(&d->c->arena, "%s differs", name));
+            widen(&scope, facts[i].matters,
+                  facts[i].words ? facts[i].words : arena_printf(&d->c->arena, "%s differs", name));
             add_difference(d, name, a, b, facts[i].matters);
         }
         json_decref(a);
@@ -229,15 +227,6 @@ static bool is_same_machine(const struct record_host *base, const struct record_
     const double ratio = (double)candidate->memory_bytes / (double)base->memory_bytes;
     return ratio != 1 && ratio < rounding && ratio > 1 / rounding && *base->cpu &&
            strcmp(base->cpu, candidate->cpu) == 0;
-}
-
-static struct scope compare_hosts(const struct differ *d, const struct record_host *base,
-                                  const struct record_host *candidate)
-{
-    struct record_host known = *base;
-    if (is_same_machine(base, candidate))
-        memcpy(known.machine_id, candidate->machine_id, sizeof known.machine_id);
-    return compare_facts(d, "host", OF_HOST, &known, candidate);
 }
 
 /* A variable that only one of the files has is a difference too. */
@@ -369,18 +358,6 @@ static struct scope compare_one_experiment(const struct differ *d,
     return scope;
 }
 
-static void compare_experiment_options(const struct differ *d, const struct result *base,
-                                       const struct result *candidate)
-{
-    for (size_t i = 0; i < candidate->experiment_count; i++) {
-        const struct result_experiment *each = &candidate->experiments[i];
-        const struct result_experiment *before =
-            result_experiment_of(base, each->name, each->device);
-        if (before)
-            compare_one_experiment(d, before, each);
-    }
-}
-
 /* ---- for compare.c and compare_rows.c -------------------------------------------------------- */
 
 bool compare_context(struct comparer *c, const struct result *base, const struct result *candidate,
@@ -388,13 +365,22 @@ bool compare_context(struct comparer *c, const struct result *base, const struct
 {
     const struct differ d = {c, differences};
     const struct result_context *a = &base->context, *b = &candidate->context;
+    struct record_host host = a->host;
+    if (is_same_machine(&host, &b->host))
+        memcpy(host.machine_id, b->host.machine_id, sizeof host.machine_id);
     compare_devices(&d, base, candidate, base_index);
-    c->everywhere = compare_hosts(&d, &a->host, &b->host);
+    c->everywhere = compare_facts(&d, "host", OF_HOST, &host, &b->host);
     const struct scope tool = compare_facts(&d, "tool", OF_TOOL, &a->tool, &b->tool);
     widen(&c->everywhere, tool.matters, tool.reason);
     compare_limits(&d, base, candidate);
     const bool have_common = compare_cases(&d, base, candidate, base_index);
-    compare_experiment_options(&d, base, candidate);
+    for (size_t i = 0; i < candidate->experiment_count; i++) {
+        const struct result_experiment *each = &candidate->experiments[i];
+        const struct result_experiment *before =
+            result_experiment_of(base, each->name, each->device);
+        if (before)
+            compare_one_experiment(&d, before, each);
+    }
     compare_env(&d, a->env, b->env);
     return have_common;
 }

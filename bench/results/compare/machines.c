@@ -246,16 +246,6 @@ static const char *obstacle(struct machines *m, size_t p)
 
 /* ---- the answer on each machine ------------------------------------------------------------- */
 
-/* Finds the place of each element of a program's ranking on a machine. */
-static void take_ranking(struct machines *m, size_t p, size_t at, const struct answer_device *own)
-{
-    for (size_t i = 0; i < own->ranked_count; i++) {
-        const size_t c = find_configuration(m, &own->ranking[i].key);
-        if (c < m->configuration_count && place_of(m, p, c, at)->of)
-            place_of(m, p, c, at)->ranked = &own->ranking[i];
-    }
-}
-
 /* The answer to one program on one machine. */
 static void answer_program(struct machines *m, size_t p, size_t at)
 {
@@ -272,7 +262,11 @@ static void answer_program(struct machines *m, size_t p, size_t at)
     else if (!answer.devices->rounds)
         m->program[p].left_out = arena_printf(&m->arena, "no times on %s", machine->name);
     else
-        take_ranking(m, p, at, answer.devices);
+        for (size_t i = 0; i < answer.devices->ranked_count; i++) {
+            const size_t c = find_configuration(m, &answer.devices->ranking[i].key);
+            if (c < m->configuration_count && place_of(m, p, c, at)->of)
+                place_of(m, p, c, at)->ranked = &answer.devices->ranking[i];
+        }
     m->against = !m->against || strcmp(m->against, against) == 0 ? against : ANSWER_SEVERAL;
 }
 
@@ -334,17 +328,6 @@ static void agree(struct machines *m, size_t p)
 
 /* ---- programs together ---------------------------------------------------------------------- */
 
-static void add_place(struct configuration_on *on, const struct place *place, size_t p)
-{
-    const double loss = loss_of(place);
-    on->mean_loss += log(loss);
-    if (!on->count++ || loss > on->worst_loss) {
-        on->worst_loss = loss;
-        on->worst = p;
-    }
-    on->fastest_count += is_fastest(place);
-}
-
 static void sum_up(struct machines *m, size_t c)
 {
     struct machine_configuration *one = &m->configuration[c];
@@ -354,8 +337,15 @@ static void sum_up(struct machines *m, size_t c)
         struct configuration_on *on = &one->on[at];
         for (size_t i = 0; i < m->compared_count; i++) {
             const struct place *place = place_of(m, m->order[i], c, at);
-            if (place->ranked)
-                add_place(on, place, m->order[i]);
+            const double loss = loss_of(place);
+            if (!place->ranked)
+                continue;
+            on->mean_loss += log(loss);
+            if (!on->count++ || loss > on->worst_loss) {
+                on->worst_loss = loss;
+                on->worst = m->order[i];
+            }
+            on->fastest_count += is_fastest(place);
         }
         one->is_everywhere &= on->count == m->compared_count;
         on->mean_loss = on->count ? exp(on->mean_loss / (double)on->count) : NAN;
@@ -418,11 +408,6 @@ static void say(json_t *to, struct text *words)
     text_free(words);
 }
 
-static void add_to_list(struct text *list, const char *name)
-{
-    text_add(list, "%s%s", list->length ? ", " : "", name);
-}
-
 static void note_what_lacks(struct machines *m)
 {
     struct text configurations = {0};
@@ -433,7 +418,8 @@ static void note_what_lacks(struct machines *m)
                                      m->program[p].dataset, m->program[p].left_out));
     for (size_t c = 0; c < m->configuration_count; c++)
         if (!m->configuration[c].is_used)
-            add_to_list(&configurations, m->configuration[c].name);
+            text_add(&configurations, "%s%s", configurations.length ? ", " : "",
+                     m->configuration[c].name);
     if (configurations.length)
         tree_append(m->words.remarks,
                     json_sprintf("left out, because not every machine ran a program with "
@@ -565,19 +551,16 @@ static void say_ranges(struct machines *m, json_t *to)
     }
 }
 
-/* "cuda:0: A GPU, driver 1, machine aaaaaaaa, a.json" */
-static void describe(struct machines *m, const struct machine *machine)
-{
-    const char *driver = machine->device->driver;
-    tree_append(m->words.machines, json_sprintf("%s: %s%s%s, machine %s, %s", machine->name,
-                                                machine->device->name, *driver ? ", driver " : "",
-                                                driver, machine_id_of(machine), machine->file));
-}
-
 static void put_in_words(struct machines *m)
 {
-    for (size_t at = 0; at < m->machine_count; at++)
-        describe(m, &m->machine[at]);
+    for (size_t at = 0; at < m->machine_count; at++) {
+        const struct machine *own = &m->machine[at];
+        const char *driver = own->device->driver;
+        /* "cuda:0: A GPU, driver 1, machine aaaaaaaa, a.json" */
+        tree_append(m->words.machines, json_sprintf("%s: %s%s%s, machine %s, %s", own->name,
+                                                    own->device->name, *driver ? ", driver " : "",
+                                                    driver, machine_id_of(own), own->file));
+    }
     note_what_lacks(m);
     if (m->compared_count) {
         say_agreement(m, m->words.answer);
@@ -841,11 +824,8 @@ static void add_csv_line(struct text_grid *grid, const struct machines *m, size_
     text_grid_add(grid, "%s",
                   place->ranked && place->ranked->verdict ? place->ranked->verdict : "");
     text_grid_add_exact(grid, measured_wall_ns(place->of));
-    if (!place->ranked) {
-        for (size_t i = 0; i < 6; i++)
-            text_grid_add(grid, "%s", "");
+    if (!place->ranked)
         return;
-    }
     const struct statistics *const ratios[] = {&place->ranked->over_fastest,
                                                &place->ranked->speedup};
     for (size_t i = 0; i < 2; i++) {

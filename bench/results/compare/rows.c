@@ -105,25 +105,18 @@ static const char *range_text(struct comparer *c, const struct counter_info *inf
     return arena_printf(&c->arena, "%.0f to %.0f", range->lo, range->hi);
 }
 
-static bool is_worse(const struct counter_info *info, double base, double candidate)
-{
-    return info->better == BETTER_LOWER ? candidate > base
-                                        : info->better == BETTER_HIGHER && candidate < base;
-}
-
-static bool is_beyond(const struct gate *gate, double base, double candidate)
-{
-    const double limit = gate->amount ? (double)gate->amount : gate->part * base;
-    return fabs(candidate - base) > limit;
-}
-
+/* `base` and `candidate` differ. */
 static void set_change(struct compare_row *row, double base, double candidate)
 {
-    row->verdict = candidate > base ? VERDICT_larger : VERDICT_smaller;
+    const struct gate *gate = row->gate;
+    const bool is_larger = candidate > base;
+    row->verdict = is_larger ? VERDICT_larger : VERDICT_smaller;
     if (row->metric->better != BETTER_NEITHER)
-        row->effect = is_worse(row->metric, base, candidate) ? CHANGE_WORSE : CHANGE_BETTER;
-    row->is_regression =
-        row->gate && row->effect == CHANGE_WORSE && is_beyond(row->gate, base, candidate);
+        row->effect =
+            is_larger == (row->metric->better == BETTER_LOWER) ? CHANGE_WORSE : CHANGE_BETTER;
+    if (gate && row->effect == CHANGE_WORSE)
+        row->is_regression =
+            fabs(candidate - base) > (gate->amount ? (double)gate->amount : gate->part * base);
 }
 
 /* Counters that differ from round to round prove a change only where no round of one file reaches
@@ -131,14 +124,12 @@ static void set_change(struct compare_row *row, double base, double candidate)
 static void judge_varying(struct comparer *c, struct compare_row *row, const struct range *base,
                           const struct range *candidate)
 {
-    const bool are_known = base->is_known && candidate->is_known;
-    const size_t base_rounds = row->base_case->round_count;
-    const size_t candidate_rounds = row->candidate_case->round_count;
-    const bool are_enough =
-        base_rounds >= RANKS_LEAST_ROUNDS && candidate_rounds >= RANKS_LEAST_ROUNDS;
-    if (are_known && are_enough && candidate->lo > base->hi)
+    const bool may_prove = base->is_known && candidate->is_known &&
+                           row->base_case->round_count >= RANKS_LEAST_ROUNDS &&
+                           row->candidate_case->round_count >= RANKS_LEAST_ROUNDS;
+    if (may_prove && candidate->lo > base->hi)
         set_change(row, base->hi, candidate->lo);
-    else if (are_known && are_enough && candidate->hi < base->lo)
+    else if (may_prove && candidate->hi < base->lo)
         set_change(row, base->lo, candidate->hi);
     else
         row->verdict = VERDICT_unsure;
@@ -304,12 +295,12 @@ static bool was_measured(const struct result_case *one)
     return one && one->status != CASE_skipped;
 }
 
-/* The row of a case that is not ok in both files. */
 static bool is_ok(const struct result_case *one)
 {
     return one && one->status == CASE_ok;
 }
 
+/* The row of a case that is not ok in both files. */
 static void compare_failure(struct comparer *c, const struct result_case *base,
                             const struct result_case *candidate)
 {
@@ -500,15 +491,6 @@ static int stand_in(const struct counter_info *info)
     return NO_COUNTER;
 }
 
-static const struct gate *gate_of(const struct comparer *c, const struct counter_info *info)
-{
-    const int counter = stand_in(info);
-    const bool can_be = info->better == BETTER_LOWER && info->unit != UNIT_RATIO;
-    if (counter == NO_COUNTER || !can_be || !c->options->gates.gate[counter].is_set)
-        return NULL;
-    return &c->options->gates.gate[counter];
-}
-
 /* ---- one row of an experiment --------------------------------------------------------------- */
 
 /* The value in the first good round; NaN if there is none. */
@@ -523,11 +505,16 @@ static double exact_value(const struct result_case *row, const char *name)
 }
 
 static void compare_exact(struct comparer *c, const struct result_case *base,
-                          const struct result_case *candidate, const struct counter_info *info)
+                          const struct result_case *candidate, const struct counter_info *info,
+                          int counter)
 {
+    const bool can_have_gate =
+        counter != NO_COUNTER && info->better == BETTER_LOWER && info->unit != UNIT_RATIO;
+    const struct gate *gate = can_have_gate && c->options->gates.gate[counter].is_set
+                                  ? &c->options->gates.gate[counter]
+                                  : NULL;
     const double before = exact_value(base, info->name), now = exact_value(candidate, info->name);
     const bool any_varies = varies(base, info->name) || varies(candidate, info->name);
-    const struct gate *gate = gate_of(c, info);
     if (isnan(before) || isnan(now))
         return;
     if (before == now && !any_varies && !c->options->keep_equal) {
@@ -560,7 +547,7 @@ static void compare_row(struct comparer *c, const struct result_case *base,
         if (counter != NO_COUNTER && c->options->leave_out[counter])
             continue;
         if (info->kind == KIND_EXACT)
-            compare_exact(c, base, candidate, info);
+            compare_exact(c, base, candidate, info, counter);
         else if (info->unit == UNIT_NS && info->better == BETTER_LOWER)
             has_time |=
                 add_samples(c, base, candidate, info, has_time ? NULL : &c->options->gates.gate[0]);
@@ -569,23 +556,15 @@ static void compare_row(struct comparer *c, const struct result_case *base,
 
 /* ---- experiments ---------------------------------------------------------------------------- */
 
-/* `base` may be NULL. */
-static void compare_experiment(struct comparer *c, const struct result_experiment *base,
-                               const struct result_experiment *candidate)
-{
-    const struct scope scope = compare_experiment_scope(c, base, candidate);
-    c->experiment = candidate;
-    for (size_t i = 0; i < candidate->row_count; i++)
-        compare_row(c, experiment_row(base, candidate->rows[i].values), &candidate->rows[i],
-                    &scope);
-}
-
 void compare_experiments(struct comparer *c, const struct result *base,
                          const struct result *candidate)
 {
     for (size_t i = 0; i < candidate->experiment_count; i++) {
-        const struct result_experiment *own = &candidate->experiments[i];
-        compare_experiment(c, result_experiment_of(base, own->name, own->device), own);
+        const struct result_experiment *own = c->experiment = &candidate->experiments[i];
+        const struct result_experiment *before = result_experiment_of(base, own->name, own->device);
+        const struct scope scope = compare_experiment_scope(c, before, own);
+        for (size_t j = 0; j < own->row_count; j++)
+            compare_row(c, experiment_row(before, own->rows[j].values), &own->rows[j], &scope);
     }
     for (size_t i = 0; i < base->experiment_count; i++) {
         const struct result_experiment *own = c->experiment = &base->experiments[i];
