@@ -523,31 +523,61 @@ static void emit_kernel(struct generator *g, const struct source *s)
         emit_gpu_kernel(g, s);
 }
 
-const char *kernel_copy_name(char name[KERNEL_NAME_MAX], unsigned rank, size_t element_bytes)
+enum mover { MOVER_NONE, MOVER_COPY, MOVER_FILL, MOVER_IOTA };
+
+/* The kernel that moves data for a statement; *rank receives that of its index space. */
+static enum mover mover_of(const struct fun *fun, const struct stm *s, unsigned *rank)
 {
-    snprintf(name, KERNEL_NAME_MAX, "gamut_copy_%u_%zu", rank, element_bytes);
-    return name;
+    *rank = s->out_count ? fun->names[s->outs[0]].rank : 0;
+    switch (s->kind) {
+    case STM_IOTA:
+        return MOVER_IOTA;
+    case STM_UPDATE:
+        *rank = 0;
+        for (unsigned d = 0; d < s->slice_rank; d++)
+            *rank += !s->slice[d].fixed;
+        if (*rank == 0)
+            *rank = 1; /* one element: a space of one thread */
+        return s->expr ? MOVER_FILL : MOVER_COPY;
+    case STM_COPY:
+    case STM_CONCAT:
+    case STM_REPLICATE:
+        return s->expr ? MOVER_FILL : MOVER_COPY;
+    default:
+        return MOVER_NONE;
+    }
 }
 
-const char *kernel_fill_name(char name[KERNEL_NAME_MAX], enum element element, unsigned rank)
+bool kernel_mover_name(char name[KERNEL_NAME_MAX], const struct fun *fun, const struct stm *s)
 {
-    snprintf(name, KERNEL_NAME_MAX, "gamut_fill_%s_%u", c_type(element), rank);
-    return name;
-}
-
-const char *kernel_iota_name(char name[KERNEL_NAME_MAX], enum element element)
-{
-    snprintf(name, KERNEL_NAME_MAX, "gamut_iota_%s", c_type(element));
-    return name;
+    unsigned rank;
+    const enum mover mover = mover_of(fun, s, &rank);
+    if (mover == MOVER_NONE)
+        return false;
+    const enum element element = fun->names[s->outs[0]].element;
+    if (mover == MOVER_COPY)
+        snprintf(name, KERNEL_NAME_MAX, "gamut_copy_%u_%zu", rank, element_bytes(element));
+    else if (mover == MOVER_FILL)
+        snprintf(name, KERNEL_NAME_MAX, "gamut_fill_%s_%u", c_type(element), rank);
+    else
+        snprintf(name, KERNEL_NAME_MAX, "gamut_iota_%s", c_type(element));
+    return true;
 }
 
 /* A kernel that moves data is written as a program and generated like any other kernel. */
-static void emit_moving_kernel(struct generator *g, const char *name, const char *pattern,
-                               const char *source_array, unsigned rank, const char *type,
-                               const char *value_type, const char *value)
+static void emit_mover(struct generator *g, const struct fun *fun, const struct stm *s)
 {
-    if (!add_kernel_name(g, name))
+    char name[KERNEL_NAME_MAX];
+    unsigned rank;
+    if (!kernel_mover_name(name, fun, s) || !add_kernel_name(g, name))
         return;
+    const enum mover mover = mover_of(fun, s, &rank);
+    const enum element element = fun->names[s->outs[0]].element;
+    const size_t bytes = element_bytes(element); /* all that matters to a copy */
+    const char *type = mover != MOVER_COPY ? c_type(element)
+                       : bytes == 1        ? "u8"
+                       : bytes == 4        ? "u32"
+                                           : "i64";
     struct text t = {0}, shape = {0}, space = {0}, index = {0};
     for (unsigned d = 0; d < rank; d++) {
         text_add(&shape, "[n%u]", d);
@@ -557,11 +587,15 @@ static void emit_moving_kernel(struct generator *g, const char *name, const char
     text_add(&t, "fun mover(");
     for (unsigned d = 0; d < rank; d++)
         text_add(&t, "n%u: i64, ", d);
-    text_add(&t, "value: %s, from: %s%s) {\n let %s: %s%s = kernel mover_kernel (%s) { %s[%s] = ",
-             value_type, shape.data, type, pattern, shape.data, type, space.data, pattern,
+    text_add(&t, "value: %s, from: %s%s) {\n let to: %s%s = kernel mover_kernel (%s) { to[%s] = ",
+             mover == MOVER_FILL ? type : "i32", shape.data, type, shape.data, type, space.data,
              index.data);
-    text_add(&t, source_array ? "%s[%s]" : "%s", source_array ? source_array : value, index.data);
-    text_add(&t, "; }\n in %s }\n", pattern);
+    text_add(&t,
+             mover == MOVER_COPY   ? "from[%s]"
+             : mover == MOVER_FILL ? "value"
+                                   : "i0",
+             index.data);
+    text_add(&t, "; }\n in to }\n");
     struct program *program;
     struct error error;
     if (program_parse("gamut's own kernels", t.data, t.length, &program, &error)) {
@@ -581,65 +615,13 @@ static void emit_moving_kernel(struct generator *g, const char *name, const char
     text_free(&index);
 }
 
-static void emit_copy(struct generator *g, const struct name *array)
-{
-    /* Only the size of an element matters to a copy. */
-    size_t bytes = element_bytes(array->element);
-    const char *type = bytes == 1 ? "u8" : bytes == 4 ? "u32" : "i64";
-    char name[KERNEL_NAME_MAX];
-    emit_moving_kernel(g, kernel_copy_name(name, array->rank, bytes), "to", "from", array->rank,
-                       type, "i32", NULL);
-}
-
-static void emit_fill(struct generator *g, enum element element, unsigned rank)
-{
-    char name[KERNEL_NAME_MAX];
-    emit_moving_kernel(g, kernel_fill_name(name, element, rank), "to", NULL, rank, c_type(element),
-                       c_type(element), "value");
-}
-
-static void emit_iota(struct generator *g, enum element element)
-{
-    char name[KERNEL_NAME_MAX];
-    emit_moving_kernel(g, kernel_iota_name(name, element), "to", NULL, 1, c_type(element), "i32",
-                       "i0");
-}
-
-static void emit_update(struct generator *g, const struct fun *fun, const struct stm *s)
-{
-    unsigned kept = 0;
-    for (unsigned d = 0; d < s->slice_rank; d++)
-        kept += !s->slice[d].fixed;
-    if (s->value != NO_NAME)
-        emit_copy(g, &fun->names[s->value]);
-    else
-        emit_fill(g, fun->names[s->array].element, kept ? kept : 1);
-}
-
 static void emit_statements(struct generator *g, const struct fun *fun, const struct body *body)
 {
     for (const struct stm *s = body->first; s; s = s->next) {
-        const struct name *out = s->out_count ? &fun->names[s->outs[0]] : NULL;
         switch (s->kind) {
         case STM_KERNEL:
             if (add_kernel_name(g, s->kernel->name))
                 emit_kernel(g, &(struct source){fun, s->kernel});
-            break;
-        case STM_COPY:
-        case STM_CONCAT:
-            emit_copy(g, out);
-            break;
-        case STM_UPDATE:
-            emit_update(g, fun, s);
-            break;
-        case STM_REPLICATE:
-            if (s->expr)
-                emit_fill(g, out->element, out->rank);
-            else
-                emit_copy(g, out);
-            break;
-        case STM_IOTA:
-            emit_iota(g, out->element);
             break;
         case STM_IF:
             emit_statements(g, fun, s->then);
@@ -649,6 +631,7 @@ static void emit_statements(struct generator *g, const struct fun *fun, const st
             emit_statements(g, fun, &s->loop->body);
             break;
         default:
+            emit_mover(g, fun, s);
             break;
         }
     }

@@ -47,8 +47,6 @@ void kernels_free(struct kernels *kernels); /* frees the arena and all in it */
 /* The number of the kernel with this name, which must exist. */
 unsigned kernels_find(const struct kernels *kernels, const char *name);
 
-/* The names of the kernels that move data. Each writes to the caller's buffer and returns it. */
+/* The name of the kernel that moves data for a statement of the fun; false: it needs none. */
 enum { KERNEL_NAME_MAX = 64 };
-const char *kernel_copy_name(char name[KERNEL_NAME_MAX], unsigned rank, size_t element_bytes);
-const char *kernel_fill_name(char name[KERNEL_NAME_MAX], enum element element, unsigned rank);
-const char *kernel_iota_name(char name[KERNEL_NAME_MAX], enum element element);
+bool kernel_mover_name(char name[KERNEL_NAME_MAX], const struct fun *fun, const struct stm *s);

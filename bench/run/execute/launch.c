@@ -608,47 +608,14 @@ static int move_element(struct executor *e, const struct step *s)
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-/* The number of the kernel that moves data for the statement; 0 if it needs none. */
-static unsigned find_mover(const struct executor *e, const struct stm *s)
-{
-    char name[KERNEL_NAME_MAX];
-    const struct name *out = &e->fun->names[s->outs[0]];
-    unsigned kept = 0;
-    switch (s->kind) {
-    case STM_COPY:
-    case STM_CONCAT:
-        kernel_copy_name(name, out->rank, element_bytes(out->element));
-        break;
-    case STM_REPLICATE:
-        if (s->expr)
-            kernel_fill_name(name, out->element, out->rank);
-        else
-            kernel_copy_name(name, out->rank, element_bytes(out->element));
-        break;
-    case STM_IOTA:
-        kernel_iota_name(name, out->element);
-        break;
-    case STM_UPDATE:
-        for (unsigned d = 0; d < s->slice_rank; d++)
-            kept += !s->slice[d].fixed;
-        if (s->value != NO_NAME)
-            kernel_copy_name(name, kept, element_bytes(out->element));
-        else
-            kernel_fill_name(name, out->element, kept ? kept : 1);
-        break;
-    default:
-        return 0;
-    }
-    return kernels_find(e->kernels, name);
-}
-
 void launch_prepare(struct executor *e, struct step *s)
 {
+    char name[KERNEL_NAME_MAX];
     struct step_state *state = s->state;
     if (s->stm->kind == STM_KERNEL)
         prepare_kernel(e, s);
-    else if (e->kernels && s->stm->out_count)
-        state->kernel = find_mover(e, s->stm);
+    else if (e->kernels && kernel_mover_name(name, e->fun, s->stm))
+        state->kernel = kernels_find(e->kernels, name);
 }
 
 int launch_statement(struct executor *e, const struct step *s)
