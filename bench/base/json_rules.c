@@ -323,16 +323,6 @@ static json_t *list_to_json(const struct json_field *field, const void *from, co
     return all;
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text ? tree_text(text) : json_null();
-}
-
-static bool is_zero(const json_t *value)
-{
-    return json_is_integer(value) && json_integer_value(value) == 0;
-}
-
 static json_t *field_to_json(const struct json_field *field, const void *from)
 {
     const void *member = (const char *)from + field->offset;
@@ -348,7 +338,7 @@ static json_t *field_to_json(const struct json_field *field, const void *from)
         return tree_text_or_null(member);
     case FIELD_STRING:
     case FIELD_STRING_OR_NULL:
-        return text_or_null(target);
+        return target ? tree_text(target) : json_null();
     case FIELD_COUNT:
     case FIELD_COUNT_SMALL:
     case FIELD_COUNT_OR_UNKNOWN:
@@ -369,7 +359,8 @@ static json_t *field_to_json(const struct json_field *field, const void *from)
         return tree_text(field->words[*(const unsigned *)member]);
     case FIELD_OBJECT_OR_NULL: {
         json_t *first = field_to_json(field->of->fields, member);
-        const bool is_unknown = json_is_null(first) || is_zero(first);
+        const bool is_unknown =
+            json_is_null(first) || (json_is_integer(first) && json_integer_value(first) == 0);
         json_decref(first);
         return is_unknown ? json_null() : struct_to_json(field->of, member);
     }
@@ -423,8 +414,8 @@ json_t *json_field_value(const struct json_field *fields, const char *name, cons
 
 /* ---- reading ---- */
 
-static int read_struct(struct arena *arena, const json_t *value, const struct json_struct *as,
-                       const struct step *step, void *to, struct error *error);
+static int read_struct(struct arena *arena, const json_t *object, const struct json_struct *as,
+                       const struct step *parent, void *to, struct error *error);
 
 static void set_unknown(const struct json_field *field, void *to)
 {
@@ -582,13 +573,15 @@ static int read_field(struct arena *arena, const struct json_field *field, json_
     return 0;
 }
 
-static int read_fields(struct arena *arena, const json_t *object, const struct json_field *fields,
+static int read_struct(struct arena *arena, const json_t *object, const struct json_struct *as,
                        const struct step *parent, void *to, struct error *error)
 {
     int code = 0;
-    for (const struct json_field *f = fields; f->name; f++)
+    for (const struct json_field *f = as->fields; f->name; f++)
         set_unknown(f, to);
-    for (const struct json_field *f = fields; f->name && !code; f++) {
+    if (*as->fields->name && !json_is_object(object))
+        return mismatch(RULE_OBJECT, object, parent, error);
+    for (const struct json_field *f = as->fields; f->name && !code; f++) {
         json_t *value = *f->name ? json_object_get(object, f->name) : (json_t *)object;
         const struct step own = {.parent = parent, .member = f->name, .length = strlen(f->name)};
         const struct step *step = *f->name ? &own : parent;
@@ -601,21 +594,11 @@ static int read_fields(struct arena *arena, const json_t *object, const struct j
     return code;
 }
 
-static int read_struct(struct arena *arena, const json_t *value, const struct json_struct *as,
-                       const struct step *step, void *to, struct error *error)
-{
-    if (*as->fields->name && !json_is_object(value))
-        return mismatch(RULE_OBJECT, value, step, error);
-    return read_fields(arena, value, as->fields, step, to, error);
-}
-
 int json_get_fields_in(struct arena *arena, const json_t *object, const char *path,
                        const struct json_field *fields, void *to, struct error *error)
 {
     const struct step root = {.member = path, .length = strlen(path)};
     const struct json_struct as = {fields, 0};
-    for (const struct json_field *f = fields; f->name; f++)
-        set_unknown(f, to);
     return read_struct(arena, object, &as, *path ? &root : NULL, to, error);
 }
 
