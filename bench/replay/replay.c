@@ -504,8 +504,6 @@ static int adopt_all(struct replay *r)
     return r->cannot_adopt ? 0 : code;
 }
 
-static void tell(struct replay *r, const struct trace_event *e);
-
 /* Plays what was kept: the blocks are there. */
 static int begin_adopted(struct replay *r)
 {
@@ -643,17 +641,11 @@ static int play(struct replay *r, const struct trace_event *e)
     return code;
 }
 
-static unsigned broken_invariants(const struct replay *r)
-{
-    unsigned broken = 0;
-    for (unsigned i = 0; i < r->part_count; i++)
-        broken += allocator_check(&r->parts[i]->allocator);
-    return broken;
-}
-
 static int check_sound(struct replay *r)
 {
-    const unsigned broken = r->ended ? 0 : broken_invariants(r);
+    unsigned broken = 0;
+    for (unsigned i = 0; i < r->part_count && !r->ended; i++)
+        broken += allocator_check(&r->parts[i]->allocator);
     return broken ? fail(r, CASE_wrong, "%s has %u broken invariants after event %" PRIu64,
                          r->options->strategy->name, broken, r->event)
                   : 0;
