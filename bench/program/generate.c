@@ -19,10 +19,8 @@ struct generator {
     const struct program *program;
     enum kernel_language language;
     struct text out;
-    struct arena *arena;
-    const char **names;
-    unsigned *batches; /* by kernel, as kernels.batches */
-    unsigned name_count, name_capacity;
+    struct kernels *kernels;
+    unsigned name_capacity, batch_capacity;
 };
 
 /* A kernel and the names it uses. */
@@ -502,21 +500,20 @@ static void emit_gpu_kernel(struct generator *g, const struct source *s)
 
 static bool add_kernel_name(struct generator *g, const char *name)
 {
-    for (unsigned i = 0; i < g->name_count; i++)
-        if (strcmp(g->names[i], name) == 0)
-            return false;
-    if (g->name_count == g->name_capacity) {
-        g->name_capacity = g->name_capacity ? g->name_capacity * 2 : 16;
-        g->names = must_realloc(g->names, g->name_capacity * sizeof *g->names);
-        g->batches = must_realloc(g->batches, g->name_capacity * sizeof *g->batches);
-    }
-    g->names[g->name_count++] = arena_copy(g->arena, name, strlen(name));
+    struct kernels *k = g->kernels;
+    if (kernels_find(k, name) < k->count)
+        return false;
+    k->names = arena_grow(&k->arena, k->names, k->count, &g->name_capacity, sizeof *k->names);
+    k->batches =
+        arena_grow(&k->arena, k->batches, k->count, &g->batch_capacity, sizeof *k->batches);
+    k->names[k->count++] = arena_copy(&k->arena, name, strlen(name));
     return true;
 }
 
 static void emit_kernel(struct generator *g, const struct source *s)
 {
-    g->batches[g->name_count - 1] = g->language == KERNEL_HOST_C ? 1 : gpu_batch(s->kernel);
+    unsigned *batch = &g->kernels->batches[g->kernels->count - 1];
+    *batch = g->language == KERNEL_HOST_C ? 1 : gpu_batch(s->kernel);
     if (g->language == KERNEL_HOST_C)
         emit_host_kernel(g, s);
     else
@@ -641,7 +638,7 @@ void program_generate(const struct program *program, enum kernel_language langua
                       struct kernels *kernels)
 {
     *kernels = (struct kernels){0};
-    struct generator g = {.program = program, .language = language, .arena = &kernels->arena};
+    struct generator g = {.program = program, .language = language, .kernels = kernels};
     text_add(&g.out, "%s", prelude_text(language));
     for (unsigned i = 0; i < program->code_count; i++) {
         text_add(&g.out, "#line %u \"%s\"\n", program->codes[i].at.line, program->path);
@@ -651,17 +648,6 @@ void program_generate(const struct program *program, enum kernel_language langua
     for (unsigned f = 0; f < program->fun_count; f++)
         emit_statements(&g, &program->funs[f], &program->funs[f].body);
     kernels->text = arena_copy(&kernels->arena, g.out.data, g.out.length);
-    const char **names = arena_alloc(&kernels->arena, g.name_count * sizeof *names);
-    if (g.name_count)
-        memcpy(names, g.names, g.name_count * sizeof *names);
-    kernels->names = names;
-    unsigned *batches = arena_alloc(&kernels->arena, g.name_count * sizeof *batches);
-    if (g.name_count)
-        memcpy(batches, g.batches, g.name_count * sizeof *batches);
-    kernels->batches = batches;
-    kernels->count = g.name_count;
-    free(g.names);
-    free(g.batches);
     text_free(&g.out);
 }
 

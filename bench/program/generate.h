@@ -34,17 +34,17 @@ struct kernels {
     struct arena arena;
     const char *text;
     unsigned count;
-    const char *const *names;
+    const char **names;
     /* By kernel: how many neighbours in y (in x, if the rank is 1) one thread computes, one after
      * the other, in the variant KERNEL_APART. 1: only its own item. */
-    const unsigned *batches;
+    unsigned *batches;
 };
 
 /* Generates all kernels that the funs of the program launch. Free with kernels_free. */
 void program_generate(const struct program *program, enum kernel_language language,
                       struct kernels *kernels);
 void kernels_free(struct kernels *kernels); /* frees the arena and all in it */
-/* The number of the kernel with this name, which must exist. */
+/* The number of the kernel with this name; kernels->count: there is none. */
 unsigned kernels_find(const struct kernels *kernels, const char *name);
 
 /* The name of the kernel that moves data for a statement of the fun; false: it needs none. */
