@@ -64,22 +64,22 @@ static int run_executor(struct executor *e, const struct fun *fun, struct device
     return code;
 }
 
-/* The arguments, and then what was noted of names that they do not have. */
-static void add_noted(struct readings *readings, const struct arguments *arguments,
-                      const struct noting *noting)
+/* What is read: the first values, and then those that have other names, so that the first win. */
+static void join_values(struct readings *readings, const struct arguments *first,
+                        const struct named_value *more, size_t more_count, enum readings_from from)
 {
-    size_t count = arguments->count;
+    size_t count = first->count;
     struct named_value *list =
-        arena_alloc(&readings->arena, (count + noting->count + 1) * sizeof *list);
+        arena_alloc(&readings->arena, (count + more_count + 1) * sizeof *list);
     if (count)
-        memcpy(list, arguments->values, count * sizeof *list);
-    for (size_t i = 0; i < noting->count; i++)
-        if (!argument(arguments, noting->values[i].name))
-            list[count++] = noting->values[i];
-    readings->arguments = *arguments;
+        memcpy(list, first->values, count * sizeof *list);
+    for (size_t i = 0; i < more_count; i++)
+        if (!argument(first, more[i].name))
+            list[count++] = more[i];
+    readings->arguments = *first;
     readings->arguments.count = count;
     readings->arguments.values = list;
-    readings->from = READINGS_run;
+    readings->from = from;
 }
 
 int readings_take(const struct fun *fun, struct device *device, const struct kernels *kernels,
@@ -99,7 +99,7 @@ int readings_take(const struct fun *fun, struct device *device, const struct ker
                                fun->name, READS_MAX)
                    : 0);
     if (!code)
-        add_noted(readings, arguments, &noting);
+        join_values(readings, arguments, noting.values, noting.count, READINGS_run);
     free(noting.values);
     return code;
 }
@@ -143,23 +143,6 @@ static int run_on_host(const struct entry *entry, struct readings *readings, str
     return code;
 }
 
-/* The user's values come first, and so they win. */
-static void take_arrays(struct readings *readings, const struct arguments *scalars)
-{
-    const struct arguments *made = &readings->inputs.arguments;
-    struct named_value *list =
-        arena_alloc(&readings->arena, (scalars->count + made->count + 1) * sizeof *list);
-    size_t count = scalars->count;
-    if (count)
-        memcpy(list, scalars->values, count * sizeof *list);
-    for (size_t i = 0; i < made->count; i++)
-        if (!argument(scalars, made->values[i].name))
-            list[count++] = made->values[i];
-    readings->arguments = *scalars;
-    readings->arguments.count = count;
-    readings->arguments.values = list;
-}
-
 int readings_find(const struct entry *entry, const struct dataset *dataset,
                   const struct arguments *scalars, uint64_t seed, bool may_run,
                   struct readings *readings, struct error *lacking, struct error *error)
@@ -171,8 +154,8 @@ int readings_find(const struct entry *entry, const struct dataset *dataset,
     if (lacking->code != ERR_USAGE || !dataset)
         return 0;
     TRY(inputs_make_given(entry, dataset, scalars, seed, &readings->inputs, error));
-    take_arrays(readings, scalars);
-    readings->from = READINGS_arrays;
+    join_values(readings, scalars, readings->inputs.arguments.values,
+                readings->inputs.arguments.count, READINGS_arrays);
     if (lacks_nothing(entry, &readings->arguments, lacking))
         return 0;
     readings->from = READINGS_unknown;
