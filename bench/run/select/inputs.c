@@ -73,9 +73,11 @@ static const struct setting *find_setting(const struct setting *settings, unsign
     return NULL;
 }
 
-static int evaluate_dataset(struct maker *m)
+/* Evaluates the dataset's scalars into memory of the arena. */
+static int evaluate_dataset(struct maker *m, struct arena *arena)
 {
     const struct dataset *d = m->dataset;
+    m->dataset_values = arena_alloc(arena, (d->names->name_count + 1) * sizeof *m->dataset_values);
     for (unsigned i = 0; i < d->setting_count; i++)
         if (d->settings[i].scalar != NO_NAME)
             TRY(expr_evaluate(m->entry->program, d->settings[i].value.scalar, m->dataset_values,
@@ -171,7 +173,7 @@ static int make_scalars(struct maker *m, struct inputs *inputs, struct named_val
                         union scalar *values)
 {
     const struct fun *fun = m->entry->fun;
-    TRY(evaluate_dataset(m));
+    TRY(evaluate_dataset(m, &inputs->arena));
     for (unsigned i = 0; i < fun->param_count; i++) {
         const struct name *n = &fun->names[fun->params[i]];
         if (n->kind != NAME_SCALAR)
@@ -238,8 +240,6 @@ static int inputs_make_parts(const struct entry *entry, const struct dataset *da
     const struct fun *fun = entry->fun;
     *inputs = (struct inputs){.arguments = {.fun = entry->fun->name, .dataset = dataset->name}};
     struct maker m = {.entry = entry, .dataset = dataset, .given = given, .error = error};
-    m.dataset_values =
-        arena_alloc(&inputs->arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
     union scalar *values = arena_alloc(&inputs->arena, fun->name_count * sizeof *values);
     struct named_value *out = arena_alloc(&inputs->arena, fun->param_count * sizeof *out);
     inputs->arguments.values = out;
@@ -302,9 +302,7 @@ int inputs_check_values(const struct entry *entry, const struct dataset *dataset
         return 0;
     TRY(inputs_make_scalars(entry, dataset, &scalars, error));
     struct maker m = {.entry = entry, .dataset = dataset, .error = error};
-    m.dataset_values =
-        arena_alloc(&scalars.arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
-    int code = evaluate_dataset(&m);
+    int code = evaluate_dataset(&m, &scalars.arena);
     THEN(code, check_settings(&m, fun->params, fun->param_count, dataset->settings,
                               dataset->setting_count));
     THEN(code, check_settings(&m, fun->body.results, fun->body.result_count, dataset->expects,
@@ -446,9 +444,7 @@ int inputs_check(const struct entry *entry, const struct dataset *dataset,
                                                worst_error, error);
     struct arena arena = {0};
     struct maker m = {.entry = entry, .dataset = dataset, .error = error};
-    m.dataset_values =
-        arena_alloc(&arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
-    int code = evaluate_dataset(&m);
+    int code = evaluate_dataset(&m, &arena);
     unsigned checked = 0;
     for (unsigned r = 0; r < body->result_count && !code; r++) {
         const struct name *n = &entry->fun->names[body->results[r]];
