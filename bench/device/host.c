@@ -248,13 +248,21 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
     return 0;
 }
 
+static int call_failed(const char *call, uint64_t bytes, struct error *error)
+{
+    return error_set(error, ERR_DEVICE, "%s of %llu bytes: %s", call, (unsigned long long)bytes,
+                     strerror(errno));
+}
+
+static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
+{
+    return munmap(address(range, 0), bytes) == 0 ? 0 : call_failed("munmap", bytes, error);
+}
+
 static int release(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
     self(device)->held_bytes -= bytes;
-    if (munmap(address(memory, 0), bytes) != 0)
-        return error_set(error, ERR_DEVICE, "munmap of %llu bytes: %s", (unsigned long long)bytes,
-                         strerror(errno));
-    return 0;
+    return vm_unreserve(device, memory, bytes, error);
 }
 
 /* A copy or a fill, in shares of whole pages so that no two threads write to one cache line. */
@@ -350,12 +358,6 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
  * piece over the addresses. A use of bytes that are not mapped, or not accessible yet, ends the
  * program, as it should. */
 
-static int call_failed(const char *call, uint64_t bytes, struct error *error)
-{
-    return error_set(error, ERR_DEVICE, "%s of %llu bytes: %s", call, (unsigned long long)bytes,
-                     strerror(errno));
-}
-
 static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
 {
     *info = (struct driver_vm_info){.granularity_bytes = PAGE_BYTES,
@@ -371,11 +373,6 @@ static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct err
         return refuse_memory(self(context), "reserving addresses", bytes, strerror(errno), error);
     *range = (uint64_t)(uintptr_t)pages;
     return 0;
-}
-
-static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
-{
-    return munmap(address(range, 0), bytes) == 0 ? 0 : call_failed("munmap", bytes, error);
 }
 
 static int open_chunk_file(struct host_device *d, struct error *error)
