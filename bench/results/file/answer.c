@@ -56,7 +56,7 @@ struct ranking {
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-static bool same_but_merge(const struct case_key *a, const struct case_key *b)
+bool answer_same_but_merge(const struct case_key *a, const struct case_key *b)
 {
     return strcmp(a->release, b->release) == 0 && strcmp(a->residency, b->residency) == 0 &&
            strcmp(a->strategy, b->strategy) == 0;
@@ -308,7 +308,7 @@ static struct configuration *unmerged(const struct ranking *r, const struct conf
 {
     for (size_t i = 0; i < r->ranked_count && strcmp(of->key.merge, "none") != 0; i++)
         if (strcmp(r->ranked[i]->key.merge, "none") == 0 &&
-            same_but_merge(&r->ranked[i]->key, &of->key))
+            answer_same_but_merge(&r->ranked[i]->key, &of->key))
             return r->ranked[i];
     return NULL;
 }
@@ -502,15 +502,6 @@ static const char *reason_of(struct ranking *r, const struct result *result,
     return "";
 }
 
-static void set_left_out_cases(struct ranking *r, const struct result *result,
-                               struct answer_device *out)
-{
-    for (size_t w = 0; w < r->work_count && r->ranked_count > 0; w++)
-        if (!r->work[w].is_shared)
-            out->left_out[out->left_out_count++] = (struct answer_left_out){
-                r->work[w].workload, r->work[w].dataset, reason_of(r, result, &r->work[w])};
-}
-
 /* The baseline of the ratios, in words: the name of the baseline that all have, or what was
  * named. */
 static const char *against(struct ranking *r)
@@ -546,7 +537,10 @@ static struct answer_device device_of(struct ranking *r, const struct result *re
     for (size_t i = 0; i < r->ranked_count; i++)
         out.ranking[i] = ranked_of(r, r->ranked[i], &r->arena);
     set_least_memory(r, &out);
-    set_left_out_cases(r, result, &out);
+    for (size_t w = 0; w < r->work_count && r->ranked_count > 0; w++)
+        if (!r->work[w].is_shared)
+            out.left_out[out.left_out_count++] = (struct answer_left_out){
+                r->work[w].workload, r->work[w].dataset, reason_of(r, result, &r->work[w])};
     set_left_out_configurations(r, &out);
     answer_write(&out, &r->arena);
     return out;

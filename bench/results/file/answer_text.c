@@ -243,22 +243,7 @@ static void add_least(struct sentences *s)
     add_sentence(s, &fewer);
 }
 
-/* Were the cases run without being timed, as replays are? */
-static bool is_counted(const struct answer_device *d)
-{
-    return d->rounds == 0 && !isnan(d->ranking[0].memory_over_bound) &&
-           !isnan(d->ranking[0].driver_calls);
-}
-
 /* ---- what merging gained --------------------------------------------------------------------- */
-
-/* Does the configuration differ from the fastest one in its merge set alone, if at all? */
-static bool is_beside(const struct case_key *one, const struct case_key *fastest)
-{
-    return strcmp(one->strategy, fastest->strategy) == 0 &&
-           strcmp(one->release, fastest->release) == 0 &&
-           strcmp(one->residency, fastest->residency) == 0;
-}
 
 /* "Merging on host under pool, over none: best 1.08× [1.05, 1.10] with 0.80× the memory.": the
  * merge sets under the fastest strategy. */
@@ -270,7 +255,7 @@ static void add_merging(struct sentences *s)
     for (size_t i = 0; i < d->ranked_count; i++) {
         const struct case_key *key = &d->ranking[i].key;
         const struct answer_gain *gain = d->ranking[i].over_none;
-        if (!gain || !gain->speedup.count || !is_beside(key, fastest))
+        if (!gain || !gain->speedup.count || !answer_same_but_merge(key, fastest))
             continue;
         if (out.length)
             text_add(&out, "; ");
@@ -297,7 +282,8 @@ void answer_write(struct answer_device *device, struct arena *arena)
     device->omission_count = device->sentence_count;
     if (device->ranked_count > 1) {
         add_merging(&s);
-        if (is_counted(device))
+        if (device->rounds == 0 && !isnan(device->ranking[0].memory_over_bound) &&
+            !isnan(device->ranking[0].driver_calls)) /* not timed, as replays are */
             add_least(&s);
         else
             add_least_memory(&s, add_fastest(&s));

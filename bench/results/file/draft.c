@@ -176,20 +176,11 @@ static int compare_keys(const struct case_key *a, const struct case_key *b)
     return order ? order : compare_names(a->strategy, b->strategy, "raw");
 }
 
-/* The place of the case with this key, or the one where it belongs. */
-static size_t place_of(const struct result *result, const struct case_key *key, bool *is_there)
+static struct result_case *case_with(struct result *result, const struct case_key *key)
 {
     size_t at;
     FIND_PLACE(at, result->case_count, compare_keys(key, &result->cases[at].key) > 0);
-    *is_there = at < result->case_count && compare_keys(key, &result->cases[at].key) == 0;
-    return at;
-}
-
-static struct result_case *case_with(struct result *result, const struct case_key *key)
-{
-    bool is_there;
-    const size_t at = place_of(result, key, &is_there);
-    if (is_there)
+    if (at < result->case_count && compare_keys(key, &result->cases[at].key) == 0)
         return &result->cases[at];
     result->cases = arena_grow(&result->arena, result->cases, (unsigned)result->case_count,
                                &result->case_room, sizeof *result->cases);
@@ -226,11 +217,6 @@ static double known(uint64_t value)
     return value == UINT64_MAX ? NAN : (double)value;
 }
 
-static bool same_number(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
-
 static const char *digest_text(struct result *result, uint64_t digest)
 {
     return digest ? arena_printf(&result->arena, "%016" PRIx64, digest) : NULL;
@@ -246,7 +232,7 @@ static size_t compare_counters(struct result *result, struct result_case *one, c
     const struct counter_info *list = counter_list(&count);
     for (size_t i = 0; i < count; i++) {
         const double was = counter_at(first, i), is = counter_at(now, i);
-        if (list[i].kind != KIND_EXACT || same_number(was, is))
+        if (list[i].kind != KIND_EXACT || was == is || (isnan(was) && isnan(is)))
             continue;
         char subject[128], detail[256];
         snprintf(subject, sizeof subject, "%s.%s", phase, list[i].name);

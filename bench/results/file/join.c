@@ -336,31 +336,23 @@ static void sort_by_trace(json_t *all)
 
 bool join_machine(const struct join_file *files, size_t count, bool *taken, struct result *joined)
 {
-    struct text machine = {0};
-    bool has = false;
+    const struct join_file *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        struct text other = {0};
-        if (taken[i])
+        if (taken[i] || (first && !shard_same_machine(&first->result, &files[i].result)))
             continue;
-        if (!has)
-            shard_machine(&files[i].result, &machine);
-        shard_machine(&files[i].result, &other);
-        if (machine.length == other.length &&
-            (!other.length || strcmp(machine.data, other.data) == 0)) {
-            if (!has)
-                *joined = begin(&files[i]);
-            add_file(joined, &files[i].result);
-            has = taken[i] = true;
+        if (!first) {
+            first = &files[i];
+            *joined = begin(first);
         }
-        text_free(&other);
+        add_file(joined, &files[i].result);
+        taken[i] = true;
     }
-    text_free(&machine);
-    if (has) {
+    if (first) {
         result_sort_cases(joined);
         sort_by_trace(joined->fits);
         sort_by_trace(joined->advice);
     }
-    return has;
+    return first;
 }
 
 int join_check_items(const struct result *joined, size_t count, const struct result_shard *shard,

@@ -216,17 +216,6 @@ static int go_on(struct result_draft *draft, struct result *loaded, unsigned *fi
     return draft_continue(draft, loaded, planned > done ? planned - done : 0, error);
 }
 
-static bool same_machine(const struct result *a, const struct result *b)
-{
-    struct text here = {0}, there = {0};
-    shard_machine(a, &here);
-    shard_machine(b, &there);
-    const bool is_same = strcmp(here.length ? here.data : "", there.length ? there.data : "") == 0;
-    text_free(&here);
-    text_free(&there);
-    return is_same;
-}
-
 int result_file_resume(struct result_file *file, struct result_draft *draft, const char *path,
                        unsigned *first_round, struct error *error)
 {
@@ -236,7 +225,7 @@ int result_file_resume(struct result_file *file, struct result_draft *draft, con
     TRY(lock_file(path, false, &fd, error));
     int code = result_open(path, &loaded, error);
     THEN(code, check_shard(path, &loaded, &draft->result, error));
-    const bool is_same = !code && same_machine(&draft->result, &loaded);
+    const bool is_same = !code && shard_same_machine(&draft->result, &loaded);
     if (is_same) {
         code = go_on(draft, &loaded, first_round, error);
         file->held = fd;

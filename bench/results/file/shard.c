@@ -238,3 +238,14 @@ void shard_machine(const struct result *result, struct text *machine)
         text_add(machine, "\n%s: %s, %s", context->devices[i].id, context->devices[i].name,
                  context->devices[i].driver);
 }
+
+bool shard_same_machine(const struct result *a, const struct result *b)
+{
+    struct text here = {0}, there = {0};
+    shard_machine(a, &here);
+    shard_machine(b, &there);
+    const bool is_same = strcmp(here.length ? here.data : "", there.length ? there.data : "") == 0;
+    text_free(&here);
+    text_free(&there);
+    return is_same;
+}

@@ -56,6 +56,7 @@ int shard_check_alike(const struct result *theirs, const struct result *ours, st
  * used with their drivers. Nothing for results that are the same on every machine: replays without
  * a device, fits and advice. */
 void shard_machine(const struct result *result, struct text *machine);
+bool shard_same_machine(const struct result *a, const struct result *b);
 
 /* The files of shards as the result of one list. */
 struct join_file {

@@ -34,16 +34,6 @@ static void tell_skipped(struct result *result, struct result_case *one, size_t 
     result_warn(result, one, code, "rounds", detail);
 }
 
-/* A case with a wrong round has no times: that the answer was right in other rounds makes them no
- * times of right answers. */
-static void drop_times(struct result_case *one)
-{
-    for (size_t i = 0; i < one->round_count; i++) {
-        one->rounds[i].sample_count = one->rounds[i].cold_sample_count = 0;
-        one->rounds[i].model = NULL;
-    }
-}
-
 /* Sets status and reason to those of the worst round. Returns whether all rounds were skipped; if
  * only some were, a warning reports them. */
 static bool judge(struct result *result, struct result_case *one)
@@ -57,8 +47,12 @@ static bool judge(struct result *result, struct result_case *one)
         one->status = worst->status;
         one->reason = worst->reason;
     }
-    if (one->status == CASE_wrong)
-        drop_times(one);
+    /* A case with a wrong round has no times: that the answer was right in other rounds makes them
+     * no times of right answers. */
+    for (size_t i = 0; i < one->round_count && one->status == CASE_wrong; i++) {
+        one->rounds[i].sample_count = one->rounds[i].cold_sample_count = 0;
+        one->rounds[i].model = NULL;
+    }
     return all_skipped;
 }
 
@@ -193,14 +187,6 @@ static void describe_case(struct result *result, struct result_case *one)
     one->speedup_over_raw = (struct result_ratio){.over = statistics_of(NULL, 0)};
     one->speedup = NULL;
     one->peak_over_best = NAN;
-}
-
-static struct row row_of(struct result_case *one, struct arena *arena)
-{
-    const size_t bytes = one->round_count * sizeof(double);
-    return (struct row){.of = one,
-                        .times = measured_medians(arena, one, "wall_ns"),
-                        .speedups = {0, arena_alloc(arena, bytes), arena_alloc(arena, bytes)}};
 }
 
 /* Finds cases that belong together once, since a file may have many. */
@@ -353,8 +339,13 @@ void result_summarise(struct result *result)
     struct row *rows = arena_alloc(&arena, (count + 1) * sizeof *rows);
     arena_free(&result->derived);
     for (size_t i = 0; i < count; i++) {
-        describe_case(result, &result->cases[i]);
-        rows[i] = row_of(&result->cases[i], &arena);
+        struct result_case *one = &result->cases[i];
+        const size_t bytes = one->round_count * sizeof(double);
+        describe_case(result, one);
+        rows[i] =
+            (struct row){.of = one,
+                         .times = measured_medians(&arena, one, "wall_ns"),
+                         .speedups = {0, arena_alloc(&arena, bytes), arena_alloc(&arena, bytes)}};
     }
     group_rows(rows, count);
     result->answer = answer_of(result, NULL, &result->derived);
