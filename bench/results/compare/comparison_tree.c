@@ -49,10 +49,8 @@ static json_t *interval(const struct compare_row *row)
     if (!row->has_test || !isfinite(row->shift.lo) || !isfinite(row->shift.hi) ||
         isnan(compare_ratio(row)))
         return json_null();
-    json_t *ci = tree_array();
-    tree_append(ci, tree_number(compare_ratio_of(row->shift.lo)));
-    tree_append(ci, tree_number(compare_ratio_of(row->shift.hi)));
-    return ci;
+    return tree_pack("[o, o]", tree_number(compare_ratio_of(row->shift.lo)),
+                     tree_number(compare_ratio_of(row->shift.hi)));
 }
 
 static json_t *status_of(const struct result_case *one)
@@ -72,15 +70,14 @@ static void put_metric(json_t *out, const struct compare_row *row)
     tree_put(out, "new", tree_number(row->candidate));
     tree_put(out, "ratio", tree_number(compare_ratio(row)));
     if (is_sampled) {
-        json_t *rounds = tree_array();
-        tree_append(rounds, tree_count(row->base_rounds));
-        tree_append(rounds, tree_count(row->candidate_rounds));
         tree_put(out, "ci", interval(row));
         tree_put(out, "p", row->has_test ? tree_number(row->shift.p) : json_null());
         tree_put(out, "p_adj", tree_number(row->p_adjusted));
         tree_put(out, "limit", tree_number(expm1(row->limit)));
         tree_put(out, "floor", row->floor > 0 ? tree_number(expm1(row->floor)) : json_null());
-        tree_put(out, "rounds", rounds);
+        tree_put(
+            out, "rounds",
+            tree_pack("[o, o]", tree_count(row->base_rounds), tree_count(row->candidate_rounds)));
         if (row->verdict == VERDICT_unsure)
             tree_put(out, "rounds_needed", tree_count_or_null(row->rounds_needed));
     }
@@ -220,15 +217,10 @@ static bool is_any_judged(const struct comparer *c)
     return false;
 }
 
-static bool is_left_out(const struct comparer *c)
-{
-    return c->gated_times_left_out && !is_any_judged(c);
-}
-
 static enum compare_outcome outcome_of_all(const struct comparer *c)
 {
     enum compare_outcome outcome = c->nothing;
-    if (is_left_out(c))
+    if (c->gated_times_left_out && !is_any_judged(c))
         outcome = COMPARE_incomparable;
     else if (c->gated_times_left_out && outcome > COMPARE_unsure)
         outcome = COMPARE_unsure;

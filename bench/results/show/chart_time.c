@@ -351,15 +351,6 @@ static void add_variables(const struct matrix *matrix, const struct rows *rows, 
     text_free(&numbers);
 }
 
-/* Medians of the parts may add up to more than that of the whole: then nothing is the rest. */
-static bool has_time(const struct rows *rows)
-{
-    bool has = false;
-    for (int p = 0; p < PORTIONS; p++)
-        has |= rows->has[p];
-    return has;
-}
-
 static int time_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                       struct text *variables, struct error *error)
 {
@@ -367,7 +358,10 @@ static int time_write(const struct chart *chart, const struct chart_subject *of,
     TRY(matrix_make(chart->name, of, &(struct matrix_rules){0}, &matrix, error));
     int code = 0;
     struct rows rows = rows_of(&matrix);
-    if (!has_time(&rows))
+    bool has_time = false;
+    for (int p = 0; p < PORTIONS; p++) /* the rest may be nothing: each portion is a median */
+        has_time |= rows.has[p];
+    if (!has_time)
         code = error_set(error, ERR_NOT_FOUND, "no case on %s has a time for the chart %s",
                          of->device, chart->name);
     else if (rows.count > ROWS_MOST)

@@ -9,12 +9,12 @@
 #include "base/tree.h"
 #include "results/file/measured.h"
 
-enum { DIGITS = 12 };
-
-static void export_line(const json_t *object, FILE *out)
+/* Takes `tree`. */
+static void print_tree(json_t *tree, size_t layout, FILE *out)
 {
-    json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+    json_dumpf(tree, out, layout | JSON_REAL_PRECISION(12));
     fputc('\n', out);
+    json_decref(tree);
 }
 
 /* "canny/medium/none/last-use/pool/cuda:0": unique within a result. */
@@ -86,8 +86,7 @@ void export_lines(const struct result *result, FILE *out)
         tree_put(line, "reason", tree_text_or_null(one->reason));
         if (one->status == CASE_ok)
             put_metrics(line, one);
-        export_line(line, out);
-        json_decref(line);
+        print_tree(line, JSON_COMPACT, out);
     }
 }
 
@@ -187,22 +186,12 @@ static size_t samples_of(const struct result_case *one, double number)
     return 0;
 }
 
-/* Counters stand in an entry as the user's counters of Google Benchmark do. */
-static void put_google_counters(json_t *entry, const struct result_case *one)
-{
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; i < count; i++) {
-        const double value = counter_at(measured_warm(one), i);
-        if (!isnan(value))
-            tree_put(entry, list[i].name, tree_number(value));
-    }
-}
-
 static void add_google_case(json_t *all, const struct result_case *one, size_t family)
 {
     struct arena arena = {0};
     const struct measured_series medians = measured_medians(&arena, one, "wall_ns");
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
     const size_t rounds = medians.count;
     struct text name = {0};
     add_name(&name, one);
@@ -210,7 +199,11 @@ static void add_google_case(json_t *all, const struct result_case *one, size_t f
         json_t *entry = google_entry(name.data, name.data, "iteration", family, rounds);
         tree_put(entry, "repetition_index", tree_count(r));
         put_google_time(entry, samples_of(one, medians.round[r]), medians.value[r]);
-        put_google_counters(entry, one);
+        for (size_t i = 0; i < count; i++) { /* as the user's counters of Google Benchmark stand */
+            const double value = counter_at(measured_warm(one), i);
+            if (!isnan(value))
+                tree_put(entry, list[i].name, tree_number(value));
+        }
         tree_append(all, entry);
     }
     add_google_aggregates(all, name.data, family, medians.value, rounds);
@@ -223,10 +216,8 @@ void export_google_benchmark(const struct result *result, FILE *out)
     json_t *all = tree_array();
     for (size_t i = 0; i < result->case_count; i++)
         add_google_case(all, &result->cases[i], i);
-    json_t *tree = tree_pack("{s:o, s:o}", "context", google_context(result), "benchmarks", all);
-    json_dumpf(tree, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS));
-    fputc('\n', out);
-    json_decref(tree);
+    print_tree(tree_pack("{s:o, s:o}", "context", google_context(result), "benchmarks", all),
+               JSON_INDENT(2), out);
 }
 
 /* ---- Bencher's metric format ---------------------------------------------------------------- */
@@ -280,9 +271,7 @@ void export_bmf(const struct result *result, FILE *out)
         json_decref(measures);
         text_free(&name);
     }
-    json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS));
-    fputc('\n', out);
-    json_decref(all);
+    print_tree(all, JSON_INDENT(2), out);
 }
 
 /* ---- Otava's JSON --------------------------------------------------------------------------- */
@@ -346,9 +335,7 @@ void export_otava(const struct result *results, size_t count, FILE *out)
             tree_append(all, run_of(&results[i], json_incref(metrics)));
         json_decref(metrics);
     }
-    json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
-    fputc('\n', out);
+    print_tree(all, JSON_INDENT(1), out);
     json_decref(points);
     json_decref(names);
-    json_decref(all);
 }

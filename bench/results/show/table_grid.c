@@ -341,15 +341,6 @@ static bool same_group(const struct text_grid_row *a, const struct text_grid_row
            strcmp(a->cell[COLUMN_DEVICE], b->cell[COLUMN_DEVICE]) == 0;
 }
 
-static void hide_ratios(struct text_grid *grid)
-{
-    static const enum column ratios[] = {COLUMN_SPEEDUP, COLUMN_OVER_BOUND};
-    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
-        grid->column[ratios[i]].hidden = true;
-        grid->column[ratios[i]].once = NULL;
-    }
-}
-
 /* Leaves out the rows of cases that are ok on devices with means, and the columns that only these
  * have. */
 static void keep_means(struct text_grid *grid, const struct result *result)
@@ -390,10 +381,10 @@ struct text_grid table_grid_of(const struct result *result, enum table_shape sha
     for (size_t r = 1; r < grid.row_count; r++)
         grid.row[r].group = grid.row[r - 1].group + !same_group(&grid.row[r], &grid.row[r - 1]);
     place_time_columns(&grid, result_has_times(result, NULL), shape == SHAPE_GROUPED);
+    if (shape == SHAPE_PLAIN)
+        grid.column[COLUMN_SPEEDUP].hidden = grid.column[COLUMN_OVER_BOUND].hidden = true;
     for (size_t c = 0; c < COLUMNS; c++)
         by_group[c] = place_column(&grid, c, shape == SHAPE_GROUPED);
-    if (shape == SHAPE_PLAIN)
-        hide_ratios(&grid);
     if (show == TABLE_MEANS)
         keep_means(&grid, result);
     for (size_t r = 0; r < grid.row_count && shape == SHAPE_GROUPED; r++)

@@ -292,15 +292,6 @@ static void draw_prose(struct pen *pen, const char *text, const char *colour, si
     pen->blanks = 0;
 }
 
-/* The bytes of the first characters of a text. */
-static size_t bytes_of(const char *text, size_t characters)
-{
-    size_t i = 0;
-    while (text[i] && (terminal_characters(text, i + 1) <= characters))
-        i++;
-    return i;
-}
-
 static void draw_cell(struct pen *pen, const struct text_grid_column *column, const char *text,
                       size_t width, const char *colour)
 {
@@ -311,7 +302,10 @@ static void draw_cell(struct pen *pen, const struct text_grid_column *column, co
     if (own <= width) {
         draw(pen, text, cell_bytes(text), colour);
     } else {
-        draw(pen, text, bytes_of(text, width - 1), colour);
+        size_t bytes = 0;
+        while (text[bytes] && terminal_characters(text, bytes + 1) < width)
+            bytes++;
+        draw(pen, text, bytes, colour);
         draw(pen, "…", strlen("…"), colour);
     }
     pen->blanks += column->kind == GRID_NUMBER ? 0 : missing;
