@@ -37,7 +37,7 @@ WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst 
 SUITES    := $(sort $(wildcard suites/*.json))
 TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
-KERNEL_TEXTS := device_heap isosurface report report_hash page_style view view_hash view_how view_style new_allocator completion_bash completion_zsh help
+KERNEL_TEXTS := device_heap isosurface report report_hash page_style view view_hash view_how view_style new_allocator completion_bash completion_zsh help man
 KERNEL_device_heap := bench/experiment/heap/heap_layout.h bench/experiment/heap/index.kernel bench/experiment/heap/heap.kernel bench/experiment/heap/walk.kernel
 KERNEL_isosurface := bench/experiment/heap/heap_layout.h bench/experiment/isosurface.kernel
 # Scripts and style sheets of pages are embedded in the same way.
@@ -52,6 +52,7 @@ KERNEL_view_hash := $(BUILD)/embedded/view.hash
 # What `gamut new allocator` begins with.
 KERNEL_new_allocator := strategies/alloc/raw.c
 KERNEL_help := bench/cli/help.txt
+KERNEL_man := bench/cli/man.roff
 KERNEL_completion_bash := scripts/completion/gamut.bash
 KERNEL_completion_zsh := scripts/completion/gamut.zsh
 

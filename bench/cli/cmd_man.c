@@ -62,59 +62,30 @@ static void add_command(struct text *page, const struct command *command)
         add_block(page, &notes);
 }
 
-static void add_head(struct text *page)
-{
-    /* The date of the source, so that two builds of one revision have the same manual. */
-    text_add(page,
-             ".\\\" Made by: gamut man\n.TH GAMUT 1 \"%s\" \"gamut %s\" \"User Commands\"\n"
-             ".SH NAME\ngamut \\- benchmark memory strategies of GPU programs\n"
-             ".SH SYNOPSIS\n.B gamut\n.I command\n.RI [ flags ]\n.RI [ arguments ]\n"
-             ".SH DESCRIPTION\n",
-             GAMUT_SOURCE_DATE, context_tool().version);
-    add_text(page, commands_summary);
-    text_add(page, "\n.PP\n");
-    add_text(page, commands_trust);
-    text_add(page, "\n.PP\n"
-                   "Data goes to stdout, everything else to stderr. Flags can stand anywhere\n"
-                   "after the command; what follows\n.B \\-\\-\nis an argument. A default stands\n"
-                   "in brackets.\n.SH COMMANDS\n");
-}
-
-static void add_tail(struct text *page, const struct command_line *line)
-{
-    char variable[64];
-    text_add(page, ".SH EXIT STATUS\n");
-#define X(name, code, sentence) text_add(page, ".TP\n.B %d\n%s\n", code, sentence);
-    EXIT_CODE_LIST(X)
-#undef X
-    text_add(page,
-             ".SH ENVIRONMENT\nThe environment sets flags too,\n.B \\-\\-min\\-time\n"
-             "as\n.BR %s ;\nthe flag wins.\n"
-             ".TP\n.B CC\nthe compiler of the host device, for programs that are not built in\n"
-             ".TP\n.B CUDA_PATH\nthe folder of a CUDA toolkit, in which NVRTC is looked for\n"
-             ".SH FILES\n.TP\n.I results/MACHINE/TIME\\-REVISION.json\na result file\n"
-             ".TP\n.I share/gamut/plots\nnext to the folder of the binary: the scripts of the "
-             "charts\n",
-             flags_variable(variable, "min-time"));
-    text_add(page, ".SH EXAMPLES\n");
-    struct text examples = {0};
-    for (size_t i = 0; i < line->command_count; i++)
-        command_add_examples(&examples, line->commands[i]->name);
-    add_block(page, &examples);
-    text_add(page, ".SH SEE ALSO\n.BR clinfo (1),\n.BR gnuplot (1),\n.BR hyperfine (1),\n"
-                   ".BR nvidia\\-smi (1)\n"
-                   ".PP\nThe source has pages on numbers, terms and findings in\n.I docs\n"
-                   "and on the language of programs in\n.IR bench/program/README.md .\n");
-}
+extern const char kernel_text_man[]; /* man.roff: the page, in which %s are the parts made here */
 
 static int man_command(const struct command_line *line)
 {
-    struct text page = {0};
-    add_head(&page);
-    for (size_t i = 0; i < line->command_count; i++)
-        add_command(&page, line->commands[i]);
-    add_tail(&page, line);
-    fputs(page.data, stdout);
+    struct text about = {0}, commands = {0}, codes = {0}, all = {0}, examples = {0}, page = {0};
+    add_text(&about, commands_summary);
+    text_add(&about, "\n.PP\n");
+    add_text(&about, commands_trust);
+    for (size_t i = 0; i < line->command_count; i++) {
+        add_command(&commands, line->commands[i]);
+        command_add_examples(&all, line->commands[i]->name);
+    }
+#define X(name, code, sentence) text_add(&codes, ".TP\n.B %d\n%s\n", code, sentence);
+    EXIT_CODE_LIST(X)
+#undef X
+    add_block(&examples, &all);
+    /* The date of the source, so that two builds of one revision have the same manual. */
+    text_add(&page, kernel_text_man, GAMUT_SOURCE_DATE, context_tool().version, about.data,
+             commands.data, codes.data, examples.data);
+    fwrite(page.data, 1, page.length - 1, stdout); /* an embedded text has a newline more */
+    text_free(&about);
+    text_free(&commands);
+    text_free(&codes);
+    text_free(&examples);
     text_free(&page);
     return EXIT_OK;
 }
