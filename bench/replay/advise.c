@@ -187,9 +187,7 @@ static void remember(struct search *s, const char *spec, size_t trace,
     pthread_mutex_lock(&s->lock);
     s->replayed =
         must_grow(s->replayed, s->replayed_count, &s->replayed_capacity, sizeof *s->replayed);
-    char *copy = must_alloc(strlen(spec) + 1);
-    memcpy(copy, spec, strlen(spec));
-    s->replayed[s->replayed_count++] = (struct replayed){copy, trace, *measure};
+    s->replayed[s->replayed_count++] = (struct replayed){must_have(strdup(spec)), trace, *measure};
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -124,10 +124,11 @@ static int mark_point(struct live *l, unsigned queue, uint64_t number, struct er
     return events->record(l->device, p->event, error);
 }
 
-static struct point *find_point(struct live_queue *q, uint64_t command)
+/* The point of a queue so many commands before its last; NULL: they were before the record began. */
+static struct point *find_point(struct live_queue *q, uint64_t behind)
 {
-    for (unsigned i = q->point_count; i-- > 0;)
-        if (q->points[i].command == command)
+    for (unsigned i = q->point_count; i-- > 0 && behind < q->commands;)
+        if (q->points[i].command == q->commands - behind)
             return &q->points[i];
     return NULL;
 }
@@ -155,8 +156,8 @@ static int play_wait(struct live *l, const struct trace_event *e, uint64_t numbe
         q->waited = number;
         return sync_queue(l, e->queue, error);
     }
-    struct point *p = e->behind < q->commands ? find_point(q, q->commands - e->behind) : NULL;
-    if (!p) /* a wait for commands before the record began */
+    struct point *p = find_point(q, e->behind);
+    if (!p)
         return 0;
     const int code = l->device->ops->events->sync(l->device, p->event, error);
     advance(&q->waited, p->number);
@@ -168,8 +169,7 @@ static int play_order(struct live *l, const struct trace_event *e, struct error 
 {
     TRY(use_queue(l, e->queue, error));
     struct live_queue *other = &l->queues[e->other];
-    struct point *p =
-        e->behind < other->commands ? find_point(other, other->commands - e->behind) : NULL;
+    struct point *p = find_point(other, e->behind);
     if (!p)
         return 0;
     const int code = l->device->ops->events->wait(l->device, l->device, p->event, error);
@@ -458,11 +458,7 @@ void live_return(struct live *l, const struct trace_event *e)
     struct live_thread *t = &l->threads[e->thread];
     if (t->has_called && t->recorded_end_ns >= l->earlier.recorded_end_ns)
         l->earlier = *t;
-    *t = (struct live_thread){
-        .has_called = true,
-        .recorded_end_ns = trace_end_ns(e),
-        .end_ns = clock_ns() - l->call_late_ns,
-    };
+    *t = (struct live_thread){true, trace_end_ns(e), clock_ns() - l->call_late_ns};
 }
 
 /* ---- a replay ---- */
@@ -485,10 +481,7 @@ int live_begin(struct live *l, struct error *error)
     l->counts = (struct live_counts){0};
     tell_phase(l, true);
     l->start_ns = clock_ns();
-    l->earlier = (struct live_thread){
-        .recorded_end_ns = l->schedule->began_ns,
-        .end_ns = l->start_ns,
-    };
+    l->earlier = (struct live_thread){false, l->schedule->began_ns, l->start_ns};
     return 0;
 }
 

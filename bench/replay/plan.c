@@ -410,7 +410,6 @@ static void kind_lives(const struct sequence *s, const struct iteration *all, un
     const uint32_t length = all[kind].end - all[kind].begin;
     empty_slots(s, all[kind].begin, length, lives);
     bool *ended = must_alloc((length + (size_t)1) * sizeof *ended);
-    memset(ended, 0, length * sizeof *ended);
     for (unsigned k = once; k < count; k++)
         for (uint32_t i = 0; i < length && all[k].kind == kind; i++) {
             const uint32_t end = s->requests[all[k].begin + i].end;

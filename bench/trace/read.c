@@ -108,8 +108,7 @@ int trace_open(const char *path, struct trace_reader **reader, struct error *err
 {
     struct trace_reader *r = must_alloc(sizeof *r);
     *reader = NULL;
-    r->path = must_alloc(strlen(path) + 1);
-    memcpy(r->path, path, strlen(path) + 1);
+    r->path = must_have(strdup(path));
     r->in = fopen(path, "r");
     int code =
         r->in ? read_head(r, error) : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));

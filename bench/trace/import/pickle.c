@@ -412,10 +412,7 @@ static int pop(struct pickle *p, unsigned unused)
 
 static int pop_to_mark(struct pickle *p, unsigned unused)
 {
-    unsigned height = 0;
-    TRY(pop_mark(p, &height));
-    p->stack_count = height;
-    return 0;
+    return pop_mark(p, &p->stack_count);
 }
 
 /* ---- the memo ---- */

@@ -147,19 +147,22 @@ void pytorch_begin_time(struct pytorch_trace *t, uint64_t time_us)
 static const struct action {
     const char *name;
     enum trace_kind kind;
+    enum start_act act;
 } actions[] = {
-    {"alloc", TRACE_alloc},
-    {"free_requested", TRACE_free},
-    {"free_completed", TRACE_done},
-    {"free", TRACE_done},
-    {"oom", TRACE_refused},
-    {"segment_alloc", TRACE_driver_alloc},
-    {"segment_free", TRACE_driver_free},
-    {"segment_map", TRACE_driver_map},
-    {"segment_unmap", TRACE_driver_unmap},
+    {"alloc", TRACE_alloc, START_ALLOC},
+    {"free_requested", TRACE_free, START_GIVE},
+    {"free_completed", TRACE_done, START_END},
+    {"free", TRACE_done, START_END},
+    {"oom", TRACE_refused, START_NOTHING},
+    {"segment_alloc", TRACE_driver_alloc, START_SEGMENT},
+    {"segment_free", TRACE_driver_free, START_RELEASE},
+    {"segment_map", TRACE_driver_map, START_MAP},
+    {"segment_unmap", TRACE_driver_unmap, START_UNMAP},
+    /* A snapshot that is taken, and what concerns the recorder itself. */
+    {"snapshot", TRACE_KINDS, START_NOTHING},
+    {"user_defined", TRACE_KINDS, START_NOTHING},
+    {"workspace_snapshot", TRACE_KINDS, START_NOTHING},
 };
-/* A snapshot that is taken, and what concerns the recorder itself. */
-static const char *const ignored_actions[] = {"snapshot", "user_defined", "workspace_snapshot"};
 
 static const struct action *find_action(const char *name)
 {
@@ -167,14 +170,6 @@ static const struct action *find_action(const char *name)
         if (strcmp(actions[i].name, name) == 0)
             return &actions[i];
     return NULL;
-}
-
-static bool is_ignored(const char *name)
-{
-    for (size_t i = 0; i < sizeof ignored_actions / sizeof *ignored_actions; i++)
-        if (strcmp(ignored_actions[i], name) == 0)
-            return true;
-    return false;
 }
 
 static uint64_t time_of(const struct pytorch_trace *t, uint64_t time_us)
@@ -257,22 +252,12 @@ static uint64_t beyond(const struct pytorch_trace *t, enum trace_kind kind)
 
 void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
 {
-    static const enum start_act acts[TRACE_KINDS] = {
-        [TRACE_alloc] = START_ALLOC,
-        [TRACE_free] = START_GIVE,
-        [TRACE_done] = START_END,
-        [TRACE_driver_alloc] = START_SEGMENT,
-        [TRACE_driver_free] = START_RELEASE,
-        [TRACE_driver_map] = START_MAP,
-        [TRACE_driver_unmap] = START_UNMAP,
-    };
     const struct action *action = find_action(entry->action);
-    if (!action || action->kind == TRACE_refused) {
+    if (!action || action->act == START_NOTHING) {
         t->start.entry++;
         return;
     }
-    start_look(&t->start, acts[action->kind], entry->address, entry->size, entry->stream,
-               entry->pool);
+    start_look(&t->start, action->act, entry->address, entry->size, entry->stream, entry->pool);
     if (!trace_is_driver_call(action->kind)) {
         t->look_in_run = false;
         return;
@@ -723,7 +708,7 @@ void pytorch_add_phase(struct pytorch_trace *t, const char *name, bool begins, u
 int pytorch_add(struct pytorch_trace *t, const struct pytorch_entry *entry, struct error *error)
 {
     const struct action *action = find_action(entry->action);
-    if (!action && is_ignored(entry->action))
+    if (action && action->kind == TRACE_KINDS)
         return 0;
     if (!action)
         return import_error(t->log, error,

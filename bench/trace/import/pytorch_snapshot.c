@@ -328,15 +328,12 @@ static void add_phases(struct history *h, uint64_t time_us)
 
 /* ---- entries ---- */
 
-static unsigned own_pool(struct history *h, const struct pytorch_entry *entry)
-{
-    return entry->pool ? number_of_pool(&h->snapshot->pools, h->pools->ids[entry->pool - 1]) : 0;
-}
-
 /* The pool of an entry: its own, or that of its segment. */
 static unsigned pool_of_entry(struct history *h, const struct pytorch_entry *entry)
 {
-    return entry->has_pool ? own_pool(h, entry) : h->found.lives[entry->pool].pool;
+    if (!entry->has_pool)
+        return h->found.lives[entry->pool].pool;
+    return entry->pool ? number_of_pool(&h->snapshot->pools, h->pools->ids[entry->pool - 1]) : 0;
 }
 
 static bool is_pool_known(const struct history *h, const struct pytorch_entry *entry)
@@ -415,13 +412,6 @@ static int take_entry(void *user, unsigned device, const struct value *value, st
     return pytorch_entries_add(&d->entries, &entry, s->log, error);
 }
 
-static void look_at_entry(struct history *h, unsigned i)
-{
-    struct pytorch_entry entry = *pytorch_entry_at(h->entries, i);
-    entry.pool = pool_of_entry(h, &entry);
-    pytorch_look(&h->trace, &entry);
-}
-
 /* A program can leave actions out (skip_actions of _record_memory_history). The snapshot does not
  * say which, but one action comes with another. */
 static int find_skipped(struct history *h, struct error *error)
@@ -455,8 +445,11 @@ static int read_history(struct history *h, struct error *error)
     drop_early_phases(h, first_us);
     pytorch_begin_time(&h->trace, first_us);
     trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = true;
-    for (unsigned i = 0; i < h->entries->count; i++)
-        look_at_entry(h, i);
+    for (unsigned i = 0; i < h->entries->count; i++) {
+        struct pytorch_entry entry = *pytorch_entry_at(h->entries, i);
+        entry.pool = pool_of_entry(h, &entry);
+        pytorch_look(&h->trace, &entry);
+    }
     for (unsigned i = 0; i < h->segment_count; i++)
         TRY(add_final(h, &h->segments[i], error));
     TRY(pytorch_check_start(&h->trace, error));

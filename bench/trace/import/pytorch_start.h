@@ -64,6 +64,7 @@ enum start_act {
     START_RELEASE, /* and takes it back */
     START_MAP,
     START_UNMAP,
+    START_NOTHING, /* the entry is none of these */
 };
 
 /* The next entry. */

@@ -459,9 +459,8 @@ static void retain(struct raw_import *r)
     struct object *o = held(r);
     if (!o || o->references++ || o->class != RAW_CLASS_BLOCK)
         return;
-    if (o->is.block.whole == o &&
-        o->is.block.owners) /* the driver handed out the block of a part */
-        o->is.block.owners++;
+    /* The driver handed out the block of a part. */
+    o->is.block.owners += o->is.block.whole == o && o->is.block.owners;
 }
 
 /* A context or a queue without references may still be handed out by the driver, as that of an
@@ -502,11 +501,10 @@ static void end_pending(struct raw_import *r, const struct object *queue, uint64
     unsigned kept = 0;
     for (unsigned i = 0; i < r->pending_count; i++) {
         const struct pending p = r->pending[i];
-        if (p.queue != queue || p.commands > commands) {
+        if (p.queue != queue || p.commands > commands)
             r->pending[kept++] = p;
-            continue;
-        }
-        end_block(r, p.block, true);
+        else
+            end_block(r, p.block, true);
     }
     r->pending_count = kept;
 }
@@ -528,22 +526,17 @@ static void put_free(struct raw_import *r)
         end_block(r, block, true);
 }
 
-static void put_trim(struct raw_import *r)
+/* A trim, or the begin or end of a pool. */
+static void put_of_context(struct raw_import *r)
 {
-    const struct device *device = device_of(r, r->record->object);
-    const struct trace_event e = device ? event_of(r, device, TRACE_trim) : (struct trace_event){0};
-    if (device)
-        import_event(device->stream, &e);
-}
-
-static void put_pool(struct raw_import *r)
-{
+    static const enum trace_kind kinds[RAW_KINDS] = {[RAW_trim] = TRACE_trim,
+                                                     [RAW_pool_begin] = TRACE_pool_begin,
+                                                     [RAW_pool_end] = TRACE_pool_end};
     const struct device *device = device_of(r, r->record->object);
     if (!device)
         return;
-    struct trace_event e =
-        event_of(r, device, r->record->kind == RAW_pool_begin ? TRACE_pool_begin : TRACE_pool_end);
-    e.pool = (unsigned)r->words[0];
+    struct trace_event e = event_of(r, device, kinds[r->record->kind]);
+    e.pool = e.kind == TRACE_trim ? 0 : (unsigned)r->words[0];
     import_event(device->stream, &e);
 }
 
@@ -578,22 +571,16 @@ static void put_own_event(struct raw_import *r)
 static void put_kernel(struct raw_import *r)
 {
     const struct object *old = find(r, r->record->object);
-    if (old && old->class == RAW_CLASS_KERNEL && strcmp(r->records.head->api, "CUDA") == 0) {
-        char *name = text_of(r, 0);
-        const bool is_same = strcmp(name, old->name) == 0 || !*name;
+    char *name = text_of(r, 0), number[32];
+    if (old && old->class == RAW_CLASS_KERNEL && strcmp(r->records.head->api, "CUDA") == 0 &&
+        (!*name || strcmp(name, old->name) == 0)) { /* another thread has met it */
         free(name);
-        if (is_same)
-            return; /* another thread has met it */
-    }
-    struct object *kernel = add(r, r->record->object, RAW_CLASS_KERNEL);
-    kernel->name = text_of(r, 0);
-    r->kernel_count++;
-    if (*kernel->name)
         return;
-    char name[32]; /* anonymous recordings tell kernels apart by number */
-    snprintf(name, sizeof name, "kernel %u", r->kernel_count);
-    free(kernel->name);
-    kernel->name = strdup(name);
+    }
+    /* Anonymous recordings tell kernels apart by number. */
+    snprintf(number, sizeof number, "kernel %u", ++r->kernel_count);
+    add(r, r->record->object, RAW_CLASS_KERNEL)->name = strdup(*name ? name : number);
+    free(name);
 }
 
 static void put_clone(struct raw_import *r)
@@ -908,9 +895,9 @@ static const struct {
     [RAW_release] = {1, put_release},
     [RAW_gone] = {0, put_gone},
     [RAW_argument] = {2, put_argument},
-    [RAW_trim] = {0, put_trim},
-    [RAW_pool_begin] = {1, put_pool},
-    [RAW_pool_end] = {1, put_pool},
+    [RAW_trim] = {0, put_of_context},
+    [RAW_pool_begin] = {1, put_of_context},
+    [RAW_pool_end] = {1, put_of_context},
     [RAW_finish] = {0, put_host_wait},
     [RAW_wait] = {0, put_host_wait},
     [RAW_begin] = {0, begin_phase},
