@@ -135,14 +135,13 @@ static const struct option_spec planned_options[] = {
 
 static int planned_init(struct source *source, const struct option_values *options, void **state)
 {
-    const struct planned_given *given = options->given;
     TRY(source_requires_split(source, "planned"));
-    if (!given)
+    if (!options->given)
         return error_set(&source->error, ERR_USAGE,
                          "planned serves from a plan, and its caller handed it none");
     struct planned *p = must_alloc(sizeof *p);
     *p = (struct planned){.source = source,
-                          .plan = given->plan,
+                          .plan = options->given,
                           .pass = 1,
                           .round = -1,
                           .last_round = NO_ROUND,
@@ -929,8 +928,8 @@ static void planned_fini(void *state)
 
 uint64_t planned_digest(const struct allocator_ops *ops, const struct option_values *options)
 {
-    const struct planned_given *given = options->given;
-    return ops == &allocator_planned && given ? given->plan->digest : 0;
+    const struct offset_plan *plan = options->given;
+    return ops == &allocator_planned && plan ? plan->digest : 0;
 }
 
 void planned_count(const void *state, struct planned_counts *counts)

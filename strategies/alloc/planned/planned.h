@@ -6,13 +6,8 @@
 
 extern const struct allocator_ops allocator_planned;
 
-/* The options: the files and names that struct planned_given stands for (plans.h). */
+/* The options. A plan of the trace (plans.h) is the `given` of struct option_values. */
 enum planned_option { PLANNED_TRACE };
-
-/* `option_values.given` of `planned` points to this. */
-struct planned_given {
-    const struct offset_plan *plan;
-};
 
 /* The digest of the trace that the plan of these options was made of. A run with the same digest is
  * served by an oracle. 0: they are of another strategy. */
