@@ -124,7 +124,7 @@ static int mark_point(struct live *l, unsigned queue, uint64_t number, struct er
     return events->record(l->device, p->event, error);
 }
 
-/* The point of a queue so many commands before its last; NULL: they were before the record began. */
+/* The point so many commands before the last of a queue; NULL: that was before the record began. */
 static struct point *find_point(struct live_queue *q, uint64_t behind)
 {
     for (unsigned i = q->point_count; i-- > 0 && behind < q->commands;)
