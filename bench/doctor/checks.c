@@ -86,13 +86,6 @@ static void check_device(const struct doctor_device *device, struct doctor_row *
 
 /* ---- one GPU of NVIDIA's --------------------------------------------------------------------- */
 
-static void check_nvml(const struct doctor_facts *facts, struct doctor_row *row)
-{
-    found(row, facts->has_nvidia_node ? DOCTOR_WARN : DOCTOR_INFO,
-          facts->has_nvidia_node ? "mount or install libnvidia-ml.so.1" : NULL,
-          "clocks, limits and other processes of GPUs are unknown: %s", facts->nvml_why_not);
-}
-
 static void nvml_unknown(struct doctor_row *row)
 {
     found(row, DOCTOR_INFO, NULL, "unknown: NVML does not report it here");
@@ -363,7 +356,9 @@ void doctor_check(const struct doctor_facts *facts, struct doctor_rows *rows)
     for (size_t i = 0; i < facts->device_count; i++)
         check_device(&facts->devices[i], add_row(rows, "device", facts->devices[i].device.id));
     if (*facts->nvml_why_not)
-        check_nvml(facts, add_row(rows, "nvml", ""));
+        found(add_row(rows, "nvml", ""), facts->has_nvidia_node ? DOCTOR_WARN : DOCTOR_INFO,
+              facts->has_nvidia_node ? "mount or install libnvidia-ml.so.1" : NULL,
+              "clocks, limits and other processes of GPUs are unknown: %s", facts->nvml_why_not);
     for (size_t i = 0; i < facts->gpu_count; i++)
         for (size_t c = 0; c < sizeof gpu_checks / sizeof *gpu_checks; c++) {
             char subject[32];

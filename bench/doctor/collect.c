@@ -175,19 +175,14 @@ static void doctor_collect_programs(struct doctor_facts *facts)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void collect_build(struct doctor_facts *facts)
-{
-    const struct record_tool tool = context_tool();
-    snprintf(facts->build, sizeof facts->build, "%s", tool.build);
-    snprintf(facts->cflags, sizeof facts->cflags, "%s", tool.cflags);
-}
-
 void doctor_collect(const char *results, struct doctor_facts *facts)
 {
+    const struct record_tool tool = context_tool();
     *facts = (struct doctor_facts){0};
     context_read_host("", &facts->host); /* host and GPUs first: the rest makes load */
     collect_gpus(facts);
-    collect_build(facts);
+    snprintf(facts->build, sizeof facts->build, "%s", tool.build);
+    snprintf(facts->cflags, sizeof facts->cflags, "%s", tool.cflags);
     doctor_collect_folder(results, &facts->results);
     doctor_collect_programs(facts);
     collect_devices(facts);

@@ -47,14 +47,12 @@ static json_t *row_json(const struct doctor_row *row)
 
 json_t *doctor_json(const struct doctor_rows *rows)
 {
-    json_t *json = tree_object(), *checks = tree_array();
+    json_t *checks = tree_array();
     const enum doctor_status verdict = rows->counts[DOCTOR_FAIL]   ? DOCTOR_FAIL
                                        : rows->counts[DOCTOR_WARN] ? DOCTOR_WARN
                                                                    : DOCTOR_PASS;
     for (size_t i = 0; i < rows->count; i++)
         tree_append(checks, row_json(&rows->row[i]));
-    tree_put(json, "schema", tree_text("gamut.doctor/2"));
-    tree_put(json, "verdict", tree_text(doctor_status_name(verdict)));
-    tree_put(json, "checks", checks);
-    return json;
+    return tree_pack("{s:s, s:s, s:o}", "schema", "gamut.doctor/2", "verdict",
+                     doctor_status_name(verdict), "checks", checks);
 }

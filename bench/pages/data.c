@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "base/tree.h"
 #include "pages/view.h"
 #include "trace/holders.h"
@@ -110,13 +111,8 @@ static void pack_lives(struct text *bytes, const struct view_blocks *blocks, con
 
 static json_t *chunk_of(const struct view_chunk *c, json_t *number)
 {
-    json_t *chunk = tree_array();
-    tree_append(chunk, tree_count(c->level));
-    tree_append(chunk, tree_count(c->first));
-    tree_append(chunk, tree_count(c->last));
-    tree_append(chunk, tree_count(c->count));
-    tree_append(chunk, number);
-    return chunk;
+    return tree_pack("[o, o, o, o, o]", tree_count(c->level), tree_count(c->first),
+                     tree_count(c->last), tree_count(c->count), number);
 }
 
 static json_t *blocks_of(struct view_data *data, const struct view_blocks *blocks,
@@ -237,10 +233,8 @@ static json_t *held_of(struct view_data *data, const struct view_history *h,
 static uint64_t top_of(const struct view_strategy *s)
 {
     uint64_t top = 0;
-    for (unsigned i = 0; i < s->held.count; i++) {
-        const uint64_t end = s->held_addresses[i] + s->held.items[i].bytes;
-        top = end > top ? end : top;
-    }
+    for (unsigned i = 0; i < s->held.count; i++)
+        top = larger(top, s->held_addresses[i] + s->held.items[i].bytes);
     return top;
 }
 

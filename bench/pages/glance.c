@@ -78,12 +78,6 @@ static struct shown shown_memory(const struct result_case *one)
     return shown;
 }
 
-static bool is_own_baseline(const struct result_case *one)
-{
-    const char *baseline = one->speedup ? one->speedup->baseline : one->speedup_over_raw.baseline;
-    return baseline && strcmp(baseline, one->id) == 0;
-}
-
 static struct shown shown_case(const struct result_case *one, enum measure measure)
 {
     if (one->status != CASE_ok)
@@ -91,21 +85,10 @@ static struct shown shown_case(const struct result_case *one, enum measure measu
                           case_status_name(one->status));
     if (measure == MEASURE_MEMORY)
         return shown_memory(one);
-    if (is_own_baseline(one))
+    const char *baseline = one->speedup ? one->speedup->baseline : one->speedup_over_raw.baseline;
+    if (baseline && strcmp(baseline, one->id) == 0)
         return shown_word("soft", "baseline");
     return shown_speedup(measured_speedup(one));
-}
-
-/* Are all cases of the file in the tables of the page? */
-static bool is_whole(const struct page_file *file)
-{
-    return file->result.case_count <= file->cases_most;
-}
-
-/* Is the row of the case in the table of all cases? */
-static bool has_row(const struct page_file *file, const struct result_case *one)
-{
-    return (size_t)(one - file->result.cases) < file->cases_most;
 }
 
 static void print_case(FILE *out, const struct page_file *file, const struct result_case *one,
@@ -119,7 +102,7 @@ static void print_case(FILE *out, const struct page_file *file, const struct res
     fputs("<td", out);
     if (*shown.class)
         html_print(out, " class=\"%s\"", shown.class);
-    if (has_row(file, one))
+    if ((size_t)(one - file->result.cases) < file->cases_most) /* the last table has its row */
         html_print(out, "><a href=\"#%s-%s\">%s</a>", file->id, one->id, shown.ratio);
     else
         html_print(out, ">%s", shown.ratio);
@@ -255,7 +238,8 @@ void section_matrix(const struct page *page, const struct page_file *file)
                       "allocator can hold less. A ratio leads to its case in the last table."
                     : "A deeper orange means more memory over the lower bound, the most bytes that "
                       "the application has requested at one time: no allocator can hold less.");
-        const size_t rows = is_whole(file) ? m.rows.count : rows_in(&m, room);
+        const bool is_whole = result->case_count <= file->cases_most;
+        const size_t rows = is_whole ? m.rows.count : rows_in(&m, room);
         print_device(page->out, file, &m, answer_find(&result->answer, of.device)->against,
                      device->name, rows);
         matrix_free(&m);

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/slab.h"
+#include "base/sort.h"
 #include "base/treap.h"
 #include "pages/address_places.h"
 
@@ -221,23 +222,13 @@ static void note_refusal(struct view_history *h, const struct trace_event *e, ui
     note_name(h, e->name);
 }
 
-static void note_bytes(struct recording *r, const struct replay_state *state)
-{
-    struct view_summary *summary = &r->history->summary;
-    if (r->is_first)
-        summary_add(summary, r->moment, r->time_ns, state->requested_bytes);
-    strategy_summary_add(&r->strategy->summary, summary, r->moment, state->granted_bytes,
-                         state->most_reserved_bytes > state->reserved_bytes
-                             ? state->most_reserved_bytes
-                             : state->reserved_bytes);
-}
-
 static void hear(void *context, const struct trace_event *e, const struct block *block,
                  const struct replay_state *state)
 {
     struct recording *r = context;
+    struct view_summary *summary = &r->history->summary;
     r->moment = (uint32_t)state->event;
-    r->time_ns = e->time_ns > r->time_ns ? e->time_ns : r->time_ns;
+    r->time_ns = larger(r->time_ns, e->time_ns);
     cover_advance(&r->strategy->cover, r->moment);
     if (block && (e->kind == TRACE_held || e->kind == TRACE_alloc))
         begin_block(r, e, block);
@@ -247,7 +238,10 @@ static void hear(void *context, const struct trace_event *e, const struct block 
         note_phase(r, e);
     if (r->is_first && e->kind == TRACE_refused)
         note_refusal(r->history, e, r->moment, state->requested_bytes);
-    note_bytes(r, state);
+    if (r->is_first)
+        summary_add(summary, r->moment, r->time_ns, state->requested_bytes);
+    strategy_summary_add(&r->strategy->summary, summary, r->moment, state->granted_bytes,
+                         larger(state->most_reserved_bytes, state->reserved_bytes));
 }
 
 /* ---- the whole ---- */

@@ -21,15 +21,6 @@ struct verdict {
     bool only_replays;
 };
 
-static void count_rows(const struct result *result, struct verdict *v)
-{
-    for (size_t i = 0; i < result->experiment_count; i++)
-        for (size_t r = 0; r < result->experiments[i].row_count; r++) {
-            v->rows++;
-            v->failed_rows += result->experiments[i].rows[r].status > CASE_skipped;
-        }
-}
-
 static struct verdict verdict_of(const struct page *page)
 {
     struct verdict v = {.only_replays = page->file_count > 0};
@@ -44,7 +35,11 @@ static struct verdict verdict_of(const struct page *page)
             v.unchecked += one->status == CASE_ok && one->check == CHECK_NONE;
         }
         v.atlases += json_array_size(result->atlas);
-        count_rows(result, &v);
+        for (size_t i = 0; i < result->experiment_count; i++)
+            for (size_t r = 0; r < result->experiments[i].row_count; r++) {
+                v.rows++;
+                v.failed_rows += result->experiments[i].rows[r].status > CASE_skipped;
+            }
     }
     return v;
 }
@@ -78,17 +73,10 @@ static void name_failures(const struct page *page, size_t failed)
     fputs("</ul>\n", page->out);
 }
 
-/* Begins a line of the banner: "unsure: ". The caller ends it with "</dd>\n". */
-static void begin_line(FILE *out, const char *name)
-{
-    html_print(out, "<dt>%s</dt><dd>", name);
-}
-
 static void print_counts(FILE *out, const struct verdict *v)
 {
     const char *before = "";
-    begin_line(out, "cases");
-    html_print(out, "%zu: ", v->cases);
+    html_print(out, "<dt>cases</dt><dd>%zu: ", v->cases);
     for (int s = 0; s < CASE_STATUSES; s++)
         if (v->counts[s]) {
             html_print(out, "%s%zu %s", before, v->counts[s],
@@ -180,7 +168,7 @@ static size_t print_doubts(const struct page *page, const struct page_file *file
 static void print_unsure(const struct page *page, const struct verdict *v)
 {
     size_t count = 0;
-    begin_line(page->out, "doubts");
+    fputs("<dt>doubts</dt><dd>", page->out);
     if (v->unchecked && ++count)
         html_print(page->out, "<p>%zu answer%s not checked: the program has no reference</p>\n",
                    v->unchecked, v->unchecked == 1 ? " was" : "s were");
@@ -258,8 +246,7 @@ void section_banner(const struct page *page)
     print_unsure(page, &v);
     if (v.cases)
         print_counts(page->out, &v);
-    fputs("</dl>\n", page->out);
-    fputs("</div>\n", page->out);
+    fputs("</dl>\n</div>\n", page->out);
 }
 
 /* ---- what changed from the base -------------------------------------------------------------- */

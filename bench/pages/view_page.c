@@ -312,8 +312,8 @@ static void print_picture(FILE *out, const struct view_pane *panes, size_t pane,
     print_mark(out, scale, view_peak(h)->at, 11, "peak");
     if (h->refusal.moment)
         print_mark(out, scale, h->refusal.moment, 24, "refused");
-    fputs("</svg></div>\n<p>", out);
-    fputs("The filled area is what the application requested. The lines are what the driver gave:",
+    fputs("</svg></div>\n<p>The filled area is what the application requested. The lines are what "
+          "the driver gave:",
           out);
     for (size_t i = 0; i < o->strategy_count; i++)
         if (!*p->report->strategies[i].reason) {
@@ -366,16 +366,6 @@ void view_page_picture(FILE *out, const struct view_pane *panes, size_t count)
 
 /* ---- the peak ---- */
 
-/* A site that a click unfolds to its call stack, the innermost frame first. */
-static void print_site(FILE *out, const struct trace_name *names, const struct holder *holder)
-{
-    html_print(out, "<td class=\"site\"><details><summary>%s</summary>", holder->site);
-    for (unsigned f = holder->stack; f; f = names[f].caller)
-        if (!names[f].is_hidden)
-            html_print(out, "%s<br>", names[f].text);
-    fputs("</details></td></tr>\n", out);
-}
-
 static void print_holder(FILE *out, const struct trace_name *names, const struct holder *holder,
                          uint64_t all, bool by_site)
 {
@@ -388,10 +378,16 @@ static void print_holder(FILE *out, const struct trace_name *names, const struct
         (size_t)holder->blocks, text_bytes(largest, holder->largest_bytes));
     if (by_site)
         html_print(out, "<td>%s</td>", holder->category);
-    if (holder->stack)
-        print_site(out, names, holder);
-    else
+    if (!holder->stack) {
         html_print(out, "<td class=\"site\">%s</td></tr>\n", holder->site);
+        return;
+    }
+    /* A click unfolds it to its call stack, the innermost frame first. */
+    html_print(out, "<td class=\"site\"><details><summary>%s</summary>", holder->site);
+    for (unsigned f = holder->stack; f; f = names[f].caller)
+        if (!names[f].is_hidden)
+            html_print(out, "%s<br>", names[f].text);
+    fputs("</details></td></tr>\n", out);
 }
 
 /* In a trace without sites, the blocks of one size are held by one. */
