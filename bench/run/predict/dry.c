@@ -102,17 +102,11 @@ static double more_than(double ns, double part)
     return ns > part ? ns - part : 0;
 }
 
-/* Rounds up to a multiple of `step`. */
-static uint64_t in_steps(uint64_t bytes, uint64_t step)
-{
-    return (bytes + step - 1) / step * step;
-}
-
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 static uint64_t pieces(uint64_t bytes)
 {
-    return in_steps(bytes, PIECE_BYTES) / PIECE_BYTES;
+    return (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
 }
 
 /* A piece of the first chunk that has room; NULL: none has. */
@@ -169,13 +163,12 @@ static void chunks_close(struct dry_chunks *c)
 /* ---- costs ----------------------------------------------------------------------------------- */
 
 /* Records that the atlas lacks a cost; the first one that a run needs becomes the error. */
-static int dry_lack(struct dry *d, const char *what, const char *method, const char *call)
+static void dry_lack(struct dry *d, const char *what, const char *method, const char *call)
 {
     if (!d->lacks)
         error_set(&d->error, ERR_UNSUPPORTED, "the atlas of %s does not know %s (%s, %s)",
                   d->device.atlas->device, what, method, call);
     d->lacks = true;
-    return ERR_UNSUPPORTED;
 }
 
 typedef bool cost_of(const struct atlas *atlas, const char *method, const char *call,
