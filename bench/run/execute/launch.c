@@ -60,21 +60,10 @@ static void add_scalar(struct kernel_call *call, enum element element, union sca
         [ELEMENT_f64] = ARG_F64,
     };
     call->kinds[call->argument_count] = kinds[element];
-    union launch_value *a = &call->arguments[call->argument_count++];
-    switch (element) {
-#define X(name, type, bytes, field)                                                                \
-    case ELEMENT_##name:                                                                           \
-        a->field = value.field;                                                                    \
-        break;
-        ELEMENT_LIST(X)
-#undef X
-    default:
-        break;
-    }
+    memcpy(&call->arguments[call->argument_count++], &value, element_bytes(element));
 }
 
-/* ---- which variant of a kernel runs
- * ----------------------------------------------------------- */
+/* ---- which variant of a kernel runs ---------------------------------------------------------- */
 
 /* The layout of an array in a launch over these extents (outermost first). The extents complete the
  * layout of a private array, which is then in `room`. */
