@@ -148,45 +148,27 @@ int opencl_build(struct device *device, const struct kernel_source *source,
 
 /* ---- launch ---- */
 
+/* Bytes of an argument: in launch_value, and for the driver, which has 64 bits. */
+static const uint8_t sizes[] = {
+    [ARG_MEMORY] = sizeof(cl_mem),
+    [ARG_I32] = 4,
+    [ARG_U32] = 4,
+    [ARG_I64] = 8,
+    [ARG_U8] = 1,
+    [ARG_BOOL] = 1,
+    [ARG_F32] = 4,
+    [ARG_F64] = 8,
+};
+
 static cl_int set_argument(const struct opencl_device *d, const struct opencl_kernel *k, size_t i,
                            enum launch_arg_kind kind, const union launch_value *value)
 {
-    static const uint8_t sizes[] = {
-        [ARG_MEMORY] = sizeof(cl_mem),
-        [ARG_I32] = 4,
-        [ARG_U32] = 4,
-        [ARG_I64] = 8,
-        [ARG_U8] = 1,
-        [ARG_BOOL] = 1,
-        [ARG_F32] = 4,
-        [ARG_F64] = 8,
-    };
     if (kind == ARG_MEMORY && opencl_is_svm(value->memory))
         return d->api.clSetKernelArgSVMPointer(k->kernel, (cl_uint)i,
                                                opencl_pointer(value->memory, 0));
     cl_mem memory = kind == ARG_MEMORY ? opencl_memory(value->memory) : NULL;
     return d->api.clSetKernelArg(k->kernel, (cl_uint)i, sizes[kind],
                                  kind == ARG_MEMORY ? (const void *)&memory : value);
-}
-
-static bool same_value(enum launch_arg_kind kind, const union launch_value *a,
-                       const union launch_value *b)
-{
-    switch (kind) {
-    case ARG_MEMORY:
-        return a->memory == b->memory;
-    case ARG_I64:
-    case ARG_F64:
-        return a->i64 == b->i64; /* bits: a NaN is itself, and -0.0 is not 0.0 */
-    case ARG_I32:
-    case ARG_U32:
-    case ARG_F32:
-        return a->u32 == b->u32;
-    case ARG_U8:
-    case ARG_BOOL:
-        return a->u8 == b->u8;
-    }
-    return false;
 }
 
 /* Sets the arguments that differ from the last launch. After a free it sets all memories again: the
@@ -200,7 +182,7 @@ static int set_arguments(struct opencl_device *d, struct opencl_kernel *k,
     for (size_t i = 0; i < k->argument_count; i++) {
         struct last_argument *last = &k->last[i];
         if (last->set && (kinds[i] != ARG_MEMORY || memories_stand) &&
-            same_value(kinds[i], &last->value, &arguments[i]))
+            memcmp(&last->value, &arguments[i], sizes[kinds[i]]) == 0)
             continue;
         last->set = false;
         cl_int status = set_argument(d, k, i, kinds[i], &arguments[i]);
