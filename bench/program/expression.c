@@ -214,7 +214,7 @@ bool scalar_fits(union scalar value, enum element from, enum element to)
 }
 
 /* clang-format off */
-static int float_operation(enum expr_op op, double a, double b, double *r, bool *is_bool)
+static int float_operation(enum expr_op op, double a, double b, double *r)
 {
     switch (op) {
     case EXPR_NEG: *r = -a; break;
@@ -229,17 +229,13 @@ static int float_operation(enum expr_op op, double a, double b, double *r, bool 
     case EXPR_DIV: *r = a / b; break;
     case EXPR_ADD: *r = a + b; break;
     case EXPR_SUB: *r = a - b; break;
-    default:
-        *is_bool = true;
-        switch (op) {
-        case EXPR_LT: *r = a < b; break;
-        case EXPR_LE: *r = a <= b; break;
-        case EXPR_GT: *r = a > b; break;
-        case EXPR_GE: *r = a >= b; break;
-        case EXPR_EQ: *r = a == b; break;
-        case EXPR_NE: *r = a != b; break;
-        default: return ERR_INTERNAL;
-        }
+    case EXPR_LT: *r = a < b; break;
+    case EXPR_LE: *r = a <= b; break;
+    case EXPR_GT: *r = a > b; break;
+    case EXPR_GE: *r = a >= b; break;
+    case EXPR_EQ: *r = a == b; break;
+    case EXPR_NE: *r = a != b; break;
+    default: return ERR_INTERNAL;
     }
     return 0;
 }
@@ -334,10 +330,9 @@ int expr_evaluate(const struct program *program, const struct expr *e, const uni
     int code;
     if (element_is_float(type)) {
         double r;
-        bool is_bool = false;
-        code = float_operation(e->op, as_f64(a, type), as_f64(b, type), &r, &is_bool);
+        code = float_operation(e->op, as_f64(a, type), as_f64(b, type), &r);
         if (!code)
-            *result = is_bool ? from_i64((int64_t)r, ELEMENT_bool) : from_f64(r, type);
+            *result = e->type == ELEMENT_bool ? from_i64((int64_t)r, e->type) : from_f64(r, type);
     } else {
         int64_t r;
         code = integer_operation(e->op, as_i64(a, type), as_i64(b, type), &r, &why);
