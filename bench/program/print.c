@@ -47,6 +47,15 @@ static void print_constant(struct printer *p, const struct expr *e)
         text_add(&p->out, "%lld", (long long)scalar_convert(e->value, e->type, ELEMENT_i64).i64);
 }
 
+static void print_expr(struct printer *p, const struct expr *e, unsigned least);
+
+static void print_call(struct printer *p, const char *function, const struct expr *argument)
+{
+    text_add(&p->out, "%s(", function);
+    print_expr(p, argument, 0);
+    text_add(&p->out, ")");
+}
+
 static void print_expr(struct printer *p, const struct expr *e, unsigned least)
 {
     if (e->op == EXPR_CONSTANT) {
@@ -68,9 +77,7 @@ static void print_expr(struct printer *p, const struct expr *e, unsigned least)
         print_expr(p, e->arg[0], 9);
         if (p->out.data[start] == '-') { /* two minus signs would begin a comment */
             p->out.length = start;
-            text_add(&p->out, "(");
-            print_expr(p, e->arg[0], 0);
-            text_add(&p->out, ")");
+            print_call(p, "", e->arg[0]);
         }
     } else {
         unsigned own = expr_binding(e->op);
@@ -90,11 +97,8 @@ static void print_type(struct printer *p, const struct name *n)
         text_add(&p->out, "mem");
         if (n->space != SPACE_DEVICE)
             text_add(&p->out, " %s", space_name(n->space));
-        if (n->bytes) {
-            text_add(&p->out, "(");
-            print_expr(p, n->bytes, 0);
-            text_add(&p->out, ")");
-        }
+        if (n->bytes)
+            print_call(p, "", n->bytes);
         return;
     }
     text_add(&p->out, n->unique ? "*" : "");
@@ -245,13 +249,6 @@ static void print_update(struct printer *p, const struct stm *s)
         print_expr(p, s->expr, 0);
     else
         text_add(&p->out, "%s", name_of(p, s->value));
-}
-
-static void print_call(struct printer *p, const char *function, const struct expr *argument)
-{
-    text_add(&p->out, "%s(", function);
-    print_expr(p, argument, 0);
-    text_add(&p->out, ")");
 }
 
 static void print_right_side(struct printer *p, const struct stm *s)
