@@ -1,5 +1,7 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/json_rules.h"
 #include "trace/trace.h"
@@ -29,6 +31,15 @@ size_t trace_stem(const char *path)
     const size_t length = strlen(path), suffix = strlen(TRACE_SUFFIX);
     const bool has = length > suffix && strcmp(path + length - suffix, TRACE_SUFFIX) == 0;
     return has ? length - suffix : length;
+}
+
+void trace_info_begin(struct trace_info *info, uint64_t us)
+{
+    const time_t seconds = (time_t)(us / 1000000);
+    struct tm utc;
+    char day[24];
+    if (gmtime_r(&seconds, &utc) && strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc))
+        snprintf(info->began, sizeof info->began, "%.19s.%06uZ", day, (unsigned)(us % 1000000));
 }
 
 void trace_info_free(struct trace_info *info)

@@ -91,6 +91,8 @@ static inline uint64_t trace_limit(const struct trace_info *info)
     return info->limit_least_bytes <= info->limit_most_bytes ? info->limit_most_bytes : 0;
 }
 /* Frees what the info owns. */
+/* Notes when the log began, in microseconds since 1970. */
+void trace_info_begin(struct trace_info *info, uint64_t us);
 void trace_info_free(struct trace_info *info);
 /* The info as an object; the caller owns it. */
 json_t *trace_info_to_json(const struct trace_info *info);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "alloc/divisions.h"
 #include "alloc/pytorch_conf.h"
@@ -132,15 +131,10 @@ void pytorch_begin_time(struct pytorch_trace *t, uint64_t time_us)
     if (t->began || time_us == 0)
         return;
     struct trace_info *info = trace_writer_info(import_writer(t->stream));
-    const time_t seconds = (time_t)(time_us / 1000000);
-    struct tm utc;
     t->began = true;
     t->first_us = time_us;
     info->knows[TRACE_KNOWS_times] = true;
-    char day[24];
-    if (gmtime_r(&seconds, &utc) && strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc))
-        snprintf(info->began, sizeof info->began, "%.19s.%06uZ", day,
-                 (unsigned)(time_us % 1000000));
+    trace_info_begin(info, time_us);
 }
 
 /* The actions of the history that are events of a trace. */

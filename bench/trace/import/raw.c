@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/arena.h"
 #include "base/driver_memory.h"
@@ -244,13 +243,7 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
     snprintf(info.application, sizeof info.application, "%.127s", head->application);
     snprintf(info.device, sizeof info.device, "%s", device->name);
     snprintf(info.allocator, sizeof info.allocator, "raw"); /* these are calls to the driver */
-    const time_t seconds = (time_t)(head->began_realtime_ns / 1000000000u);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc)) {
-        const size_t length = strftime(info.began, sizeof info.began, "%Y-%m-%dT%H:%M:%S", &utc);
-        snprintf(info.began + length, sizeof info.began - length, ".%06uZ",
-                 (unsigned)(head->began_realtime_ns / 1000 % 1000000));
-    }
+    trace_info_begin(&info, head->began_realtime_ns / 1000);
     info.knows[TRACE_KNOWS_times] = info.knows[TRACE_KNOWS_frees] = info.knows[TRACE_KNOWS_done] =
         info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_threads] =
             info.knows[TRACE_KNOWS_uses] = true;
