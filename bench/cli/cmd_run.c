@@ -646,14 +646,6 @@ static int start(struct run *run, struct error *error)
     return code;
 }
 
-/* The suite of the file as JSON; NULL if it has none. The caller owns it. */
-static json_t *like_suite(const struct like *like)
-{
-    return like->is_given && like->result.suite
-               ? json_of_fields(result_suite_struct.fields, like->result.suite)
-               : NULL;
-}
-
 /* Makes the result and, before anything is measured, its file. */
 static int create_result(struct run *run, struct error *error)
 {
@@ -672,9 +664,10 @@ static int create_result(struct run *run, struct error *error)
     if (code)
         return code;
     record_devices(&run->draft, run->devices, run->device_count);
-    json_t *suite = like_suite(&run->like);
+    const struct result_suite *again = run->like.is_given ? run->like.result.suite : NULL;
+    json_t *suite = again ? json_of_fields(result_suite_struct.fields, again) : NULL;
     if (suite || run->suite.json)
-        suite_result_set(&run->draft.result, suite ? run->like.result.suite->name : run->suite.name,
+        suite_result_set(&run->draft.result, again ? again->name : run->suite.name,
                          suite ? suite : run->suite.json);
     json_decref(suite);
     if (!flag_text(run->line, "shard")) /* they are in no shard's list */
