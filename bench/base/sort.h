@@ -44,6 +44,11 @@ void sort_u64(uint64_t *values, size_t count);
         return order ? order : (a->second > b->second) - (a->second < b->second);                  \
     }
 
+/* A step of a function for qsort with several: it returns the order of two numbers that differ. */
+#define ORDER_STEP(x, y)                                                                           \
+    if ((x) != (y))                                                                                \
+    return (x) < (y) ? -1 : 1
+
 /* Sets the variable `at` to the first of the places 0 to `count` - 1 for which `before`, which is
  * an expression of `at` and true up to some place, is false; to `count` if there is none. */
 #define FIND_PLACE(at, count, before)                                                              \

@@ -559,14 +559,10 @@ struct sharer {
 static int by_kind(const void *left, const void *right)
 {
     const struct sharer *a = left, *b = right;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    if (a->turn != b->turn)
-        return a->turn < b->turn ? -1 : 1;
-    if (a->tag != b->tag)
-        return a->tag < b->tag ? -1 : 1;
-    if (a->ordinal != b->ordinal)
-        return a->ordinal < b->ordinal ? -1 : 1;
+    ORDER_STEP(a->size, b->size);
+    ORDER_STEP(a->turn, b->turn);
+    ORDER_STEP(a->tag, b->tag);
+    ORDER_STEP(a->ordinal, b->ordinal);
     return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 

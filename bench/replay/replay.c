@@ -442,15 +442,11 @@ static int end_pool(struct replay *r, const struct trace_event *e)
 static int by_place(const void *left, const void *right)
 {
     const struct trace_event *a = left, *b = right;
-#define ORDER(x, y)                                                                                \
-    if ((x) != (y))                                                                                \
-    return (x) < (y) ? -1 : 1
-    ORDER(a->pool, b->pool);
-    ORDER(a->memory, b->memory);
-    ORDER(a->address, b->address);
-    ORDER(a->kind == TRACE_held, b->kind == TRACE_held);
-    ORDER(a->bytes, b->bytes);
-#undef ORDER
+    ORDER_STEP(a->pool, b->pool);
+    ORDER_STEP(a->memory, b->memory);
+    ORDER_STEP(a->address, b->address);
+    ORDER_STEP(a->kind == TRACE_held, b->kind == TRACE_held);
+    ORDER_STEP(a->bytes, b->bytes);
     return 0;
 }
 

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "trace/import.h"
 
 enum { DEVICE_CPU = 0, DEVICE_CUDA = 1 }; /* c10/core/DeviceType.h; ROCm says CUDA too */
@@ -231,13 +232,7 @@ static int read_log(struct kineto *k, struct error *error)
 
 /* ---- the trace ---- */
 
-static int by_time(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    if (a->time_us != b->time_us)
-        return a->time_us < b->time_us ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
+ORDER_BY_BOTH(by_time, struct entry, time_us, order)
 
 static int open_device(struct kineto *k, struct device *d, struct error *error)
 {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "trace/import.h"
 #include "trace/lifetime_table.h"
 
@@ -26,10 +27,8 @@ struct bound {
 static int by_time(const void *left, const void *right)
 {
     const struct bound *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    if (a->begins != b->begins)
-        return a->begins ? 1 : -1;
+    ORDER_STEP(a->time, b->time);
+    ORDER_STEP(a->begins, b->begins);
     return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
 }
 

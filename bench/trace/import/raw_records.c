@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 
 enum { ROOM = RAW_CHUNK_BYTES - sizeof(struct raw_chunk) };
 
@@ -48,10 +49,8 @@ static int check_head(struct raw_records *r, struct error *error)
 static int by_thread(const void *left, const void *right)
 {
     const struct raw_chunk_place *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->sequence != b->sequence)
-        return a->sequence < b->sequence ? -1 : 1;
+    ORDER_STEP(a->thread, b->thread);
+    ORDER_STEP(a->sequence, b->sequence);
     /* The fuller copy first; of equal ones any. */
     return a->used > b->used ? -1 : a->used < b->used;
 }
@@ -140,10 +139,8 @@ static int by_ticks(const void *left, const void *right)
 {
     const struct raw_record *a = *(const struct raw_record *const *)left,
                             *b = *(const struct raw_record *const *)right;
-    if (a->ticks != b->ticks)
-        return a->ticks < b->ticks ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
+    ORDER_STEP(a->ticks, b->ticks);
+    ORDER_STEP(a->kind, b->kind);
     return a < b ? -1 : a > b;
 }
 

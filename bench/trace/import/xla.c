@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "trace/import.h"
 
 struct item {
@@ -160,10 +161,8 @@ struct bound {
 static int by_time(const void *left, const void *right)
 {
     const struct bound *a = left, *b = right;
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    if (a->begins != b->begins)
-        return a->begins ? 1 : -1;
+    ORDER_STEP(a->at, b->at);
+    ORDER_STEP(a->begins, b->begins);
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
