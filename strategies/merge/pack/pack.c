@@ -66,7 +66,7 @@ struct join_group {
     int64_t size;
     unsigned boundary[SIDE_COUNT]; /* the sections of its life */
     int next[LIST_COUNT];          /* the next group in the list */
-    unsigned seen, round;          /* the groups there were, and the round, when it was looked at */
+    unsigned seen;                 /* the groups there were when it was looked at in this round */
     int parent;                    /* the group that it has become part of, or NONE */
     int64_t above;                 /* bytes from the parent's offset to this one's */
 };
@@ -74,30 +74,27 @@ struct join_group {
 struct pack_join {
     struct pack_model model; /* the model of the joined buffers */
     struct join_group *groups;
-    unsigned *group_of; /* the group of a joined buffer */
+    unsigned *group_of; /* by the source of an item of the model */
     unsigned count, item_count;
 };
 
 struct joiner {
+    struct arena arena; /* all but the groups */
     struct join_group *groups;
     unsigned count, boundary_count;
-    int *head[LIST_COUNT];     /* by boundary, or by a hash: the list of groups */
-    unsigned list_count, mask; /* SIDE_COUNT or LIST_COUNT; of the hashes */
+    int *head[LIST_COUNT]; /* by boundary, or by a hash: the list of groups */
+    unsigned mask;         /* of the hashes */
     unsigned *length[SIDE_COUNT];
     unsigned *changed; /* by boundary: the groups that there were when a list changed last */
     uint64_t pairs;    /* pairs compared so far */
 };
 
-static int *list_at(const struct joiner *j, unsigned list, unsigned start, uint64_t second)
-{
-    return &j->head[list][random_mix(second ^ random_mix(start)) & j->mask];
-}
-
 static int *list_of(const struct joiner *j, unsigned list, const struct join_group *g)
 {
-    return list < SIDE_COUNT ? &j->head[list][g->boundary[list]]
-                             : list_at(j, list, g->boundary[STARTS],
-                                       list == OF_SIZE ? (uint64_t)g->size : g->boundary[ENDS]);
+    if (list < SIDE_COUNT)
+        return &j->head[list][g->boundary[list]];
+    const uint64_t second = list == OF_SIZE ? (uint64_t)g->size : g->boundary[ENDS];
+    return &j->head[list][random_mix(second ^ random_mix(g->boundary[STARTS])) & j->mask];
 }
 
 static void count_group(struct joiner *j, int group, int by)
@@ -113,7 +110,7 @@ static void add_group(struct joiner *j, unsigned first, unsigned end, int64_t si
 {
     const int group = (int)j->count++;
     j->groups[group] = (struct join_group){.size = size, .boundary = {first, end}, .parent = NONE};
-    for (unsigned list = STARTS; list < j->list_count; list++) {
+    for (unsigned list = STARTS; list < LIST_COUNT; list++) {
         int *link = list_of(j, list, &j->groups[group]);
         j->groups[group].next[list] = *link;
         *link = group;
@@ -123,7 +120,7 @@ static void add_group(struct joiner *j, unsigned first, unsigned end, int64_t si
 
 static void remove_group(struct joiner *j, int group)
 {
-    for (unsigned list = STARTS; list < j->list_count; list++) {
+    for (unsigned list = STARTS; list < LIST_COUNT; list++) {
         int *link = list_of(j, list, &j->groups[group]);
         while (*link != group)
             link = &j->groups[*link].next[list];
@@ -132,36 +129,35 @@ static void remove_group(struct joiner *j, int group)
     count_group(j, group, -1);
 }
 
-/* b follows a (above is 0), or lies `above` bytes above it. */
-static void join_pair(struct joiner *j, int a, int b, int64_t size, int64_t above)
+/* b follows a, or lies on it. */
+static void join_pair(struct joiner *j, int a, int b)
 {
+    struct join_group *low = &j->groups[a], *high = &j->groups[b];
+    const bool is_stack = low->boundary[STARTS] == high->boundary[STARTS];
     remove_group(j, a);
     remove_group(j, b);
-    j->groups[a].parent = j->groups[b].parent = (int)j->count;
-    j->groups[b].above = above;
-    add_group(j, j->groups[a].boundary[STARTS], j->groups[b].boundary[ENDS], size);
+    low->parent = high->parent = (int)j->count;
+    high->above = is_stack ? low->size : 0;
+    add_group(j, low->boundary[STARTS], high->boundary[ENDS],
+              is_stack ? low->size + high->size : low->size);
 }
 
-/* Does a group of this size start (or end) at the boundary? */
-static bool has_size(const struct joiner *j, enum side side, unsigned boundary, int64_t size)
+/* The factor by which evidence at an end of the lives of a and b makes chance less likely. Evidence
+ * is a group on the other side of the boundary that is as large as both. */
+static double evidence(const struct joiner *j, int a, int b)
 {
-    for (int i = j->head[side][boundary]; i != NONE; i = j->groups[i].next[side])
-        if (j->groups[i].size == size)
-            return true;
-    return false;
-}
-
-/* The factor by which evidence at one end of the lives of a and b makes chance less likely.
- * Evidence is a group on the other side of the boundary that is as large as both. */
-static double evidence(const struct joiner *j, enum side side, int a, int b)
-{
-    const enum side across = side == STARTS ? ENDS : STARTS;
-    const unsigned boundary = j->groups[a].boundary[side];
     const int64_t size = j->groups[a].size + j->groups[b].size;
-    const double by_chance = (double)j->length[across][boundary] / (double)size;
-    if (j->length[across][boundary] > CROWD)
-        return 1;
-    return by_chance < 1 && has_size(j, across, boundary, size) ? by_chance : 1;
+    double least = 1;
+    for (int side = STARTS; side < SIDE_COUNT; side++) {
+        const int across = side == STARTS ? ENDS : STARTS;
+        const unsigned boundary = j->groups[a].boundary[side], length = j->length[across][boundary];
+        const double by_chance = (double)length / (double)size;
+        int i = length > CROWD ? NONE : j->head[across][boundary];
+        for (; i != NONE && by_chance < least; i = j->groups[i].next[across])
+            if (j->groups[i].size == size)
+                least = by_chance;
+    }
+    return least;
 }
 
 static double stack_chance(const struct joiner *j, int a, int b)
@@ -169,15 +165,13 @@ static double stack_chance(const struct joiner *j, int a, int b)
     const unsigned *boundary = j->groups[a].boundary;
     const double starts = j->length[STARTS][boundary[STARTS]];
     const double ends = j->length[ENDS][boundary[ENDS]];
-    const double at_start = evidence(j, STARTS, a, b), at_end = evidence(j, ENDS, a, b);
-    return starts * ends / LIVES * (at_start < at_end ? at_start : at_end);
+    return starts * ends / LIVES * evidence(j, a, b);
 }
 
 /* A possible join, and the expected number of such pairs by chance. */
 struct guess {
     int a, b;
     double chance;
-    bool is_stack;
 };
 
 static void consider_guess(struct guess *best, struct guess guess, struct random *random)
@@ -196,7 +190,7 @@ static void consider_follow_on(struct joiner *j, unsigned boundary, struct guess
     for (int a = j->head[ENDS][boundary]; a != NONE; a = j->groups[a].next[ENDS])
         for (int b = j->head[STARTS][boundary]; b != NONE; b = j->groups[b].next[STARTS])
             if (j->groups[a].size == j->groups[b].size)
-                consider_guess(best, (struct guess){a, b, pairs / (double)j->groups[a].size, false},
+                consider_guess(best, (struct guess){a, b, pairs / (double)j->groups[a].size},
                                random);
 }
 
@@ -207,7 +201,7 @@ static void consider_stacks(struct joiner *j, unsigned boundary, struct guess *b
     for (int a = j->head[STARTS][boundary]; a != NONE; a = j->groups[a].next[STARTS])
         for (int b = j->groups[a].next[STARTS]; b != NONE; b = j->groups[b].next[STARTS])
             if (j->groups[a].boundary[ENDS] == j->groups[b].boundary[ENDS])
-                consider_guess(best, (struct guess){a, b, stack_chance(j, a, b), true}, random);
+                consider_guess(best, (struct guess){a, b, stack_chance(j, a, b)}, random);
 }
 
 /* Makes the best join of a chance below `most`; false if there is none. */
@@ -215,7 +209,7 @@ static bool join_best(struct joiner *j, double most, struct random *random)
 {
     if (j->pairs > PAIRS_MOST)
         return false;
-    struct guess best = {NONE, NONE, most, false};
+    struct guess best = {NONE, NONE, most};
     pack_steps += STEPS_BOUNDARY * j->boundary_count;
     for (unsigned boundary = 0; boundary < j->boundary_count && best.chance > SURE; boundary++)
         consider_follow_on(j, boundary, &best, random);
@@ -223,11 +217,7 @@ static bool join_best(struct joiner *j, double most, struct random *random)
         consider_stacks(j, boundary, &best, random);
     if (best.a == NONE)
         return false;
-    const int64_t size = j->groups[best.a].size;
-    if (best.is_stack)
-        join_pair(j, best.a, best.b, size + j->groups[best.b].size, size);
-    else
-        join_pair(j, best.a, best.b, size, 0);
+    join_pair(j, best.a, best.b);
     return true;
 }
 
@@ -259,10 +249,8 @@ static double balance(const struct joiner *j, enum side side, int a, int b)
 /* The chance that b, of the same life as a, is no neighbour of it, if that may be below `most`. */
 static double many_chance(const struct joiner *j, int a, int b, double chance, double most)
 {
-    if (chance > most) {
-        const double at_start = evidence(j, STARTS, a, b), at_end = evidence(j, ENDS, a, b);
-        chance *= at_start < at_end ? at_start : at_end;
-    }
+    if (chance > most)
+        chance *= evidence(j, a, b);
     if (chance * TOGETHER * TOGETHER <= most)
         chance *= balance(j, STARTS, a, b) * balance(j, ENDS, a, b);
     return chance;
@@ -273,12 +261,12 @@ static bool join_one(struct joiner *j, int a, double most)
 {
     const struct join_group *groups = j->groups, *g = &groups[a];
     const unsigned first = g->boundary[STARTS], end = g->boundary[ENDS];
+    const struct join_group after = {.size = g->size, .boundary = {end}};
     const double starts = j->length[STARTS][first], ends = j->length[ENDS][end];
     if (j->length[STARTS][end] * ends - 1 <= most * SPREAD * (double)g->size)
-        for (int b = *list_at(j, OF_SIZE, end, (uint64_t)g->size); b != NONE;
-             b = groups[b].next[OF_SIZE])
+        for (int b = *list_of(j, OF_SIZE, &after); b != NONE; b = groups[b].next[OF_SIZE])
             if (groups[b].boundary[STARTS] == end && groups[b].size == g->size) {
-                join_pair(j, a, b, g->size, 0);
+                join_pair(j, a, b);
                 return true;
             }
     const double chance = (starts - 1) * (ends - 1) / (SPREAD * (end - first));
@@ -288,23 +276,23 @@ static bool join_one(struct joiner *j, int a, double most)
             tries--;
             if (many_chance(j, a, b, chance, most) > most)
                 continue;
-            join_pair(j, a, b, g->size + groups[b].size, g->size);
+            join_pair(j, a, b);
             return true;
         }
     return false;
 }
 
 /* Is there news at an end of the life of a group since it was looked at in this round? */
-static bool has_news(const struct joiner *j, const struct join_group *g, unsigned round)
+static bool has_news(const struct joiner *j, const struct join_group *g)
 {
-    return g->parent == NONE && (g->round != round || g->seen < j->changed[g->boundary[STARTS]] ||
-                                 g->seen < j->changed[g->boundary[ENDS]]);
+    return g->parent == NONE &&
+           (g->seen < j->changed[g->boundary[STARTS]] || g->seen < j->changed[g->boundary[ENDS]]);
 }
 
 /* In each round, looks at groups until none is joined. */
 static void join_many(struct joiner *j, uint64_t deadline_ns)
 {
-    unsigned *left = must_alloc(2 * (size_t)j->count * sizeof *left), count = 0, round = 1;
+    unsigned *left = must_alloc(2 * (size_t)j->count * sizeof *left), count = 0;
     for (; count < j->count; count++)
         left[count] = count;
     for (double most = MOST_FIRST; most < MOST_LAST && pack_now() <= deadline_ns;) {
@@ -312,56 +300,41 @@ static void join_many(struct joiner *j, uint64_t deadline_ns)
         pack_steps += STEPS_BOUNDARY * (uint64_t)count;
         for (unsigned i = 0; i < count; i++) {
             struct join_group *g = &j->groups[left[i]];
-            if (!has_news(j, g, round))
+            if (!has_news(j, g))
                 continue;
-            g->round = round;
             g->seen = j->count;
             if (join_one(j, (int)left[i], most))
                 left[count++] = j->count - 1;
         }
+        const bool is_over = j->count == before;
         unsigned kept = 0;
-        for (unsigned i = 0; i < count; i++)
-            if (j->groups[left[i]].parent == NONE)
+        for (unsigned i = 0; i < count; i++) {
+            struct join_group *g = &j->groups[left[i]];
+            g->seen = is_over ? 0 : g->seen;
+            if (g->parent == NONE)
                 left[kept++] = left[i];
-        count = kept;
-        if (j->count == before) {
-            most *= MOST_STEP;
-            round++;
         }
+        count = kept;
+        most *= is_over ? MOST_STEP : 1;
     }
     free(left);
-}
-
-static void join_all(struct joiner *j, struct random *random)
-{
-    /* Inputs differ in how careful a guess must be: of some, plans are found only between two and
-     * three times SURE. Beyond 2^OCTAVES times, almost every join has been made. */
-    const double most =
-        random ? ldexp(SURE * (1 + random_unit(random)), (int)random_below(random, OCTAVES))
-               : HUGE_VAL;
-    while (join_best(j, most, random))
-        ;
 }
 
 static void build_model(struct pack_join *join)
 {
     struct pack_buffer *buffers = must_alloc(join->item_count * sizeof *buffers);
-    unsigned *group = must_alloc(join->item_count * sizeof *group);
     unsigned count = 0;
+    join->group_of = must_alloc(join->item_count * sizeof *join->group_of);
     for (unsigned i = 0; i < join->count; i++) {
         const struct join_group *g = &join->groups[i];
         if (g->parent != NONE)
             continue;
         buffers[count] = (struct pack_buffer){
             .lower = g->boundary[STARTS], .upper = g->boundary[ENDS], .size = g->size};
-        group[count++] = i;
+        join->group_of[count++] = i;
     }
     pack_model_build(&join->model, buffers, count);
-    join->group_of = must_alloc(count * sizeof *join->group_of);
-    for (unsigned i = 0; i < count; i++)
-        join->group_of[i] = group[join->model.items[i].source];
     free(buffers);
-    free(group);
 }
 
 /* Joins items for which pack_skyline_fits is true. If `random` is NULL it makes every join; else
@@ -371,37 +344,34 @@ static void join_build(struct pack_join *join, const struct pack_item *items, un
                        struct random *random, uint64_t deadline_ns)
 {
     struct joiner j = {.groups = must_alloc(2 * (size_t)count * sizeof *j.groups),
-                       .list_count = count > EXACT_MOST ? LIST_COUNT : SIDE_COUNT,
                        .mask = 1,
                        .boundary_count = pack_section_count(items, count) + 1};
-    j.changed = must_alloc(j.boundary_count * sizeof *j.changed);
+    j.changed = arena_alloc(&j.arena, j.boundary_count * sizeof *j.changed);
     while (j.mask < count)
         j.mask = 2 * j.mask + 1;
-    for (unsigned list = OF_SIZE; list < j.list_count; list++) {
-        j.head[list] = must_alloc((j.mask + (size_t)1) * sizeof *j.head[list]);
-        memset(j.head[list], NONE, (j.mask + (size_t)1) * sizeof *j.head[list]);
+    for (unsigned list = STARTS; list < LIST_COUNT; list++) {
+        const size_t heads = list < SIDE_COUNT ? j.boundary_count : j.mask + (size_t)1;
+        j.head[list] = arena_alloc(&j.arena, heads * sizeof *j.head[list]);
+        memset(j.head[list], NONE, heads * sizeof *j.head[list]);
     }
-    for (int side = STARTS; side < SIDE_COUNT; side++) {
-        j.head[side] = must_alloc(j.boundary_count * sizeof *j.head[side]);
-        j.length[side] = must_alloc(j.boundary_count * sizeof *j.length[side]);
-        for (unsigned i = 0; i < j.boundary_count; i++)
-            j.head[side][i] = NONE;
-    }
+    for (int side = STARTS; side < SIDE_COUNT; side++)
+        j.length[side] = arena_alloc(&j.arena, j.boundary_count * sizeof *j.length[side]);
     for (unsigned i = 0; i < count; i++)
         add_group(&j, items[i].hull.first, items[i].hull.end, items[i].size);
+    /* Inputs differ in how careful a guess must be: of some, plans are found only between two and
+     * three times SURE. Beyond 2^OCTAVES times, almost every join has been made. */
+    const double most =
+        random ? ldexp(SURE * (1 + random_unit(random)), (int)random_below(random, OCTAVES))
+               : HUGE_VAL;
     if (count > EXACT_MOST)
         join_many(&j, deadline_ns);
     else
-        join_all(&j, random);
+        while (join_best(&j, most, random))
+            ;
     pack_steps += STEPS_PAIR * j.pairs;
     *join = (struct pack_join){.groups = j.groups, .count = j.count, .item_count = count};
     build_model(join);
-    for (int side = STARTS; side < SIDE_COUNT; side++) {
-        free(j.head[side]);
-        free(j.head[SIDE_COUNT + side]);
-        free(j.length[side]);
-    }
-    free(j.changed);
+    arena_free(&j.arena);
 }
 
 /* Turns a plan of the joined model into a plan of the items. */
@@ -409,7 +379,7 @@ static void join_spread(const struct pack_join *join, const int64_t *joined, int
 {
     int64_t *at = must_alloc(join->count * sizeof *at);
     for (unsigned i = 0; i < join->model.count; i++)
-        at[join->group_of[i]] = joined[i];
+        at[join->group_of[join->model.items[i].source]] = joined[i];
     for (unsigned i = join->count; i-- > 0;) /* a parent is younger than its parts */
         if (join->groups[i].parent != NONE)
             at[i] = at[join->groups[i].parent] + join->groups[i].above;
