@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -103,6 +104,23 @@ int text_write_file(const struct text *t, const char *path, struct error *error)
     if (fclose(file) != 0 || !is_written)
         return error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
     return 0;
+}
+
+int text_make_folders(const char *path, struct error *error)
+{
+    int code = 0;
+    struct text part = {0};
+    text_add(&part, "%s", path);
+    for (char *slash = part.data + 1; code == 0 && *slash && (slash = strchr(slash, '/'));
+         slash++) {
+        *slash = 0;
+        if (mkdir(part.data, 0777) != 0 && errno != EEXIST)
+            code = error_set(error, ERR_IO, "the folder %s could not be made: %s", part.data,
+                             strerror(errno));
+        *slash = '/';
+    }
+    text_free(&part);
+    return code;
 }
 
 /* Reads a finite, non-negative number at the start of text; *rest receives the text after it. */

@@ -35,6 +35,8 @@ int text_read_file(struct text *t, const char *path, struct error *error);
 void text_own_folder(struct text *t, const char *name);
 /* Writes the text as the whole contents of a file. ERR_IO with the path and the system's words. */
 int text_write_file(const struct text *t, const char *path, struct error *error);
+/* Makes the folders that lead to `path` and are missing. ERR_IO. */
+int text_make_folders(const char *path, struct error *error);
 
 /* "64MiB", "4k", "1.5GB", "123" -> bytes. k, M, G and T count by 1024, and kB, MB, ... by 1000,
  * in capitals or small letters. False if it is not a size. */

@@ -74,24 +74,6 @@ static int check_names_are_free(const char *out, struct error *error)
     return code;
 }
 
-static int make_parents(const char *out, struct error *error)
-{
-    struct text path = {0};
-    text_add(&path, "%s", out);
-    for (char *slash = strchr(path.data + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        if (mkdir(path.data, 0777) != 0 && errno != EEXIST) {
-            int code = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
-                                 strerror(errno));
-            text_free(&path);
-            return code;
-        }
-        *slash = '/';
-    }
-    text_free(&path);
-    return 0;
-}
-
 static size_t length_without_slash(const char *out)
 {
     size_t length = strlen(out);
@@ -113,7 +95,7 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
             "report to these files with --force",
             out);
     TRY(state == FOLDER_OTHER ? check_names_are_free(out, error) : 0);
-    TRY(make_parents(out, error));
+    TRY(text_make_folders(out, error));
     text_add(work, "%.*s.report-XXXXXX", (int)length_without_slash(out), out);
     mode_t mask = umask(0);
     umask(mask);

@@ -111,26 +111,21 @@ void section_machine(const struct page *page, const struct page_file *file)
     tool_fact(page->out, &context->tool);
     run_fact(page->out, &file->result.run);
     environment_fact(page->out, context->env);
-    fputs("</dl>\n", page->out);
-    fputs("</section>\n", page->out);
+    fputs("</dl>\n</section>\n", page->out);
 }
 
 /* ---- how to reproduce ------------------------------------------------------------------------ */
 
-static void add_command(struct text *out, const struct result_run *run)
-{
-    for (size_t i = 0; i < run->argc; i++) {
-        text_add(out, i ? " " : "");
-        text_add_word(out, run->argv[i]);
-    }
-}
-
 void section_reproduce(const struct page *page, const struct page_file *file)
 {
     const char *revision = file->result.context.tool.git_rev;
+    const struct result_run *run = &file->result.run;
     const bool has_cases = file->result.case_count > 0;
     struct text command = {0}, copy = {0}, quoted = {0};
-    add_command(&command, &file->result.run);
+    for (size_t i = 0; i < run->argc; i++) {
+        text_add(&command, i ? " " : "");
+        text_add_word(&command, run->argv[i]);
+    }
     text_add(&copy, "data/%s", file->name);
     text_add_word(&quoted, copy.data);
     page_section(page, file, "reproduce", "How to reproduce", NULL);

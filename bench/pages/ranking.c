@@ -132,12 +132,6 @@ static void print_device(FILE *out, const struct answer_device *device, bool is_
     text_grid_free(&grid);
 }
 
-static void print_omissions(FILE *out, const struct answer_device *device)
-{
-    for (size_t i = 0; i < device->omission_count; i++)
-        html_print(out, "<p class=\"about\">%s</p>\n", device->sentences[i]);
-}
-
 void section_ranking(const struct page *page, const struct page_file *file)
 {
     const struct answer *answer = &file->result.answer;
@@ -148,9 +142,11 @@ void section_ranking(const struct page *page, const struct page_file *file)
         return;
     page_section(page, file, "ranking", "Which configuration is best", NULL);
     for (size_t i = 0; i < answer->device_count; i++) {
-        if (answer->devices[i].ranked_count)
-            print_device(page->out, &answer->devices[i], answer->device_count > 1);
-        print_omissions(page->out, &answer->devices[i]);
+        const struct answer_device *device = &answer->devices[i];
+        if (device->ranked_count)
+            print_device(page->out, device, answer->device_count > 1);
+        for (size_t s = 0; s < device->omission_count; s++)
+            html_print(page->out, "<p class=\"about\">%s</p>\n", device->sentences[s]);
     }
     fputs("</section>\n", page->out);
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/text.h"
@@ -78,11 +77,8 @@ static int copy_file(const struct page *page, const struct page_file *file, stru
 {
     struct text text = {0}, path = {0};
     int code = text_read_file(&text, file->path, error);
-    text_add(&path, "%s/data", page->work);
-    if (!code && mkdir(path.data, 0777) != 0 && errno != EEXIST)
-        code = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
-                         strerror(errno));
-    text_add(&path, "/%s", file->name);
+    text_add(&path, "%s/data/%s", page->work, file->name);
+    THEN(code, text_make_folders(path.data, error));
     THEN(code, text_write_file(&text, path.data, error));
     text_free(&text);
     text_free(&path);
@@ -124,8 +120,8 @@ static void print_header(const struct page *page, const char *title)
                                       "strategies: memory and driver calls"
                                     : "GPU programs under different memory strategies: time, "
                                       "memory, driver calls";
-    html_print(page->out, "<header><h1>%s</h1><p class=\"soft\">%s</p>\n", title, what);
-    fputs("</header>\n<main>\n", page->out);
+    html_print(page->out, "<header><h1>%s</h1><p class=\"soft\">%s</p>\n</header>\n<main>\n", title,
+               what);
 }
 
 static void print_file(const struct page *page, const struct page_file *file)

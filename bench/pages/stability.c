@@ -111,16 +111,6 @@ static void print_case(FILE *out, const struct result_case *one)
     fputs("</td></tr>\n", out);
 }
 
-static void print_overall(FILE *out, const struct ranked *ranked, size_t count, bool intervals)
-{
-    html_print(out, "<p>%s: %.1f %% in the middle case, ",
-               intervals ? "Half the width of the interval over the time"
-                         : "Median deviation of the rounds over the time",
-               100 * ranked[count / 2].measure);
-    html_print(out, "%.1f %% or more in one case of ten, %.1f %% at most.</p>\n",
-               100 * ranked[count / 10].measure, 100 * ranked[0].measure);
-}
-
 void section_stability(const struct page *page, const struct page_file *file)
 {
     static const struct text_grid_column columns[] = {
@@ -136,7 +126,14 @@ void section_stability(const struct page *page, const struct page_file *file)
                      "is the median of its samples. Dots "
                      "that rise or fall from left to right mean that the machine changed during "
                      "the measurement.");
-        print_overall(page->out, ranked, count, !isnan(wall_of(ranked[0].one)->ci_lo));
+        html_print(page->out,
+                   "<p>%s: %.1f %% in the middle case, %.1f %% or more in one case of ten, %.1f %% "
+                   "at most.</p>\n",
+                   isnan(wall_of(ranked[0].one)->ci_lo)
+                       ? "Median deviation of the rounds over the time"
+                       : "Half the width of the interval over the time",
+                   100 * ranked[count / 2].measure, 100 * ranked[count / 10].measure,
+                   100 * ranked[0].measure);
         page_table(page->out, columns, sizeof columns / sizeof *columns);
         for (size_t i = 0; i < count && i < SHOWN_MOST; i++)
             print_case(page->out, ranked[i].one);

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -557,24 +556,6 @@ int result_print(const struct result *result, FILE *out, struct error *error)
     return code;
 }
 
-/* Makes the folders that lead to `path`. */
-static int make_folders(const char *path, struct error *error)
-{
-    int code = 0;
-    struct text part = {0};
-    text_add(&part, "%s", path);
-    for (char *slash = part.data + 1; code == 0 && *slash && (slash = strchr(slash, '/'));
-         slash++) {
-        *slash = 0;
-        if (mkdir(part.data, 0777) != 0 && errno != EEXIST)
-            code = error_set(error, ERR_IO, "the folder %s could not be made: %s", part.data,
-                             strerror(errno));
-        *slash = '/';
-    }
-    text_free(&part);
-    return code;
-}
-
 int draft_write(struct result_draft *draft, const char *path, struct error *error)
 {
     return draft_write_held(draft, path, false, NULL, error);
@@ -589,7 +570,7 @@ int draft_write_held(struct result_draft *draft, const char *path, bool only_new
     draft->result.run.duration_ns = draft->earlier_ns;
     result_summarise(&draft->result);
 
-    TRY(make_folders(path, error));
+    TRY(text_make_folders(path, error));
     char *bytes = NULL;
     size_t length = 0;
     FILE *memory = open_memstream(&bytes, &length);
