@@ -50,7 +50,7 @@ KERNEL_view_how := bench/pages/view_how.html
 KERNEL_report_hash := $(BUILD)/embedded/report.hash
 KERNEL_view_hash := $(BUILD)/embedded/view.hash
 # What `gamut new allocator` begins with.
-KERNEL_new_allocator := strategies/alloc/raw.c
+KERNEL_new_allocator := strategies/alloc/raw.c bench/cli/new_exported.txt
 KERNEL_help := bench/cli/help.txt
 KERNEL_man := bench/cli/man.roff
 KERNEL_completion_bash := scripts/completion/gamut.bash

@@ -8,12 +8,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 
-extern const char kernel_text_new_allocator[]; /* strategies/alloc/raw.c */
-
-static const char exported[] = "/* What gamut -s ./%s.so looks for. */\n"
-                               "__attribute__((weak, visibility(\"default\"))) const struct "
-                               "allocator_ops *const gamut_strategy =\n"
-                               "    &allocator_%s;\n";
+extern const char kernel_text_new_allocator[]; /* raw.c and new_exported.txt */
 
 static const char told[] =
     "gamut: wrote %s: it asks the driver for each block, which its functions alloc and free do.\n"
@@ -48,8 +43,7 @@ static int new_command(const struct command_line *line)
     const char *from = kernel_text_new_allocator;
     for (const char *at; (at = strstr(from, "raw")); from = at + strlen("raw"))
         text_add(&code, "%.*s%s", (int)(at - from), from, name);
-    text_add(&code, "%s", from);
-    text_add(&code, exported, name, name);
+    text_add_bytes(&code, from, strlen(from) - 1); /* an embedded text has a newline more */
     THEN(failed, gzip_write_file(path.data, code.data, code.length, true, NULL, &error));
     if (!failed)
         printf(told, path.data, name, path.data, name, path.data, name, name);
