@@ -591,8 +591,7 @@ class _Estimate:
         return said(self.reserved, self.least, self.fits, self.not_measured(), self.program.assumed, self.program.no_values)
 
 
-def estimate(steps=3, out="estimate.trace.txt", fits=(), quiet=False, real=False):
-    return _Estimate(steps, out, fits, quiet, real)
+estimate = _Estimate
 
 
 class _Callable(types.ModuleType):
