@@ -35,19 +35,12 @@ static const struct flag flags[] = {
 
 enum exit_code compare_exit_code(const json_t *comparison, bool strict)
 {
-    switch (compare_outcome(comparison)) {
-    case COMPARE_incomparable:
-        return EXIT_INCOMPARABLE;
-    case COMPARE_failed:
-        return EXIT_CASE_FAILED;
-    case COMPARE_regression:
-        return EXIT_REGRESSION;
-    case COMPARE_unsure:
-        return strict ? EXIT_UNSURE : EXIT_OK;
-    case COMPARE_ok:
-        break;
-    }
-    return EXIT_OK;
+    const enum exit_code codes[] = {[COMPARE_ok] = EXIT_OK,
+                                    [COMPARE_unsure] = strict ? EXIT_UNSURE : EXIT_OK,
+                                    [COMPARE_regression] = EXIT_REGRESSION,
+                                    [COMPARE_failed] = EXIT_CASE_FAILED,
+                                    [COMPARE_incomparable] = EXIT_INCOMPARABLE};
+    return codes[compare_outcome(comparison)];
 }
 
 static int add_gates(const struct command_line *line, struct gates *gates, struct error *error)

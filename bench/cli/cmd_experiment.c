@@ -79,13 +79,6 @@ static int round_ended(void *context, struct error *error)
     return recording_save(&s->recording, error);
 }
 
-static void count_rows(struct session *s, const struct result_experiment *experiment)
-{
-    s->rows += experiment->row_count;
-    for (size_t i = 0; i < experiment->row_count; i++)
-        s->failed += experiment->rows[i].status > CASE_skipped;
-}
-
 static int run_on_device(struct session *s, struct error *error)
 {
     const struct experiment_watcher watcher = {
@@ -106,7 +99,9 @@ static int run_on_device(struct session *s, struct error *error)
         experiment_table_print(experiment, format, stdout);
         fflush(stdout);
     }
-    count_rows(s, experiment);
+    s->rows += experiment->row_count;
+    for (size_t i = 0; i < experiment->row_count; i++)
+        s->failed += experiment->rows[i].status > CASE_skipped;
     if (code == ERR_IO)
         return error_set(error, code, "%s", why.text);
     if (code) { /* the next device may do better */
@@ -133,15 +128,10 @@ static int run_on_all(struct session *s, struct error *error)
 static int print_at_the_end(const struct session *s, struct error *error)
 {
     const struct result *result = &s->recording.draft.result;
-    switch ((enum table_format)flag_number(s->line, "format")) {
-    case TABLE_JSON:
-        return result_print(result, stdout, error);
-    case TABLE_CSV:
+    const uint64_t format = flag_number(s->line, "format");
+    if (format == TABLE_CSV)
         experiment_tables_print(result, TABLE_CSV, stdout);
-        return 0;
-    default:
-        return 0;
-    }
+    return format == TABLE_JSON ? result_print(result, stdout, error) : 0;
 }
 
 static int run_session(struct session *s)
