@@ -11,10 +11,7 @@
 int replay_trace_name(const char *path, char name[64], struct error *error)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    size_t length = strlen(base);
-    const size_t suffix = strlen(TRACE_SUFFIX);
-    if (length > suffix && strcmp(base + length - suffix, TRACE_SUFFIX) == 0)
-        length -= suffix;
+    const size_t length = trace_stem(base);
     if (length > 63)
         return error_set(error, ERR_USAGE, "%s: the name is longer than 63 characters", path);
     memcpy(name, base, length);

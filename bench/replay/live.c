@@ -83,12 +83,6 @@ static int use_queue(struct live *l, unsigned queue, struct error *error)
     return queues ? queues->use(l->device, queue, error) : 0;
 }
 
-static int sync_queue(struct live *l, unsigned queue, struct error *error)
-{
-    const struct device_ops *ops = l->device->ops;
-    return ops->queues ? ops->queues->sync(l->device, queue, error) : ops->sync(l->device, error);
-}
-
 /* ---- points ---- */
 
 static int take_event(struct live *l, uint64_t *event, struct error *error)
@@ -151,15 +145,17 @@ static int play_wait(struct live *l, const struct trace_event *e, uint64_t numbe
                      struct error *error)
 {
     struct live_queue *q = &l->queues[e->queue];
+    const struct device_ops *ops = l->device->ops;
     if (e->behind == 0) {
         TRY(use_queue(l, e->queue, error));
         q->waited = number;
-        return sync_queue(l, e->queue, error);
+        return ops->queues ? ops->queues->sync(l->device, e->queue, error)
+                           : ops->sync(l->device, error);
     }
     struct point *p = find_point(q, e->behind);
     if (!p)
         return 0;
-    const int code = l->device->ops->events->sync(l->device, p->event, error);
+    const int code = ops->events->sync(l->device, p->event, error);
     advance(&q->waited, p->number);
     leave_point(l, q, p);
     return code;
@@ -363,12 +359,6 @@ static int play_command(struct live *l, const struct trace_event *e, uint64_t nu
     }
 }
 
-/* Was the event before a command for which its own call waited? */
-static bool is_waited(const struct live *l, const struct trace_event *e, uint64_t number)
-{
-    return e->kind == TRACE_wait && number > 1 && schedule_blocks(l->schedule, number - 2);
-}
-
 static int give_command(struct live *l, const struct trace_event *e, uint64_t number,
                         const struct live_use *uses, unsigned count, struct error *error)
 {
@@ -384,7 +374,8 @@ static int give_command(struct live *l, const struct trace_event *e, uint64_t nu
 int live_command(struct live *l, const struct trace_event *e, uint64_t number,
                  const struct live_use *uses, unsigned count, struct error *error)
 {
-    if (is_waited(l, e, number)) {
+    /* The call of the command before has waited for it. */
+    if (e->kind == TRACE_wait && number > 1 && schedule_blocks(l->schedule, number - 2)) {
         l->queues[e->queue].waited = number;
         return 0;
     }

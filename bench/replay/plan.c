@@ -70,13 +70,6 @@ struct recording {
 
 /* ---- reading ---- */
 
-static struct sequence *sequence_of(struct recording *r, unsigned queue)
-{
-    r->queues = must_reach(r->queues, queue, &r->queue_capacity, sizeof *r->queues);
-    r->queue_count = queue < r->queue_count ? r->queue_count : queue + 1;
-    return &r->queues[queue];
-}
-
 static struct held *slot_of(struct recording *r, unsigned slot)
 {
     r->slots = must_reach(r->slots, slot, &r->slot_capacity, sizeof *r->slots);
@@ -122,14 +115,6 @@ static void add_phase(struct recording *r, const char *name)
     }
 }
 
-static void end_block(struct recording *r, unsigned slot)
-{
-    struct held *h = slot_of(r, slot);
-    if (h->lives)
-        r->queues[h->queue].requests[h->request].end = r->queues[h->queue].count;
-    h->lives = false;
-}
-
 static int read_events(struct recording *r, struct trace_reader *reader, struct offset_plan *plan,
                        struct error *error)
 {
@@ -142,7 +127,9 @@ static int read_events(struct recording *r, struct trace_reader *reader, struct 
     while ((more = trace_next(reader, &e, error)) > 0) {
         const bool takes = e.kind == TRACE_held || e.kind == TRACE_alloc;
         if (takes && !e.pool && !e.memory && e.bytes) {
-            struct sequence *s = sequence_of(r, e.queue);
+            r->queues = must_reach(r->queues, e.queue, &r->queue_capacity, sizeof *r->queues);
+            r->queue_count = e.queue < r->queue_count ? r->queue_count : e.queue + 1;
+            struct sequence *s = &r->queues[e.queue];
             if (s->count == PLAN_SLOTS_MOST)
                 return error_set(error, ERR_UNSUPPORTED, "%s: a plan has room for %d requests",
                                  trace_reader_path(reader), PLAN_SLOTS_MOST);
@@ -152,7 +139,10 @@ static int read_events(struct recording *r, struct trace_reader *reader, struct 
                 e.bytes, tag_of(r, plan, trace_name_of(reader, e.name), e.name, &tag_capacity),
                 NEVER};
         } else if (e.kind == (knows_done ? TRACE_done : TRACE_free)) {
-            end_block(r, e.slot);
+            struct held *h = slot_of(r, e.slot);
+            if (h->lives)
+                r->queues[h->queue].requests[h->request].end = r->queues[h->queue].count;
+            h->lives = false;
         } else if (e.kind == TRACE_begin) {
             add_phase(r, trace_name_of(reader, e.name));
         }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 
 struct reading {
     struct schedule *s;
@@ -63,7 +64,7 @@ static void add_times(struct reading *r, const struct trace_event *e)
     if (!r->has_begun)
         r->s->began_ns = begin_ns;
     r->has_begun = true;
-    r->ended_ns = end_ns > r->ended_ns ? end_ns : r->ended_ns;
+    r->ended_ns = larger(end_ns, r->ended_ns);
 }
 
 static void add_launch(struct schedule *s, const struct trace_event *e)
@@ -77,11 +78,9 @@ static void add_launch(struct schedule *s, const struct trace_event *e)
 static void add_transfer(struct reading *r, const struct trace_event *e)
 {
     uint64_t bytes = e->bytes;
-    for (unsigned i = 0; e->kind == TRACE_map && !e->bytes && i < e->use_count; i++) {
-        const uint64_t all = r->slots[e->uses[i].slot];
-        bytes = all > bytes ? all : bytes;
-    }
-    r->s->most_bytes = bytes > r->s->most_bytes ? bytes : r->s->most_bytes;
+    for (unsigned i = 0; e->kind == TRACE_map && !e->bytes && i < e->use_count; i++)
+        bytes = larger(bytes, r->slots[e->uses[i].slot]);
+    r->s->most_bytes = larger(bytes, r->s->most_bytes);
 }
 
 static void add_event(struct reading *r, const struct trace_event *e)
@@ -103,12 +102,10 @@ static void add_event(struct reading *r, const struct trace_event *e)
             add_launch(s, e);
         else if (e->kind == TRACE_read || e->kind == TRACE_write || e->kind == TRACE_map)
             add_transfer(r, e);
-    } else if (e->kind == TRACE_wait) {
-        if (e->behind)
-            add_wait(q, e->behind);
+    } else if (e->kind == TRACE_wait && e->behind) {
+        add_wait(q, e->behind);
     } else if (e->kind == TRACE_order) {
-        struct schedule_queue *other = queue_of(s, e->other);
-        add_wait(other, e->behind);
+        add_wait(queue_of(s, e->other), e->behind);
     }
     r->before = *e;
 }
