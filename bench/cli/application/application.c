@@ -51,10 +51,10 @@ static int write_vendors(struct arena *arena, const char *library, const char *f
     *vendors = arena_printf(arena, "%s/vendors", folder);
     const char *path = arena_printf(arena, "%s/gamut.icd", *vendors);
     FILE *file = mkdir(*vendors, 0777) == 0 ? fopen(path, "we") : NULL;
-    if (!file)
-        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
-    fprintf(file, "%s\n", library);
-    return fclose(file) == 0 ? 0 : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    if (file)
+        fprintf(file, "%s\n", library);
+    return file && fclose(file) == 0 ? 0
+                                     : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
 /* Puts the library in front of what a variable has. */
