@@ -119,13 +119,6 @@ static int begin_range(struct sweep *s, uint32_t slot, uint32_t until, struct er
     return 0;
 }
 
-static void end_ranges(struct sweep *s, uint32_t time)
-{
-    for (uint32_t i = s->ending[time]; i != NO_RANGE; i = s->ranges[i].next)
-        treap_remove(&s->live, &s->ranges[i].node);
-    s->ending[time] = NO_RANGE;
-}
-
 struct carried {
     uint64_t offset, size;
     uint32_t slot, end;
@@ -181,7 +174,9 @@ static int sweep_round(struct sweep *s, int round, bool first, struct error *err
     if (round >= 0)
         TRY(begin_carried(s, round, first, error));
     for (uint32_t t = begin; t < end; t++) {
-        end_ranges(s, t);
+        for (uint32_t i = s->ending[t]; i != NO_RANGE; i = s->ranges[i].next)
+            treap_remove(&s->live, &s->ranges[i].node);
+        s->ending[t] = NO_RANGE;
         TRY(begin_range(s, t, q->slots[t].carried || q->slots[t].end > end ? end : q->slots[t].end,
                         error));
     }

@@ -164,13 +164,18 @@ static uint32_t rounds_begin(const struct planned *p)
     return plan_round_end(p->queue, -1);
 }
 
+static void set_cursor(struct planned *p, uint32_t time)
+{
+    p->cursor = time;
+    p->at = time < p->round_end ? &p->places[time] : &p->nothing;
+}
+
 static void set_round(struct planned *p, int round, uint32_t time)
 {
     p->round = round;
     p->round_begin = round < 0 ? 0 : p->queue->rounds[round];
     p->round_end = plan_round_end(p->queue, round);
-    p->cursor = time;
-    p->at = time < p->round_end ? &p->places[time] : &p->nothing;
+    set_cursor(p, time);
 }
 
 /* The queue is known at the first request. */
@@ -380,20 +385,13 @@ static inline bool is_served(const struct planned *p, uint32_t i)
     return p->places[i].pass == p->pass;
 }
 
-/* Moves the cursor past those slots that were handed out early. */
-static void pass_served(struct planned *p)
-{
-    while (p->cursor < p->round_end && is_served(p, p->cursor))
-        p->cursor++;
-    p->at = p->cursor < p->round_end ? &p->places[p->cursor] : &p->nothing;
-}
-
+/* Moves the cursor past its slot and those after it that were handed out early. */
 static inline void step(struct planned *p)
 {
-    p->cursor++;
-    p->at++;
-    if (p->cursor == p->round_end || p->at->pass == p->pass)
-        pass_served(p);
+    uint32_t next = p->cursor + 1;
+    while (next < p->round_end && is_served(p, next))
+        next++;
+    set_cursor(p, next);
 }
 
 /* Moves the cursor ahead in its round, or to its end. */
@@ -402,8 +400,7 @@ static void skip_to(struct planned *p, uint32_t time)
     p->counts.jump_count++;
     p->run = 0;
     p->leads = false;
-    p->cursor = time;
-    p->at = time < p->round_end ? &p->places[time] : &p->nothing;
+    set_cursor(p, time);
 }
 
 /* Takes the sequence up at another time, in a new pass. */
@@ -415,10 +412,8 @@ static void jump(struct planned *p, uint32_t time)
     if (round != p->round)
         p->last_round = p->round;
     p->pass++;
-    p->counts.jump_count++;
-    p->run = 0;
-    p->leads = false;
     set_round(p, round, time);
+    skip_to(p, time);
 }
 
 /* ---- rounds ---- */
@@ -435,7 +430,7 @@ static void enter_round(struct planned *p, int round)
 }
 
 /* Chooses the round that begins with a request. */
-static bool choose_round(struct planned *p, uint64_t size, uint32_t tag)
+static void choose_round(struct planned *p, uint64_t size, uint32_t tag)
 {
     const struct plan_queue *q = p->queue;
     const unsigned turn = p->round < 0 ? 0 : (unsigned)(p->round + 1) % q->turns;
@@ -449,10 +444,8 @@ static bool choose_round(struct planned *p, uint64_t size, uint32_t tag)
     /* A size that the plan does not have may be that of a slot which has changed. */
     if (found == NO_ROUND && turn < q->round_count && slots_of(p, size, 0)->size != size)
         found = usual == NO_ROUND ? (int)turn : usual;
-    if (found == NO_ROUND)
-        return false;
-    enter_round(p, found);
-    return true;
+    if (found != NO_ROUND)
+        enter_round(p, found);
 }
 
 static bool has_same_lead(const struct planned *p, uint32_t begin, uint32_t count)
@@ -506,9 +499,7 @@ static bool is_ready(struct planned *p, uint32_t i)
     const struct place *place = &p->places[i];
     if (!place->key)
         return true;
-    if (place->live)
-        return false;
-    if (p->arena && !byte_ranges_have(&p->gaps, place->offset, end_of(p, place)))
+    if (place->live || (p->arena && !is_free(p, place)))
         return false;
     for (uint32_t t = p->cursor; t < i; t++)
         if (!is_served(p, t) && overlap(place, &p->places[t]))
@@ -545,12 +536,6 @@ static uint32_t resident_of(struct planned *p, uint64_t size, uint32_t tag)
             return s->time;
     }
     return NO_PLACE;
-}
-
-static void note_match(struct planned *p, uint32_t i)
-{
-    p->run = i == p->matched + 1 ? p->run + 1 : 1;
-    p->matched = i;
 }
 
 /* The next place of a request in the plan: after the one found last, or the next one of its size,
@@ -597,8 +582,10 @@ static uint32_t find_place(struct planned *p, uint64_t size, uint32_t tag)
     const uint32_t i = next_match(p, size, tag);
     const bool is_ahead = i != NO_PLACE && i >= p->cursor && i < p->round_end;
     const bool is_near = is_ahead ? i - p->cursor <= NEAR : begins_round(p, i);
-    if (i != NO_PLACE)
-        note_match(p, i);
+    if (i != NO_PLACE) {
+        p->run = i == p->matched + 1 ? p->run + 1 : 1;
+        p->matched = i;
+    }
     if (i != NO_PLACE && p->run >= (is_near ? RUN_NEAR : RUN_FAR)) {
         p->is_lost = false;
         if (is_ahead)
@@ -649,15 +636,14 @@ static int make_arena(struct planned *p)
     if (p->refused_pass == p->pass)
         return ERR_OOM;
     const uint64_t bytes = round_up(p, p->queue->height);
+    p->arena_bytes = bytes;
     int code = p->range_bytes ? open_range(p, bytes)
                               : source_alloc(p->source, bytes, SOURCE_LAZY, &p->arena);
     if (code) {
         p->refused_pass = code == ERR_OOM ? p->pass : 0;
-        p->arena = 0;
+        p->arena = p->arena_bytes = 0;
         return code;
     }
-    if (!p->range_bytes)
-        p->arena_bytes = bytes;
     byte_ranges_add(&p->gaps, 0, p->arena_bytes);
     return 0;
 }
@@ -738,23 +724,20 @@ static int serve_guest(struct planned *p, const struct alloc_request *request, u
 #define COUNT(p, name, bytes)                                                                      \
     ((void)(p)->counts.name##_count++, (void)((p)->counts.name##_bytes += (bytes)))
 
-/* A slot that is not handed out: why not. It counts as served, so the cursor passes it. */
+/* A slot that is not handed out: why not. It counts as served, so the cursor passes it. If the
+ * slot was in use, a guest may lie anywhere in the arena, else above the plan. */
 static int serve_unplanned(struct planned *p, struct place *place, int code,
                            const struct alloc_request *request, struct block *block)
 {
     if (code && code != ERR_OOM)
         return code;
-    if (place->key && !code) {
-        COUNT(p, busy, request->size);
-        return serve_guest(p, request, 0, block);
-    }
     if (code)
         COUNT(p, no_arena, request->size);
+    else if (place->key)
+        COUNT(p, busy, request->size);
     else
         COUNT(p, left_out, request->size);
-    if (p->range_bytes)
-        return serve_guest(p, request, round_up(p, p->queue->height), block);
-    return serve_direct(p, request, block);
+    return serve_guest(p, request, place->key && !code ? 0 : round_up(p, p->queue->height), block);
 }
 
 /* Hands a slot out if its bytes are free, else serves the request from elsewhere. `passes`: it is
@@ -833,14 +816,6 @@ static int planned_free(void *state, const struct block *block, const char *tag)
     return 0;
 }
 
-static void move_to_mark(struct planned *p, uint32_t time)
-{
-    if (time == p->round_end || (time == p->round_begin && p->round >= 0))
-        skip_to(p, p->round_end); /* the next request chooses a round */
-    else
-        jump(p, time);
-}
-
 static void planned_mark(void *state, const char *name)
 {
     struct planned *p = state;
@@ -854,8 +829,11 @@ static void planned_mark(void *state, const char *name)
     p->has_marks = true;
     p->missed = 0;
     const uint32_t time = plan_nearest_mark(p->queue, p->round_begin, p->round_end, p->cursor);
-    if (time != p->cursor)
-        move_to_mark(p, time);
+    const bool is_over = time == p->round_end || (time == p->round_begin && p->round >= 0);
+    if (time != p->cursor && is_over)
+        skip_to(p, p->round_end); /* the next request chooses a round */
+    else if (time != p->cursor)
+        jump(p, time);
     if (p->round < 0) {
         p->lead = p->cursor;
         p->leads = true;

@@ -13,9 +13,9 @@ struct allocator_plans {
 };
 
 /* allocator_parse (registry.h), where the strategy may be `planned`: its options then have the
- * plan, which stays until allocator_plans_free. Plans are read, or made, at the
- * first parse of a spec; several threads may parse specs that were parsed before. ERR_USAGE, ERR_IO
- * or ERR_PARSE says what is wrong with the files. */
+ * plan, which stays until allocator_plans_free. Plans are read, or made, at the first parse of a
+ * spec; several threads may parse specs that were parsed before. ERR_USAGE, ERR_IO or ERR_PARSE
+ * says what is wrong with the files. */
 int allocator_parse_planned(struct allocator_plans *plans, const char *spec,
                             const struct allocator_ops **ops, struct option_values *options,
                             struct error *error);
