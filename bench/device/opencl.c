@@ -508,14 +508,6 @@ static int svm_move(struct opencl_device *d, uint64_t to, uint64_t to_offset, ui
                        NULL, opencl_profile_event(d));
 }
 
-static int svm_set(struct opencl_device *d, uint64_t memory, uint64_t offset, uint8_t byte,
-                   uint64_t bytes, struct error *error)
-{
-    return OPENCL_CALL(&d->api, clEnqueueSVMMemFill, OPENCL_ASKS, bytes, error, d->queue,
-                       opencl_pointer(memory, offset), &byte, sizeof byte, bytes, 0, NULL,
-                       opencl_profile_event(d));
-}
-
 /* A mapped buffer belongs to the host, and a command on it may see old contents (NVIDIA's driver
  * shows the first ones for ever). So a transfer reads or writes the buffer through its mapping. */
 static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
@@ -544,7 +536,9 @@ static int fill_piece(struct opencl_device *d, uint64_t memory, uint64_t offset,
                       uint64_t bytes, struct error *error)
 {
     if (opencl_is_svm(memory))
-        return svm_set(d, memory, offset, byte, bytes, error);
+        return OPENCL_CALL(&d->api, clEnqueueSVMMemFill, OPENCL_ASKS, bytes, error, d->queue,
+                           opencl_pointer(memory, offset), &byte, sizeof byte, bytes, 0, NULL,
+                           opencl_profile_event(d));
     return OPENCL_CALL(&d->api, clEnqueueFillBuffer, OPENCL_ASKS, bytes, error, d->queue,
                        opencl_memory(memory), &byte, sizeof byte, offset, bytes, 0, NULL,
                        opencl_profile_event(d));
