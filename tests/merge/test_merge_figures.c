@@ -223,27 +223,24 @@ static int execute(const struct subject *s, const struct fun *fun, const struct 
     const struct allocator_ops *raw;
     struct option_values options;
     struct spaces spaces;
-    struct executor *executor = NULL;
     assert_int_equal(allocator_parse("raw", &raw, &options, error), 0);
     assert_int_equal(spaces_open(&spaces, fun, s->device, raw, &options, 0, error), 0);
-    int code = executor_open(fun, s->device, &s->kernels, s->built, policy, &executor, error);
-    if (!code) {
-        code = executor_begin(executor, spaces.of, &inputs->arguments, true, error);
-        if (!code)
-            code = executor_run(executor, error);
-        if (!code)
-            code = check_results(s, dataset, inputs, executor, error);
-        executor_end(executor);
-        const struct copy_counts *copies = executor_counts(executor)->copy;
-        counts[COUNT_BLOCKS] = count_blocks(fun);
-        counts[COUNT_COPIES] = counts[COUNT_ELIDED] = 0;
-        for (unsigned k = 0; k < COPY_host_device; k++) {
-            counts[COUNT_COPIES] += copies[k].count;
-            counts[COUNT_ELIDED] += copies[k].elided_count;
-        }
-        counts[COUNT_PEAK] = spaces_blocks(&spaces)->peak_requested_bytes;
-        executor_close(executor);
+    struct executor *executor = executor_open(fun, s->device, &s->kernels, s->built, policy);
+    int code = executor_begin(executor, spaces.of, &inputs->arguments, true, error);
+    if (!code)
+        code = executor_run(executor, error);
+    if (!code)
+        code = check_results(s, dataset, inputs, executor, error);
+    executor_end(executor);
+    const struct copy_counts *copies = executor_counts(executor)->copy;
+    counts[COUNT_BLOCKS] = count_blocks(fun);
+    counts[COUNT_COPIES] = counts[COUNT_ELIDED] = 0;
+    for (unsigned k = 0; k < COPY_host_device; k++) {
+        counts[COUNT_COPIES] += copies[k].count;
+        counts[COUNT_ELIDED] += copies[k].elided_count;
     }
+    counts[COUNT_PEAK] = spaces_blocks(&spaces)->peak_requested_bytes;
+    executor_close(executor);
     if (!code && spaces_blocks(&spaces)->requested_bytes)
         code = error_set(error, ERR_INTERNAL, "%llu bytes were never given back",
                          (unsigned long long)spaces_blocks(&spaces)->requested_bytes);

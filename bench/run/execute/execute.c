@@ -250,9 +250,9 @@ static void prepare_scope(struct executor *e, struct scope *scope)
     }
 }
 
-int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
-                  struct device_program *built, enum release_policy policy,
-                  struct executor **executor, struct error *error)
+struct executor *executor_open(const struct fun *fun, struct device *device,
+                               const struct kernels *kernels, struct device_program *built,
+                               enum release_policy policy)
 {
     struct executor *e = must_alloc(sizeof *e);
     *e = (struct executor){.fun = fun,
@@ -263,8 +263,7 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
                            .adds_offsets = device->info->adds_offsets,
                            .is_device_group = device->info->members > 1,
                            .built = built,
-                           .policy = policy,
-                           .error = error};
+                           .policy = policy};
     uint64_t alignment = device->info->alignment_bytes;
     e->block_alignment = alignment < 256 ? alignment : 256;
     unsigned names = fun->name_count, memories = 0;
@@ -292,8 +291,7 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
     e->root = liveness_analyse(fun, &e->arena);
     prepare_scope(e, e->root);
     blocks_free_all(e);
-    *executor = e;
-    return 0;
+    return e;
 }
 
 void executor_close(struct executor *e)

@@ -33,9 +33,9 @@ struct executor;
  * supply values for it, or contain the array. Successive reads consume successive values; the last
  * value is used for all further reads. A run that needs the value of an unknown scalar ends with
  * ERR_USAGE and names the scalar. */
-int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
-                  struct device_program *built, enum release_policy policy,
-                  struct executor **executor, struct error *error);
+struct executor *executor_open(const struct fun *fun, struct device *device,
+                               const struct kernels *kernels, struct device_program *built,
+                               enum release_policy policy);
 /* Frees the executor, which may be NULL. The caller has ended the last run. */
 void executor_close(struct executor *executor);
 

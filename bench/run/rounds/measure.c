@@ -314,9 +314,9 @@ static int measure_session(struct session *s, const struct measure_options *o)
     round->traffic_bytes = s->inputs->inputs.traffic_bytes;
     round->program_digest = s->inputs->program_digest;
     round->inputs_digest = s->inputs->inputs_digest;
-    int code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
-                             &s->executor, &s->error);
-    THEN(code, measure_runs(s, o));
+    s->executor =
+        executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy);
+    int code = measure_runs(s, o);
     if (!code && s->m->predictor) {
         const struct prediction_request request = {&round->key,      s->fun,
                                                    s->executor,      &s->inputs->inputs.arguments,

@@ -48,15 +48,14 @@ int dry_run_told(const struct fun *fun, const struct arguments *scalars, enum re
 {
     const struct run_log_listener *listener = log ? log->listener : NULL;
     struct device *device;
-    struct executor *executor = NULL;
     TRY(device_null.open("null", &device, error));
-    int code = executor_open(fun, device, NULL, NULL, policy, &executor, error);
-    if (!code && log) {
+    struct executor *executor = executor_open(fun, device, NULL, NULL, policy);
+    if (log) {
         run_log_open(log, 0, 0, executor_block_capacity(executor));
         log->listener = listener;
         run_log_restart(log);
     }
-    THEN(code, dry_run_on(executor, device, scalars, log, out, error));
+    int code = dry_run_on(executor, device, scalars, log, out, error);
     if (log)
         run_log_close(log);
     executor_close(executor);

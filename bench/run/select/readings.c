@@ -88,9 +88,8 @@ int readings_take(const struct fun *fun, struct device *device, const struct ker
 {
     struct noting noting = {.fun = fun};
     const struct read_listener listener = {&noting, note_read};
-    struct executor *executor;
+    struct executor *executor = executor_open(fun, device, kernels, built, RELEASE_LAST_USE);
     *readings = (struct readings){.arguments = *arguments, .from = READINGS_unknown};
-    TRY(executor_open(fun, device, kernels, built, RELEASE_LAST_USE, &executor, error));
     executor_tell_reads(executor, &listener);
     int code = run_executor(executor, fun, device, arguments, error);
     executor_close(executor);

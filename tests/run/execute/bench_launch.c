@@ -73,11 +73,10 @@ static void measure(struct device *device, const struct entry *entry)
     const struct allocator_ops *ops;
     struct option_values options;
     struct spaces spaces;
-    struct executor *executor;
     must(allocator_parse("pool", &ops, &options, &error), &error);
     must(spaces_open(&spaces, entry->fun, device, ops, &options, 0, &error), &error);
-    must(executor_open(entry->fun, device, &kernels, built, RELEASE_LAST_USE, &executor, &error),
-         &error);
+    struct executor *executor =
+        executor_open(entry->fun, device, &kernels, built, RELEASE_LAST_USE);
     uint64_t accepted = UINT64_MAX, done = UINT64_MAX;
     for (unsigned run = 0; run < RUNS; run++) {
         must(executor_begin(executor, spaces.of, &inputs.arguments, false, &error), &error);

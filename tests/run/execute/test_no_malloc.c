@@ -83,10 +83,8 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     assert_int_equal(allocator_parse(strategy, &ops, &options, &r->error), 0);
     struct spaces spaces;
     assert_int_equal(spaces_open(&spaces, entry->fun, r->device, ops, &options, 0, &r->error), 0);
-    struct executor *executor;
-    assert_int_equal(executor_open(entry->fun, r->device, &r->kernels, r->built, RELEASE_LAST_USE,
-                                   &executor, &r->error),
-                     0);
+    struct executor *executor =
+        executor_open(entry->fun, r->device, &r->kernels, r->built, RELEASE_LAST_USE);
     /* Recorded too, with more room than some need and less than others. */
     struct run_log trace;
     run_log_open(&trace, 500, 2000, executor_block_capacity(executor));

@@ -316,12 +316,10 @@ static void test_no_allocator_for_a_space(void **state)
     const struct entry entry = read_program(text, &program);
     struct named_value n = {.name = "n", .scalar.i64 = 4};
     const struct arguments arguments = {.fun = "f", .dataset = "", .count = 1, .values = &n};
-    struct executor *executor;
     struct device *device;
     struct error error;
     assert_int_equal(device_null.open("null", &device, &error), 0);
-    assert_int_equal(
-        executor_open(entry.fun, device, NULL, NULL, RELEASE_LAST_USE, &executor, &error), 0);
+    struct executor *executor = executor_open(entry.fun, device, NULL, NULL, RELEASE_LAST_USE);
     struct allocator *const none[SPACES] = {NULL};
     assert_int_equal(executor_begin(executor, none, &arguments, false, &error), 0);
     assert_int_equal(executor_run(executor, &error), ERR_UNSUPPORTED);
