@@ -106,6 +106,12 @@ int text_write_file(const struct text *t, const char *path, struct error *error)
     return 0;
 }
 
+const char *text_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 int text_make_folders(const char *path, struct error *error)
 {
     int code = 0;

@@ -35,6 +35,8 @@ int text_read_file(struct text *t, const char *path, struct error *error);
 void text_own_folder(struct text *t, const char *name);
 /* Writes the text as the whole contents of a file. ERR_IO with the path and the system's words. */
 int text_write_file(const struct text *t, const char *path, struct error *error);
+/* The name of a file without its folders: a part of `path`. */
+const char *text_file_name(const char *path);
 /* Makes the folders that lead to `path` and are missing. ERR_IO. */
 int text_make_folders(const char *path, struct error *error);
 

@@ -183,9 +183,8 @@ static int plot_file(struct plot *plot, const struct command_line *line, const c
     int code = 0;
     const char *folder = flag_text(line, "out");
     if (folder && line->positional_count > 1) {
-        const char *name = strrchr(file, '/');
         text_add(&out, "%s/", folder);
-        default_out(name ? name + 1 : file, &out);
+        default_out(text_file_name(file), &out);
         if (mkdir(folder, 0777) != 0 && errno != EEXIST)
             code = error_set(error, ERR_IO, "the folder %s could not be made: %s", folder,
                              strerror(errno));

@@ -83,8 +83,7 @@ int traces_make(struct traces *traces, const char *name, const char **path, stru
 
 void traces_name_of_log(const char *log, struct text *name)
 {
-    const char *slash = strrchr(log, '/');
-    const char *base = slash ? slash + 1 : log;
+    const char *base = text_file_name(log);
     text_add_bytes(name, base, strcspn(base + (*base == '.'), ".") + (*base == '.'));
 }
 

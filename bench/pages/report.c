@@ -14,17 +14,11 @@
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* The file's name without its folders, which are private to the machine that made the report. */
-static const char *name_in(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Names the copy of a file. Equal names, from different machines, get different copies. */
+/* Names the copy of a file, without its folders, which are private to the machine that made the
+ * report. Equal names, from different machines, get different copies. */
 static void name_file(const struct page *page, struct page_file *file)
 {
-    const char *name = name_in(file->path);
+    const char *name = text_file_name(file->path);
     snprintf(file->name, sizeof file->name, "%s", name);
     for (const struct page_file *other = page->files; other < file; other++)
         if (strcmp(other->name, file->name) == 0)
@@ -66,7 +60,7 @@ static int compare_files(struct page *page, struct error *error)
     for (size_t i = 0; i < page->file_count; i++)
         candidates[i] = (struct compare_file){&page->files[i].result, page->files[i].name};
     options.gates = gates_default(options.threshold);
-    int code = compare_results(&(struct compare_file){&base, name_in(against)}, candidates,
+    int code = compare_results(&(struct compare_file){&base, text_file_name(against)}, candidates,
                                page->file_count, &options, &page->comparison, error);
     free(candidates);
     result_release(&base);

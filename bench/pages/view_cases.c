@@ -220,7 +220,6 @@ static int run_again(const struct result *result, const struct result_case *one,
 static const char *about(struct arena *arena, const char *path, const struct result *result,
                          const struct case_key *key)
 {
-    const char *slash = strrchr(path, '/');
     const struct record_device *device = result_device(result, key->device);
     const char *name = device ? device->name : "";
     return arena_printf(
@@ -231,8 +230,8 @@ static const char *about(struct arena *arena, const char *path, const struct res
         "and reserved bytes are what each allocator does with these requests on a device like an "
         "NVIDIA GPU, without commands and without a limit. “Measured” is what the file says that "
         "the allocator reserved at most.",
-        key->workload, key->dataset, slash ? slash + 1 : path, key->merge, key->release,
-        key->device, *name ? " (" : "", name, *name ? ")" : "");
+        key->workload, key->dataset, text_file_name(path), key->merge, key->release, key->device,
+        *name ? " (" : "", name, *name ? ")" : "");
 }
 
 int view_cases(const struct result *result, const char *path, const struct case_choice *choice,

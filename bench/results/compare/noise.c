@@ -190,15 +190,6 @@ static bool is_of(const struct result_noise *noise, const struct record_device *
            strcmp(noise->machine_id, machine) == 0;
 }
 
-/* A copy that does not depend on the other result: as JSON, which the result owns. */
-static void copy_noise(struct result *result, const struct result_noise *noise)
-{
-    json_t *json = result_keep(result, json_of_fields(result_noise_struct.fields, noise));
-    result->noise_count +=
-        json_get_fields_in(&result->arena, json, "noise", result_noise_struct.fields,
-                           &result->noise[result->noise_count], NULL) == 0;
-}
-
 size_t noise_take(struct result *result, const struct result *other)
 {
     const size_t before = result->noise_count;
@@ -206,9 +197,14 @@ size_t noise_take(struct result *result, const struct result *other)
     for (size_t i = 0; i < result->context.device_count; i++) {
         const struct record_device *device = &result->context.devices[i];
         const struct result_noise *noise = find_noise(other, device->id);
-        if (noise && !find_noise(result, device->id) &&
-            is_of(noise, device, result->context.host.machine_id))
-            copy_noise(result, noise);
+        if (!noise || find_noise(result, device->id) ||
+            !is_of(noise, device, result->context.host.machine_id))
+            continue;
+        /* The copy is read from JSON, which the result owns: it does not depend on the other. */
+        json_t *json = result_keep(result, json_of_fields(result_noise_struct.fields, noise));
+        result->noise_count +=
+            json_get_fields_in(&result->arena, json, "noise", result_noise_struct.fields,
+                               &result->noise[result->noise_count], NULL) == 0;
     }
     return before;
 }

@@ -123,7 +123,7 @@ int join_check(struct join_file *files, size_t count, struct error *error)
  * is, if its last part has no number of its own. */
 static void add_renamed(struct text *out, const char *path, unsigned from, unsigned to)
 {
-    const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+    const char *at = text_file_name(path);
     for (size_t length; *at; at += length) {
         length = strspn(at, "0123456789");
         if (length && strtoul(at, NULL, 10) == from) {

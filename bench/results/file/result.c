@@ -328,16 +328,10 @@ const struct result_experiment *result_experiment_of(const struct result *result
 
 /* ---- the newest files ------------------------------------------------------------------------ */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Names begin with the time. */
 static int newest_first(const void *a, const void *b)
 {
-    return -strcmp(base_name(*(char *const *)a), base_name(*(char *const *)b));
+    return -strcmp(text_file_name(*(char *const *)a), text_file_name(*(char *const *)b));
 }
 
 /* Most result files lack the member, and have many megabytes of samples. Each member of the root

@@ -116,7 +116,7 @@ int result_file_create(struct result_file *file, struct result_draft *draft, con
 /* Adds "_02" to a name before its suffixes: a list of names stays in the order of time. */
 static void add_numbered(struct text *out, const char *path, unsigned number)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = text_file_name(path);
     const char *dot = *name ? strchr(name + 1, '.') : NULL;
     const size_t stem = dot ? (size_t)(dot - path) : strlen(path);
     if (number > 1)
@@ -259,8 +259,7 @@ int result_file_move(struct result_file *file, struct result_draft *draft, struc
 {
     const char *temporary = getenv("TMPDIR");
     const char *const folders[] = {temporary && *temporary ? temporary : "/tmp", "."};
-    const char *slash = strrchr(file->path.data, '/');
-    const char *name = slash ? slash + 1 : file->path.data;
+    const char *name = text_file_name(file->path.data);
     int code = ERR_IO;
     for (size_t i = 0; code && i < sizeof folders / sizeof *folders; i++) {
         struct text path = {0};

@@ -72,24 +72,22 @@ size_t chart_subjects(const struct chart *chart, const struct result *result, co
 
 /* ---- names of files ---- */
 
-enum { WORDS = 2 };
-
-static void words_of(const struct chart_subject *of, const char *words[WORDS])
+static const char *strategy_of(const struct chart_subject *of)
 {
-    words[0] = of->device;
-    words[1] = of->strategy ? of->strategy : "";
+    return of->strategy ? of->strategy : "";
 }
 
-/* Adds the chart's name and the words that are not empty. Other characters than letters, digits,
- * '.', '_' and '-' become '-'. */
+static uint64_t digest_of(const struct chart_subject *of)
+{
+    const uint64_t digest = digest_bytes(0, of->device, strlen(of->device) + 1);
+    return digest_bytes(digest, strategy_of(of), strlen(strategy_of(of)) + 1);
+}
+
+/* Adds the names of the chart, the device and the strategy if there is one. Other characters than
+ * letters, digits, '.', '_' and '-' become '-'. */
 static void add_mapped(const struct chart *chart, const struct chart_subject *of, struct text *out)
 {
-    const char *words[WORDS];
-    words_of(of, words);
-    text_add(out, "%s", chart->name);
-    for (size_t i = 0; i < WORDS; i++)
-        if (*words[i])
-            text_add(out, "-%s", words[i]);
+    text_add(out, "%s-%s%s%s", chart->name, of->device, of->strategy ? "-" : "", strategy_of(of));
     for (char *c = out->data; *c; c++)
         *c = (unsigned char)*c < 128 && (isalnum(*c) || strchr("._", *c)) ? *c : '-';
 }
@@ -97,40 +95,27 @@ static void add_mapped(const struct chart *chart, const struct chart_subject *of
 /* Is there another subject that add_mapped gives this name? */
 static bool is_shared(const struct chart *chart, const struct chart_subject *of, const char *mapped)
 {
-    const char *own[WORDS], *words[WORDS];
     struct chart_subject *subjects;
     bool shared = false;
-    words_of(of, own);
     const size_t count = chart_subjects(chart, of->result, NULL, &subjects);
     for (size_t i = 0; i < count && !shared; i++) {
         struct text other = {0};
-        words_of(&subjects[i], words);
-        for (size_t w = 0; w < WORDS; w++)
-            shared |= strcmp(own[w], words[w]) != 0;
-        if (shared)
-            add_mapped(chart, &subjects[i], &other);
-        shared = shared && strcmp(other.data, mapped) == 0;
+        add_mapped(chart, &subjects[i], &other);
+        shared = digest_of(&subjects[i]) != digest_of(of) && strcmp(other.data, mapped) == 0;
         text_free(&other);
     }
     free(subjects);
     return shared;
 }
 
-/* Adds a file name without its ending: "speedup-cuda-0", "merging-host-pool".
- * Subjects that would share a name have a digest of their words in it
- * too. */
+/* Adds a file name without its ending: "speedup-cuda-0", "merging-host-pool". Subjects that
+ * would share a name have a digest of their names in it too. */
 static void add_file_name(const struct chart *chart, const struct chart_subject *of,
                           struct text *out)
 {
-    const char *words[WORDS];
-    uint64_t digest = 0;
     add_mapped(chart, of, out);
-    if (!is_shared(chart, of, out->data))
-        return;
-    words_of(of, words);
-    for (size_t i = 0; i < WORDS; i++)
-        digest = digest_bytes(digest, words[i], strlen(words[i]) + 1);
-    text_add(out, "-%016" PRIx64, digest);
+    if (is_shared(chart, of, out->data))
+        text_add(out, "-%016" PRIx64, digest_of(of));
 }
 
 /* ---- files ---- */
