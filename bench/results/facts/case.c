@@ -91,6 +91,12 @@ void case_id(const struct case_key *key, char out[13])
     snprintf(out, 13, "%012" PRIx64, hash >> 16);
 }
 
+bool case_same_but_merge(const struct case_key *a, const struct case_key *b)
+{
+    return strcmp(a->release, b->release) == 0 && strcmp(a->residency, b->residency) == 0 &&
+           strcmp(a->strategy, b->strategy) == 0;
+}
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 #define X(name, unit, kind, better, help) JSON_FIELD(COUNT_OR_UNKNOWN, struct sample, name),

@@ -121,6 +121,8 @@ int case_key_from_json(const json_t *json, struct case_key *key, struct error *e
  * hash of "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case,
  * "residency\n". */
 void case_id(const struct case_key *key, char out[13]);
+/* Have both the same strategy, release policy and residency? */
+bool case_same_but_merge(const struct case_key *a, const struct case_key *b);
 
 /* A round as one object, as a worker sends it to its parent in a line: its members are those of the
  * struct. Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with

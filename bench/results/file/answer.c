@@ -56,12 +56,6 @@ struct ranking {
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-bool answer_same_but_merge(const struct case_key *a, const struct case_key *b)
-{
-    return strcmp(a->release, b->release) == 0 && strcmp(a->residency, b->residency) == 0 &&
-           strcmp(a->strategy, b->strategy) == 0;
-}
-
 static size_t work_of(struct ranking *r, const struct case_key *key)
 {
     const char *name = arena_printf(&r->arena, "%s\n%s", key->workload, key->dataset);
@@ -308,7 +302,7 @@ static struct configuration *unmerged(const struct ranking *r, const struct conf
 {
     for (size_t i = 0; i < r->ranked_count && strcmp(of->key.merge, "none") != 0; i++)
         if (strcmp(r->ranked[i]->key.merge, "none") == 0 &&
-            answer_same_but_merge(&r->ranked[i]->key, &of->key))
+            case_same_but_merge(&r->ranked[i]->key, &of->key))
             return r->ranked[i];
     return NULL;
 }

@@ -53,9 +53,6 @@ const char *answer_why_skipped(const char *reason);
 /* Was the configuration judged so: "fastest", "within", "unsure", "slower"? */
 bool answer_has_verdict(const struct answer_ranked *one, const char *verdict);
 
-/* Have both the same strategy, release policy and residency? */
-bool answer_same_but_merge(const struct case_key *a, const struct case_key *b);
-
 /* The baseline of the ratios: "raw"; ANSWER_SEVERAL if that is not the same on all devices. */
 #define ANSWER_SEVERAL "baseline"
 const char *answer_against(const struct answer *answer);

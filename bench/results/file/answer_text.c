@@ -255,7 +255,7 @@ static void add_merging(struct sentences *s)
     for (size_t i = 0; i < d->ranked_count; i++) {
         const struct case_key *key = &d->ranking[i].key;
         const struct answer_gain *gain = d->ranking[i].over_none;
-        if (!gain || !gain->speedup.count || !answer_same_but_merge(key, fastest))
+        if (!gain || !gain->speedup.count || !case_same_but_merge(key, fastest))
             continue;
         if (out.length)
             text_add(&out, "; ");
