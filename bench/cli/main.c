@@ -71,6 +71,7 @@ int main(int argc, char **argv)
         .argc = argc, .argv = argv, .commands = commands, .command_count = COMMANDS};
     const struct command *command;
     struct error error = {0};
+    json_set_alloc_funcs(must_alloc, free); /* or else a sound file would be "no JSON" */
     /* A file beyond the limit of ulimit -f is an error to report, as a full disk is. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {

@@ -33,6 +33,7 @@ struct trace_reader {
     struct trace_slots slots;
     struct codec_uses uses;
     /* The current chunk. */
+    ZSTD_DCtx *unpacker;
     unsigned char *packed, *bytes;
     size_t packed_capacity, capacity;
     struct cursor cursor;
@@ -108,6 +109,7 @@ int trace_open(const char *path, struct trace_reader **reader, struct error *err
 {
     struct trace_reader *r = must_alloc(sizeof *r);
     *reader = NULL;
+    r->unpacker = must_have(ZSTD_createDCtx());
     r->path = must_have(strdup(path));
     r->in = fopen(path, "r");
     int code =
@@ -132,6 +134,7 @@ void trace_close(struct trace_reader *r)
     arena_free(&r->arena);
     slots_free(&r->slots);
     free(r->uses.uses);
+    ZSTD_freeDCtx(r->unpacker);
     free(r->packed);
     free(r->bytes);
     trace_info_free(&r->info);
@@ -308,7 +311,8 @@ static int load_chunk(struct trace_reader *r, uint32_t *events_out, struct error
         return note_cut(r, n + got);
     if (crc32(0, r->packed, head.packed) != head.sum)
         return chunk_error(r, "its checksum is wrong", error);
-    const size_t unpacked = ZSTD_decompress(r->bytes, head.bytes, r->packed, head.packed);
+    const size_t unpacked =
+        ZSTD_decompressDCtx(r->unpacker, r->bytes, head.bytes, r->packed, head.packed);
     if (unpacked != head.bytes || !unpacked)
         return chunk_error(r, "it does not unpack", error);
     r->cursor = (struct cursor){.at = r->bytes, .end = r->bytes + head.bytes};

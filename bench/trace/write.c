@@ -46,6 +46,7 @@ static void pack(struct open_chunk *chunk, struct text *out)
     char *packed = must_alloc(most);
     const size_t length =
         ZSTD_compress(packed, most, chunk->bytes.data, chunk->bytes.length, TRACE_ZSTD_LEVEL);
+    must_have(ZSTD_isError(length) ? NULL : packed);
     const size_t at = out->length;
     put_u32(out, (uint32_t)length);
     put_u32(out, (uint32_t)chunk->bytes.length);
