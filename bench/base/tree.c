@@ -92,7 +92,12 @@ json_t *tree_count(uint64_t value)
 
 json_t *tree_count_or_null(uint64_t value)
 {
-    return value ? tree_count(value) : json_null();
+    return tree_known(value, value);
+}
+
+json_t *tree_known(bool is_known, uint64_t value)
+{
+    return is_known ? tree_count(value) : json_null();
 }
 
 json_t *tree_count_if_known(int64_t value)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,8 +29,9 @@ json_t *tree_text(const char *text);
 json_t *tree_text_or_null(const char *text); /* null for "" and NULL */
 /* An integer; null from 2^53 on: such a count is unknown. */
 json_t *tree_count(uint64_t value);
-json_t *tree_count_or_null(uint64_t value); /* null for 0 too */
-json_t *tree_count_if_known(int64_t value); /* null below 0 */
+json_t *tree_known(bool is_known, uint64_t value); /* null where it is not known */
+json_t *tree_count_or_null(uint64_t value);        /* null for 0 too */
+json_t *tree_count_if_known(int64_t value);        /* null below 0 */
 /* An integer if the value is whole, so that bytes stay exact; null for NaN and infinity. */
 json_t *tree_number(double value);
 

@@ -488,11 +488,6 @@ static void print_explained(const struct advise *advise, const char *path)
 
 /* ---- JSON ---- */
 
-static json_t *count_if(bool is_known, uint64_t count)
-{
-    return is_known ? tree_count(count) : json_null();
-}
-
 static json_t *measure_to_json(const struct advised_trace *trace, const char *spec,
                                const char *words, const struct measure *m, const struct fit *fit)
 {
@@ -506,11 +501,12 @@ static json_t *measure_to_json(const struct advised_trace *trace, const char *sp
     tree_put(json, "reserved_most_bytes", tree_count(most));
     tree_put(json, "driver_calls", tree_count(m->call_count));
     tree_put(json, "driver_ns", tree_count(m->driver_ns));
-    tree_put(json, "refused_requests", count_if(m->refused.count, m->refused.count));
-    tree_put(json, "refused_requests_served", count_if(m->refused.count, m->refused.served_count));
+    tree_put(json, "refused_requests", tree_known(m->refused.count, m->refused.count));
+    tree_put(json, "refused_requests_served",
+             tree_known(m->refused.count, m->refused.served_count));
     if (fit) {
-        tree_put(json, "capacity_bytes", count_if(fit->status == CASE_ok, fit->capacity_bytes));
-        tree_put(json, "needed_bytes", count_if(fit->knows_needed, fit->needed_bytes));
+        tree_put(json, "capacity_bytes", tree_known(fit->status == CASE_ok, fit->capacity_bytes));
+        tree_put(json, "needed_bytes", tree_known(fit->knows_needed, fit->needed_bytes));
     }
     return json;
 }
@@ -572,13 +568,14 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
         tree_put(one, "current_is_refused", json_boolean(trace->is_refused));
         tree_put(one, "current_is_logged", json_boolean(trace->is_logged));
         tree_put(one, "notes", tree_text_or_null(trace->notes));
-        tree_put(one, "logged_driver_calls", count_if(is_compared, now->logged_call_count));
+        tree_put(one, "logged_driver_calls", tree_known(is_compared, now->logged_call_count));
         tree_put(one, "calls_are_logged",
                  is_compared ? json_boolean(now->calls_are_logged) : json_null());
-        tree_put(one, "compared_driver_calls", count_if(is_compared, now->exactness.call_count));
-        tree_put(one, "equal_driver_calls", count_if(is_compared, now->exactness.equal_count));
-        tree_put(one, "most_off_bytes", count_if(is_compared, now->exactness.most_bytes));
-        tree_put(one, "logged_peak_bytes", count_if(is_compared, now->exactness.logged_peak_bytes));
+        tree_put(one, "compared_driver_calls", tree_known(is_compared, now->exactness.call_count));
+        tree_put(one, "equal_driver_calls", tree_known(is_compared, now->exactness.equal_count));
+        tree_put(one, "most_off_bytes", tree_known(is_compared, now->exactness.most_bytes));
+        tree_put(one, "logged_peak_bytes",
+                 tree_known(is_compared, now->exactness.logged_peak_bytes));
         tree_put(one, "advised",
                  advice->leave
                      ? json_null()

@@ -1,5 +1,6 @@
 /* gamut fit: finds the least memory in which each allocator can serve a trace. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,10 +88,9 @@ static json_t *refusal_to_json(const struct fit *fit)
     tree_put(json, "live_bytes", tree_count(r->requested_bytes));
     tree_put(json, "granted_bytes", tree_count(r->granted_bytes));
     tree_put(json, "reserved_bytes", tree_count(r->reserved_bytes));
-    tree_put(json, "free_bytes", r->knows_free ? tree_count(r->free_bytes) : json_null());
-    tree_put(json, "free_pieces", r->knows_free ? tree_count(r->free_pieces) : json_null());
-    tree_put(json, "largest_free_bytes",
-             r->knows_free ? tree_count(r->largest_free_bytes) : json_null());
+    tree_put(json, "free_bytes", tree_known(r->knows_free, r->free_bytes));
+    tree_put(json, "free_pieces", tree_known(r->knows_free, r->free_pieces));
+    tree_put(json, "largest_free_bytes", tree_known(r->knows_free, r->largest_free_bytes));
     return json;
 }
 
@@ -100,17 +100,14 @@ static void add_costs(json_t *json, const struct fit *fit, bool ok)
     const struct exact_counts *c = &fit->unlimited;
     const double reserved = (double)c->peak_reserved_bytes;
     const double idle = reserved > 0 ? 1 - (double)fit->requested_at_peak_bytes / reserved : 0;
-    tree_put(json, "request_count", ok ? tree_count(c->alloc_count) : json_null());
+    tree_put(json, "request_count", tree_known(ok, c->alloc_count));
     tree_put(json, "hit_share",
-             ok && c->alloc_count ? tree_number((double)c->hit_count / (double)c->alloc_count)
-                                  : json_null());
+             tree_number(ok ? (double)c->hit_count / (double)c->alloc_count : NAN));
     tree_put(json, "idle_share", ok ? tree_number(idle) : json_null());
     tree_put(json, "driver_calls",
-             ok ? tree_count(c->driver_alloc_count + c->driver_free_count + c->driver_map_count +
-                             c->driver_unmap_count)
-                : json_null());
-    tree_put(json, "driver_ns",
-             ok && fit->times.asked ? tree_count(fit->times.driver_ns) : json_null());
+             tree_known(ok, c->driver_alloc_count + c->driver_free_count + c->driver_map_count +
+                                c->driver_unmap_count));
+    tree_put(json, "driver_ns", tree_known(ok && fit->times.asked, fit->times.driver_ns));
 }
 
 static json_t *fit_to_json(const struct fitting *f)
@@ -128,31 +125,29 @@ static json_t *fit_to_json(const struct fitting *f)
     tree_put(json, "strategy", tree_text(f->strategy));
     tree_put(json, "status", tree_text(case_status_name(fit->status)));
     tree_put(json, "reason", tree_text_or_null(fit->reason));
-    tree_put(json, "capacity_bytes", ok ? tree_count(fit->capacity_bytes) : json_null());
-    tree_put(json, "refused_bytes", ok ? tree_count(fit->refused_bytes) : json_null());
-    tree_put(json, "lowest_bytes", ok ? tree_count(fit->lowest_bytes) : json_null());
-    tree_put(json, "needed_bytes", fit->knows_needed ? tree_count(fit->needed_bytes) : json_null());
+    tree_put(json, "capacity_bytes", tree_known(ok, fit->capacity_bytes));
+    tree_put(json, "refused_bytes", tree_known(ok, fit->refused_bytes));
+    tree_put(json, "lowest_bytes", tree_known(ok, fit->lowest_bytes));
+    tree_put(json, "reads_capacity", ok ? json_boolean(fit->reads_capacity) : json_null());
+    tree_put(json, "needed_bytes", tree_known(fit->knows_needed, fit->needed_bytes));
     tree_put(json, "dispensable_requests", tree_count(demand->dispensable_count));
     tree_put(json, "dispensable_most_bytes", tree_count(demand->dispensable_most_bytes));
     tree_put(json, "refused_requests", tree_count(demand->refused_count));
     tree_put(json, "ends_refused", json_boolean(demand->ends_refused));
     tree_put(json, "refused_requests_served",
-             ok ? tree_count(demand->refused_count - fit->unserved_count) : json_null());
+             tree_known(ok, demand->refused_count - fit->unserved_count));
     tree_put(json, "lower_bound_bytes", tree_count(trace->lifetimes.demand.peak_bytes));
-    tree_put(json, "optimum_bytes", optimum->known ? tree_count(optimum->bytes) : json_null());
+    tree_put(json, "optimum_bytes", tree_known(optimum->known, optimum->bytes));
     tree_put(json, "optimum_bound_bytes", tree_count(optimum->bound_bytes));
     tree_put(json, "proven", json_boolean(optimum->proven));
-    tree_put(json, "reserved_bytes",
-             ok ? tree_count(fit->unlimited.peak_reserved_bytes) : json_null());
+    tree_put(json, "reserved_bytes", tree_known(ok, fit->unlimited.peak_reserved_bytes));
     tree_put(json, "regret",
-             ok && optimum->known
-                 ? tree_number(ratio(fit->unlimited.peak_reserved_bytes, optimum->bytes))
-                 : json_null());
+             tree_number(ok && optimum->known
+                             ? ratio(fit->unlimited.peak_reserved_bytes, optimum->bytes)
+                             : NAN));
     add_costs(json, fit, ok);
-    tree_put(json, "driver_alloc_count",
-             ok ? tree_count(fit->limited.driver_alloc_count) : json_null());
-    tree_put(json, "driver_free_count",
-             ok ? tree_count(fit->limited.driver_free_count) : json_null());
+    tree_put(json, "driver_alloc_count", tree_known(ok, fit->limited.driver_alloc_count));
+    tree_put(json, "driver_free_count", tree_known(ok, fit->limited.driver_free_count));
     tree_put(json, "replays", tree_count(fit->replays));
     tree_put(json, "refusal", refusal_to_json(fit));
     return json;
@@ -291,6 +286,11 @@ static void add_remarks(struct text *why, const struct fit *fit)
     if (fit->lowest_bytes < fit->refused_bytes)
         text_add(why, "%sa hole: %s serves too, and some capacities above it do not",
                  why->length ? "; " : "", text_bytes(lowest, fit->lowest_bytes));
+    if (fit->reads_capacity)
+        text_add(why,
+                 "%sthe least found: the allocator reads the capacity, so less may serve too, and "
+                 "more may not",
+                 why->length ? "; " : "");
     if (fit->unserved_count)
         text_add(why, "%swithout %s of the log", why->length ? "; " : "",
                  text_count(count, (double)fit->unserved_count, "refused request"));
@@ -463,8 +463,7 @@ static int print_fits(struct fit_session *s)
     const uint64_t format = flag_number(s->common.line, "format");
     const char *against = flag_text(s->common.line, "against");
     const json_t *all = s->common.recording.draft.result.fits;
-    size_t worse = 0;
-    size_t ok = 0, failed = 0;
+    size_t ok = 0, failed = 0, worse = 0;
     const char *why = NULL;
     for (size_t i = 0; i < s->fit_count; i++) {
         if (!s->fits[i].is_own)

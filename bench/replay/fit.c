@@ -39,6 +39,7 @@ static int play(struct search *s, uint64_t capacity_bytes, struct replay_outcome
     s->replay.device.capacity_bytes = capacity_bytes;
     s->fit->replays++;
     TRY(replay_trace(s->reader, &s->replay, NULL, outcome, s->error));
+    s->fit->reads_capacity |= outcome->reads_capacity;
     if (s->options->step)
         s->options->step(s->options->context, s->fit->replays, s->refused, s->served);
     return 0;
@@ -151,19 +152,23 @@ static int find_between(struct search *s, uint64_t refused, uint64_t served)
     return narrow(s);
 }
 
-/* From the lower bound up to what was found, from change to change: the first that serves. */
+/* From the lower bound up to what was found, from change to change: the first that serves. Where
+ * the capacity is read, each is another strategy: they are tried at even distances. */
 static int look_below(struct search *s)
 {
     struct replay_outcome outcome;
     struct fit *fit = s->fit;
     uint64_t at = fit->status == CASE_ok ? s->lower_bytes : UINT64_MAX;
+    const uint64_t between = fit->lowest_bytes - s->lower_bytes;
     for (unsigned i = 0; i < FIT_BELOW_REPLAYS && at < fit->lowest_bytes; i++) {
         TRY(play(s, at, &outcome));
         if (outcome.status == CASE_ok)
             fit->lowest_bytes = at;
         else if (outcome.status != CASE_oom)
             fail(s, &outcome);
-        at = outcome.least_refused_bytes > at ? outcome.least_refused_bytes : UINT64_MAX;
+        at = fit->reads_capacity                ? at + 1 + between / FIT_BELOW_REPLAYS
+             : outcome.least_refused_bytes > at ? outcome.least_refused_bytes
+                                                : UINT64_MAX;
     }
     return 0;
 }
@@ -201,6 +206,7 @@ static int find_needed(struct search *s)
     s->lower_bytes = peak == 0 ? 1 : peak < s->lower_bytes ? peak : s->lower_bytes;
     TRY(find_between(s, s->lower_bytes - 1, fit->lowest_bytes));
     fit->replays = all.replays;
+    fit->reads_capacity = all.reads_capacity;
     fit->knows_needed = all.status == CASE_ok;
     fit->needed_bytes = s->served;
     return 0;
@@ -216,22 +222,15 @@ static void hear(void *context, const struct trace_event *event, const struct bl
     s->fit->requested_at_peak_bytes = state->requested_bytes;
 }
 
-/* The replay without a limit, which alone has times. */
-static int play_unlimited(struct search *s, struct replay_outcome *outcome)
-{
-    const struct replay_listener listener = {.context = s, .event = hear};
-    s->fit->replays++;
-    TRY(replay_trace(s->reader, &s->replay, &listener, outcome, s->error));
-    s->replay.device.atlas = NULL;
-    return 0;
-}
-
 static int find(struct search *s)
 {
+    const struct replay_listener listener = {.context = s, .event = hear};
     struct replay_outcome outcome;
     struct fit *fit = s->fit;
     const struct demand *demand = &s->options->demand;
-    TRY(play_unlimited(s, &outcome));
+    fit->replays++; /* without a limit: it alone has times */
+    TRY(replay_trace(s->reader, &s->replay, &listener, &outcome, s->error));
+    s->replay.device.atlas = NULL;
     if (outcome.status != CASE_ok) {
         fail(s, &outcome);
         return 0;
@@ -247,6 +246,8 @@ static int find(struct search *s)
     fit->lowest_bytes = s->served;
     TRY(look_above(s, top));
     fit->capacity_bytes = s->served;
+    if (fit->lowest_bytes > s->served)
+        fit->lowest_bytes = s->served;
     fit->refused_bytes = s->refused;
     TRY(look_below(s));
     return find_needed(s);

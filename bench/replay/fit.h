@@ -13,7 +13,10 @@
  * begins anew above a hole. It serves the trace under `capacity_bytes`, and refuses a request under
  * `refused_bytes`, which is at most FIT_STEP_BYTES less. The lowest capacity that serves is found
  * from the lower bound up, from change to change, for FIT_BELOW_REPLAYS replays, which end at the
- * first refused request. A strategy that reads the capacity (tlsf, up to 1 GiB) changes in between.
+ * first refused request.
+ *
+ * Under each capacity that a strategy reads (tlsf, up to 1 GiB; arena) it is another one. It is
+ * then tried at even distances below, and still less may serve, and more may not: reads_capacity.
  *
  * A request that the log says was refused must be served too, and is given back at once. Then the
  * search is repeated for what the program needs at least: where a dispensable request
@@ -99,6 +102,7 @@ struct fit {
     uint64_t capacity_bytes; /* serves the trace, as do all that were tried above */
     uint64_t refused_bytes;  /* does not; below the lower bound no capacity does */
     uint64_t lowest_bytes;   /* the lowest that serves; below refused_bytes: a hole */
+    bool reads_capacity;     /* the strategy does: what was not tried is not known */
     uint64_t unserved_count; /* refused requests that no plan has, or that exceed the device */
     bool knows_needed;       /* the log names dispensable requests */
     uint64_t needed_bytes;   /* serves all but dispensable requests that it refuses */

@@ -730,6 +730,7 @@ static void count(struct replay *r)
     r->outcome->digest = totals->digest;
     r->outcome->least_refused_bytes = r->held.least_refused_bytes;
     r->outcome->most_served_bytes = r->held.most_served_bytes;
+    r->outcome->reads_capacity = r->held.capacity_is_read;
 }
 
 static void take_times(struct replay *r)

@@ -91,7 +91,8 @@ struct replay_outcome {
      * including) least_refused_bytes. A capacity of most_served_bytes is enough for the requests
      * that were served. 0: unknown. */
     uint64_t least_refused_bytes, most_served_bytes;
-    uint64_t digest; /* of the trace, if all of it was read */
+    bool reads_capacity; /* then both hold for this capacity alone: source_read_capacity */
+    uint64_t digest;     /* of the trace, if all of it was read */
 };
 
 /* Plays the trace from its first event. Whatever the strategy does is in the outcome; an error is

@@ -553,10 +553,10 @@ static json_t *sum_to_json(const struct wait_sum *sum)
     const bool is_known = sum->unknown < sum->calls || !sum->calls;
     json_t *json = tree_object();
     tree_put(json, "calls", tree_count(sum->calls));
-    tree_put(json, "waited", is_known ? tree_count(sum->waited) : json_null());
+    tree_put(json, "waited", tree_known(is_known, sum->waited));
     tree_put(json, "unknown", tree_count(sum->unknown));
-    tree_put(json, "ns", is_known ? tree_count(sum->ns) : json_null());
-    tree_put(json, "longest_ns", is_known ? tree_count(sum->longest_ns) : json_null());
+    tree_put(json, "ns", tree_known(is_known, sum->ns));
+    tree_put(json, "longest_ns", tree_known(is_known, sum->longest_ns));
     return json;
 }
 

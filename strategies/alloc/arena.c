@@ -63,7 +63,7 @@ static const struct option_spec arena_options[] = {
 static int arena_init(struct source *source, const struct option_values *options, void **state)
 {
     const uint64_t bytes = options->value[OPTION_SIZE];
-    struct driver_vm_info info = {.memory_bytes = source->capacity_bytes};
+    struct driver_vm_info info = {.memory_bytes = bytes ? 0 : source_read_capacity(source)};
     if (!source->ops->sync)
         return error_set(&source->error, ERR_UNSUPPORTED,
                          "arena waits for queues, which this device cannot");

@@ -159,7 +159,7 @@ static int caching_init(struct source *source, const struct option_values *optio
         value[OPTION_ROUNDING] ? value[OPTION_ROUNDING] : value[OPTION_LARGE_SEGMENT];
     c->collect_above_bytes = value[OPTION_GC] && source->capacity_bytes
                                  ? (uint64_t)((double)value[OPTION_GC] / PYTORCH_SHARE_PARTS *
-                                              (double)source->capacity_bytes)
+                                              (double)source_read_capacity(source))
                                  : UINT64_MAX;
     return 0;
 }

@@ -62,6 +62,7 @@ struct source_total {
     uint64_t least_refused_bytes;
     /* Of those that it did not refuse: the most. A smaller capacity above it refuses as little. */
     uint64_t most_served_bytes;
+    bool capacity_is_read; /* by a strategy that does otherwise under another one */
 };
 
 /* Blocks that the program has freed while queues that are not theirs may still use them. The
@@ -133,6 +134,14 @@ int source_use_kind(struct source *source, enum driver_memory kind);
 static inline uint64_t source_held_bytes(const struct source *source)
 {
     return source->total ? source->total->reserved_bytes : source->counts.reserved_bytes;
+}
+
+/* The capacity, for a strategy that does otherwise under another one. The total notes it. */
+static inline uint64_t source_read_capacity(const struct source *source)
+{
+    if (source->total)
+        source->total->capacity_is_read = true;
+    return source->capacity_bytes;
 }
 
 /* For strategies that hand out parts of a memory: 0, or ERR_UNSUPPORTED where the source cannot

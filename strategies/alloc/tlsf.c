@@ -97,9 +97,9 @@ static int tlsf_init(struct source *source, const struct option_values *options,
     t->source = source;
     t->unit_bits = (unsigned)__builtin_ctzll(source->alignment);
     t->parent_bytes = options->value[OPTION_PARENT];
-    uint64_t capacity = source->capacity_bytes;
-    if (capacity && capacity <= small_capacity_bytes && capacity / 8 < t->parent_bytes)
-        t->parent_bytes = capacity / 8;
+    const uint64_t most = source->capacity_bytes;
+    if (most && most <= small_capacity_bytes && most / 8 < t->parent_bytes)
+        t->parent_bytes = source_read_capacity(source) / 8;
     t->fullest_first = options->value[OPTION_STRATEGY] != 1;
     t->order = options->value[OPTION_STRATEGY] == 2 ? FIT_TIGHT : FIT_QUICK;
     t->as_vma = options->value[OPTION_FOLLOW] == 1;

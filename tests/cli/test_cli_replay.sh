@@ -165,9 +165,10 @@ alloc b1 20971520 q0
 refused 31457280 q0
 END
 "$gamut" trace import short.log -o short.trace 2>err
-expect 0 "" fit short.trace -s caching,planned:trace=short.trace
+expect 0 "" fit short.trace -s caching,arena,planned:trace=short.trace
 has "^short: lower bound 50.0 MiB, optimum 50.0 MiB (proven); 1 refused request, at which the log ends$"
 has "^  caching  *50.0 MiB"
+has "^  arena .*; the least found: the allocator reads the capacity, so less may serve too, and more may not"
 has "^  planned.* 20.0 MiB  .*  demand: 20.0 MiB at event 1; .*without 1 refused request of the log"
 lacks "may run from"
 expect 0 "" advise short.trace

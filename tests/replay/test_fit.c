@@ -398,6 +398,18 @@ static void the_lowest_capacity_is_the_least(void **state)
     assert_int_equal(replayed(trace_path("regions.trace"), strategy, fit.lowest_bytes), CASE_ok);
     for (uint64_t bytes = 1; bytes < fit.lowest_bytes; bytes += 97)
         assert_int_equal(replayed(trace_path("regions.trace"), strategy, bytes), CASE_oom);
+    /* tlsf is another one under each capacity, unless its parents are as small anyway. */
+    static const char *const specs[] = {"tlsf", "tlsf:parent=4KiB", "arena", "arena:size=1MiB"};
+    assert_false(fit.reads_capacity);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct fit read = fit_of(trace_path("regions.trace"), specs[i]);
+        assert_int_equal(read.status, CASE_ok);
+        assert_int_equal(read.reads_capacity, i % 2 == 0);
+        assert_true(read.lowest_bytes <= read.capacity_bytes);
+        assert_int_equal(read.replays > FIT_BELOW_REPLAYS, read.reads_capacity);
+        assert_int_equal(replayed(trace_path("regions.trace"), specs[i], read.lowest_bytes),
+                         CASE_ok);
+    }
 }
 
 /* Of several replays, the first finds them. */
