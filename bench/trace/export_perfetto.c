@@ -138,12 +138,6 @@ static void name_thread(struct export *x, unsigned thread)
     x->named[thread] = true;
 }
 
-static void follow_driver(struct export *x, const struct trace_event *e, uint64_t time_ns)
-{
-    trace_hold(&x->held_bytes, e);
-    set_counter(x, &x->held, time_ns, x->held_bytes);
-}
-
 static void add_event(struct export *x, const struct trace_event *e, uint64_t time_ns)
 {
     switch (e->kind) {
@@ -162,7 +156,8 @@ static void add_event(struct export *x, const struct trace_event *e, uint64_t ti
     case TRACE_driver_free:
     case TRACE_driver_map:
     case TRACE_driver_unmap:
-        follow_driver(x, e, time_ns);
+        trace_hold(&x->held_bytes, e);
+        set_counter(x, &x->held, time_ns, x->held_bytes);
         add_call(x, e, time_ns, TRACK_DRIVER);
         break;
     default:
