@@ -165,8 +165,7 @@ static void keep_stem(struct search *s, struct candidate *c, unsigned pass_count
     c->merge = merge_copy(stem->merge);
 }
 
-static int run_passes(struct search *s, struct candidate *c, int64_t time_limit_ns,
-                      struct error *error)
+static int run_passes(struct search *s, struct candidate *c, int64_t time_limit_ns)
 {
     c->base = longest_stem(s, c->method);
     c->merge = merge_copy(c->base ? c->base->merge : s->m);
@@ -179,7 +178,7 @@ static int run_passes(struct search *s, struct candidate *c, int64_t time_limit_
         options->hold = MERGE_HELD_TO_SCOPE_END;
     unsigned done = c->base ? c->base->pass_count : 0;
     while (c->method->passes[done]) {
-        TRY(merge_run_pass(c->merge, c->method->passes[done++], error));
+        TRY(merge_run_pass(c->merge, c->method->passes[done++], s->m->error));
         if (is_shared(s, c->method, done))
             keep_stem(s, c, done);
     }
@@ -226,12 +225,11 @@ static bool is_better(const struct search *s, struct candidate *a, struct candid
 }
 
 /* Sets *uncounted if the bytes cannot be counted. */
-static int try_method(struct search *s, size_t method, int64_t time_limit_ns, bool *uncounted,
-                      struct error *error)
+static int try_method(struct search *s, size_t method, int64_t time_limit_ns, bool *uncounted)
 {
     struct candidate c = {.method = &methods[method], .kept_bytes = UNKNOWN_BYTES};
     s->tried[method] = true;
-    const int code = run_passes(s, &c, time_limit_ns, error);
+    const int code = run_passes(s, &c, time_limit_ns);
     *uncounted = !code && !take_needs(s, c.merge, s->m->options.hold, &c.needs);
     if (code || *uncounted || !is_better(s, &c, &s->best)) {
         merge_free(c.merge);
@@ -242,7 +240,7 @@ static int try_method(struct search *s, size_t method, int64_t time_limit_ns, bo
     return 0;
 }
 
-static int try_best(struct search *s, uint64_t start_ns, bool *uncounted, struct error *error)
+static int try_best(struct search *s, uint64_t start_ns, bool *uncounted)
 {
     const int64_t limit_ns =
         s->m->options.time_limit_ns ? s->m->options.time_limit_ns : PLAN_TIME_LIMIT_NS;
@@ -251,35 +249,34 @@ static int try_best(struct search *s, uint64_t start_ns, bool *uncounted, struct
     for (size_t i = 0; i < METHODS && !code && !*uncounted; i++) {
         packing += does_pack(&methods[i]);
         if (!does_pack(&methods[i]))
-            code = try_method(s, i, 1, uncounted, error);
+            code = try_method(s, i, 1, uncounted);
     }
     for (size_t i = 0; i < METHODS && !code && !*uncounted; i++) {
         if (!does_pack(&methods[i]))
             continue;
         const int64_t share = (limit_ns - (int64_t)(clock_ns() - start_ns)) / packing--;
-        code = try_method(s, i, share > 0 ? share : 1, uncounted, error);
+        code = try_method(s, i, share > 0 ? share : 1, uncounted);
     }
     return code;
 }
 
 /* Of methods that need equally much, one that copies no more than the first that is tried: without
  * extensions. */
-static int try_extended(struct search *s, bool *uncounted, struct error *error)
+static int try_extended(struct search *s, bool *uncounted)
 {
     size_t coalesced = 0;
     while (methods[coalesced].extensions || !is_tried(s, coalesced))
         coalesced++;
-    int code = try_method(s, coalesced, 1, uncounted, error);
+    int code = try_method(s, coalesced, 1, uncounted);
     for (size_t i = 0; i < METHODS && !code && !*uncounted; i++)
         if (is_tried(s, i) && i != coalesced)
-            code = try_method(s, i, 1, uncounted, error);
+            code = try_method(s, i, 1, uncounted);
     return code;
 }
 
-static int try_methods(struct search *s, uint64_t start_ns, bool *uncounted, struct error *error)
+static int try_methods(struct search *s, uint64_t start_ns, bool *uncounted)
 {
-    return s->extended ? try_extended(s, uncounted, error)
-                       : try_best(s, start_ns, uncounted, error);
+    return s->extended ? try_extended(s, uncounted) : try_best(s, start_ns, uncounted);
 }
 
 static void end_search(struct search *s)
@@ -332,17 +329,17 @@ static void adopt(struct merge *m, struct search *s)
     *best = own; /* for end_search to free */
 }
 
-static int search(struct merge *m, bool extended, struct error *error)
+static int search(struct merge *m, bool extended)
 {
     const uint64_t start_ns = clock_ns();
     struct search s = {.m = m, .extended = extended, .counts = m->options.count != NULL};
     bool uncounted = false;
-    int code = try_methods(&s, start_ns, &uncounted, error);
+    int code = try_methods(&s, start_ns, &uncounted);
     if (uncounted) {
         end_search(&s);
         s = (struct search){.m = m, .extended = extended};
         uncounted = false;
-        code = try_methods(&s, start_ns, &uncounted, error);
+        code = try_methods(&s, start_ns, &uncounted);
     }
     if (!code)
         adopt(m, &s);
@@ -350,12 +347,12 @@ static int search(struct merge *m, bool extended, struct error *error)
     return code;
 }
 
-int merge_run_best(struct merge *m, struct error *error)
+int merge_run_best(struct merge *m)
 {
-    return m->options.values ? search(m, false, error) : 0;
+    return m->options.values ? search(m, false) : 0;
 }
 
-int merge_run_extended(struct merge *m, struct error *error)
+int merge_run_extended(struct merge *m)
 {
-    return search(m, true, error);
+    return search(m, true);
 }

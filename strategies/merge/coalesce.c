@@ -1144,9 +1144,8 @@ static int run_way(struct merge *m, enum way way)
     return 0;
 }
 
-int merge_run_coalesce(struct merge *m, struct error *error)
+int merge_run_coalesce(struct merge *m)
 {
-    (void)error;
     if (!(m->options.extensions & MERGE_ALL_EXTENSIONS))
         return run_way(m, COALESCE);
     run_extended(m);
@@ -1154,15 +1153,13 @@ int merge_run_coalesce(struct merge *m, struct error *error)
 }
 
 /* In-place lowering, which Futhark had before the thesis: only `y = x with [s] <- t`. */
-int merge_run_inplace(struct merge *m, struct error *error)
+int merge_run_inplace(struct merge *m)
 {
-    (void)error;
     return run_way(m, LOWER_UPDATES);
 }
 
 /* From the last copy up: what a source is made of is copied to where the source itself is made. */
-int merge_run_short_circuit(struct merge *m, struct error *error)
+int merge_run_short_circuit(struct merge *m)
 {
-    (void)error;
     return run_way(m, SHORT_CIRCUIT);
 }

@@ -359,14 +359,12 @@ static int hoist(struct merge *m, void (*find)(struct hoister *h))
     return 0;
 }
 
-int merge_run_hoist(struct merge *m, struct error *error)
+int merge_run_hoist(struct merge *m)
 {
-    (void)error;
     return hoist(m, find_wanted);
 }
 
-int merge_run_hoist_sizes(struct merge *m, struct error *error)
+int merge_run_hoist_sizes(struct merge *m)
 {
-    (void)error;
     return hoist(m, find_wanted_sizes);
 }

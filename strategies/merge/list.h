@@ -60,7 +60,7 @@ enum {
 
 /* Each pass returns 0, or ERR_INTERNAL for what must not happen. */
 #define X(name, help)                                                                              \
-    int merge_run_##name(struct merge *m, struct error *error);                                    \
+    int merge_run_##name(struct merge *m);                                                         \
     extern const struct merge_ops merge_##name;
 MERGE_PASS_LIST(X)
 #undef X

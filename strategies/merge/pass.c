@@ -51,7 +51,8 @@ const char *merge_extension_sentence(unsigned extension)
 int merge_run_pass(struct merge *m, const struct merge_ops *pass, struct error *error)
 {
     m->pass = pass->name;
-    int code = pass->run(m, error);
+    m->error = error;
+    int code = pass->run(m);
     THEN(code, program_verify(m->program, error));
     if (code && error) {
         error_prefix(error, "the pass '%s' made a program that is not valid: ", pass->name);

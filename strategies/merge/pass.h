@@ -137,7 +137,8 @@ struct merge {
     struct program *program; /* a copy that passes may change freely */
     struct fun *fun;
     struct merge_options options;
-    const char *pass; /* the name of the running pass */
+    const char *pass;    /* the name of the running pass */
+    struct error *error; /* the running pass may set it; or NULL */
     unsigned event_count, event_capacity;
     struct merge_event *events;
     bool packed; /* `plan` has made an arena; the next three fields describe it */
@@ -153,7 +154,7 @@ struct merge {
  * leaves a valid annotated program. */
 struct merge_ops {
     const char *name, *help;
-    int (*run)(struct merge *m, struct error *error);
+    int (*run)(struct merge *m);
 };
 
 /* Runs the pass and has the verifier check the program: ERR_INTERNAL names the pass that broke

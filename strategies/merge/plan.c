@@ -131,12 +131,12 @@ static void widen(const struct planner *p, struct pack_result *result)
     free(wide);
 }
 
-static int plan_arena(struct planner *p, struct pack_result *result, struct error *error)
+static int plan_arena(struct planner *p, struct pack_result *result)
 {
     const struct pack_options options = {.time_limit_ns = p->a.m->options.time_limit_ns
                                                               ? p->a.m->options.time_limit_ns
                                                               : PLAN_TIME_LIMIT_NS};
-    int code = pack_solve(p->buffers, p->count, &options, result, error);
+    int code = pack_solve(p->buffers, p->count, &options, result, p->a.m->error);
     if (!code)
         widen(p, result);
     return code;
@@ -235,7 +235,7 @@ static void move_in(struct planner *p, const struct pack_result *result)
     free(into);
 }
 
-int merge_run_plan(struct merge *m, struct error *error)
+int merge_run_plan(struct merge *m)
 {
     if (!m->options.values)
         return 0;
@@ -245,7 +245,7 @@ int merge_run_plan(struct merge *m, struct error *error)
     p.moments = moments_new(p.a.map);
     p.numbers = numbers_new(m->fun, m->options.values, NULL);
     choose_blocks(&p);
-    int code = p.count ? plan_arena(&p, &result, error) : 0;
+    int code = p.count ? plan_arena(&p, &result) : 0;
     if (!code && p.count)
         move_in(&p, &result);
     pack_result_free(&result);

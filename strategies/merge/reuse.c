@@ -679,14 +679,12 @@ static int run_reuse(struct merge *m, bool own_only)
     return 0;
 }
 
-int merge_run_reuse(struct merge *m, struct error *error)
+int merge_run_reuse(struct merge *m)
 {
-    (void)error;
     return run_reuse(m, false);
 }
 
-int merge_run_reuse_private(struct merge *m, struct error *error)
+int merge_run_reuse_private(struct merge *m)
 {
-    (void)error;
     return run_reuse(m, true);
 }

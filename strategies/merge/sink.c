@@ -74,11 +74,10 @@ static void put_back(struct sinker *k, unsigned scope)
     }
 }
 
-int merge_run_sink(struct merge *m, struct error *error)
+int merge_run_sink(struct merge *m)
 {
     struct outline *o = outline_new(m->fun);
     struct sinker k = {.fun = m->fun, .o = o};
-    (void)error;
     k.first_use = arena_alloc(&o->arena, m->fun->name_count * sizeof *k.first_use);
     k.waiting = arena_alloc(&o->arena, o->position_count * sizeof *k.waiting);
     k.waiting_end = arena_alloc(&o->arena, o->position_count * sizeof *k.waiting_end);

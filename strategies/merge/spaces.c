@@ -172,16 +172,14 @@ static void move_all(struct merge *m, bool early)
     analysis_close(&p.a);
 }
 
-int merge_run_spaces_early(struct merge *m, struct error *error)
+int merge_run_spaces_early(struct merge *m)
 {
-    (void)error;
     move_all(m, true);
     return 0;
 }
 
-int merge_run_spaces(struct merge *m, struct error *error)
+int merge_run_spaces(struct merge *m)
 {
-    (void)error;
     move_all(m, false);
     return 0;
 }
