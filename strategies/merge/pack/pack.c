@@ -160,14 +160,6 @@ static double evidence(const struct joiner *j, int a, int b)
     return least;
 }
 
-static double stack_chance(const struct joiner *j, int a, int b)
-{
-    const unsigned *boundary = j->groups[a].boundary;
-    const double starts = j->length[STARTS][boundary[STARTS]];
-    const double ends = j->length[ENDS][boundary[ENDS]];
-    return starts * ends / LIVES * evidence(j, a, b);
-}
-
 /* A possible join, and the expected number of such pairs by chance. */
 struct guess {
     int a, b;
@@ -197,11 +189,15 @@ static void consider_follow_on(struct joiner *j, unsigned boundary, struct guess
 static void consider_stacks(struct joiner *j, unsigned boundary, struct guess *best,
                             struct random *random)
 {
+    const double starts = j->length[STARTS][boundary];
     j->pairs += (uint64_t)j->length[STARTS][boundary] * j->length[STARTS][boundary] / 2;
     for (int a = j->head[STARTS][boundary]; a != NONE; a = j->groups[a].next[STARTS])
         for (int b = j->groups[a].next[STARTS]; b != NONE; b = j->groups[b].next[STARTS])
-            if (j->groups[a].boundary[ENDS] == j->groups[b].boundary[ENDS])
-                consider_guess(best, (struct guess){a, b, stack_chance(j, a, b)}, random);
+            if (j->groups[a].boundary[ENDS] == j->groups[b].boundary[ENDS]) {
+                const double ends = j->length[ENDS][j->groups[a].boundary[ENDS]];
+                const double chance = starts * ends / LIVES * evidence(j, a, b);
+                consider_guess(best, (struct guess){a, b, chance}, random);
+            }
 }
 
 /* Makes the best join of a chance below `most`; false if there is none. */
@@ -634,15 +630,6 @@ static bool has_interrupted(const struct pack_item *items, unsigned count)
     return false;
 }
 
-/* Lowers the plan of very many buffers where it is high. */
-static void mend_plan(struct exact *e)
-{
-    memcpy(e->offset, e->plan->offset, e->count * sizeof *e->offset);
-    pack_mend(e->items, e->count, pack_max(e->enough, e->plan->lower_bound), e->deadline_ns,
-              e->offset);
-    keep_plan(e, "mended high places");
-}
-
 /* Lowers the plan of a component until it is as low as the larger of `enough` and its lower bound,
  * or lower than `next`, or the time is over; raises the bound as far as is proved. Returns the
  * number of buffers placed meanwhile by searches. */
@@ -658,12 +645,16 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
                       .use_skyline = pack_skyline_fits(c->model.items, c->model.count)};
     e.offset = must_alloc(e.count * sizeof *e.offset);
     for (; !is_done(&e) && c->plan.height >= next; c->round++) {
-        if (c->round == 0 && e.count > ORDERS_MOST && !has_interrupted(e.items, e.count))
-            mend_plan(&e);
-        else if (e.count > EXACT_MOST)
+        if (c->round == 0 && e.count > ORDERS_MOST && !has_interrupted(e.items, e.count)) {
+            memcpy(e.offset, c->plan.offset, e.count * sizeof *e.offset);
+            pack_mend(e.items, e.count, pack_max(enough, c->plan.lower_bound), deadline_ns,
+                      e.offset);
+            keep_plan(&e, "mended high places");
+        } else if (e.count > EXACT_MOST) {
             try_orders(&e, c, 1);
-        else
+        } else {
             search_round(&e, c);
+        }
     }
     for (int i = 0; i < ORDERS; i++) {
         pack_search_close(e.search[i]);
