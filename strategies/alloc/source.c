@@ -57,16 +57,6 @@ void source_set_reserved(struct source *s, uint64_t bytes)
     grow_to(&s->counts.peak_reserved_bytes, bytes);
 }
 
-static void count_reserved(struct source *s, uint64_t bytes)
-{
-    source_set_reserved(s, s->counts.reserved_bytes + bytes);
-}
-
-static void count_given_back(struct source *s, uint64_t bytes)
-{
-    source_set_reserved(s, s->counts.reserved_bytes - bytes);
-}
-
 int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint64_t *memory)
 {
     TRY(source_check_capacity(s, bytes));
@@ -85,13 +75,13 @@ int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint
         s->counts.refused_count += code == ERR_OOM;
         return code;
     }
-    count_reserved(s, bytes);
+    source_set_reserved(s, s->counts.reserved_bytes + bytes);
     return source_tell(s, 0, SOURCE_HELD, *memory, 0, bytes);
 }
 
 int source_free(struct source *s, uint64_t memory, uint64_t bytes)
 {
-    count_given_back(s, bytes);
+    source_set_reserved(s, s->counts.reserved_bytes - bytes);
     source_tell(s, 0, SOURCE_GIVEN_BACK, memory, 0, bytes);
     return release_memory(s, memory, bytes, &s->error);
 }

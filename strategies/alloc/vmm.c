@@ -398,10 +398,9 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
         TRY(add_segment(v, c, size));
         first = lowest_run(c, size);
     }
-    int code = map_run(v, first, size);
     /* map_run keeps the first piece: no free piece is before a run that it could join. */
     *piece = first;
-    return code;
+    return map_run(v, first, size);
 }
 
 /* ---- the strategy ---- */

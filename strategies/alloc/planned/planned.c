@@ -371,13 +371,6 @@ static int take_bytes(struct planned *p, struct place *place)
     return 0;
 }
 
-static void free_bytes(struct planned *p, const struct place *place)
-{
-    byte_ranges_add(&p->gaps, place->offset, end_of(p, place));
-    if (p->range_bytes)
-        shadow_give(p, place);
-}
-
 /* ---- the cursor ---- */
 
 static inline bool is_served(const struct planned *p, uint32_t i)
@@ -805,7 +798,9 @@ static int planned_free(void *state, const struct block *block, const char *tag)
         p->direct_bytes -= block->size;
         return source_free(p->source, block->memory, block->size);
     }
-    free_bytes(p, place);
+    byte_ranges_add(&p->gaps, place->offset, end_of(p, place));
+    if (p->range_bytes)
+        shadow_give(p, place);
     if (place < p->places || place >= p->places + p->queue->count) {
         p->guest_count--;
         slab_give(&p->spare_guests, place);
