@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-enum { ALLOCATOR_API_VERSION = 6, ALLOCATOR_QUEUES_MAX = 32 };
+enum { ALLOCATOR_API_VERSION = 7, ALLOCATOR_QUEUES_MAX = 32 };
 
 /* Memory handed out: `size` bytes at `offset` of a memory of the source. */
 struct block {

@@ -18,7 +18,7 @@
 /* The version of the interface: of the structs, hooks and functions below. It grows when a caller,
  * or a strategy of a caller's own, must change or be compiled again. It does not grow with the
  * version of gamut, and policies may change under one number. */
-#define GAMUT_STRATEGIES_API 6
+#define GAMUT_STRATEGIES_API 7
 
 /* C++ compilers take the system's headers as they are, outside of extern "C". */
 #include <stdarg.h>
