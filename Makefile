@@ -320,7 +320,7 @@ $(BENCHES): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgam
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a $(TEST_KERNELS)
 	$(Q)$(STEP)$(TEST_LINK)
 # scripts/gpu_box carries it to machines that have no cmocka.
-$(BUILD)/tests/replay/bench_requests: private TEST_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LDLIBS)
+$(BUILD)/tests/replay/requests: private TEST_LINK = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.a,$^) $(LDLIBS)
 # This test counts what the measured code allocates.
 $(BUILD)/tests/run/execute/test_no_malloc: private LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 

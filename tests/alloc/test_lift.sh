@@ -160,9 +160,8 @@ int main(void)
         {1000, 0, 3, 0, false}, {2000, 1024, 3, 0, false}, {4000, 3072, 3, 0, false}};
     struct plan_queue queue = {.height = 7168, .bound = 7168, .count = 3, .slots = slots, .turns = 1};
     const struct offset_plan plan = {.unit = 512, .mark = "", .queue_count = 1, .queues = &queue};
-    const struct planned_given given = {.plan = &plan};
     const bool is_planned = strcmp(strategy->name, "planned") == 0;
-    options.given = is_planned ? &given : NULL;
+    options.given = is_planned ? &plan : NULL;
     for (size_t i = 0; strategy->options && strategy->options[i].name; i++)
         options.value[i] = value_of(&strategy->options[i]);
     struct source source = {.ops = &ops,

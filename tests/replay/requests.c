@@ -1,4 +1,4 @@
-/* What a program asks for, as a trace, without a device: bench_requests PROGRAM DATASET SET FILE.
+/* What a program asks for, as a trace, without a device: requests PROGRAM DATASET SET FILE.
  * scripts/crossed makes plans of it for `planned`. */
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +23,6 @@ int main(int argc, char **argv)
         if (!program_trace(&run, &info, argv[4], &counts, &error))
             return 0;
     }
-    fprintf(stderr, "bench_requests PROGRAM DATASET SET FILE: %s\n", error.text);
+    fprintf(stderr, "requests PROGRAM DATASET SET FILE: %s\n", error.text);
     return 1;
 }
