@@ -130,7 +130,7 @@ OWN_TESTS := $(addprefix $(BUILD)/tests/,alloc/test_alloc_steps device/test_lost
 ROOM_TESTS := $(filter-out $(OWN_TESTS),$(TESTS))
 TEST_ROOMS := $(sort $(foreach t,$(ROOM_TESTS:$(BUILD)/tests/%=%),$(firstword $(subst /, ,$(t)))))
 BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
-TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/room.c $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
+TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/room.c tests/replay/requests.c $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
 
 # The strategies for other runtimes, with what they need of bench/base: one object, in which the names of the interface alone are seen.
 STRATEGY_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard strategies/library/*.c strategies/alloc/*.c strategies/alloc/*/*.c)) \
