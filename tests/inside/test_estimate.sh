@@ -21,7 +21,7 @@ mkdir bin && ln -s "$gamut" bin/gamut
 python3 - <<'END2' || fail "captures"
 import types
 import gamut.estimate as e
-writer, made = e.TraceWriter(), e._Estimate.__new__(e._Estimate)
+writer, made = e.TraceWriter(), e.estimate.__new__(e.estimate)
 made.program, made.captures = types.SimpleNamespace(writer=writer, workspaces={"outside"}), {}
 stack = (("serve.py:1 step", True),)
 for name, mib in (("small", 30), ("large", 60)):

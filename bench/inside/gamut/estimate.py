@@ -517,8 +517,8 @@ def said(reserved, least, devices=(), not_measured=(), largest=(), no_values=())
     return "\n".join(lines)
 
 
-class _Estimate:
-    """What `estimate` returns. After the block `trace` is the file, and `reserved`, `least` have the bytes by setting."""
+class estimate:
+    """Watches a program, or a block of it (`with estimate():`). After the block `trace` is the file, and `reserved`, `least` have the bytes by setting."""
 
     def __init__(self, steps=3, out="estimate.trace.txt", fits=(), quiet=False, real=False):
         self.program, self.trace, self.fits, self.quiet = _Program(steps, real), out, fits, quiet
@@ -589,9 +589,6 @@ class _Estimate:
 
     def __str__(self):
         return said(self.reserved, self.least, self.fits, self.not_measured(), self.program.assumed, self.program.no_values)
-
-
-estimate = _Estimate
 
 
 class _Callable(types.ModuleType):
