@@ -260,7 +260,9 @@ static int give_block(struct replay *r, unsigned slot)
     at->part = 0;
     part->live_count--;
     r->moved = &at->block;
-    return code ? error_set(r->error, code, "%s", part->source.error.text) : end_part(r, part);
+    return code ? error_set(r->error, code, "event %" PRIu64 ": %s", r->event,
+                            part->source.error.text)
+                : end_part(r, part);
 }
 
 static void tell(struct replay *r, const struct trace_event *e)

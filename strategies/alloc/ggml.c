@@ -1,4 +1,6 @@
-/* ggml: llama.cpp's pool of CUDA buffers for devices without virtual memory (ggml_cuda_pool_leg).
+/* ggml: llama.cpp's pools of CUDA buffers, without and with virtual memory.
+ *
+ * pool=legacy (ggml_cuda_pool_leg):
  *
  *   1. alloc takes the smallest held buffer that is large enough, and hands it out whole; of equals
  *      the one in the first slot. A buffer with 64 GiB or more to spare is not taken.
@@ -8,13 +10,21 @@
  *   4. free puts the buffer into the first empty slot. If all `buffers` slots are full, the buffer
  *      is released. Nothing is released otherwise.
  *
+ * pool=virtual (ggml_cuda_pool_vmm):
+ *
+ *   5. The pool is a stack in one range of addresses. A block begins where the one before it ends.
+ *      Sizes are multiples of 128 bytes, or of the source's alignment if that is more.
+ *   6. If the mapped memory ends within the block, what is missing is made as one chunk, rounded up
+ *      to the source's granularity, and mapped where the memory ends. Nothing is unmapped before
+ *      the end.
+ *   7. A block that is not the last of the stack cannot be freed. A request is refused if its
+ *      memory would end beyond `range` bytes. The original stops the program in both cases.
+ *
  * Why: a graph asks for the same few scratch buffers in each evaluation, and a cache that grows a
  * little each time still finds its buffer large enough.
  *
  * Departures: the original waits for the device before rule 3 releases; here the source's free
- * waits. Where there is virtual memory, llama.cpp takes ggml_cuda_pool_vmm instead, which maps a
- * range of 32 GiB from its start on. It is not a strategy here, because it stops the program unless
- * buffers are freed in the reverse of the order in which they were asked for. Few programs do.
+ * waits. It releases its handle of a chunk once the chunk is mapped; here at the end.
  *
  * Queues: the original has a pool for each stream, and here each queue has an instance of its own.
  *
@@ -23,6 +33,7 @@
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
+#include "alloc/source_vm.h"
 #include "base/arena.h"
 
 #define LEAST_TO_SPARE (UINT64_C(1) << 36)
@@ -33,24 +44,46 @@ struct ggml_slot {
 
 struct ggml {
     struct source *source;
-    uint64_t held_bytes, live_bytes;
+    uint64_t held_bytes, live_bytes; /* free and live ones */
+    uint64_t granularity_bytes;      /* 0: pool=legacy */
+    uint64_t unit_bytes, range_bytes, range;
+    struct ggml_slot *chunks; /* in the order of their offsets */
+    unsigned chunk_count, chunk_capacity;
     size_t slot_count;
     struct ggml_slot slots[];
 };
 
-enum { OPTION_BUFFERS };
+enum { OPTION_BUFFERS, OPTION_POOL, OPTION_RANGE };
+enum { LEAST_UNIT_BYTES = 128 };
 static const struct option_spec ggml_options[] = {
     [OPTION_BUFFERS] = {"buffers", OPTION_COUNT, "256", NULL, 1, 65536,
-                        "free buffers that are held at most"},
+                        "free buffers that pool=legacy holds at most"},
+    [OPTION_POOL] = {"pool", OPTION_CHOICE, "legacy", "legacy|virtual", 0, 0,
+                     "legacy: whole buffers; virtual: a stack of blocks in a range of addresses"},
+    [OPTION_RANGE] = {"range", OPTION_BYTES, "32GiB", NULL, 1, UINT64_C(1) << 46,
+                      "bytes of addresses that pool=virtual reserves"},
     {0},
 };
 
+static uint64_t round_up(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
 static int ggml_init(struct source *source, const struct option_values *options, void **state)
 {
-    const size_t count = (size_t)options->value[OPTION_BUFFERS];
+    const bool is_virtual = options->value[OPTION_POOL] == 1;
+    const size_t count = is_virtual ? 0 : (size_t)options->value[OPTION_BUFFERS];
+    struct driver_vm_info info = {0};
+    if (is_virtual)
+        TRY(source_vm_info(source, &info));
     struct ggml *g = must_alloc(sizeof *g + count * sizeof *g->slots);
     g->source = source;
     g->slot_count = count;
+    g->unit_bytes = source->alignment > LEAST_UNIT_BYTES ? source->alignment : LEAST_UNIT_BYTES;
+    g->granularity_bytes = info.granularity_bytes;
+    if (is_virtual)
+        g->range_bytes = round_up(options->value[OPTION_RANGE], info.granularity_bytes);
     *state = g;
     return 0;
 }
@@ -74,9 +107,70 @@ static int ggml_trim(void *state)
     return first_failure;
 }
 
+static int refuse(struct ggml *g, int code, const char *why, uint64_t bytes)
+{
+    return error_set(&g->source->error, code, why, (unsigned long long)bytes,
+                     (unsigned long long)(g->held_bytes + g->live_bytes));
+}
+
+/* Maps a chunk of at least `missing` bytes where the mapped memory ends. */
+static int grow(struct ggml *g, uint64_t missing)
+{
+    const uint64_t bytes = round_up(missing, g->granularity_bytes);
+    const uint64_t end = g->held_bytes + g->live_bytes;
+    uint64_t chunk;
+    if (bytes > g->range_bytes - end)
+        return refuse(g, ERR_OOM,
+                      "needs %llu bytes more than the %llu that are mapped, which is beyond the "
+                      "addresses of the pool: llama.cpp stops the program here (range)",
+                      bytes);
+    TRY(source_vm_create(g->source, bytes, &chunk));
+    int code = g->range ? 0 : source_vm_reserve(g->source, g->range_bytes, &g->range);
+    THEN(code, source_vm_map(g->source, g->range, end, chunk, bytes));
+    if (!code) {
+        code = source_vm_access(g->source, g->range, end, bytes);
+        if (code)
+            source_vm_unmap(g->source, g->range, end, bytes);
+    }
+    if (code) {
+        const int released = source_vm_release(g->source, chunk, bytes);
+        return released ? released : code;
+    }
+    g->chunks = must_grow(g->chunks, g->chunk_count, &g->chunk_capacity, sizeof *g->chunks);
+    g->chunks[g->chunk_count++] = (struct ggml_slot){chunk, bytes};
+    g->held_bytes += bytes;
+    return 0;
+}
+
+/* Rules 5 and 6. */
+static int push(struct ggml *g, uint64_t size, struct block *block)
+{
+    if (size > g->held_bytes)
+        TRY(grow(g, size - g->held_bytes));
+    *block = (struct block){.memory = g->range, .offset = g->live_bytes, .size = size};
+    g->held_bytes -= size;
+    g->live_bytes += size;
+    return 0;
+}
+
+/* Rule 7. */
+static int pop(struct ggml *g, const struct block *block)
+{
+    if (block->offset + block->size != g->live_bytes)
+        return refuse(g, ERR_UNSUPPORTED,
+                      "a block that ends at byte %llu was freed before the blocks that were asked "
+                      "for after it: llama.cpp's pool over virtual memory stops the program here",
+                      block->offset + block->size);
+    g->held_bytes += block->size;
+    g->live_bytes -= block->size;
+    return 0;
+}
+
 static int ggml_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct ggml *g = state;
+    if (g->granularity_bytes)
+        return push(g, round_up(request->size, g->unit_bytes), block);
     struct ggml_slot *best = NULL;
     uint64_t least = LEAST_TO_SPARE;
     for (struct ggml_slot *s = g->slots; s < g->slots + g->slot_count && least > 0; s++)
@@ -105,6 +199,8 @@ static int ggml_free(void *state, const struct block *block, const char *tag)
 {
     (void)tag;
     struct ggml *g = state;
+    if (g->granularity_bytes)
+        return pop(g, block);
     g->live_bytes -= block->size;
     for (struct ggml_slot *s = g->slots; s < g->slots + g->slot_count; s++)
         if (s->size == 0) {
@@ -122,6 +218,10 @@ static unsigned ggml_check(const void *state)
     unsigned broken = 0;
     for (size_t i = 0; i < g->slot_count; bytes += g->slots[i++].size)
         broken += (g->slots[i].memory == 0) != (g->slots[i].size == 0);
+    for (unsigned i = 0; i < g->chunk_count; i++)
+        bytes += g->chunks[i].size;
+    if (g->granularity_bytes)
+        bytes -= g->live_bytes;
     return broken + (bytes != g->held_bytes);
 }
 
@@ -133,13 +233,23 @@ static uint64_t ggml_reserved(const void *state)
 
 static void ggml_fini(void *state)
 {
-    ggml_trim(state);
-    free(state);
+    struct ggml *g = state;
+    ggml_trim(g);
+    if (g->chunk_count)
+        source_sync(g->source);
+    for (uint64_t i = 0, at = 0; i < g->chunk_count; at += g->chunks[i++].size) {
+        source_vm_unmap(g->source, g->range, at, g->chunks[i].size);
+        source_vm_release(g->source, g->chunks[i].memory, g->chunks[i].size);
+    }
+    if (g->range)
+        source_vm_unreserve(g->source, g->range, g->range_bytes);
+    free(g->chunks);
+    free(g);
 }
 
 static const struct allocator_origin ggml_origins[] = {
-    {"llama.cpp's ggml_cuda_pool_leg", "ggml-org/llama.cpp", "ggml/src/ggml-cuda/ggml-cuda.cu",
-     "00108827d879", 2026},
+    {"llama.cpp's ggml_cuda_pool_leg and ggml_cuda_pool_vmm", "ggml-org/llama.cpp",
+     "ggml/src/ggml-cuda/ggml-cuda.cu", "00108827d879", 2026},
     {0},
 };
 

@@ -8,6 +8,7 @@ enum {
     VARIANT_COARSE = 8,   /* takes 2 MiB at a time */
     VARIANT_SUB_BUFFERS = 16, /* every block has a handle of its own */
     VARIANT_LIMITED = 32,     /* refuses requests for which the source has memory */
+    VARIANT_STACK = 64,       /* only the last block may be freed */
 };
 
 struct alloc_variant {
@@ -83,6 +84,7 @@ static const struct alloc_variant alloc_variants[] = {
     {"buddy:heap=8KiB", 0},
     {"ggml", VARIANT_RELEASES},
     {"ggml:buffers=3", VARIANT_RELEASES},
+    {"ggml:pool=virtual:range=16MiB", VARIANT_STACK},
     {"stream", VARIANT_RELEASES},
     {"stream:threshold=max", VARIANT_RELEASES},
     {"stream:threshold=20KiB:opportunistic=no", VARIANT_RELEASES},

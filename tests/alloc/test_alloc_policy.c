@@ -4,6 +4,7 @@
  *   a=A:100/103@64#2 ... it must have 103 bytes, offset 64, and lie in the 2nd memory of the driver
  *   a=A:100!         ... it must be refused
  *   -a               free it
+ *   -a!              ... the strategy cannot, and says so
  *   t                trim
  *   m                a phase "step 7" begins
  *   <150             the driver has 150 bytes from here on
@@ -479,6 +480,18 @@ static const struct policy_case ggml_cases[] = {
      "<4000 a=A:1000 b=A:2000 -b -a c=A:2500", "+1280 +2304 ?2816 -2304 -1280 +2816"},
     {"... once", "ggml", "<1500 a=A:1000 -a b=A:1500!", "+1280 ?1792 -1280 ?1792"},
     {"... and if there is nothing to release", "ggml", "<1500 b=A:1500!", "?1792 ?1792"},
+    {"virtual: a stack of multiples of 128, and what is missing is mapped",
+     "ggml:pool=virtual:range=8KiB", "a=A:1000/1024@0 b=A:1/128@1024 c=A:2000/2048@1152",
+     "+1024 r8192 m0 a0+1024 +1024 m1024 a1024+1024 +2048 m2048 a2048+2048"},
+    {"virtual: nothing is unmapped", "ggml:pool=virtual:range=8KiB",
+     "a=A:3000 -a t b=A:100/128@0 c=A:100@128 -c d=A:3000@128",
+     "+3072 r8192 m0 a0+3072 +1024 m3072 a3072+1024"},
+    {"virtual: refused", "ggml:pool=virtual:range=8KiB", "<3000 a=A:1000 b=A:2000! c=A:1000@1024",
+     "+1024 r8192 m0 a0+1024 ?2048 +1024 m1024 a1024+1024"},
+    {"virtual: the addresses end", "ggml:pool=virtual:range=3000",
+     "a=A:1000 b=A:2049! c=A:2048@1024", "+1024 r3072 m0 a0+1024 +2048 m1024 a1024+2048"},
+    {"virtual: only the last block can be freed", "ggml:pool=virtual:range=8KiB",
+     "a=A:1000 b=A:1000 -a! -b c=A:1@1024", "+1024 r8192 m0 a0+1024 +1024 m1024 a1024+1024"},
 };
 
 static const struct policy_case cupy_cases[] = {
@@ -778,12 +791,12 @@ static void run_alloc(struct script_state *s, const char *token)
     s->named[token[0] - 'a'].requested = size;
 }
 
-static void run_free(struct script_state *s, char name)
+static void run_free(struct script_state *s, char name, int code)
 {
     struct block *block = &s->named[name - 'a'].block;
     assert_int_equal(allocator_free(&s->allocator, block, s->named[name - 'a'].tag,
                                     s->named[name - 'a'].requested),
-                     0);
+                     code);
     block->memory = 0;
 }
 
@@ -795,7 +808,7 @@ static int settle(void *context, uint64_t enough_bytes, unsigned *count)
         if (s->named[name - 'a'].is_pending) {
             s->named[name - 'a'].is_pending = false;
             bytes += s->named[name - 'a'].block.size;
-            run_free(s, name);
+            run_free(s, name, 0);
             ++*count;
         }
     return 0;
@@ -814,7 +827,7 @@ static void run_case(const struct policy_case *c)
     char *script = strdup(c->script), *save;
     for (char *token = strtok_r(script, " ", &save); token; token = strtok_r(NULL, " ", &save)) {
         if (token[0] == '-')
-            run_free(&s, token[1]);
+            run_free(&s, token[1], token[2] == '!' ? ERR_UNSUPPORTED : 0);
         else if (token[0] == '~')
             s.named[token[1] - 'a'].is_pending = true;
         else if (token[0] == 'q')
@@ -834,9 +847,9 @@ static void run_case(const struct policy_case *c)
         fail_msg("%s (%s): the driver calls are\n  %s\nnot\n  %s", c->rule, c->spec, fake.log.data,
                  c->calls);
 
-    for (char name = 'a'; name <= 'z'; name++)
+    for (char name = 'z'; name >= 'a'; name--) /* the last one first: some serve a stack */
         if (s.named[name - 'a'].block.memory)
-            run_free(&s, name);
+            run_free(&s, name, 0);
     allocator_close(&s.allocator);
     assert_int_equal(fake.live_count, 0);
     assert_int_equal(fake.misuse_count, 0);

@@ -100,6 +100,8 @@ static void step_use(struct program *p, const struct used_block *b)
 
 static void step_free(struct program *p, size_t i)
 {
+    if (strstr(p->spec, "pool=virtual"))
+        i = p->live_count - 1; /* a stack */
     struct used_block victim = p->live[i];
     p->live[i] = p->live[--p->live_count];
     fake_queues_submit(&p->device, victim.block.queue, victim.check);

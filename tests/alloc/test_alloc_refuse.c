@@ -157,6 +157,8 @@ static void step_alloc(struct run *r)
 
 static void step_free(struct run *r, size_t i)
 {
+    if (r->variant->flags & VARIANT_STACK)
+        i = r->live_count - 1;
     struct block block = r->live[i].block;
     const char *tag = r->live[i].tag;
     uint64_t requested = r->live[i].requested;

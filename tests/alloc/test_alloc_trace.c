@@ -159,7 +159,8 @@ static void run_trace(const struct alloc_variant *variant, uint64_t seed, uint64
         else if (t.live_count == 0 || (alloc && t.live_count < LIVE_MOST))
             step_alloc(&t, variant);
         else
-            step_free(&t, random_below(&t.random, t.live_count));
+            step_free(&t, variant->flags & VARIANT_STACK ? t.live_count - 1
+                                                         : random_below(&t.random, t.live_count));
         REQUIRE(&t, allocator_check(&t.allocator) == 0);
         require_counts(&t);
     }
