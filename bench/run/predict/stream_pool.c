@@ -3,8 +3,14 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 
 static const uint64_t unit_bytes = 512, step_bytes = UINT64_C(32) << 20;
+
+struct freed_piece {
+    uint64_t freed, start;
+    struct stream_piece *piece;
+};
 
 struct stream_step {
     bool is_mapped;
@@ -25,6 +31,7 @@ static void swallow_next(struct stream_pool *p, struct stream_piece *piece)
     struct stream_piece *next = piece->next;
     leave(next);
     piece->size += next->size;
+    piece->freed = larger(piece->freed, next->freed);
     piece->next = next->next;
     if (piece->next)
         piece->next->prev = piece;
@@ -53,19 +60,28 @@ static void put(struct stream_pool *p, struct stream_piece *piece, struct piece_
     index_put(among, piece->key, piece);
 }
 
+ORDER_FROM_MOST(by_free, struct freed_piece, freed, start)
+
+/* What a queue has freed becomes free for all, what was freed last at first. */
+static void let_go(struct stream_pool *p, struct piece_index *from)
+{
+    unsigned count = 0;
+    struct stream_piece *piece = index_from(from, (struct index_key){0});
+    for (; piece; piece = index_after(from, piece->key)) {
+        p->order = must_grow(p->order, count, &p->order_capacity, sizeof *p->order);
+        p->order[count++] = (struct freed_piece){piece->freed, piece->start, piece};
+    }
+    qsort(p->order, count, sizeof *p->order, by_free);
+    for (unsigned i = 0; i < count; i++) {
+        leave(p->order[i].piece);
+        put(p, p->order[i].piece, &p->free_for_all);
+    }
+}
+
 void stream_pool_wait(struct stream_pool *p)
 {
-    struct stream_piece *next;
-    for (struct stream_piece *piece = p->first; piece; piece = next) {
-        next = piece->next;
-        if (!piece->among || piece->among == &p->free_for_all)
-            continue;
-        leave(piece);
-        struct piece_index *const among = &p->free_for_all;
-        if (next->among == among || next == p->end)
-            next = next->next; /* it is joined with the piece */
-        put(p, piece, among);
-    }
+    for (unsigned queue = 0; queue < ALLOCATOR_QUEUES_MAX; queue++)
+        let_go(p, &p->freed[queue]);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -140,8 +156,10 @@ static struct stream_piece *choose(struct stream_pool *p, unsigned queue, uint64
     if (piece)
         return piece;
     piece = index_from(&p->free_for_all, least);
-    while (piece && unmapped(p, piece->start, bytes))
+    while (piece && unmapped(p, piece->start, piece->size))
         piece = index_after(&p->free_for_all, piece->key);
+    for (unsigned other = 0; other < ALLOCATOR_QUEUES_MAX && !piece; other++)
+        piece = index_from(&p->freed[other], least);
     if (piece)
         return piece;
     stream_pool_wait(p);
@@ -208,6 +226,7 @@ void stream_pool_give(struct stream_pool *p, unsigned queue, struct stream_piece
 {
     use(p, piece, -1u);
     p->block_bytes -= piece->size;
+    piece->freed = ++p->frees;
     put(p, piece, &p->freed[queue]);
 }
 
@@ -216,5 +235,6 @@ void stream_pool_free(struct stream_pool *p)
     slab_free(&p->pieces);
     slab_free(&p->nodes);
     free(p->steps);
+    free(p->order);
     *p = (struct stream_pool){0};
 }

@@ -164,7 +164,7 @@ static void the_pools_memory_has_a_first_use_of_its_own(void **state)
 }
 
 /* What is done to a pool in MiB: 'a' takes block `name` and expects it at `at`, with so much
- * reserved then; 'f' frees it behind queue 0, 'w' waits. */
+ * reserved then; 'f' frees it behind queue 0, 'w' waits. 'A', 'F': on queue 1. */
 struct pool_step {
     char what;
     unsigned name, bytes, at, reserved;
@@ -173,7 +173,7 @@ struct pool_step {
 static void pieces_are_chosen_as_the_driver_does(void **state)
 {
     (void)state;
-    static const struct pool_step cases[][12] = {
+    static const struct pool_step cases[][16] = {
         /* of two equal pieces, the one that was freed first */
         {{'a', 0, 2, 0, 32},
          {'a', 1, 2, 2, 32},
@@ -214,18 +214,52 @@ static void pieces_are_chosen_as_the_driver_does(void **state)
          {'f', 2, 0, 0, 0},
          {'w', 0, 0, 0, 0},
          {'a', 4, 64, 0, 224}},
+        /* of two equal pieces that became free for all at once, the one that was freed last */
+        {{'a', 0, 2, 0, 32},
+         {'a', 1, 2, 2, 32},
+         {'a', 2, 2, 4, 32},
+         {'a', 3, 2, 6, 32},
+         {'f', 0, 0, 0, 0},
+         {'f', 2, 0, 0, 0},
+         {'w', 0, 0, 0, 0},
+         {'a', 4, 2, 4, 32}},
+        /* one that another queue freed, before its pieces are joined with those of this queue */
+        {{'a', 0, 4, 0, 32},
+         {'A', 1, 2, 4, 32},
+         {'a', 2, 4, 6, 32},
+         {'a', 3, 5, 10, 32},
+         {'a', 4, 1, 15, 32},
+         {'f', 0, 0, 0, 0},
+         {'F', 1, 0, 0, 0},
+         {'f', 3, 0, 0, 0},
+         {'A', 5, 3, 0, 32}},
+        /* none whose second step is not mapped, although the first would be enough */
+        {{'a', 0, 64, 0, 64},
+         {'a', 1, 16, 64, 96},
+         {'a', 2, 2, 80, 96},
+         {'a', 3, 2, 82, 96},
+         {'a', 4, 1, 84, 96},
+         {'f', 0, 0, 0, 0},
+         {'w', 0, 0, 0, 0},
+         {'a', 5, 90, 85, 128},
+         {'a', 6, 8, 0, 160},
+         {'f', 2, 0, 0, 0},
+         {'w', 0, 0, 0, 0},
+         {'f', 3, 0, 0, 0},
+         {'a', 7, 3, 80, 160}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stream_pool pool = {0};
         struct stream_piece *blocks[8];
         for (const struct pool_step *s = cases[i]; s->what; s++) {
-            if (s->what == 'f')
-                stream_pool_give(&pool, 0, blocks[s->name]);
+            const unsigned queue = s->what == 'A' || s->what == 'F';
+            if (s->what == 'f' || s->what == 'F')
+                stream_pool_give(&pool, queue, blocks[s->name]);
             if (s->what == 'w')
                 stream_pool_wait(&pool);
-            if (s->what != 'a')
+            if (s->what != 'a' && s->what != 'A')
                 continue;
-            stream_pool_take(&pool, 0, s->bytes * MIB, 0, &blocks[s->name]);
+            stream_pool_take(&pool, queue, s->bytes * MIB, 0, &blocks[s->name]);
             if (blocks[s->name]->start != s->at * MIB || pool.reserved_bytes != s->reserved * MIB)
                 fail_msg("case %zu, block %u: at %llu of %llu MiB", i, s->name,
                          (unsigned long long)(blocks[s->name]->start / MIB),
