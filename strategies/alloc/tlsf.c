@@ -25,18 +25,26 @@
  *      A free in another parent gives back the last parent if that is empty. The step of rule 8
  *      is that of the first two parents out of order. Rule 10 releases none, and a refused
  *      dedicated memory is followed by a parent, if the request fits into one.
+ *  12. follow=vma_linear is VMA's linear pool. The last parent alone serves: behind its last block,
+ *      or, where no room is left there, from its start on, in front of its first block. From then
+ *      on it is a ring, and serves at its start until all blocks behind are free. A place between
+ *      two blocks is not used. Rules 2 to 4, 8 and 9 do not apply; rule 11 does.
+ *  13. follow=vma_linear:upper=n has one parent, of `parent` bytes, and no dedicated memory.
+ *      Requests of n bytes and more are taken from its upper end downwards. While one of them
+ *      lives, the parent is no ring; while it is a ring, they are refused.
  *
  * Why: within a parent alloc and free take constant time however many blocks live, neighbours join
  * at once, and little is lost to fit. Sources: M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a
  * new dynamic memory allocator for real-time systems" (ECRTS 2004); rules 2 to 4 with the numbers
- * of M. Conte's tlsf; the tail and rules 5 to 11 from the Vulkan Memory Allocator (VMA).
+ * of M. Conte's tlsf; the tail and rules 5 to 13 from the Vulkan Memory Allocator (VMA).
  *
  * Departures: Conte's heads lie inside the memory, whose blocks end below 4 GiB; here there is no
  * bound, and no byte is lost to heads. Conte never walks a list, and fails. VMA is told the size of
  * the heap, and holds at most 80 % of it where it can; here the 1/8 of rule 5 needs a capacity.
- * dedicated=never gives a request above `parent` bytes a parent of its own size, which rule 7 may
- * keep; `empty` is the number that rule 7 keeps. Rule 8 makes balanced and min_memory linear in the
- * number of full parents.
+ * In VMA the program says which requests are for the upper end; no trace does, and rule 13 has a
+ * size instead. dedicated=never gives a request above `parent` bytes a parent of its own size, which
+ * rule 7 may keep; `empty` is the number that rule 7 keeps. Rule 8 makes balanced and min_memory
+ * linear in the number of full parents.
  *
  * Queues: a node may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
@@ -52,12 +60,18 @@
 #include "base/slab.h"
 
 enum { HALVINGS_MOST = 3 }; /* 1/8 of a parent is the smallest */
+enum { FOLLOW_CONTE, FOLLOW_VMA, FOLLOW_VMA_LINEAR };
 static const uint64_t small_capacity_bytes = UINT64_C(1) << 30;
 
 struct parent {
     struct fit_range range; /* first: a node's range is its parent */
     uint64_t memory;
     size_t position; /* in the allocator's parents */
+    /* follow=vma_linear: live nodes, in the order in which they were taken. The second are those at
+     * the ring's start, or those at the upper end. */
+    struct nodes {
+        struct fit_node *head, *tail;
+    } first, second;
 };
 
 struct tlsf {
@@ -65,7 +79,8 @@ struct tlsf {
     unsigned unit_bits;    /* a unit has 2^unit_bits bytes */
     uint64_t parent_bytes; /* before they are rounded up to units */
     unsigned order;        /* enum fit_order */
-    bool fullest_first, dedicate, as_vma;
+    bool fullest_first, dedicate, as_vma, is_linear;
+    uint64_t upper_bytes; /* 0: none come from the upper end */
     uint64_t keep_empty_count, empty_count;
     uint64_t dedicated_bytes;
     struct parent **parents;
@@ -73,7 +88,14 @@ struct tlsf {
     struct slab nodes, spare_parents;
 };
 
-enum { OPTION_PARENT, OPTION_STRATEGY, OPTION_DEDICATED, OPTION_EMPTY, OPTION_FOLLOW };
+enum {
+    OPTION_PARENT,
+    OPTION_STRATEGY,
+    OPTION_DEDICATED,
+    OPTION_EMPTY,
+    OPTION_FOLLOW,
+    OPTION_UPPER
+};
 static const struct option_spec tlsf_options[] = {
     [OPTION_PARENT] = {"parent", OPTION_BYTES, "256MiB", NULL, 4096, UINT64_C(1) << 40,
                        "bytes of a parent; the first ones are smaller"},
@@ -85,8 +107,12 @@ static const struct option_spec tlsf_options[] = {
          "half: requests above half a parent get a memory of their own; never: none do"},
     [OPTION_EMPTY] = {"empty", OPTION_COUNT, "1", NULL, 0, 1 << 20,
                       "number of empty parents that are kept"},
-    [OPTION_FOLLOW] = {"follow", OPTION_CHOICE, "conte", "conte|vma", 0, 0,
-                       "whose fit: Conte's tlsf, or VMA with its rules of empty parents"},
+    [OPTION_FOLLOW] = {"follow", OPTION_CHOICE, "conte", "conte|vma|vma_linear", 0, 0,
+                       "whose fit: Conte's tlsf, VMA with its rules of empty parents, or VMA's "
+                       "linear pool"},
+    [OPTION_UPPER] = {"upper", OPTION_BYTES, "0", NULL, 0, ALLOCATOR_MOST_BYTES,
+                      "follow=vma_linear: one parent, and requests from this size on come from its "
+                      "upper end; 0: many parents, and none do"},
     {0},
 };
 
@@ -102,9 +128,11 @@ static int tlsf_init(struct source *source, const struct option_values *options,
         t->parent_bytes = source_read_capacity(source) / 8;
     t->fullest_first = options->value[OPTION_STRATEGY] != 1;
     t->order = options->value[OPTION_STRATEGY] == 2 ? FIT_TIGHT : FIT_QUICK;
-    t->as_vma = options->value[OPTION_FOLLOW] == 1;
+    t->as_vma = options->value[OPTION_FOLLOW] != FOLLOW_CONTE;
+    t->is_linear = options->value[OPTION_FOLLOW] == FOLLOW_VMA_LINEAR;
+    t->upper_bytes = t->is_linear ? options->value[OPTION_UPPER] : 0;
     t->order |= t->as_vma ? FIT_NEXT : 0;
-    t->dedicate = options->value[OPTION_DEDICATED] == 0;
+    t->dedicate = options->value[OPTION_DEDICATED] == 0 && !t->upper_bytes;
     t->keep_empty_count = options->value[OPTION_EMPTY];
     t->nodes.item_bytes = sizeof(struct fit_node);
     t->spare_parents.item_bytes = sizeof(struct parent);
@@ -134,6 +162,8 @@ static bool is_out_of_order(const struct tlsf *t, size_t at)
  * the first two that are out of order. */
 static void sort_step(struct tlsf *t, size_t at)
 {
+    if (t->is_linear)
+        return;
     for (size_t i = 1; t->as_vma && i < t->parent_count; i++)
         if (is_out_of_order(t, at = i))
             break;
@@ -178,7 +208,8 @@ static uint64_t next_parent_bytes(const struct tlsf *t, uint64_t least, unsigned
     for (size_t i = 0; i < t->parent_count; i++)
         if (t->parents[i]->range.size << t->unit_bits > largest)
             largest = t->parents[i]->range.size << t->unit_bits;
-    for (*halvings = 0; *halvings < HALVINGS_MOST; ++*halvings) {
+    *halvings = t->upper_bytes ? HALVINGS_MOST : 0;
+    for (; *halvings < HALVINGS_MOST; ++*halvings) {
         if (bytes / 2 <= largest || bytes / 2 < 2 * least)
             break;
         bytes /= 2;
@@ -210,14 +241,90 @@ static int ask_driver(struct tlsf *t, uint64_t least, uint64_t *memory, uint64_t
 static int add_parent(struct tlsf *t, uint64_t size)
 {
     uint64_t memory, parent_size;
+    if (t->upper_bytes && (t->parent_count || size << t->unit_bits > t->parent_bytes))
+        return error_set(
+            &t->source->error, ERR_OOM, "no place for %llu bytes in the one parent of %llu",
+            (unsigned long long)(size << t->unit_bits), (unsigned long long)t->parent_bytes);
     TRY(ask_driver(t, size << t->unit_bits, &memory, &parent_size));
     t->parents = must_grow(t->parents, t->parent_count, &t->parent_capacity, sizeof *t->parents);
     struct parent *p = slab_take(&t->spare_parents);
     p->memory = memory;
     fit_open(&p->range, parent_size, &t->nodes);
+    p->first = p->second = (struct nodes){0};
     place_parent(t, p, t->parent_count++);
     t->empty_count++;
     return 0;
+}
+
+/* ---- follow=vma_linear ---- */
+
+static uint64_t end_of(const struct fit_node *n)
+{
+    return n ? n->start + n->size : 0;
+}
+
+static bool is_ring(const struct parent *p)
+{
+    return p->second.tail && p->first.head && p->second.tail->start < p->first.head->start;
+}
+
+/* Rules 12 and 13. NULL if the parent has no place. */
+static struct fit_node *linear_take(struct tlsf *t, struct parent *p, uint64_t size)
+{
+    const bool ring = is_ring(p),
+               is_upper = t->upper_bytes && size << t->unit_bits >= t->upper_bytes;
+    struct nodes *nodes = &p->first;
+    uint64_t start = end_of(p->first.tail);
+    uint64_t end = p->second.tail ? p->second.tail->start : p->range.size;
+    if (is_upper && ring)
+        return NULL;
+    if (is_upper) {
+        nodes = &p->second;
+    } else if (ring || (end - start < size && !p->second.tail && p->first.head)) {
+        nodes = &p->second;
+        start = end_of(p->second.tail);
+        end = p->first.head->start;
+    }
+    if (end - start < size)
+        return NULL;
+    struct fit_node *n = slab_take(&t->nodes);
+    *n = (struct fit_node){.prev = nodes->tail,
+                           .range = &p->range,
+                           .start = is_upper ? end - size : start,
+                           .size = size};
+    *(n->prev ? &n->prev->next : &nodes->head) = n;
+    nodes->tail = n;
+    p->range.free -= size;
+    return n;
+}
+
+static void linear_put_back(struct parent *p, struct fit_node *n)
+{
+    const bool ring = is_ring(p), is_first = p->first.head == n || p->first.tail == n;
+    struct nodes *nodes = is_first ? &p->first : &p->second;
+    *(n->prev ? &n->prev->next : &nodes->head) = n->next;
+    *(n->next ? &n->next->prev : &nodes->tail) = n->prev;
+    p->range.free += n->size;
+    slab_give(p->range.nodes, n);
+    if (ring && !p->first.head) {
+        p->first = p->second;
+        p->second = (struct nodes){0};
+    }
+}
+
+static unsigned linear_check(const struct parent *p)
+{
+    uint64_t bytes = p->range.free;
+    unsigned broken = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct fit_node *prev = NULL, *n = i ? p->second.head : p->first.head;
+        const bool is_downward = i && !is_ring(p);
+        for (; n; bytes += n->size, prev = n, n = n->next)
+            broken += n->prev != prev || end_of(n) > p->range.size ||
+                      (prev && (is_downward ? end_of(n) > prev->start : n->start < end_of(prev)));
+        broken += prev != (i ? p->second.tail : p->first.tail);
+    }
+    return broken + (bytes != p->range.size);
 }
 
 /* ---- the hooks ---- */
@@ -234,7 +341,8 @@ static int dedicated(struct tlsf *t, uint64_t bytes, struct block *block)
 static inline bool from_parent(struct tlsf *t, struct parent *p, uint64_t size, struct block *block)
 {
     const bool was_empty = fit_is_empty(&p->range);
-    struct fit_node *n = fit_take(&p->range, t->order, size);
+    struct fit_node *n =
+        t->is_linear ? linear_take(t, p, size) : fit_take(&p->range, t->order, size);
     if (!n)
         return false;
     if (was_empty)
@@ -250,6 +358,8 @@ static inline bool from_parent(struct tlsf *t, struct parent *p, uint64_t size, 
 
 static inline bool from_parents(struct tlsf *t, uint64_t size, struct block *block)
 {
+    if (t->is_linear)
+        return t->parent_count > 0 && from_parent(t, t->parents[t->parent_count - 1], size, block);
     for (size_t i = 0; i < t->parent_count; i++) {
         struct parent *p = t->parents[t->fullest_first ? i : t->parent_count - 1 - i];
         if (fit_may_have(&p->range, size) && from_parent(t, p, size, block))
@@ -287,7 +397,7 @@ static int tlsf_alloc(void *state, const struct alloc_request *request, struct b
     if (from_parents(t, size, block))
         return 0;
     const int code = from_new_parent(t, size, block);
-    return code == ERR_OOM ? dedicated(t, request->size, block) : code;
+    return code == ERR_OOM && !t->upper_bytes ? dedicated(t, request->size, block) : code;
 }
 
 static int tlsf_free(void *state, const struct block *block, const char *tag)
@@ -301,7 +411,10 @@ static int tlsf_free(void *state, const struct block *block, const char *tag)
     }
     struct parent *p = (struct parent *)n->range, *goes = NULL;
     struct parent *last = t->parents[t->parent_count - 1];
-    fit_put_back(n);
+    if (t->is_linear)
+        linear_put_back(p, n);
+    else
+        fit_put_back(n);
     if (!fit_is_empty(&p->range)) {
         if (t->as_vma && fit_is_empty(&last->range)) {
             goes = last;
@@ -323,7 +436,7 @@ static unsigned tlsf_check(const void *state)
     unsigned broken = 0;
     uint64_t empty_count = 0;
     for (size_t i = 0; i < t->parent_count; i++) {
-        broken += fit_check(&t->parents[i]->range);
+        broken += t->is_linear ? linear_check(t->parents[i]) : fit_check(&t->parents[i]->range);
         broken += t->parents[i]->position != i;
         empty_count += fit_is_empty(&t->parents[i]->range);
     }
@@ -357,7 +470,7 @@ static const struct allocator_origin tlsf_origins[] = {
      .file = "tlsf.c",
      .commit = "deff9ab",
      .year = 2020},
-    {"the Vulkan Memory Allocator: the tail and rules 5 to 10",
+    {"the Vulkan Memory Allocator: the tail and rules 5 to 13",
      "GPUOpen-LibrariesAndSDKs/VulkanMemoryAllocator", "include/vk_mem_alloc.h", "e386068", 2026},
     {0},
 };

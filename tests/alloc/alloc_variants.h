@@ -57,6 +57,8 @@ static const struct alloc_variant alloc_variants[] = {
     {"tlsf:parent=32KiB:dedicated=never:empty=3", VARIANT_RELEASES},
     {"tlsf:parent=16KiB:empty=0", VARIANT_RELEASES},
     {"tlsf:parent=64KiB:follow=vma", 0},
+    {"tlsf:parent=64KiB:follow=vma_linear", 0},
+    {"tlsf:parent=1MiB:follow=vma_linear:upper=8KiB", VARIANT_COARSE | VARIANT_LIMITED},
     {"caching", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=32KiB", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=32KiB:handle=sub_buffer",

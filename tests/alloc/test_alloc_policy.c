@@ -278,6 +278,25 @@ static const struct policy_case tlsf_cases[] = {
      "<40000 a=A:64 b=A:40000!", "+8192 ?40000 ?65536"},
     {"... refused a parent: empty ones stay", "tlsf:parent=64KiB:follow=vma",
      "<20000 a=A:8192 -a b=B:17000!", "+16384 ?65536 ?32768 ?17000"},
+    {"linear: behind the last block, and none between", "tlsf:parent=64KiB:follow=vma_linear",
+     "a=A:1024@0 b=A:1024@1024 c=A:1024@2048 -b d=A:1024@3072 -d e=A:512@3072", "+8192"},
+    {"linear: a ring, in the last parent alone", "tlsf:parent=64KiB:follow=vma_linear",
+     "a=A:4096@0 b=A:4096@4096 -a c=A:2048@0 d=A:64@2048#1 e=A:4096@0#2 -b f=A:64@4096#2",
+     "+8192 +16384"},
+    {"linear: the ring ends when its older part is free",
+     "tlsf:parent=8KiB:follow=vma_linear:upper=1TiB",
+     "a=A:2048@0 b=A:4096@2048 c=A:2048@6144 -a d=A:1024@0 e=A:1024@1024 f=A:64! -b f=A:4096@2048 "
+     "g=A:64! -c g=A:2048@6144 -d h=A:1024@0",
+     "+8192"},
+    {"linear: the upper end", "tlsf:parent=8KiB:follow=vma_linear:upper=1KiB",
+     "a=A:1024@7168 b=A:64@0 c=A:2048@5120 d=A:512@64 -a e=A:4608! e=A:4544@576 -e -c "
+     "f=A:1024@7168",
+     "+8192"},
+    {"linear: ... not in a ring", "tlsf:parent=8KiB:follow=vma_linear:upper=4KiB",
+     "a=A:2048@0 b=A:2048@2048 c=A:2048@4096 d=A:2048@6144 -a e=A:1024@0 -b f=A:4096! -e f=A:4096!",
+     "+8192"},
+    {"linear: one empty parent is kept, and refused are smaller ones",
+     "tlsf:parent=64KiB:follow=vma_linear", "<20000 a=A:9000@0 -a b=A:64#1", "?32768 +16384"},
 };
 
 /* 2 MiB are 2097152 bytes, 20 MiB 20971520. */
