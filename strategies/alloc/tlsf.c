@@ -42,9 +42,9 @@
  * bound, and no byte is lost to heads. Conte never walks a list, and fails. VMA is told the size of
  * the heap, and holds at most 80 % of it where it can; here the 1/8 of rule 5 needs a capacity.
  * In VMA the program says which requests are for the upper end; no trace does, and rule 13 has a
- * size instead. dedicated=never gives a request above `parent` bytes a parent of its own size, which
- * rule 7 may keep; `empty` is the number that rule 7 keeps. Rule 8 makes balanced and min_memory
- * linear in the number of full parents.
+ * size instead. dedicated=never gives a request above `parent` bytes a parent of its own size,
+ * which rule 7 may keep; `empty` is the number that rule 7 keeps. Rule 8 makes balanced and
+ * min_memory linear in the number of full parents.
  *
  * Queues: a node may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
