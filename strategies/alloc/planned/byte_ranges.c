@@ -47,29 +47,39 @@ static void take_out(struct byte_ranges *r, struct byte_range *range)
     slab_give(&r->ranges, range);
 }
 
+/* By its end the range stays where it is. */
+static void move_begin(struct byte_ranges *r, struct byte_range *range, uint64_t begin)
+{
+    index_take(&r->by_size, size_key(range));
+    r->bytes += range->begin - begin;
+    range->begin = begin;
+    index_put(&r->by_size, size_key(range), range);
+}
+
 void byte_ranges_add(struct byte_ranges *r, uint64_t begin, uint64_t end)
 {
-    struct byte_range *before = byte_ranges_from(r, begin), *after = byte_ranges_from(r, end + 1);
+    struct byte_range *before = byte_ranges_from(r, begin), *after = before;
     if (before && before->end == begin) {
+        after = index_after(&r->by_end, end_key(before));
         begin = before->begin;
         take_out(r, before);
     }
-    if (after && after->begin == end) {
-        end = after->end;
-        take_out(r, after);
-    }
-    put(r, begin, end);
+    if (after && after->begin == end)
+        move_begin(r, after, begin);
+    else
+        put(r, begin, end);
 }
 
 void byte_ranges_remove(struct byte_ranges *r, uint64_t begin, uint64_t end)
 {
     struct byte_range *range = byte_ranges_from(r, end);
-    const struct byte_range whole = *range;
-    take_out(r, range);
-    if (whole.begin < begin)
-        put(r, whole.begin, begin);
-    if (end < whole.end)
-        put(r, end, whole.end);
+    const uint64_t first = range->begin;
+    if (end < range->end)
+        move_begin(r, range, end);
+    else
+        take_out(r, range);
+    if (first < begin)
+        put(r, first, begin);
 }
 
 bool byte_ranges_have(const struct byte_ranges *r, uint64_t begin, uint64_t end)
