@@ -217,7 +217,7 @@ static void random_program(uint64_t seed, struct requests *p)
     }
     for (unsigned i = 0; i < 5; i++)
         add_step(p, false, i, i % queue_count, 1000 * (i + 1));
-    const unsigned first = p->block_count, rounds = 5;
+    const unsigned first = p->block_count, rounds = 9;
     for (unsigned t = 0; t < rounds * LOOP_BLOCKS; t++) {
         for (unsigned b = 0; b < t; b++)
             if (b + lives[b % LOOP_BLOCKS] == t)
@@ -268,6 +268,35 @@ static void deviations_cost_memory_and_not_data(void **state)
     }
 }
 
+/* Iterations of two blocks are recorded. In the served run a block of the ninth is freed late. */
+static void a_round_that_came_again_and_again_may_differ(void **state)
+{
+    char spec[512];
+    (void)state;
+    for (unsigned late = 99; late; late = late == 99 ? 8 : 0) {
+        struct requests p = {0};
+        struct offset_plan plan;
+        for (unsigned i = 0; i < 12; i++) {
+            requests_add(&p, &(struct step){.marks = true});
+            add_step(&p, false, 2 * i, 0, 1024);
+            if (i == late + 1)
+                add_step(&p, true, 2 * late + 1, 0, 4096);
+            add_step(&p, false, 2 * i + 1, 0, 4096);
+            add_step(&p, true, 2 * i, 0, 1024);
+            if (i != late)
+                add_step(&p, true, 2 * i + 1, 0, 4096);
+        }
+        requests_finish(&p);
+        requests_write(&p, trace_path("again.trace"));
+        if (late == 99) {
+            plan_as("again.trace", 0, "again.plan", spec, &plan);
+            plan_free(&plan);
+        }
+        serve_soundly(&p, spec, "a late free");
+        requests_free(&p);
+    }
+}
+
 /* As recorded, and on for rounds that were not: each request that the plan has is a hit. */
 static void a_recorded_program_is_served_whole(void **state)
 {
@@ -302,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_place_is_shared_by_what_does_not_live_at_once),
         cmocka_unit_test(a_short_iteration_ends_the_recording),
         cmocka_unit_test(the_most_kinds_are_rounds),
+        cmocka_unit_test(a_round_that_came_again_and_again_may_differ),
         cmocka_unit_test(a_recorded_program_is_served_whole),
         cmocka_unit_test(deviations_cost_memory_and_not_data),
     };

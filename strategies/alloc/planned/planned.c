@@ -36,11 +36,14 @@
  *      as `vmm` would place them, too, in a shadow that has no memory. Before the arena holds more
  *      than `vmm` would have held so far, chunks without a live block are unmapped, after a wait
  *      for all queues. So it holds more than `vmm` only where blocks live in all its chunks.
+ *  11. If the slots of a round are taken and given back in the order of the last one, no chunk is
+ *      mapped, and the shadow has each where it had it, then all is as when the round began. So it
+ *      is after the next one, and neither free ranges nor shadow are kept until that one differs.
  *
  * Why: a program that repeats itself needs no allocator, only the places found once, and a planner
  * that sees all lifetimes comes close to the least memory. A wrong guess of which request it is
  * costs memory and never data. Source: static planners (STAlloc, openvm's VPMM, PyTorch's
- * CPUProfilingAllocator); rules 3 to 10 are gamut's, and say what those leave open.
+ * CPUProfilingAllocator); rules 3 to 11 are gamut's, and say what those leave open.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own, with a sequence
@@ -75,6 +78,7 @@ enum {
     SHADOW_UNIT = 512,
     SMALL_MOST = 1 << 20,
     LARGE_CHUNK = 20 << 20,
+    EVENTS = 3, /* of a slot in a round, at most: a block goes, another comes and goes */
 };
 #define NO_PLACE UINT32_MAX
 #define NO_ROUND (-2)
@@ -118,6 +122,10 @@ struct planned {
     uint32_t missed;         /* requests in a row that have no slot */
     bool is_lost;            /* so many that the plan does not have these requests */
     struct byte_ranges gaps; /* the free ranges of the arena */
+    /* An event is twice the index of a slot that is taken, and one more where it is given back. */
+    uint32_t *events, event, event_count; /* up to `event` of this round, then of the last one */
+    bool is_same;                         /* so far the round has done as the last one */
+    bool repeats; /* gaps and shadow are as they were when the round began */
     struct slab spare_guests;
     size_t guest_count;
     struct tag_table tags; /* of the program: their numbers in the plan, 0 if the plan lacks them */
@@ -196,6 +204,7 @@ static void open_queue(struct planned *p, unsigned queue)
     p->follows = must_alloc((q->round_count + (size_t)1) * sizeof *p->follows);
     for (unsigned r = 0; r <= q->round_count; r++)
         p->follows[r] = NO_ROUND;
+    p->events = must_alloc((EVENTS * (size_t)q->count + 1) * sizeof *p->events);
     set_round(p, -1, 0);
 }
 
@@ -278,6 +287,7 @@ static void shadow_take(struct planned *p, struct place *place)
         byte_ranges_add(&s->free, end, s->bytes);
         at = byte_ranges_from(&s->free, s->bytes);
     }
+    p->is_same = p->is_same && place->shadow == at->begin / SHADOW_UNIT;
     place->shadow = (uint32_t)(at->begin / SHADOW_UNIT);
     byte_ranges_remove(&s->free, at->begin, at->begin + bytes);
 }
@@ -344,6 +354,7 @@ static int map_bytes(struct planned *p, uint64_t begin, uint64_t end)
                    after = p->range.held_bytes + missing;
     if (!missing)
         return 0;
+    p->is_same = false;
     if (after > most)
         TRY(drop_chunks(p, begin, end, (after - most + bytes - 1) / bytes));
     if (p->range_end < end)
@@ -369,6 +380,38 @@ static int take_bytes(struct planned *p, struct place *place)
     }
     byte_ranges_remove(&p->gaps, place->offset, end_of(p, place));
     return 0;
+}
+
+static void give_bytes(struct planned *p, const struct place *place)
+{
+    byte_ranges_add(&p->gaps, place->offset, end_of(p, place));
+    if (p->range_bytes)
+        shadow_give(p, place);
+}
+
+/* Brings gaps and shadow up to the last event. */
+static void catch_up(struct planned *p)
+{
+    const uint32_t count = p->repeats ? p->event : 0;
+    p->is_same = p->repeats = false;
+    for (uint32_t i = 0; i < count; i++) {
+        struct place *place = &p->places[p->events[i] / 2];
+        if (p->events[i] % 2)
+            give_bytes(p, place);
+        else
+            take_bytes(p, place); /* its chunks are mapped */
+    }
+}
+
+/* A slot is taken, or (`gives`) given back. Can gaps and shadow be left as they are? */
+static bool comes_again(struct planned *p, const struct place *place, bool gives)
+{
+    const uint32_t event = (uint32_t)(2 * (place - p->places) + gives);
+    if (p->event >= p->event_count || p->events[p->event] != event)
+        catch_up(p);
+    if (p->event < EVENTS * p->queue->count)
+        p->events[p->event++] = event;
+    return p->repeats;
 }
 
 /* ---- the cursor ---- */
@@ -413,6 +456,14 @@ static void jump(struct planned *p, uint32_t time)
 
 static void enter_round(struct planned *p, int round)
 {
+    if (p->round < 0 || round <= p->round) {
+        if (p->event != p->event_count)
+            catch_up(p);
+        p->repeats = p->is_same;
+        p->is_same = true;
+        p->event_count = p->event;
+        p->event = 0;
+    }
     p->pass++;
     p->last_round = p->round;
     p->follows[p->round + 1] = round;
@@ -722,6 +773,7 @@ static int serve_guest(struct planned *p, const struct alloc_request *request, u
 static int serve_unplanned(struct planned *p, struct place *place, int code,
                            const struct alloc_request *request, struct block *block)
 {
+    catch_up(p);
     if (code && code != ERR_OOM)
         return code;
     if (code)
@@ -741,8 +793,8 @@ static int serve_place(struct planned *p, uint32_t i, bool passes,
     struct place *place = &p->places[i];
     bool serves = place->key && !place->live && (place->offset & (request->alignment - 1)) == 0;
     int code = serves && !p->arena ? make_arena(p) : 0;
-    serves = serves && !code && is_free(p, place);
-    if (serves) {
+    serves = serves && !code;
+    if (serves && !comes_again(p, place, false) && (serves = is_free(p, place))) {
         code = take_bytes(p, place);
         serves = !code;
     }
@@ -774,6 +826,8 @@ static int planned_alloc(void *state, const struct alloc_request *request, struc
     is_next = is_next && !p->is_lost;
     if (!is_next && p->cursor != p->lead)
         p->leads = false;
+    if (!is_next)
+        catch_up(p);
     const uint32_t i = is_next ? p->cursor : find_place(p, request->size, tag);
     if (i != NO_PLACE)
         return serve_place(p, i, is_next || i == p->cursor, request, block);
@@ -798,14 +852,15 @@ static int planned_free(void *state, const struct block *block, const char *tag)
         p->direct_bytes -= block->size;
         return source_free(p->source, block->memory, block->size);
     }
-    byte_ranges_add(&p->gaps, place->offset, end_of(p, place));
-    if (p->range_bytes)
-        shadow_give(p, place);
     if (place < p->places || place >= p->places + p->queue->count) {
+        catch_up(p);
+        give_bytes(p, place);
         p->guest_count--;
         slab_give(&p->spare_guests, place);
         return 0;
     }
+    if (!comes_again(p, place, true))
+        give_bytes(p, place);
     place->live = false;
     p->live_count--;
     return 0;
@@ -839,6 +894,7 @@ static int planned_trim(void *state)
 {
     struct planned *p = state;
     p->refused_pass = 0;
+    catch_up(p);
     return p->live_count || p->guest_count ? drop_chunks(p, 0, 0, UINT64_MAX) : release_arena(p);
 }
 
@@ -872,7 +928,7 @@ static unsigned planned_check(const void *state)
     broken += p->cursor > p->round_end;
     broken += p->at != (p->cursor < p->round_end ? &p->places[p->cursor] : &p->nothing);
     broken += p->cursor < p->round_end && is_served(p, p->cursor);
-    return broken + check_places(p);
+    return broken + (p->repeats ? p->event > p->event_count : check_places(p));
 }
 
 static uint64_t planned_reserved(const void *state)
@@ -895,6 +951,7 @@ static void planned_fini(void *state)
     free(p->places);
     free(p->by_size);
     free(p->follows);
+    free(p->events);
     tag_table_free(&p->tags);
     free(p);
 }
@@ -920,7 +977,7 @@ void planned_count(const void *state, struct planned_counts *counts)
 }
 
 static const struct allocator_origin planned_origins[] = {
-    {.what = "gamut's own design: rules 3 to 10"},
+    {.what = "gamut's own design: rules 3 to 11"},
     {"STAlloc: planning from a profiled run, arXiv 2507.16274", NULL, NULL, NULL, 2025},
     {"openvm's static planner: recording and replaying allocations, pull request 377",
      "openvm-org/stark-backend", NULL, NULL, 2026},
