@@ -134,11 +134,6 @@ static bool is_captured(const struct call *c, CUstream stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-static void begin_capture(void)
-{
-    atomic_fetch_add(&captures, 1);
-}
-
 static void end_capture(void)
 {
     unsigned now = atomic_load(&captures);
@@ -513,8 +508,8 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
          put_command(c, RAW_marker, p->hStream, RAW_COMMAND_BARRIER, 0, 0, NULL, 0, 0,             \
                      HANDLE(p->hEvent)))                                                           \
     X(cuEventSynchronize, put_wait(c, RAW_wait, 0, HANDLE(p->hEvent)))                             \
-    BOTH(X, cuStreamBeginCapture, _ptsz, begin_capture())                                          \
-    BOTH(X, cuStreamBeginCapture_v2, _ptsz, begin_capture())                                       \
+    BOTH(X, cuStreamBeginCapture, _ptsz, atomic_fetch_add(&captures, 1))                           \
+    BOTH(X, cuStreamBeginCapture_v2, _ptsz, atomic_fetch_add(&captures, 1))                        \
     BOTH(X, cuStreamEndCapture, _ptsz, end_capture())
 
 /* X(call): counted, not recorded. */
@@ -560,7 +555,7 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
 #if CUPTI_API_VERSION >= 130000
 #define LATER_CALLS(X)                                                                             \
     X(cuCtxSynchronize_v2, put_wait(c, RAW_finish, p->ctx ? HANDLE(p->ctx) : context_of(c), 0))    \
-    BOTH(X, cuStreamBeginCaptureToGraph, _ptsz, begin_capture())                                   \
+    BOTH(X, cuStreamBeginCaptureToGraph, _ptsz, atomic_fetch_add(&captures, 1))                    \
     X(cuGraphAddNode, put_node(p->nodeParams->type))                                               \
     X(cuGraphAddNode_v2, put_node(p->nodeParams->type))                                            \
     BOTH(X, cuMemcpyBatchAsync, _ptsz,                                                             \
