@@ -57,6 +57,7 @@ struct replay {
     /* The log has the calls of this very strategy: they cost what they did. The first one does not
      * count, because it makes the driver ready. */
     bool knows_calls, knows_ends, has_asked;
+    bool frees_wait; /* for the device: an application of CUDA is served in the driver's place */
     /* By the log: when the device had ended what it was given so far, and what the current call
      * took of the host without its wait for that. */
     uint64_t ended_ns, own_ns;
@@ -255,6 +256,8 @@ static int give_block(struct replay *r, unsigned slot)
         owners_give(&r->owners, &at->block);
     if (r->knows_calls)
         dry_logged(r->player.dry, at->free_ns);
+    else if (r->frees_wait)
+        dry_wait(r->player.dry);
     int code = player_free(&r->player, &part->allocator, &at->block,
                            trace_name_of(r->reader, at->name), at->requested);
     at->part = 0;
@@ -839,8 +842,9 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
         .asks_refused = !options->live && !options->strategy->serves_plan &&
                         (options->must_serve_refused || device.capacity_bytes),
         .ages = ages};
-    r.knows_calls = r.knows_ends && strcmp(info->allocator, "raw") == 0 &&
-                    strcmp(options->strategy->name, "raw") == 0;
+    const bool is_raw = r.knows_ends && strcmp(info->allocator, "raw") == 0;
+    r.knows_calls = is_raw && strcmp(options->strategy->name, "raw") == 0;
+    r.frees_wait = is_raw && !r.knows_calls && strstr(info->source, "CUDA");
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
     /* Only a log of PyTorch says of the blocks that are not done that other queues use them. */
