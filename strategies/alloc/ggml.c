@@ -65,11 +65,6 @@ static const struct option_spec ggml_options[] = {
     {0},
 };
 
-static uint64_t round_up(uint64_t bytes, uint64_t unit)
-{
-    return (bytes + unit - 1) / unit * unit;
-}
-
 static int ggml_init(struct source *source, const struct option_values *options, void **state)
 {
     const bool is_virtual = options->value[OPTION_POOL] == 1;
@@ -83,7 +78,7 @@ static int ggml_init(struct source *source, const struct option_values *options,
     g->unit_bytes = source->alignment > LEAST_UNIT_BYTES ? source->alignment : LEAST_UNIT_BYTES;
     g->granularity_bytes = info.granularity_bytes;
     if (is_virtual)
-        g->range_bytes = round_up(options->value[OPTION_RANGE], info.granularity_bytes);
+        g->range_bytes = vm_round_up(options->value[OPTION_RANGE], info.granularity_bytes);
     *state = g;
     return 0;
 }
@@ -107,31 +102,24 @@ static int ggml_trim(void *state)
     return first_failure;
 }
 
-static int refuse(struct ggml *g, int code, const char *why, uint64_t bytes)
-{
-    return error_set(&g->source->error, code, why, (unsigned long long)bytes,
-                     (unsigned long long)(g->held_bytes + g->live_bytes));
-}
-
 /* Maps a chunk of at least `missing` bytes where the mapped memory ends. */
 static int grow(struct ggml *g, uint64_t missing)
 {
-    const uint64_t bytes = round_up(missing, g->granularity_bytes);
+    const uint64_t bytes = vm_round_up(missing, g->granularity_bytes);
     const uint64_t end = g->held_bytes + g->live_bytes;
     uint64_t chunk;
     if (bytes > g->range_bytes - end)
-        return refuse(g, ERR_OOM,
-                      "needs %llu bytes more than the %llu that are mapped, which is beyond the "
-                      "addresses of the pool: llama.cpp stops the program here (range)",
-                      bytes);
+        return error_set(&g->source->error, ERR_OOM,
+                         "needs %llu bytes beyond the pool's addresses (range), where llama.cpp "
+                         "stops the program",
+                         (unsigned long long)(end + bytes - g->range_bytes));
     TRY(source_vm_create(g->source, bytes, &chunk));
     int code = g->range ? 0 : source_vm_reserve(g->source, g->range_bytes, &g->range);
     THEN(code, source_vm_map(g->source, g->range, end, chunk, bytes));
-    if (!code) {
-        code = source_vm_access(g->source, g->range, end, bytes);
-        if (code)
-            source_vm_unmap(g->source, g->range, end, bytes);
-    }
+    const bool is_mapped = !code;
+    THEN(code, source_vm_access(g->source, g->range, end, bytes));
+    if (code && is_mapped)
+        source_vm_unmap(g->source, g->range, end, bytes);
     if (code) {
         const int released = source_vm_release(g->source, chunk, bytes);
         return released ? released : code;
@@ -157,10 +145,9 @@ static int push(struct ggml *g, uint64_t size, struct block *block)
 static int pop(struct ggml *g, const struct block *block)
 {
     if (block->offset + block->size != g->live_bytes)
-        return refuse(g, ERR_UNSUPPORTED,
-                      "a block that ends at byte %llu was freed before the blocks that were asked "
-                      "for after it: llama.cpp's pool over virtual memory stops the program here",
-                      block->offset + block->size);
+        return error_set(&g->source->error, ERR_UNSUPPORTED,
+                         "a block is freed that is not the last of the stack, where llama.cpp's "
+                         "pool over virtual memory stops the program");
     g->held_bytes += block->size;
     g->live_bytes -= block->size;
     return 0;
@@ -170,7 +157,7 @@ static int ggml_alloc(void *state, const struct alloc_request *request, struct b
 {
     struct ggml *g = state;
     if (g->granularity_bytes)
-        return push(g, round_up(request->size, g->unit_bytes), block);
+        return push(g, vm_round_up(request->size, g->unit_bytes), block);
     struct ggml_slot *best = NULL;
     uint64_t least = LEAST_TO_SPARE;
     for (struct ggml_slot *s = g->slots; s < g->slots + g->slot_count && least > 0; s++)
@@ -220,9 +207,7 @@ static unsigned ggml_check(const void *state)
         broken += (g->slots[i].memory == 0) != (g->slots[i].size == 0);
     for (unsigned i = 0; i < g->chunk_count; i++)
         bytes += g->chunks[i].size;
-    if (g->granularity_bytes)
-        bytes -= g->live_bytes;
-    return broken + (bytes != g->held_bytes);
+    return broken + (bytes != g->held_bytes + (g->granularity_bytes ? g->live_bytes : 0));
 }
 
 static uint64_t ggml_reserved(const void *state)

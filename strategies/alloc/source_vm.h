@@ -5,6 +5,11 @@
 #include "alloc/source.h"
 #include "base/driver_vm.h"
 
+static inline uint64_t vm_round_up(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
 /* ERR_UNSUPPORTED and the reason where there is no virtual memory. */
 static inline int source_vm_info(struct source *s, struct driver_vm_info *info)
 {

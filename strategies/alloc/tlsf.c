@@ -298,8 +298,9 @@ static struct fit_node *linear_take(struct tlsf *t, struct parent *p, uint64_t s
     return n;
 }
 
-static void linear_put_back(struct parent *p, struct fit_node *n)
+static void linear_put_back(struct fit_node *n)
 {
+    struct parent *p = (struct parent *)n->range;
     const bool ring = is_ring(p), is_first = p->first.head == n || p->first.tail == n;
     struct nodes *nodes = is_first ? &p->first : &p->second;
     *(n->prev ? &n->prev->next : &nodes->head) = n->next;
@@ -314,17 +315,13 @@ static void linear_put_back(struct parent *p, struct fit_node *n)
 
 static unsigned linear_check(const struct parent *p)
 {
-    uint64_t bytes = p->range.free;
+    uint64_t free = p->range.size;
     unsigned broken = 0;
-    for (int i = 0; i < 2; i++) {
-        const struct fit_node *prev = NULL, *n = i ? p->second.head : p->first.head;
-        const bool is_downward = i && !is_ring(p);
-        for (; n; bytes += n->size, prev = n, n = n->next)
-            broken += n->prev != prev || end_of(n) > p->range.size ||
-                      (prev && (is_downward ? end_of(n) > prev->start : n->start < end_of(prev)));
-        broken += prev != (i ? p->second.tail : p->first.tail);
-    }
-    return broken + (bytes != p->range.size);
+    for (const struct fit_node *n = p->first.head; n; free -= n->size, n = n->next)
+        broken += n->next ? n->next->start < end_of(n) : n != p->first.tail;
+    for (const struct fit_node *n = p->second.head; n; free -= n->size, n = n->next)
+        broken += n->next ? n->next->prev != n : n != p->second.tail;
+    return broken + (free != p->range.free);
 }
 
 /* ---- the hooks ---- */
@@ -411,10 +408,7 @@ static int tlsf_free(void *state, const struct block *block, const char *tag)
     }
     struct parent *p = (struct parent *)n->range, *goes = NULL;
     struct parent *last = t->parents[t->parent_count - 1];
-    if (t->is_linear)
-        linear_put_back(p, n);
-    else
-        fit_put_back(n);
+    (t->is_linear ? linear_put_back : fit_put_back)(n);
     if (!fit_is_empty(&p->range)) {
         if (t->as_vma && fit_is_empty(&last->range)) {
             goes = last;

@@ -143,11 +143,6 @@ static const struct option_spec vmm_options[] = {
     {0},
 };
 
-static uint64_t round_up(uint64_t bytes, uint64_t unit)
-{
-    return (bytes + unit - 1) / unit * unit;
-}
-
 static uint64_t end_of(const struct piece *p)
 {
     return p->start + p->size;
@@ -247,7 +242,7 @@ static struct piece *join_and_put(struct vmm *v, struct piece *p)
 static bool whole_chunks(const struct piece *p, uint64_t *start, uint64_t *end)
 {
     uint64_t chunk_bytes = p->segment->class->chunk_bytes;
-    *start = round_up(p->start, chunk_bytes);
+    *start = vm_round_up(p->start, chunk_bytes);
     *end = end_of(p) / chunk_bytes * chunk_bytes;
     return *start < *end;
 }
@@ -329,7 +324,7 @@ static struct piece *lowest_run(const struct size_class *c, uint64_t size)
 /* The number of bytes to map of an unmapped piece, if `missing` bytes are still needed. */
 static uint64_t bytes_to_map(const struct piece *p, uint64_t missing)
 {
-    uint64_t bytes = round_up(missing, p->segment->class->chunk_bytes);
+    uint64_t bytes = vm_round_up(missing, p->segment->class->chunk_bytes);
     return bytes < p->size ? bytes : p->size;
 }
 
@@ -367,7 +362,7 @@ static int map_run(struct vmm *v, struct piece *first, uint64_t size)
  * device cannot hold. */
 static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
 {
-    uint64_t bytes = round_up(v->range_bytes, c->chunk_bytes);
+    uint64_t bytes = vm_round_up(v->range_bytes, c->chunk_bytes);
     struct mapped_range range = {.admits = v->limits_requests};
     if (size > bytes)
         return error_set(&v->source->error, ERR_OOM,
@@ -438,9 +433,9 @@ static int vmm_init(struct source *source, const struct option_values *options, 
         v->memory_bytes *= FRACTION_OF;
     v->range_bytes = range_bytes(options->value[OPTION_RESERVE], v->memory_bytes);
     v->small_most_bytes = options->value[OPTION_SMALL];
-    uint64_t granularity = round_up(info.granularity_bytes, v->unit_bytes);
-    v->small.chunk_bytes = round_up(options->value[OPTION_SMALL_CHUNK], granularity);
-    v->large.chunk_bytes = round_up(options->value[OPTION_LARGE_CHUNK], granularity);
+    uint64_t granularity = vm_round_up(info.granularity_bytes, v->unit_bytes);
+    v->small.chunk_bytes = vm_round_up(options->value[OPTION_SMALL_CHUNK], granularity);
+    v->large.chunk_bytes = vm_round_up(options->value[OPTION_LARGE_CHUNK], granularity);
     v->pieces.item_bytes = sizeof(struct piece);
     v->index_nodes.item_bytes = sizeof(struct index_node);
     *state = v;

@@ -71,6 +71,7 @@ static const struct alloc_variant alloc_variants[] = {
     {"bfc:start=4KiB:waste=3KiB", VARIANT_RELEASES},
     {"bfc:start=4KiB:collect=no", 0},
     {"bfc:extend=exact", VARIANT_RELEASES},
+    {"bfc:start=1MiB:lower=2KiB", VARIANT_COARSE | VARIANT_LIMITED},
     {"cupy", VARIANT_RELEASES},
     {"cupy:limit=16MiB", VARIANT_RELEASES},
     {"rmm", 0},

@@ -421,6 +421,24 @@ static const struct policy_case bfc_cases[] = {
      "<3100 a=A:1024 b=B:1024 -a c=C:2048", "+1024 +1024 ?2048 -1024 +2048"},
     {"... unless collect=no", "bfc:extend=exact:collect=no", "<2000 a=A:1024 -a c=C:1536!",
      "+1024 ?1536"},
+    {"two ends: what is freed in the middle is the gap", "bfc:start=8KiB:lower=1KiB",
+     "a=A:1024@0 b=A:256@7936 c=A:2048@1024 d=A:512@7424 -c e=A:2048@1024 -d -e f=A:6912/6912@1024",
+     "+8192"},
+    {"two ends: each has its holes, and takes no other's", "bfc:start=16KiB:lower=1KiB",
+     "a=A:1024@0 b=A:1024@1024 c=A:256@16128 d=A:256@15872 -a -c e=A:512@15360 f=A:256@16128 "
+     "g=A:1024@0",
+     "+16384"},
+    {"two ends: the lower one cuts exactly, the upper one as one end does, and from above",
+     "bfc:start=32KiB:lower=1KiB",
+     "a=A:1536@0 b=A:1024@1536 -a c=A:1024/1024@0 d=A:1024@2560 e=A:768@32000 f=A:256@31744 -e "
+     "g=A:512/768@32000 -g h=A:256/256@32512",
+     "+32768"},
+    {"two ends: of equal holes, the farthest from the middle", "bfc:start=16KiB:lower=1KiB",
+     "a=A:1024@0 b=A:1024@1024 c=A:1024@2048 d=A:1024@3072 e=A:256@16128 f=A:256@15872 "
+     "g=A:256@15616 h=A:256@15360 -c -a -g -e i=A:1024@0 j=A:256@16128",
+     "+16384"},
+    {"two ends: one region, and a request that has no room", "bfc:start=4KiB:lower=1KiB",
+     "a=A:1024@0 b=A:256@3840 c=A:3072! -b d=A:3072@1024 e=A:1! -a e=A:1!", "+4096"},
 };
 
 static const struct policy_case blocks_cases[] = {
