@@ -2,6 +2,7 @@
 # The command line: an atlas and predictions by it.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
+unset OCL_ICD_VENDORS
 
 "$gamut" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json >out 2>err || fail "no a.json"
 

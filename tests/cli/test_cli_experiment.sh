@@ -2,6 +2,7 @@
 # The command line: experiments.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
+unset OCL_ICD_VENDORS
 tiny=isosurface:cells=4:window=2:frames=2
 
 expect 2 "at least one EXPERIMENT\|EXPERIMENT" experiment

@@ -2,7 +2,6 @@
 # Shards of a list, and what joins them.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
-host_alone
 real=$here/../../suites/real
 mkdir traces
 cp "$real"/cupy.trace "$real"/ffmpeg.trace "$real"/opencv.trace "$real"/tinygrad.trace traces/

@@ -2,7 +2,6 @@
 # The command line: runs again, more rounds, counters alone, the noise floor.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
-host_alone
 
 "$gamut" atlas --quick --out b.json >out 2>err || fail "no b.json"
 echo '{"schema": ' >half.json

@@ -124,22 +124,23 @@ has "caching:conf={max_split_size_mb:64,max_non_split_rounding_mb:32} .* 4.96 Gi
 expect 2 "did you mean max_split_size_mb?" replay unet.trace -s 'caching:conf={max_split_sizemb:64}' --no-save
 
 # ---- planned from a recording
-expect 2 "planned needs a trace: planned:trace=FILE" replay gnn.trace -s planned --no-save
-expect 2 "nosuch.trace: No such file" replay gnn.trace -s planned:trace=nosuch.trace --no-save
-expect 2 "--out FILE is missing" trace plan gnn.trace
-expect 0 "queue 0: 2120 requests, arena of 1.76 GiB" trace plan gnn.trace -o gnn.plan
-expect 2 "gnn.plan exists" trace plan gnn.trace -o gnn.plan
-expect 0 "planned:trace=gnn.plan is an oracle" replay gnn.trace --check --no-save \
-    -s planned:trace=gnn.trace,planned:trace=gnn.plan
-has "reserved 1.77 GiB.* hits 98%"
-sed 's/^slots.*//; $d' gnn.plan >cut.plan
-expect 2 "cut.plan:[0-9]*: expected BYTES OFFSET" replay gnn.trace -s planned:trace=cut.plan --no-save
-sed '/^queue/,$s/^\([0-9]*\) [0-9]* \(.*\)/\1 0 \2/' gnn.plan >overlap.plan
-expect 2 "overlap.plan: queue 0: slots [0-9]* and [0-9]* overlap" replay gnn.trace -s planned:trace=overlap.plan --no-save
-expect 0 "1 ok" replay gnn.trace -s 'p*' --no-save # no pattern means planned
+"$gamut" trace cut gnn.trace --last 100 -o first.trace 2>err
+expect 2 "planned needs a trace: planned:trace=FILE" replay first.trace -s planned --no-save
+expect 2 "nosuch.trace: No such file" replay first.trace -s planned:trace=nosuch.trace --no-save
+expect 2 "--out FILE is missing" trace plan first.trace
+expect 0 "queue 0: 40 requests, arena of 694 MiB" trace plan first.trace -o first.plan
+expect 2 "first.plan exists" trace plan first.trace -o first.plan
+expect 0 "planned:trace=first.plan is an oracle" replay first.trace --check --no-save \
+    -s planned:trace=first.trace,planned:trace=first.plan
+has "reserved 696 MiB.* hits 72%"
+sed 's/^slots.*//; $d' first.plan >cut.plan
+expect 2 "cut.plan:[0-9]*: expected BYTES OFFSET" replay first.trace -s planned:trace=cut.plan --no-save
+sed '/^queue/,$s/^\([0-9]*\) [0-9]* \(.*\)/\1 0 \2/' first.plan >overlap.plan
+expect 2 "overlap.plan: queue 0: slots [0-9]* and [0-9]* overlap" replay first.trace -s planned:trace=overlap.plan --no-save
+expect 0 "1 ok" replay first.trace -s 'p*' --no-save # no pattern means planned
 ! grep -q planned out || fail "a pattern chose planned, which needs a trace"
-expect 0 "2 ok" run -w stencil --smoke -D host -s pool,planned:trace=gnn.plan --no-save
-expect 2 "gnn.trace is no plan: gamut trace plan makes one" run -w stencil --smoke -D host -s planned:trace=gnn.trace --no-save
+expect 0 "2 ok" run -w stencil --smoke -D host -s pool,planned:trace=first.plan --no-save
+expect 2 "first.trace is no plan: gamut trace plan makes one" run -w stencil --smoke -D host -s planned:trace=first.trace --no-save
 
 # ---- the least capacity: it serves, and a little less does not
 expect 0 "" fit gnn.trace -s caching,vmm
@@ -227,14 +228,15 @@ expect 2 "did you mean pytorch?" advise gnn.trace --for pytorc
 expect 2 "No such file" advise nosuch.trace
 
 # ---- every command takes a log as it takes the trace that import makes of it, and leaves no file behind
-log=$traces/pytorch/gnn.trace.csv.gz
+log=$traces/pytorch/small.trace.csv
+expect 0 "wrote small.trace" trace import "$log" -o small.trace
 "$gamut" trace show "$folder/opencv.trace" >opencv.txt
 mkdir temporary
 export TMPDIR=$dir/temporary
 for words in advise "fit -s vmm --format csv" "replay -s vmm,recorded --no-save" "trace info" "trace check" "trace show" \
-    "trace export" "trace cut --last 100 --force -o cut.trace" "trace plan --force -o log.plan"; do
+    "trace export" "trace cut --last 10 --force -o cut.trace" "trace plan --force -o log.plan"; do
     # shellcheck disable=SC2086 # words
-    "$gamut" $words gnn.trace >of-trace 2>err-of-trace
+    "$gamut" $words small.trace >of-trace 2>err-of-trace
     # shellcheck disable=SC2086
     "$gamut" $words "$log" >out 2>err || fail "gamut $words takes no log"
     # The line that names the run says the second in which it began.
@@ -242,7 +244,7 @@ for words in advise "fit -s vmm --format csv" "replay -s vmm,recorded --no-save"
     cmp -s out of-trace || fail "gamut $words: a log has another answer than its trace"
     cmp -s err err-of-trace || fail "gamut $words: another message for a log"
 done
-expect 0 "" trace diff gnn.trace "$log"
+expect 0 "" trace diff small.trace "$log"
 expect 0 "" trace waits opencv.txt
 has '^opencv.txt: of 898 ms the host waited'
 expect 2 "^gamut: $log: the trace does not know the commands" trace waits "$log"

@@ -2,7 +2,6 @@
 # The command line: runs, suites, and how both fail or are interrupted.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
-host_alone
 
 # ---- runs
 expect 0 "1 ok" run --smoke -s raw -w right.mem

@@ -2,7 +2,6 @@
 # The command line: result files, several processes that write them at once, and full disks.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
-host_alone
 run="run --smoke -w fft -s raw --progress never"
 
 # together N ARGUMENT...: N processes at once. Prints their exit codes in order; stderr goes to err.

@@ -3,7 +3,6 @@
 # where it is wanted. Files and pipes have neither limit nor colour.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
-host_alone
 command -v script >/dev/null && command -v stty >/dev/null ||
     { echo "no script or stty here: terminals are not tested"; exit 0; }
 unset COLUMNS NO_COLOR

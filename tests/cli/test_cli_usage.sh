@@ -2,7 +2,6 @@
 # The command line: flags, names, files, what there is, doctor, manual and completion.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cli.sh"
-host_alone
 
 # ---- a driver that ends the process
 if [ -e "${gamut%/*}/tests/inside/apps/fake/libcuda.so.1" ]; then
