@@ -191,6 +191,9 @@ int main(void)
 }
 END
 
+# shellcheck disable=SC2086
+$CC -std=c11 -Wall -Wextra $flags -c -o "$dir/main.o" "$dir/main.c" || exit 1
+
 lift() { # STRATEGY
     file=$(find strategies/alloc -name "$1.c")
     needs=$(sed -n '/^ \* Needs: /,/^ \*\//{s/^ \* \(Needs: \)\{0,1\}//p}' "$file" | tr '\n' ' ')
@@ -201,11 +204,10 @@ lift() { # STRATEGY
         objects="$objects $object"
     done
     # shellcheck disable=SC2086
-    $CC -std=c11 -Wall -Wextra $flags -DSTRATEGY="allocator_$1" -c -o "$dir/main.o" "$dir/main.c" 2>"$dir/log" &&
-        $CC -o "$dir/lifted" "$dir/main.o" $objects 2>"$dir/log" || { fail "$1 does not link with $needs:" "$dir/log"; return; }
+    $CC -Wl,--defsym=STRATEGY="allocator_$1" -o "$dir/lifted" "$dir/main.o" $objects 2>"$dir/log" || { fail "$1 does not link with $needs:" "$dir/log"; return; }
     "$dir/lifted" 2>"$dir/log" || fail "$1, lifted, fails:" "$dir/log"
     # shellcheck disable=SC2086
-    needed=$(nm -A -g "$dir/main.o" $objects | awk -F '[: ]+' '$(NF - 1) == "U" { used[$NF]; next } { owner[$NF] = $1 } END { for (s in used) print owner[s] }')
+    needed=$(nm -A -g "$dir/main.o" $objects | awk -F '[: ]+' -v used_too="allocator_$1" 'BEGIN { used[used_too] } $(NF - 1) == "U" { used[$NF]; next } { owner[$NF] = $1 } END { for (s in used) print owner[s] }')
     for object in $objects; do
         echo "$needed" | grep -qxF "$object" || fail "$1 does not need $object"
     done

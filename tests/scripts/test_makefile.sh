@@ -20,6 +20,8 @@ fail() {
 unset MAKEFLAGS MAKELEVEL
 found=$(make -s --eval 'probe: ; @echo "$(call have_header,stdio.h) $(call have_header,no_such_header.h)"' probe 2>/dev/null)
 [ "$found" = "yes " ] || fail "of stdio.h and no_such_header.h, the build finds: $found"
+# From here on each make would look for the same headers and libraries.
+export WITH_CUDA= WITH_CUPTI= WITH_OPENCL= WITH_OPENMP= JANSSON=-ljansson ZLIB=-lz ZSTD=-lzstd
 
 # Makes the lists of workloads and suites; the generator is taken as it is.
 lists() {
