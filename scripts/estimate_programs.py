@@ -695,6 +695,534 @@ def value_detection(rng):
     return trainer(model, loss, rng, optimizer="sgd")
 
 
+# ---- more kinds, for a later draw: each is called by its seed, and gives one step ----
+
+
+def other(function):
+    NEW["other_" + function.__name__] = function
+    return function
+
+
+def optimizer_of(kind):
+    """A trainer with another optimizer."""
+    def made(model, loss_of, rng, scaler=False, **more):
+        import torch
+        optimizer = getattr(torch.optim, kind)([p for p in model.parameters() if p.requires_grad], lr=1e-4, **more)
+        scale = torch.amp.GradScaler("cuda") if scaler else None
+
+        def step():
+            optimizer.zero_grad()
+            with torch.autocast("cuda", dtype=torch.float16, enabled=scaler):
+                loss = loss_of()
+            (scale.scale(loss) if scaler else loss).backward()
+            if scaler:
+                scale.step(optimizer)
+                scale.update()
+            else:
+                optimizer.step()
+        return step
+    return made
+
+
+def causal(rng, name, low, high, dtype=None, checkpoints=False, train=trainer, words=8000, more=None, **config):
+    import torch
+    import transformers
+    made = getattr(transformers, f"{name}Config")(vocab_size=words, **config)
+    model = getattr(transformers, f"{name}ForCausalLM")(made).to("cuda", dtype and getattr(torch, dtype))
+    if checkpoints:
+        model.gradient_checkpointing_enable()
+    rows, length = rng.randint(low, high), rng.randint(200, 700)
+
+    def loss():
+        x = torch.randint(3, words, (rows, length), device="cuda")
+        return model(input_ids=x, labels=x, use_cache=False).loss
+    return train(model, loss, rng, **(more or {}))
+
+
+for name_, arguments_ in {
+    "opt_checkpoints": dict(name="OPT", low=8, high=20, checkpoints=True, hidden_size=768, num_hidden_layers=8, ffn_dim=3072, num_attention_heads=12, word_embed_proj_dim=768, more={"amp": True}),
+    "neox": dict(name="GPTNeoX", low=4, high=10, hidden_size=768, num_hidden_layers=7, intermediate_size=3072, num_attention_heads=12, more={"optimizer": "sgd"}),
+    "bloom": dict(name="Bloom", low=4, high=8, hidden_size=768, n_layer=6, n_head=12),
+    "qwen3_bf16": dict(name="Qwen3", low=4, high=10, dtype="bfloat16", hidden_size=1024, num_hidden_layers=6, intermediate_size=3072, num_attention_heads=16, num_key_value_heads=8, head_dim=128),
+    "gemma2": dict(name="Gemma2", low=2, high=6, hidden_size=768, num_hidden_layers=4, intermediate_size=3072, num_attention_heads=8, num_key_value_heads=4, head_dim=96, more={"amp": True}),
+    "mistral_fp16": dict(name="Mistral", low=4, high=10, hidden_size=768, num_hidden_layers=6, intermediate_size=2048, num_attention_heads=12, num_key_value_heads=12, train=optimizer_of("AdamW"), more={"scaler": True}),
+    "phi": dict(name="Phi", low=4, high=8, hidden_size=640, num_hidden_layers=6, intermediate_size=2560, num_attention_heads=10, train=optimizer_of("RMSprop"), more={"momentum": 0.9}),
+    "mamba2": dict(name="Mamba2", low=2, high=3, hidden_size=256, num_hidden_layers=2, num_heads=8, head_dim=64, state_size=32, n_groups=1, chunk_size=64),
+    "value_mixtral": dict(name="Mixtral", low=1, high=2, hidden_size=256, num_hidden_layers=3, intermediate_size=512, num_attention_heads=4, num_key_value_heads=4, num_local_experts=4),
+}.items():
+    NEW[name_ if name_.startswith("value") else "other_" + name_] = lambda rng, arguments_=arguments_: causal(rng, **arguments_)
+
+
+def masked(rng, model, rows, length, words=8000, padded=False, **more):
+    import torch
+    model = model.to("cuda")
+    lengths = torch.tensor([rng.randint(length // 2, length) for _ in range(rows)])
+
+    def loss():
+        x = torch.randint(3, words, (rows, length), device="cuda")
+        mask = {"attention_mask": (torch.arange(length)[None] < lengths[:, None]).long().to("cuda")} if padded else {}
+        return model(input_ids=x, labels=x, **mask).loss
+    return more.pop("train", trainer)(model, loss, rng, **more)
+
+
+@other
+def bert_padded(rng):
+    import transformers
+    config = transformers.BertConfig(vocab_size=8000, hidden_size=512, num_hidden_layers=rng.randint(6, 10), num_attention_heads=8, intermediate_size=2048)
+    return masked(rng, transformers.BertForMaskedLM(config), rng.randint(16, 32), rng.randint(150, 400), padded=True, train=optimizer_of("AdamW"), scaler=True)
+
+
+@other
+def distilbert_padded_fp32(rng):
+    import transformers
+    return masked(rng, transformers.DistilBertForMaskedLM(transformers.DistilBertConfig(vocab_size=8000, n_layers=5)), rng.randint(12, 24), rng.randint(150, 400), padded=True)
+
+
+@other
+def deberta(rng):
+    import transformers
+    config = transformers.DebertaV2Config(vocab_size=8000, hidden_size=512, num_hidden_layers=5, num_attention_heads=8, intermediate_size=2048, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=128)
+    return masked(rng, transformers.DebertaV2ForMaskedLM(config), rng.randint(8, 16), rng.randint(128, 256))
+
+
+@other
+def albert(rng):
+    import transformers
+    config = transformers.AlbertConfig(vocab_size=8000, hidden_size=768, num_hidden_layers=8, num_attention_heads=12, intermediate_size=3072)
+    return masked(rng, transformers.AlbertForMaskedLM(config), rng.randint(12, 24), rng.randint(150, 400), amp=True)
+
+
+@other
+def fnet(rng):
+    import transformers
+    return masked(rng, transformers.FNetForMaskedLM(transformers.FNetConfig(vocab_size=8000, num_hidden_layers=6)), rng.randint(12, 24), rng.randint(150, 400))
+
+
+@other
+def bart(rng):
+    import transformers
+    config = transformers.BartConfig(vocab_size=8000, d_model=512, encoder_layers=4, decoder_layers=4, encoder_ffn_dim=2048, decoder_ffn_dim=2048, encoder_attention_heads=8, decoder_attention_heads=8)
+    return hugging(rng, transformers.BartForConditionalGeneration(config), rng.randint(8, 20), rng.randint(150, 400))
+
+
+@other
+def mt5_amp(rng):
+    import transformers
+    config = transformers.MT5Config(vocab_size=8000, d_model=512, d_ff=1024, num_layers=5, num_heads=6, decoder_start_token_id=0)
+    return hugging(rng, transformers.MT5ForConditionalGeneration(config), rng.randint(8, 20), rng.randint(150, 400), amp=True)
+
+
+@other
+def wav2vec2_ctc(rng):
+    import torch
+    import transformers
+    model = transformers.Wav2Vec2ForCTC(transformers.Wav2Vec2Config(vocab_size=32, hidden_size=512, num_hidden_layers=5, num_attention_heads=8, intermediate_size=2048, mask_time_prob=0.0)).cuda()
+    rows, length = rng.randint(2, 6), rng.randint(30000, 80000)
+    return trainer(model, lambda: model(torch.randn(rows, length, device="cuda")).logits.logsumexp(-1).mean(), rng)
+
+
+def pictures(rng, name, rows, size, seen=lambda out: out.last_hidden_state, train=trainer, config=None, more=None):
+    import torch
+    import transformers
+    model = getattr(transformers, f"{name}Model")(getattr(transformers, f"{name}Config")(**(config or {}))).cuda()
+    return train(model, lambda: seen(model(torch.randn(rows, 3, size, size, device="cuda"))).square().mean(), rng, **(more or {}))
+
+
+for name_, arguments_ in {"beit": dict(name="Beit", size=224, config={"num_hidden_layers": 6}, more={"amp": True}), "dinov2": dict(name="Dinov2", size=224, config={"num_hidden_layers": 8, "hidden_size": 384, "num_attention_heads": 6, "image_size": 224}),
+                          "segformer": dict(name="Segformer", size=256), "swinv2": dict(name="Swinv2", size=224, config={"embed_dim": 96}), "pvt": dict(name="PvtV2", size=224), "vit_mae": dict(name="ViTMAE", size=224, config={"num_hidden_layers": 8})}.items():
+    NEW["other_" + name_] = lambda rng, arguments_=arguments_: pictures(rng, rows=rng.randint(16, 40), **arguments_)
+
+for name_, arguments_ in {"googlenet_inference": ("inception_v3", 32, 96, 299), "mnasnet": ("mnasnet1_0", 32, 80), "alexnet": ("alexnet", 64, 256), "wide_resnet_amp": ("wide_resnet50_2", 24, 64, 224, False, True),
+                          "squeezenet_200": ("squeezenet1_0", 32, 96, 200), "swin_v2_t": ("swin_v2_t", 12, 32), "convnext_base_last": ("convnext_base", 12, 24, 192, True, True), "resnext_160": ("resnext50_32x4d", 24, 64, 160),
+                          "regnet_x_last": ("regnet_x_800mf", 32, 96, 192, True, True), "vit_l_32": ("vit_l_32", 16, 40)}.items():
+    if name_ != "googlenet_inference":
+        NEW["other_" + name_] = lambda rng, arguments_=arguments_: vision(rng, *arguments_)
+
+
+@other
+def inception_inference(rng):
+    import torch
+    import torchvision
+    model, rows = torchvision.models.inception_v3(init_weights=False).to("cuda", torch.float16).eval(), rng.randint(32, 96)
+    return infer(model, lambda: torch.randn(rows, 3, 299, 299, device="cuda", dtype=torch.float16))
+
+
+def segmentation(rng, name, size, rows, **more):
+    import torch
+    import torchvision
+    model = getattr(torchvision.models.segmentation, name)(num_classes=21, weights_backbone=None).cuda()
+    return trainer(model, lambda: torch.nn.functional.cross_entropy(model(torch.randn(rows, 3, size, size, device="cuda"))["out"], torch.randint(0, 21, (rows, size, size), device="cuda")), rng, **more)
+
+
+NEW["other_lraspp"] = lambda rng: segmentation(rng, "lraspp_mobilenet_v3_large", rng.choice([256, 320]), rng.randint(8, 20))
+NEW["other_fcn_amp"] = lambda rng: segmentation(rng, "fcn_resnet50", rng.choice([256, 320]), rng.randint(4, 10), amp=True)
+
+
+def video(rng, name, frames, size, rows, **more):
+    import torch
+    import torchvision
+    model = getattr(torchvision.models.video, name)().cuda()
+    return trainer(model, lambda: torch.nn.functional.cross_entropy(model(torch.randn(rows, 3, frames, size, size, device="cuda")), torch.randint(0, 400, (rows,), device="cuda")), rng, **more)
+
+
+NEW["other_mvit"] = lambda rng: video(rng, "mvit_v1_b", 16, 224, rng.randint(1, 3), amp=True)
+NEW["other_s3d"] = lambda rng: video(rng, "s3d", 16, 224, rng.randint(2, 6))
+NEW["other_swin3d"] = lambda rng: video(rng, "swin3d_t", 8, 160, rng.randint(2, 5))
+
+
+def detector(rng, name, size, aims=None):
+    import torch
+    import torchvision
+    model = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=21).cuda()
+    rows = rng.randint(2, 3)
+
+    def loss():
+        corner = [torch.rand(4, 2, device="cuda") * 150 for _ in range(rows)]
+        boxes = [{"boxes": torch.cat([c, c + 20 + torch.rand(4, 2, device="cuda") * 60], 1), "labels": torch.randint(1, 21, (4,), device="cuda")} for c in corner]
+        return sum(model([torch.rand(3, size, size, device="cuda") for _ in range(rows)], boxes).values())
+    return trainer(model, loss, rng, optimizer="sgd")
+
+
+NEW["value_ssdlite"] = lambda rng: detector(rng, "ssdlite320_mobilenet_v3_large", 320)
+
+
+def graphs(rng, make, **more):
+    import torch
+    nodes, edges = rng.randint(20000, 60000), rng.randint(150000, 400000)
+    layers = torch.nn.ModuleList(make()).cuda()
+    x, y, e = torch.randn(nodes, 128, device="cuda"), torch.randint(0, 40, (nodes,), device="cuda"), torch.randint(0, nodes, (2, edges), device="cuda")
+    return trainer(layers, lambda: torch.nn.functional.cross_entropy(layers[1](layers[0](x, e).relu(), e), y), rng, **more)
+
+
+def geometric(name, *shapes, **more):
+    def make():
+        import torch_geometric.nn as g
+        return [getattr(g, name)(*shape, **more) for shape in shapes]
+    return lambda rng: graphs(rng, make)
+
+
+NEW["other_gcn"], NEW["other_sage"] = geometric("GCNConv", (128, 256), (256, 40)), geometric("SAGEConv", (128, 256), (256, 40))
+NEW["other_graph_transformer"], NEW["other_gatv2"] = geometric("TransformerConv", (128, 128), (128, 40)), geometric("GATv2Conv", (128, 96), (96, 40))
+
+
+@other
+def vae(rng):
+    import torch
+    from torch import nn
+    w, rows = rng.choice([32, 48]), rng.randint(64, 160)
+    down = nn.Sequential(*(p for a, b in ((3, w), (w, 2 * w), (2 * w, 4 * w)) for p in (nn.Conv2d(a, b, 3, 2, 1), nn.BatchNorm2d(b), nn.LeakyReLU())), nn.Flatten(), nn.Linear(4 * w * 64, 256))
+    up = nn.Sequential(nn.Linear(128, 4 * w * 64), nn.Unflatten(1, (4 * w, 8, 8)), *(p for a, b in ((4 * w, 2 * w), (2 * w, w), (w, w)) for p in (nn.ConvTranspose2d(a, b, 3, 2, 1, 1), nn.BatchNorm2d(b), nn.LeakyReLU())), nn.Conv2d(w, 3, 3, 1, 1))
+    model = nn.ModuleList([down, up]).cuda()
+
+    def loss():
+        x = torch.rand(rows, 3, 64, 64, device="cuda")
+        mean, spread = model[0](x).chunk(2, 1)
+        made = model[1](mean + torch.randn_like(mean) * (spread / 2).exp())
+        return nn.functional.mse_loss(made.sigmoid(), x) - (1 + spread - mean.square() - spread.exp()).mean()
+    return trainer(model, loss, rng)
+
+
+@other
+def wavenet(rng):
+    import torch
+    from torch import nn
+    w, rows, length = rng.choice([64, 96]), rng.randint(4, 10), rng.randint(4000, 9000)
+
+    class Layer(nn.Module):
+        def __init__(self, step):
+            super().__init__()
+            self.both, self.out = nn.Conv1d(w, 2 * w, 2, dilation=step, padding=step), nn.Conv1d(w, w, 1)
+
+        def forward(self, x):
+            a, b = self.both(x)[..., : x.shape[-1]].chunk(2, 1)
+            return x + self.out(a.tanh() * b.sigmoid())
+    model = nn.Sequential(nn.Conv1d(1, w, 1), *(Layer(2**i) for i in range(8)), nn.Conv1d(w, 256, 1)).cuda()
+    return trainer(model, lambda: nn.functional.cross_entropy(model(torch.randn(rows, 1, length, device="cuda")), torch.randint(0, 256, (rows, length), device="cuda")), rng)
+
+
+@other
+def unet3d(rng):
+    import torch
+    from torch import nn
+    w, rows, size = rng.choice([16, 24]), rng.randint(1, 3), rng.choice([48, 64])
+    pair = lambda a, b: nn.Sequential(nn.Conv3d(a, b, 3, padding=1), nn.InstanceNorm3d(b), nn.ReLU(), nn.Conv3d(b, b, 3, padding=1), nn.ReLU())  # noqa: E731
+    model = nn.ModuleDict({"a": pair(1, w), "b": pair(w, 2 * w), "up": nn.ConvTranspose3d(2 * w, w, 2, 2), "c": pair(2 * w, w), "out": nn.Conv3d(w, 3, 1)}).cuda()
+
+    def loss():
+        a = model["a"](torch.randn(rows, 1, size, size, size, device="cuda"))
+        b = model["up"](model["b"](nn.functional.max_pool3d(a, 2)))
+        return nn.functional.cross_entropy(model["out"](model["c"](torch.cat([a, b], 1))), torch.randint(0, 3, (rows, size, size, size), device="cuda"))
+    return trainer(model, loss, rng)
+
+
+@other
+def super_resolution(rng):
+    import torch
+    from torch import nn
+    w, rows, size = 64, rng.randint(4, 16), rng.choice([48, 64])
+    model = nn.Sequential(nn.Conv2d(3, w, 3, padding=1), *(p for _ in range(8) for p in (nn.Conv2d(w, w, 3, padding=1), nn.PReLU())), nn.Conv2d(w, 4 * w, 3, padding=1), nn.PixelShuffle(2), nn.Conv2d(w, 3, 3, padding=1)).cuda()
+    return trainer(model, lambda: nn.functional.l1_loss(model(torch.rand(rows, 3, size, size, device="cuda")), torch.rand(rows, 3, 2 * size, 2 * size, device="cuda")), rng)
+
+
+@other
+def mixer(rng):
+    import torch
+    from torch import nn
+    width, places, rows = 384, 196, rng.randint(32, 96)
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n1, self.n2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.a, self.b = (nn.Sequential(nn.Linear(n, 4 * n), nn.GELU(), nn.Linear(4 * n, n)) for n in (places, width))
+
+        def forward(self, x):
+            x = x + self.a(self.n1(x).transpose(1, 2)).transpose(1, 2)
+            return x + self.b(self.n2(x))
+    model = nn.ModuleList([nn.Conv2d(3, width, 16, 16), *(Layer() for _ in range(rng.randint(4, 8)))]).cuda()
+
+    def loss():
+        x = model[0](torch.randn(rows, 3, 224, 224, device="cuda")).flatten(2).transpose(1, 2)
+        for layer in model[1:]:
+            x = layer(x)
+        return x.mean(1).square().mean()
+    return trainer(model, loss, rng, amp=rng.random() < 0.5)
+
+
+@other
+def embedding_bags(rng):
+    import torch
+    from torch import nn
+    rows, width = rng.randint(8000, 20000), 64
+    tables = nn.ModuleList(nn.EmbeddingBag(rng.randint(20000, 200000), width) for _ in range(10))
+    top = nn.Sequential(nn.Linear(10 * width, 1024), nn.ReLU(), nn.Linear(1024, 1))
+    model = nn.ModuleList([tables, top]).cuda()
+
+    def loss():
+        x = torch.cat([t(torch.randint(0, t.num_embeddings, (rows, 12), device="cuda")) for t in tables], 1)
+        return nn.functional.binary_cross_entropy_with_logits(top(x).flatten(), torch.rand(rows, device="cuda"))
+    return optimizer_of("Adagrad")(model, loss, rng)
+
+
+@other
+def double_backward(rng):
+    import torch
+    from torch import nn
+    rows, width = rng.randint(40000, 120000), rng.choice([128, 256])
+    model = nn.Sequential(nn.Linear(2, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1)).cuda()
+
+    def loss():
+        x = torch.rand(rows, 2, device="cuda", requires_grad=True)
+        u = model(x)
+        first = torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+        second = torch.autograd.grad(first[:, 0].sum(), x, create_graph=True)[0][:, 0]
+        return (first[:, 1] - second).square().mean() + u.square().mean()
+    return trainer(model, loss, rng, optimizer="adam")
+
+
+@other
+def linear_attention(rng):
+    import torch
+    from torch import nn
+    width, heads, rows, length = 512, 8, rng.randint(4, 10), rng.randint(300, 900)
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.qkv, self.out, self.mlp = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width), nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.SiLU(), nn.Linear(4 * width, width))
+
+        def forward(self, x):
+            q, k, v = self.qkv(self.norm(x)).view(*x.shape[:2], 3, heads, -1).unbind(2)
+            q, k = nn.functional.elu(q) + 1, (nn.functional.elu(k) + 1).cumsum(1)
+            y = torch.einsum("blhd,bhde->blhe", q, torch.einsum("blhd,blhe->bhde", k, v)) / torch.einsum("blhd,blhd->blh", q, k)[..., None]
+            x = x + self.out(y.flatten(2))
+            return x + self.mlp(x)
+    model = nn.Sequential(nn.Embedding(8000, width), *(Layer() for _ in range(rng.randint(4, 8))), nn.Linear(width, 8000)).cuda()
+    return trainer(model, tokens(model, rows, length, 8000), rng)
+
+
+@other
+def fft_convolution(rng):
+    import torch
+    from torch import nn
+    width, rows, length = 256, rng.randint(4, 12), rng.choice([1024, 1500, 2048])
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.filter, self.norm, self.mix = nn.Parameter(torch.randn(width, length) * 0.02), nn.LayerNorm(width), nn.Linear(width, 2 * width)
+
+        def forward(self, x):
+            y = self.norm(x).transpose(1, 2)
+            y = torch.fft.irfft(torch.fft.rfft(y, n=2 * length) * torch.fft.rfft(self.filter, n=2 * length), n=2 * length)[..., :length]
+            return x + nn.functional.glu(self.mix(y.transpose(1, 2)))
+    model = nn.Sequential(nn.Embedding(4000, width), *(Layer() for _ in range(4)), nn.Linear(width, 4000)).cuda()
+    return trainer(model, tokens(model, rows, length, 4000), rng)
+
+
+@other
+def speech_ctc(rng):
+    import torch
+    from torch import nn
+    rows, length = rng.randint(8, 24), rng.randint(300, 800)
+    front = nn.Sequential(nn.Conv2d(1, 32, 3, 2, 1), nn.Hardtanh(), nn.Conv2d(32, 32, 3, (1, 2), 1), nn.Hardtanh())
+    model = nn.ModuleList([front, nn.GRU(32 * 20, 400, 2, batch_first=True, bidirectional=True), nn.Linear(800, 40)]).cuda()
+
+    def loss():
+        x = front(torch.randn(rows, 1, length, 80, device="cuda"))
+        x = model[2](model[1](x.transpose(1, 2).flatten(2))[0]).log_softmax(-1).transpose(0, 1)
+        return nn.functional.ctc_loss(x, torch.randint(1, 40, (rows, 30), device="cuda"), torch.full((rows,), x.shape[0]), torch.full((rows,), 30))
+    return trainer(model, loss, rng)
+
+
+@other
+def contrastive_ema(rng):
+    import copy
+    import torch
+    import torchvision
+    model, rows = torchvision.models.resnet18(num_classes=128).cuda(), rng.randint(48, 128)
+    slow = copy.deepcopy(model).requires_grad_(False)
+
+    def loss():
+        x = torch.rand(rows, 3, 160, 160, device="cuda")
+        a = torch.nn.functional.normalize(model(x), dim=1)
+        with torch.no_grad():
+            for p, q in zip(slow.parameters(), model.parameters()):
+                p.lerp_(q, 0.01)
+            b = torch.nn.functional.normalize(slow(x.flip(3)), dim=1)
+        return torch.nn.functional.cross_entropy(a @ b.t() * 10, torch.arange(rows, device="cuda"))
+    return trainer(model, loss, rng)
+
+
+@other
+def diffusion_sampling(rng):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    w, rows, size = rng.choice([96, 128]), rng.randint(4, 12), rng.choice([48, 64])
+
+    class Cross(nn.Module):
+        def __init__(self, a):
+            super().__init__()
+            self.norm, self.q, self.kv, self.out = nn.GroupNorm(16, a), nn.Linear(a, a), nn.Linear(512, 2 * a), nn.Linear(a, a)
+
+        def forward(self, x, text):
+            n, c, h, v = x.shape
+            q = self.q(self.norm(x).flatten(2).transpose(1, 2)).view(n, h * v, 8, -1).transpose(1, 2)
+            k, y = self.kv(text).view(n, -1, 2, 8, c // 8).permute(2, 0, 3, 1, 4)
+            return x + self.out(F.scaled_dot_product_attention(q, k, y).transpose(1, 2).flatten(2)).transpose(1, 2).reshape(n, c, h, v)
+    conv = lambda a, b, s=1: nn.Sequential(nn.GroupNorm(16, a), nn.SiLU(), nn.Conv2d(a, b, 3, s, 1))  # noqa: E731
+    model = nn.ModuleDict({"in": nn.Conv2d(4, w, 3, 1, 1), "a": conv(w, w), "x": Cross(w), "down": conv(w, 2 * w, 2), "b": conv(2 * w, 2 * w), "y": Cross(2 * w), "up": conv(2 * w, w), "c": conv(2 * w, w), "out": nn.Conv2d(w, 4, 3, 1, 1)}).to("cuda", torch.float16).eval()
+
+    def step():
+        with torch.no_grad():
+            x, text = torch.randn(rows, 4, size, size, device="cuda", dtype=torch.float16), torch.randn(rows, 77, 512, device="cuda", dtype=torch.float16)
+            for _ in range(4):
+                a = model["x"](model["a"](model["in"](x)), text)
+                b = model["y"](model["b"](model["down"](a)), text)
+                x = x - 0.1 * model["out"](model["c"](torch.cat([F.interpolate(model["up"](b), scale_factor=2), a], 1)))
+    return step
+
+
+@other
+def cache_inference(rng):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    width, heads, count, rows, length = 1024, 16, rng.randint(6, 12), rng.randint(8, 32), rng.randint(100, 400)
+    layers = nn.ModuleList(nn.ModuleDict({"qkv": nn.Linear(width, 3 * width), "out": nn.Linear(width, width), "mlp": nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))}) for _ in range(count)).to("cuda", torch.float16).eval()
+
+    def step():
+        with torch.no_grad():
+            x, cache = torch.randn(rows, length, width, device="cuda", dtype=torch.float16), [None] * count
+            for token in range(12):
+                for i, layer in enumerate(layers):
+                    q, k, v = layer["qkv"](x).view(rows, -1, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+                    cache[i] = (k, v) if not token else tuple(torch.cat([old, now], 2) for old, now in zip(cache[i], (k, v)))
+                    y = F.scaled_dot_product_attention(q, *cache[i], is_causal=not token)
+                    x = x + layer["out"](y.transpose(1, 2).flatten(2))
+                    x = x + layer["mlp"](x)
+                x = x[:, -1:]
+    return step
+
+
+@other
+def opt_generate(rng):
+    import torch
+    import transformers
+    config = transformers.OPTConfig(vocab_size=8000, hidden_size=768, num_hidden_layers=6, ffn_dim=3072, num_attention_heads=12, word_embed_proj_dim=768)
+    model, rows, length = transformers.OPTForCausalLM(config).to("cuda", torch.float16).eval(), rng.randint(16, 48), rng.randint(200, 500)
+
+    def step():
+        with torch.no_grad():
+            model.generate(torch.randint(3, 8000, (rows, length), device="cuda"), max_new_tokens=12, min_new_tokens=12, do_sample=False, pad_token_id=0)
+    return step
+
+
+@other
+def checkpoint_resnet(rng):
+    import torch
+    import torchvision
+    from torch.utils.checkpoint import checkpoint
+    model, rows = torchvision.models.resnet34().cuda(), rng.randint(48, 128)
+
+    def loss():
+        x = model.maxpool(model.relu(model.bn1(model.conv1(torch.randn(rows, 3, 192, 192, device="cuda")))))
+        for part in (model.layer1, model.layer2, model.layer3, model.layer4):
+            x = checkpoint(part, x, use_reentrant=False)
+        return torch.nn.functional.cross_entropy(model.fc(model.avgpool(x).flatten(1)), torch.randint(0, 1000, (rows,), device="cuda"))
+    return trainer(model, loss, rng)
+
+
+@other
+def lora_qwen2(rng):
+    import torch
+    import transformers
+    from torch import nn
+
+    class Adapted(nn.Module):
+        def __init__(self, of):
+            super().__init__()
+            self.of, self.a, self.b = of, nn.Linear(of.in_features, 8, bias=False), nn.Linear(8, of.out_features, bias=False)
+
+        def forward(self, x):
+            return self.of(x) + 2 * self.b(self.a(nn.functional.dropout(x, 0.05)))
+    config = transformers.Qwen2Config(vocab_size=16000, hidden_size=1024, num_hidden_layers=8, intermediate_size=2816, num_attention_heads=16, num_key_value_heads=4)
+    model = transformers.Qwen2ForCausalLM(config).requires_grad_(False)
+    for layer in model.model.layers:
+        layer.self_attn.q_proj, layer.self_attn.v_proj, layer.mlp.down_proj = Adapted(layer.self_attn.q_proj), Adapted(layer.self_attn.v_proj), Adapted(layer.mlp.down_proj)
+    return hugging(rng, model.to(torch.bfloat16), rng.randint(4, 12), rng.randint(300, 700), 16000)
+
+
+@other
+def patchtst(rng):
+    import torch
+    import transformers
+    config = transformers.PatchTSTConfig(num_input_channels=12, context_length=512, patch_length=16, patch_stride=8, d_model=256, num_hidden_layers=4, num_attention_heads=8, ffn_dim=1024, prediction_length=96)
+    model, rows = transformers.PatchTSTForPrediction(config).cuda(), rng.randint(24, 64)
+    return trainer(model, lambda: model(past_values=torch.randn(rows, 512, 12, device="cuda"), future_values=torch.randn(rows, 96, 12, device="cuda")).loss, rng)
+
+
+@other
+def convlstm(rng):
+    import torch
+    from torch import nn
+    w, rows, length, size = rng.choice([32, 64]), rng.randint(8, 20), rng.randint(6, 12), 64
+    model = nn.ModuleList([nn.Conv2d(3 + w, 4 * w, 3, padding=1), nn.Conv2d(w, 3, 1)]).cuda()
+
+    def loss():
+        h = c = torch.zeros(rows, w, size, size, device="cuda")
+        total = 0
+        for _ in range(length):
+            x = torch.rand(rows, 3, size, size, device="cuda")
+            i, f, o, g = model[0](torch.cat([x, h], 1)).chunk(4, 1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            total = total + nn.functional.mse_loss(model[1](h), x)
+        return total
+    return trainer(model, loss, rng)
+
+
 PROGRAMS.update(NEW)
 
 
@@ -812,6 +1340,72 @@ class Counted:
         self.asked, self.stays = (after - before for after, before in zip(self.now(), self.before))
 
 
+def functions(seed):
+    """Calls functions of PyTorch that programs use, forward and backward, each with tensors of three sizes."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    rng = random.Random(f"{seed} functions")
+    whole, real = lambda high, *shape: torch.randint(0, high, shape, device="cuda"), lambda *shape: torch.randn(*shape, device="cuda", requires_grad=True)  # noqa: E731
+    one = "abs acos asin atan ceil cos cosh digamma erf erfc exp exp2 expm1 floor frac isfinite isnan lgamma log log10 log1p log2 logical_not neg reciprocal round rsqrt sgn sigmoid sign " \
+          "signbit sin sinh softmax sqrt square tan tanh trunc cumsum cumprod logcumsumexp logsumexp cummax std var mean sum prod amax amin argmax argmin max min median sort argsort norm flip any all " \
+          "nansum count_nonzero diff isinf erfinv logit clone contiguous triu tril nan_to_num positive ravel logdet_".split()
+    nearby = "celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu relu6 rrelu selu silu softplus softshrink softsign tanhshrink dropout alpha_dropout normalize".split()
+    two = "add sub mul div pow maximum minimum fmod remainder atan2 hypot eq ne lt le gt ge where_ logaddexp floor_divide fmax fmin copysign xlogy lerp_ dist cosine_similarity".split()
+    along = ("softmax", "cumsum", "cumprod", "logcumsumexp", "logsumexp", "cummax")
+    for rows, width in ((rng.randint(2000, 6000), 512), (rng.randint(300, 900), rng.randint(700, 3000)), (rng.randint(100000, 200000), 24)):
+        a, b, positive = real(rows, width), real(rows, width), lambda: real(rows, width).abs() + 0.5  # noqa: E731
+        c, h, s = rng.choice([32, 64]), rng.randint(12, 20), rng.randint(20, 40)
+        image, volume, signal = real(16, c, s, s), real(4, c, 10, h, h), real(16, c, 200)
+        index, at = whole(rows, rows), whole(rows, rows, width)
+        calls = [lambda n=n: getattr(torch, n)(positive(), **({"dim": -1} if n in along else {"dims": [0]} if n == "flip" else {})) for n in one if hasattr(torch, n)]
+        calls += [lambda n=n, d=d: getattr(torch, n)(positive(), dim=d) for n in ("sum", "mean", "amax", "max", "argmax", "std", "var", "cumsum", "sort", "median", "logsumexp", "softmax", "prod", "norm") for d in (0, 1)]
+        calls += [lambda n=n: getattr(F, n)(a * 1) for n in nearby] + [lambda n=n: getattr(torch, n)(positive(), positive()) for n in two if hasattr(torch, n)]
+        calls += [lambda n=n: getattr(F, n)(a.sigmoid(), b.sigmoid().detach()) for n in ("binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "kl_div", "l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss")]
+        calls += [lambda k=k: F.cross_entropy(a, whole(width, rows), **k) for k in ({}, {"label_smoothing": 0.1}, {"reduction": "none"}, {"weight": torch.rand(width, device="cuda")})]
+        calls += [lambda: F.cross_entropy(image, whole(c, 16, s, s)), lambda: F.nll_loss(image.log_softmax(1), whole(c, 16, s, s)), lambda: F.multi_margin_loss(a, whole(width, rows)), lambda: F.cosine_embedding_loss(a, b, torch.ones(rows, device="cuda")),
+                  lambda: F.triplet_margin_loss(a, b, a + b), lambda: F.margin_ranking_loss(a, b, torch.ones_like(a)), lambda: F.ctc_loss(real(100, 16, 40).log_softmax(2), whole(39, 16, 20) + 1, torch.full((16,), 100), torch.full((16,), 20))]
+        calls += [lambda: a[index], lambda: a[:, None].repeat(1, 2, 1), lambda: a.gather(0, at), lambda: torch.zeros_like(a).scatter(0, at, b), lambda: torch.zeros_like(a).scatter_add(0, at, b), lambda: torch.zeros_like(a).scatter_reduce(0, at, b, "amax"),
+                  lambda: torch.zeros_like(a).scatter_reduce(0, at, b, "mean"), lambda: torch.zeros_like(a).index_add(0, index, b), lambda: torch.zeros_like(a).index_reduce(0, index, b, "mean"), lambda: a.index_select(0, index), lambda: a.take_along_dim(at, 0),
+                  lambda: a.masked_fill(b > 0, 0.0), lambda: a.masked_scatter(b > 0, b), lambda: torch.where(b > 0, a, b), lambda: a.repeat_interleave(2, 0), lambda: a.roll(3, 0), lambda: a.roll((1, 2), (0, 1)), lambda: a.index_put((index,), b, accumulate=True),
+                  lambda: a.index_fill(0, index, 0.0), lambda: a.index_copy(0, torch.randperm(rows, device="cuda"), b), lambda: a.clamp(-1, 1), lambda: a.clamp_min(0), lambda: torch.stack([a, b]), lambda: torch.cat([a, b], 1), lambda: a.view(-1, width // 2 * 2 if width % 2 else width).chunk(2, 1)[0] if width % 2 == 0 else a]
+        calls += [lambda: a[b > 0], lambda: (b > 0).nonzero(), lambda: torch.unique(index), lambda: torch.unique_consecutive(index), lambda: torch.bincount(index), lambda: torch.searchsorted(torch.arange(100.0, device="cuda"), a.detach()), lambda: torch.bucketize(a.detach(), torch.arange(50.0, device="cuda")),
+                  lambda: torch.histc(a.detach()), lambda: torch.isin(index, index[:50]), lambda: a.topk(5), lambda: a.kthvalue(3), lambda: torch.multinomial(torch.rand(64, 1000, device="cuda"), 20), lambda: torch.randperm(rows, device="cuda"), lambda: torch.eye(1000, device="cuda") @ real(1000, 8),
+                  lambda: torch.linspace(0, 1, rows, device="cuda"), lambda: torch.empty_like(a).normal_(), lambda: torch.empty_like(a).uniform_(), lambda: torch.empty_like(a).exponential_(), lambda: torch.poisson(a.detach().abs()), lambda: torch.bernoulli(a.detach().sigmoid()), lambda: F.one_hot(index[:3000], rows) if rows < 6000 else a,
+                  lambda: torch.meshgrid(torch.arange(500, device="cuda"), torch.arange(300, device="cuda"), indexing="ij")[0].float() * real(1), lambda: F.gumbel_softmax(a), lambda: F.embedding_bag(whole(5000, 512, 20), real(5000, 64)), lambda: F.embedding(whole(5000, 64, 200), real(5000, 64)), lambda: F.pairwise_distance(a, b),
+                  lambda: torch.cdist(real(400, 64), real(300, 64)), lambda: torch.einsum("bik,bjk->bij", real(8, 200, 64), real(8, 150, 64)), lambda: torch.einsum("bhid,hde->bhie", real(4, 8, 100, 64), real(8, 64, 32)), lambda: real(8, 100, 64) @ real(64, 32), lambda: F.bilinear(real(200, 64), real(200, 32), real(16, 64, 32)), lambda: torch.outer(real(500), real(600)),
+                  lambda: torch.baddbmm(real(8, 100, 100), real(8, 100, 64), real(8, 64, 100)), lambda: torch.fft.rfft(signal).abs(), lambda: torch.fft.irfft(torch.fft.rfft(signal, n=400) * torch.fft.rfft(real(c, 200), n=400)), lambda: torch.fft.fft2(image).abs(), lambda: torch.stft(real(8, 8000), 400, 160, window=torch.hann_window(400, device="cuda"), return_complex=True).abs(),
+                  lambda: torch.linalg.solve(real(8, 64, 64), real(8, 64, 4)), lambda: torch.linalg.inv(real(8, 64, 64)), lambda: torch.linalg.svd(real(4, 64, 64))[1], lambda: torch.linalg.qr(real(4, 64, 64))[0], lambda: torch.linalg.eigh(real(4, 64, 64) @ torch.eye(64, device="cuda"))[0], lambda: torch.linalg.cholesky(torch.eye(64, device="cuda") * (2 + real(1).square())), lambda: torch.logdet(torch.eye(64, device="cuda") * (2 + real(1).square()))]
+        calls += [lambda n=n: getattr(F, n)(image, 2) for n in ("avg_pool2d", "max_pool2d", "pixel_unshuffle", "adaptive_avg_pool2d", "adaptive_max_pool2d") if s % 2 == 0 or n != "pixel_unshuffle"] + [lambda n=n: getattr(F, n)(volume, 2) for n in ("avg_pool3d", "max_pool3d", "adaptive_avg_pool3d")]
+        calls += [lambda n=n: getattr(F, n)(signal, 2) for n in ("avg_pool1d", "max_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d")] + [lambda m=m: F.interpolate(image, scale_factor=2, mode=m) for m in ("nearest", "bilinear", "bicubic", "area", "nearest-exact")]
+        calls += [lambda: F.adaptive_avg_pool2d(image, 7), lambda: F.interpolate(volume, scale_factor=2, mode="trilinear"), lambda: F.interpolate(volume, scale_factor=2), lambda: F.interpolate(signal, scale_factor=2, mode="linear"), lambda: F.interpolate(signal, scale_factor=2), lambda: F.lp_pool2d(image, 2, 2), lambda: F.pixel_shuffle(image, 2), lambda: F.channel_shuffle(image, 4),
+                  lambda: F.unfold(image, 3), lambda: F.fold(real(16, c * 9, 64), (10, 10), 3), lambda: F.grid_sample(image, torch.rand(16, s, s, 2, device="cuda") * 2 - 1), lambda: F.affine_grid(real(16, 2, 3), (16, c, s, s)), lambda: F.local_response_norm(image, 5), *(lambda m=m: F.pad(image, (1, 2, 1, 2), m) for m in ("constant", "reflect", "replicate", "circular"))]
+        norms = [(nn.BatchNorm1d(c), signal), (nn.BatchNorm1d(width), a), (nn.BatchNorm2d(c), image), (nn.BatchNorm3d(c), volume), (nn.InstanceNorm2d(c, affine=True), image), (nn.InstanceNorm1d(c), signal), (nn.GroupNorm(8, c), image), (nn.GroupNorm(8, c), signal), (nn.LayerNorm(width), a), (nn.RMSNorm(width), a), (nn.PReLU(c), image), (nn.GLU(), image if s % 2 == 0 else signal),
+                 (nn.Dropout2d(0.1), image), (nn.Dropout1d(0.1), signal), (nn.FeatureAlphaDropout(0.1), image), (nn.Bilinear(64, 32, 16), None), (nn.utils.parametrizations.weight_norm(nn.Linear(width, 64)), a), (nn.utils.parametrizations.spectral_norm(nn.Linear(width, 64)), a), (nn.Softmax2d(), image), (nn.BatchNorm2d(c).eval(), image), (nn.BatchNorm1d(width).eval(), a)]
+        calls += [lambda m=m, x=x: m.cuda()(x) for m, x in norms if x is not None]
+        for call in calls:
+            for kind in (torch.float32, torch.bfloat16):
+                try:
+                    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=kind != torch.float32):
+                        y = call()
+                    y = y[0] if isinstance(y, tuple) else y
+                    if y.requires_grad:
+                        y.backward(torch.ones_like(y))
+                except (RuntimeError, TypeError, NotImplementedError, IndexError) as wrong:
+                    print("functions:", str(wrong)[:100], file=sys.stderr)
+                a.grad = b.grad = y = image.grad = volume.grad = signal.grad = None
+    for kind in "Adam AdamW SGD RMSprop Adagrad Adadelta Adamax NAdam RAdam ASGD Rprop Adafactor Muon".split():
+        for more in ({"foreach": True}, {"foreach": False}, {"fused": True}):
+            model = nn.Sequential(nn.Linear(500, 600, bias=False), nn.Linear(600, 700, bias=False)).cuda()
+            try:
+                made = getattr(torch.optim, kind)(model.parameters(), lr=1e-3, **more)
+                for _ in range(2):
+                    model(torch.randn(64, 500, device="cuda")).square().mean().backward()
+                    made.step()
+            except (RuntimeError, TypeError, ValueError, AttributeError) as wrong:
+                print("functions:", kind, more, str(wrong)[:100], file=sys.stderr)
+
+
 def one_operators(name, seed):
     """Runs a program with real tensors: for each operator its calls as [asked for in addition, the rule's least, the rule's most, times]."""
     import torch
@@ -835,7 +1429,7 @@ def one_operators(name, seed):
 
     torch.cuda.init()
     with Measure():
-        run(name, seed)
+        functions(seed) if name == "functions" else run(name, seed)
     return [[*key, times] for key, times in rows.items()]
 
 
@@ -863,12 +1457,39 @@ def layers():
     return list(found)
 
 
-def one_part_of_convolutions(part, seconds):
-    """[layer, kind, rows, forward, backward to the input, backward to the weight] of every PARTS-th layer, as far as the time allows."""
+def grid():
+    """Convolutions of common windows between powers of two of channels, at sizes that are powers of two, halves of 300 and 320, or those of signals."""
+    pairs = [(3, 32), (3, 64), (32, 32), (32, 64), (64, 64), (64, 128), (128, 128), (128, 256), (256, 256), (256, 512), (512, 512), (512, 1024), (1024, 1024)]
+    found = {}
+    for (window, stride, padding, dilation), sizes in {((3, 3), 1, 1, 1): (8, 10, 16, 20, 32, 40, 64, 75, 128), ((3, 3), 2, 1, 1): (8, 16, 32, 40, 64, 75, 128), ((4, 4), 2, 1, 1): (8, 16, 32, 64, 128), ((1, 1), 1, 0, 1): (8, 16, 20, 32, 40, 64, 75),
+                                                       ((5, 5), 1, 2, 1): (16, 32, 64), ((7, 7), 1, 3, 1): (32, 64), ((1, 1), 2, 0, 1): (16, 32, 64), ((2, 2), 2, 0, 1): (16, 32, 64), ((3, 3), 1, 2, 2): (16, 32, 40), ((3, 3), 1, 4, 4): (32, 40),
+                                                       ((3, 3), 1, 12, 12): (32, 40, 56), ((3, 3), 1, 24, 24): (40, 56)}.items():
+        for a, b in pairs + [(b, a) for a, b in pairs if a != b] + ([(2048, 256), (2048, 512), (1280, 256)] if dilation > 1 or window == (1, 1) else []):
+            for size in sizes:
+                found[a, b, window, (stride,) * 2, (padding,) * 2, (dilation,) * 2, 1, size, size] = True
+    for width in (16, 32, 64, 96, 128, 240, 384, 576, 960):  # one filter for each channel; some channels together
+        for size in (10, 16, 20, 32, 40, 64, 75):
+            for window, stride in ((3, 1), (3, 2), (5, 1), (5, 2), (7, 1)):
+                found[width, width, (window,) * 2, (stride,) * 2, (window // 2,) * 2, (1, 1), width, size, size] = True
+    for width in (64, 128, 256, 512):
+        for groups in (4, 32):
+            for size in (10, 20, 40):
+                found[width, width, (3, 3), (1, 1), (1, 1), (1, 1), groups, size, size] = True
+    for a, b in [(1, 64), (1, 512), (80, 256), (64, 64), (64, 128), (128, 128), (256, 256), (256, 512), (512, 512), (512, 1024)]:  # of signals
+        for window, stride, padding, dilation in ((1, 1, 0, 1), (2, 1, 1, 1), (2, 1, 8, 8), (3, 1, 1, 1), (3, 1, 4, 4), (3, 2, 0, 1), (3, 2, 1, 1), (4, 2, 1, 1), (8, 4, 2, 1), (10, 5, 0, 1)):
+            for length in (200, 1000, 4000, 16000):
+                found[a, b, (1, window), (1, stride), (0, padding), (1, dilation), 1, 1, length] = True
+    return sorted(found)
+
+
+def one_part_of_convolutions(part, seconds, seed=0):
+    """[layer, kind, rows, forward, backward to the input, backward to the weight] of every PARTS-th layer, as far as the time allows. seed: of the grid's, some."""
     import torch
-    until, rows_, aten = time.time() + seconds, [], torch.ops.aten
-    mine = layers()[part::PARTS]
-    for rows, kind in [(rows, kind) for rows in ROWS for kind in KINDS]:
+    until, rows_, aten, rng = time.time() + seconds, [], torch.ops.aten, random.Random(f"{seed} {part}")
+    mine = grid()[part::PARTS] if seed else layers()[part::PARTS]
+    if seed:
+        rng.shuffle(mine)
+    for rows, kind in [(rows, kind) for rows in ((16, 64, 4) if seed else ROWS) for kind in KINDS]:
         for layer in mine:
             a, b, window, stride, padding, dilation, groups, height, width = layer
             if time.time() > until or rows * height * width * a > 150e6 or rows * height * width * b / stride[0] ** 2 > 150e6:
@@ -1063,7 +1684,7 @@ def main():
         if how == "pool":
             print(json.dumps(one_pool(int(seed), name) if name else one_pool_prediction(int(seed))))
             return
-        parts = {"operators": lambda: one_operators(name, int(seed)), "convolutions": lambda: one_part_of_convolutions(int(name), float(more[0])),
+        parts = {"operators": lambda: one_operators(name, int(seed)), "convolutions": lambda: one_part_of_convolutions(int(name), float(more[0]), int(seed)),
                  "recurrent": lambda: one_recurrent(int(seed), float(more[0]))}
         if how in parts:
             print(json.dumps(parts[how]()))
@@ -1071,7 +1692,7 @@ def main():
         print(json.dumps(one_prediction(name, int(seed), *more) if how == "predict" else one_run(name, int(seed), int(more[0]), more[1])))
     elif given.what == "predict":
         os.makedirs(folder, exist_ok=True)
-        programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS if (name.startswith(given.new) if given.new else name not in NEW)}, given.jobs, until)
+        programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS if (name.startswith(tuple(given.new.split(","))) if given.new else name not in NEW)}, given.jobs, until)
         from gamut.estimate import BAND
         json.dump({"seed": given.seed, "band": BAND, "programs": programs}, open(f"{folder}/predictions.json", "w"), indent=1)
     elif given.what == "pools-predict":

@@ -109,7 +109,7 @@ from gamut import kernels
 import torch
 from torch.nn import functional as F
 rules, seen = dict(kernels.OPERATORS), []
-for name in list(rules) + ["_to_copy"]:
+for name in list(rules) + ["_to_copy", "_scaled_dot_product_efficient_attention"]:
     kernels.OPERATORS[name] = lambda args, results, name=name: (seen.append((name, args, results)), rules[name](args, results) if name in rules else ([], []))[1]
 with gamut.estimate(quiet=True) as made:
     q = torch.randn(2, 4, 64, 32, device="cuda")
@@ -117,6 +117,16 @@ with gamut.estimate(quiet=True) as made:
         F.scaled_dot_product_attention(q, q, q)
     kinds = [name for name, *_ in seen]
     assert kinds.count("_to_copy") == 3 and kinds[-1] == "_scaled_dot_product_cudnn_attention", kinds
+    # No kernel does all where the last dimension of a mask is strided, or, of half precision, needs a gradient, or where keys are shared in float32.
+    def kernel(mask=None, keys=4, **more):
+        q = torch.randn(2, 4, 62, 32, device="cuda", **more)
+        F.scaled_dot_product_attention(q, *[torch.randn(2, keys, 62, 32, device="cuda", **more)] * 2, attn_mask=mask, enable_gqa=keys != 4)
+        return next(name.split("attention")[0].split("product_")[-1] for name, *_ in seen[::-1] if name.startswith("_s"))
+    half, bias = {"dtype": torch.bfloat16}, torch.randn(62, 62, 4, device="cuda").permute(2, 0, 1)[None]
+    told = [kernel(), kernel(bias), kernel(keys=2), kernel(bias.contiguous()), kernel(**half), kernel(bias.bfloat16().contiguous().requires_grad_(), **half), kernel(keys=2, **half)]
+    assert told == ["efficient_", "_safe_softmax", "_safe_softmax", "efficient_", "cudnn_", "efficient_", "cudnn_"], told
+    mask = torch.arange(9, device="cuda") < torch.tensor([[9], [7]]).cuda()  # small, and made of what is known
+    assert mask[0].all().item() and not mask.all().item() and torch.optim.Adam([torch.nn.Parameter(mask.float())])
     last = torch.channels_last
     conv, norm = torch.nn.Conv2d(8, 16, 3).cuda().bfloat16().to(memory_format=last), torch.nn.BatchNorm2d(16).cuda().bfloat16()
     out = norm(conv(torch.randn(2, 8, 16, 16, device="cuda", dtype=torch.bfloat16).contiguous(memory_format=last)))
@@ -148,7 +158,7 @@ with gamut.estimate(quiet=True) as made:
     assert x[x[:, 0] > 0].shape == (128, 64) and (x > 0).nonzero().shape == (8192, 2) and torch.masked_select(x, x > 0).shape == (8192,)
     assert torch.unique(x, return_inverse=True)[1].shape == x.shape and torch.where(x > 0)[1].shape == (8192,)
     try:
-        torch.bincount(torch.zeros(5, dtype=torch.long, device="cuda"))
+        torch.bincount(torch.randint(9, (5,), device="cuda"))
         raise SystemExit("bincount has a size")
     except RuntimeError as wrong:
         assert "rules.py:" in str(wrong) and "bincount" in str(wrong), wrong

@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import functools
 import json
+import math
 import os
 import random
 import runpy
@@ -26,6 +27,7 @@ import weakref
 from gamut import binary, kernels, path
 
 MIB, CUBLAS, SMALL = 1 << 20, "cuBLAS workspaces", 65536
+CHANCE = ("rand", "normal", "uniform", "bernoulli", "exponential", "multinomial", "empty")  # names of operators whose results are not known before
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -134,7 +136,7 @@ class _Program:
         kernels.UNKNOWN.clear()
         self.real, self.values, self.no_values = real, {}, {}  # values: the storages on the CPU, if operators are computed too
         self.assumed, self.by_value = {}, (DynamicOutputShapeException, DataDependentOutputException)
-        self.in_step, self.named = False, weakref.WeakSet()
+        self.in_step, self.patched, self.by_chance, self.named = False, False, False, weakref.WeakSet()
         self.stack_of_exits = contextlib.ExitStack()
 
     # ---- what PyTorch does ----
@@ -194,12 +196,13 @@ class _Program:
             return {torch.bool: True}.get(args[0].dtype, 1.0 if args[0].is_floating_point() else 1)
         if func is torch.ops.aten.add.Tensor and self.accumulates(args[0]):
             func = torch.ops.aten.add_.Tensor
-        if func is torch.ops.aten.index_put.default and torch._C._current_autograd_node():  # the same
+        if func is torch.ops.aten.index_put.default and torch._C._current_autograd_node() and args[3:4] == (True,):  # the same
             func, name = torch.ops.aten.index_put_.default, "aten::index_put_"
         computed = self.compute(func, args, kwargs) if self.real or self.knows(args) and any(map(torch.is_tensor, args)) else None
         try:
             out = func(*args, **kwargs)
         except (*self.by_value, *[RuntimeError] * (computed is not None)):  # some kernels look at values on the CPU
+            self.by_chance |= self.real
             if computed is None:
                 out = self.largest(func, name.split("::")[-1], args)
             else:  # autograd looks at the lengths of packed sequences
@@ -210,9 +213,10 @@ class _Program:
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
         if flat:
             self.results(name.split("::")[-1], args, flat)
-        if computed is None and self.knows(args) and not flat and sum(t.numel() for t in torch.utils._pytree.tree_leaves(out) if torch.is_tensor(t)) <= SMALL:
+        if computed is None and not any(part in name for part in CHANCE) and self.knows(args) and sum(t.numel() for t in torch.utils._pytree.tree_leaves(out) if torch.is_tensor(t)) <= SMALL:
             computed = self.compute(func, args, kwargs)  # what makes tensors of nothing
-        for made in torch.utils._pytree.tree_leaves(out) if computed is None else ():  # written with what is not known
+        written = (out, args, kwargs) if func._schema.is_mutable else out
+        for made in torch.utils._pytree.tree_leaves(written) if computed is None else ():  # with what is not known
             if isinstance(made, self.fake):
                 self.values.pop(made.untyped_storage()._cdata, None)
         for made, of in zip(*map(torch.utils._pytree.tree_leaves, (out, computed))) if computed is not None else ():
@@ -222,8 +226,8 @@ class _Program:
         return out
 
     def knows(self, args):
-        """Whether the values of these are known: with real=True, or of small tensors on the CPU, such as sizes from which a model is made."""
-        return self.real or all(not isinstance(t, self.fake) or t.device.type == "cpu" and t.numel() <= SMALL and t.untyped_storage()._cdata in self.values
+        """Whether the values of these are known: with real=True, or of small tensors, such as sizes from which a model is made, and masks."""
+        return self.real or all(not isinstance(t, self.fake) or t.numel() <= SMALL and t.untyped_storage()._cdata in self.values
                                 for t in self.torch.utils._pytree.tree_leaves(args) if self.torch.is_tensor(t))
 
     def value(self, tensor):
@@ -243,9 +247,10 @@ class _Program:
         with self.without_fakes(), self.torch.no_grad():
             try:
                 args, kwargs = self.torch.utils._pytree.tree_map(on_cpu, (args, kwargs))
-                return func(*args, **kwargs)
+                out = func(*args, **kwargs)
+                return () if out is None else out
             except (NotImplementedError, RuntimeError):
-                self.no_values[func._schema.name.split("::")[-1]] = True
+                self.no_values.update({func._schema.name.split("::")[-1]: True} if self.real else {})
 
     def largest(self, func, name, args):
         """Results whose size depends on values are as large as they can be. The answer names the operator and the line."""
@@ -260,7 +265,6 @@ class _Program:
             return empty(args[0].numel(), dtype=args[0].dtype), empty(*args[0].shape), empty(args[0].numel())
         if name == "index":  # masks are the places where they are true
             places = [i if i is None or i.dtype not in (self.torch.bool, self.torch.uint8) else empty(i.numel(), i.dim()) for i in args[1]]
-            self.results("nonzero", args, [p for p, i in zip(places, args[1]) if p is not i])
             return func(args[0], [column for p, i in zip(places, args[1]) for column in ([p] if p is i else p.unbind(1))])
         raise RuntimeError(f"gamut.estimate: {line}: the size of {name}'s result depends on values, which are not known: --real computes them, or give it one there")
 
@@ -355,9 +359,9 @@ class _Program:
             x, *cast = (t.to(torch.get_autocast_dtype("cuda")) for t in (x, *hx, *weights))
             hx, weights, flat = cast[: len(hx)], cast[len(hx) :], False
         turned = lambda t: t.transpose(0, 1) if first else t  # noqa: E731
-        length, rows, hidden = (len(packed[0]) if packed else turned(x).shape[0]), hx[0].shape[1], hx[0].shape[-1]
+        length, rows, hidden = *((len(x), 1) if packed else (turned(x).shape[0], hx[0].shape[1])), hx[0].shape[-1]
         form, total = {"dtype": x.dtype, "device": x.device}, sum(w.numel() for w in weights)
-        reserve, workspace = kernels.recurrent(mode, count, hidden, x.shape[-1], length, rows, 1 + both, dropout if train else 0, x.element_size(), total * x.element_size())
+        reserve, workspace = kernels.recurrent(mode, count, hidden, x.shape[-1], length, rows, 1 + both, dropout if train else 0, x.element_size(), total * x.element_size(), bool(packed))
         if dropout and train and "dropout" not in self.workspaces:
             self.workspaces.add("dropout")
             self.block(kernels.DROPOUT_STATE, None, self.stack())
@@ -398,22 +402,46 @@ class _Program:
 
     def attention(self, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
         """PyTorch would ask the GPU which kernel it is to be."""
-        torch, aten = self.torch, self.torch.ops.aten
+        torch, aten, functions = self.torch, self.torch.ops.aten, self.torch.nn.functional
         if query.device.type != "cuda" or query.dim() != 4:
             return func(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         if torch.is_autocast_enabled("cuda"):
             query, key, value = (t.to(torch.get_autocast_dtype("cuda")) for t in (query, key, value))
         keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
-        by_cudnn = query.element_size() == 2 and query.shape[3] <= 128 and query.shape[3] % 8 == 0
-        if enable_gqa and key.shape[1] != query.shape[1] and not by_cudnn:
-            key, value = (t.repeat_interleave(query.shape[1] // t.shape[1], 1) for t in (key, value))
-        if attn_mask is not None:
-            if attn_mask.dtype == torch.bool:
-                attn_mask = torch.where(attn_mask, 0.0, float("-inf")).to(query.dtype)
-            attn_mask = attn_mask.expand(*query.shape[:3], key.shape[2])
+        half, size, shared = query.element_size() == 2, query.shape[3], key.shape[1] != query.shape[1]
+        fused = all(t.stride(3) == 1 for t in (query, key, value)) and (attn_mask is None or attn_mask.stride(-1) == 1) and query.shape[0] == key.shape[0]
+        by_cudnn = fused and half and max(size, value.shape[3]) <= 128 and size % 8 == value.shape[3] % 8 == 0 and key.shape[2] > 1 and not (dropout_p and query.shape[2] == 1) and not (
+            attn_mask is not None and torch.is_grad_enabled() and attn_mask.requires_grad)
+        by_flash = fused and half and attn_mask is None and size == value.shape[3] <= 256 and not (is_causal and query.shape[2] != key.shape[2])
+        efficient = fused and not shared and size % (8 if half else 4) == value.shape[3] % (8 if half else 4) == 0
+        if attn_mask is not None and attn_mask.dtype == torch.bool:
+            attn_mask = torch.where(attn_mask, 0.0, float("-inf")).to(query.dtype)
         if by_cudnn:
+            attn_mask = attn_mask if attn_mask is None else attn_mask.expand(*query.shape[:3], key.shape[2])
             return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, False, scale=scale)[0]
-        return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, scale=scale)[0]
+        if by_flash:
+            return aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
+        if efficient:
+            if attn_mask is not None:
+                attn_mask = attn_mask if all(n % 8 == 0 for n in attn_mask.stride()[:-1]) else functions.pad(attn_mask, (0, 8 - attn_mask.shape[-1] % 8))[..., : attn_mask.shape[-1]]
+                attn_mask = attn_mask.expand(*query.shape[:3], key.shape[2])
+            return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, scale=scale)[0]
+        return self.plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+    def plain_attention(self, query, key, value, mask, dropout_p, is_causal, scale):
+        """As PyTorch's own operators compute it, where no kernel does all."""
+        torch, kind, root = self.torch, query.dtype, math.sqrt(query.shape[3] ** -0.5 if scale is None else abs(scale))
+        query, key, value, mask = (t if t is None else t.float() for t in (query, key, value, mask))
+        query = query * root
+        if is_causal:
+            mask = torch.where(torch.ones(query.shape[2], key.shape[2], dtype=torch.bool, device=query.device).tril(), 0.0, float("-inf"))
+        if key.shape[1] != query.shape[1]:
+            key, value = (t.repeat_interleave(query.shape[1] // t.shape[1], 1) for t in (key, value))
+        weights = query @ (key.transpose(2, 3) * root)
+        if mask is not None:
+            weights = weights.add_(mask)
+        weights = torch.nn.functional.dropout(torch.ops.aten._safe_softmax(weights, -1), dropout_p)
+        return (weights @ value).to(kind)
 
     def begin(self):
         torch, program = self.torch, self
@@ -436,6 +464,9 @@ class _Program:
         self.writer.phase("step")
 
     def before_forward(self, module, _):
+        if not self.patched and "transformers.utils.import_utils" in sys.modules:  # else it keeps masks that it leaves out with real tensors
+            self.patched = True
+            self.patch(sys.modules["transformers.utils.import_utils"], "is_fake_tensor", lambda tensor: False)
         if module not in self.named:
             self.named.add(module)
             self.name([*module.parameters(False), *module.buffers(False)], "parameters")
@@ -460,7 +491,7 @@ class _Program:
 # ---- the answer ----
 
 SETTINGS = {"caching": "default settings", "vmm": "expandable_segments:True"}
-BAND = 0.015  # what the measured programs differ by for reasons that no table has
+BAND, BAND_BY_CHANCE = 0.015, 0.06  # what the measured programs differ by for reasons that no table has, and where sizes depend on random numbers
 CONTEXT = 600 * MIB  # what CUDA itself takes of a device
 DEVICES = {"rtx3090": 24, "rtx4090": 24, "rtx5090": 32, "t4": 16, "l4": 24, "a10": 24, "a100-40": 40, "a100": 80, "h100": 80, "h200": 141}  # GB as sold
 
@@ -504,16 +535,19 @@ def verdict(reserved, least, device):
 
 
 def said(reserved, least, devices=(), not_measured=(), largest=(), no_values=()):
-    """The answer in words. reserved: {setting: (least, most)}, least: {setting: enough to run}, in bytes."""
+    """The answer in words. reserved: {setting: (least, most)}, least: {setting: enough to run}, in bytes. not_measured: what may ask for more; of convolutions of other shapes the span knows."""
+    more = [what for what in not_measured if "of other shapes" not in what]
     default, expandable = (f"{_size(low)} to {_size(high)}" for low, high in (reserved[name] for name in SETTINGS))
-    lines = [f"needs {default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(least.values()))}"]
-    lines += [f"  {device}: {verdict(reserved, least, device)}" for device in devices]
+    lines = [f"needs {'at least ' if more else ''}{default} reserved with default settings, {expandable} with expandable_segments:True; the least: {_size(min(least.values()))}"]
+    doubt = ", if what was not measured asks for little" if more else ""
+    lines += [f"  {device}: {told}{doubt * told.startswith('fits')}" for device in devices for told in [verdict(reserved, least, device)]]
     if largest:
         lines.append(f"  results whose size depends on values count as large as they can be: {', '.join(largest)}; --real computes them")
     if no_values:
         lines.append(f"  the CPU has no kernel for these, so their results are zeros: {', '.join(no_values)}")
-    if not_measured:
-        lines.append(f"  not measured, and so only their results count: {', '.join(not_measured)}")
+    lines += [f"  {what}: they count as similar ones" for what in not_measured if what not in more]
+    if more:
+        lines.append(f"  not measured, and so only their results count: {', '.join(more)}")
     return "\n".join(lines)
 
 
@@ -539,10 +573,11 @@ class estimate:
         for most in (False, True, False, True):
             answers.append(_answer(self.program.writer.text(most, hole)))
             hole = int(0.3 * answers[1]["caching"][0]) if len(answers) > 1 else 0
+        band = BAND_BY_CHANCE if self.program.by_chance else BAND
         for name in SETTINGS:
             reserved, least = ([answer[name][i] for answer in answers[: 4 if name == "caching" else 2]] for i in (0, 1))
-            self.reserved[name] = int(min(reserved) * (1 - BAND)), int(max(reserved) * (1 + BAND))
-            self.least[name] = int(max(least) * (1 + BAND))
+            self.reserved[name] = int(min(reserved) * (1 - band)), int(max(reserved) * (1 + band))
+            self.least[name] = int(max(least) * (1 + band))
         if not self.quiet:
             print(self)
         return True

@@ -78,24 +78,49 @@ def _from_rows(rows, sizes, known, slopes):
     return (max(0, min(made)), max(made)) if max(made) > min(made) else made[0]
 
 
+def _size(shape, rows):
+    """(numbers of input, output and weight together, a point in which similar convolutions are near) of a convolution in the table's words."""
+    a, b, high, wide, down, across, top, left, dilation, _, groups, height, width = shape
+    out = ((height + 2 * top - dilation * (high - 1) - 1) // down + 1) * ((width + 2 * left - dilation * (wide - 1) - 1) // across + 1)
+    log = lambda n: math.log2(max(n, 1))  # noqa: E731
+    return (rows * (a * height * width + b * out) + b * a // groups * high * wide, (log(a / groups), log(b / groups), log(rows), log(out), 3 * log(high * wide), 3 * log(down * across), 2 * log(groups),
+                                                                                    4 * (a == groups > 1), 3 * (groups > 1), 3 * log(dilation)))
+
+
+@functools.lru_cache(None)
+def _sizes(kind):
+    return [[(*_size(tuple(map(int, name.split())), rows), asked) for rows, *asked in zip(*table)] for name, table in measured()["convolutions"][kind].items()]
+
+
+@functools.lru_cache(None)
+def similar(kind, shape, rows, part):
+    """(0, the most) bytes of a convolution that was not measured: a fourth more than of any of the six measured ones that are most like it, up to twice as much if it is larger."""
+    size, place = _size(shape, rows)
+    near = sorted(min((sum(abs(p - q) for p, q in zip(place, at)), one, asked[part - 1]) for one, at, asked in layer) for layer in _sizes(kind))[:6]
+    return 0, int(max(bytes_ * min(max(size / one, 1), 2) for _, one, bytes_ in near) * 1.25) + MIB
+
+
 def _workspace(part, x, weight, y, more):
-    """part: 1 forward, 2 backward to the input, 3 to the weight. What cuDNN asks for, as measured; else anything up to copies of all, and parts of sums."""
+    """part: 1 forward, 2 backward to the input, 3 to the weight. What cuDNN asks for, as measured; else what similar ones do, or anything up to copies of all, and parts of sums."""
+    if more[-1] == "transposed":  # the way back of another
+        part, x, y, more = (0, 2, 1, 3)[part], y, x, more[:-1]
     last, kind = is_last(x) or is_last(weight), "float32" if x.element_size() == 4 else "bfloat16"
-    rows, room = x.shape[0], [bytes_of(t) for t in (x, y, weight)]
-    name = " ".join(map(str, (x.shape[1], y.shape[1], *weight.shape[2:], *more, *x.shape[2:])))
-    table = measured()["convolutions"][kind + (" last" if last else "")].get(name)
+    rows, room, flat = x.shape[0], [bytes_of(t) for t in (x, y, weight)], [1] * (4 - x.dim())
+    shape = (x.shape[1], y.shape[1], *flat, *weight.shape[2:], *more, *flat, *x.shape[2:])
+    kind += " last" if last else ""
+    table = measured()["convolutions"][kind].get(" ".join(map(str, shape)))
     if not table:
-        UNKNOWN.add(name)
-        return 0, 8 * MIB if last else sum(room) + 16 * MIB
+        UNKNOWN.add(shape)
+        return similar(kind, shape, rows, part) if len(shape) == 13 else (0, sum(room) + 16 * MIB)
     each = room[0] // max(rows, 1), room[1] // max(rows, 1)
     return _from_rows(rows, table[part], table[0], [i * each[0] + j * each[1] for i in range(4) for j in range(4)] + [room[2]])
 
 
 def _more(args, first, transposable):
-    """stride, padding, dilation and groups of a two-dimensional convolution; transposed ones are not measured."""
-    given = [args[first + i] if len(args) > first + i else default for i, default in enumerate((1, 0, 1))]
+    """stride, padding, dilation and groups of a convolution, in the table's words; at last whether it is a transposed one."""
+    given, dims = [args[first + i] if len(args) > first + i else default for i, default in enumerate((1, 0, 1))], args[first - 2].dim() - 2
     groups = (args[first + (5 if transposable else 3) :] or [1])[0]
-    flat = [n for pair in given for n in (list(pair) * 2 if isinstance(pair, (list, tuple)) else [pair, pair])[:2]]
+    flat = [n for pair, one in zip(given, (1, 0, 1)) for n in [one] * (2 - dims) + (list(pair) * dims if isinstance(pair, (list, tuple)) else [pair] * dims)[:dims]]
     return [*flat, groups, *(["transposed"] if transposable and args[first + 3] else [])]
 
 
@@ -114,8 +139,8 @@ def convolution_backward(args, results):
 
 
 def cudnn_attention_backward(args, results):
-    query, lse = args[1], args[5]
-    return [], [0, 0, query.numel() * 4 + bytes_of(lse) + 256]
+    query, lse, shared = args[1], args[5], args[1].shape[1] != args[2].shape[1]
+    return [], [0, 0, [query.numel() * 4 + bytes_of(lse) + 256, *[bytes_of(query)] * 2 * shared]]
 
 
 def efficient_attention_backward(args, results):
@@ -132,9 +157,31 @@ def embedding_backward(args, results):
     return (copies(grad) + [8 * count] * 7, [(count // 10 * wide, (count // 10 + min(count, words)) * wide)]) if count > 3072 else ([], [])
 
 
+def _places(mask, count):
+    """The places where a mask is true, of which there are so many: they are looked up first."""
+    return 8 * mask.dim() * count if str(mask.dtype) in ("torch.bool", "torch.uint8") else 0
+
+
+def index(args, results):
+    masks = [i for i in args[1] if i is not None]
+    count = results[0].numel() // max(math.prod(args[0].shape[sum(i.dim() for i in masks if _places(i, 1)) or len(masks) :]), 1)
+    return [_places(i, count) for i in masks], []
+
+
 def index_put(args, results):
-    count = max((i.numel() for i in args[1] if i is not None), default=0)
-    return ([8 * count] * 4 + [16 * count, (0, bytes_of(args[2]))], []) if len(args) > 3 and args[3] else ([], [])
+    masks, values = [i for i in args[1] if i is not None], args[2]
+    rest = math.prod(args[0].shape[sum(i.dim() for i in masks if _places(i, 1)) :])
+    count = max((values.numel() // max(rest, 1) if _places(i, 1) and values.numel() > 1 else i.numel() for i in masks), default=0)
+    return [_places(i, count) for i in masks] + ([8 * count] * 4 + [16 * count, (0, bytes_of(values))] if len(args) > 3 and args[3] else []), []
+
+
+def reduced(factor):
+    """The buffers of other sums than plain ones: whether they are needed was not measured in each case. factor: of the bytes of a part."""
+    def rule(args, results):
+        dims = next((a for a in args[1:] if isinstance(a, (list, tuple)) or isinstance(a, int) and not isinstance(a, bool)), [])
+        after = sums([args[0], dims if isinstance(dims, (list, tuple)) else [dims]], results)[1]
+        return [], [(0, factor * size) for size in after]
+    return rule
 
 
 def layer_norm_backward(args, results):
@@ -149,12 +196,13 @@ RECURRENT = {("LSTM", 4): (262144, 8, 1, 0, 0.57, 2.77), ("LSTM", 2): (4096, 2, 
 DROPOUT_STATE = 6488064  # random numbers' state, one for each device
 
 
-def recurrent(mode, layers, hidden, width, length, rows, directions, dropout, size, weights):
-    """(what backward needs, (the least, the most) of the workspace) of cuDNN's LSTM, GRU and RNN, in bytes. The first is exact, or up to 200 bytes too large."""
+def recurrent(mode, layers, hidden, width, length, rows, directions, dropout, size, weights, packed=False):
+    """packed: one such layer was measured, which asks for a fifth less than the span of others. (what backward needs, (the least, the most) of the workspace) of cuDNN's LSTM, GRU and RNN, in bytes. The first is exact, or up to 200 bytes too large."""
     result, inputs = length * rows * hidden * directions * size, length * rows * width * directions * size
     masks = (layers - 1) * -(-length * rows * hidden * directions**2 // 1024) * 128 if dropout else 0
     reserve = result * (layers * {"LSTM": 5, "GRU": 6, "RNN": 1}[mode] + layers - 1) + 256 + masks
     fixed, once, of_inputs, each, low, high = RECURRENT[mode, size]
+    low *= 0.75 if packed else 1
     more = fixed + once * result + of_inputs * inputs + each * layers * result
     return reserve, tuple(8 * MIB * layers * directions + weights + int(part * more) for part in (low, high))
 
@@ -174,6 +222,8 @@ OPERATORS = {
     "_scaled_dot_product_cudnn_attention": lambda args, results: ([], [0] * (len(results) - 1) + [256]),
     "_scaled_dot_product_cudnn_attention_backward": cudnn_attention_backward,
     "_scaled_dot_product_efficient_attention_backward": efficient_attention_backward,
+    "_pack_padded_sequence": lambda args, results: ([bytes_of(results[0])], []),
+    "_safe_softmax": lambda args, results: ([], [results[0].numel()]),
     "_softmax": _contiguous(0),
     "_log_softmax": _contiguous(0),
     "_softmax_backward_data": lambda args, results: (copies(*args[:2]), [bytes_of(args[1])]),
@@ -184,6 +234,7 @@ OPERATORS = {
     "cudnn_batch_norm_backward": lambda args, results: ([], [args[0].numel() // 12 if is_last(args[0]) else 0]),
     "embedding": _contiguous(1),
     "embedding_dense_backward": embedding_backward,
+    "index": index,
     "index_put": index_put,
     "index_put_": index_put,
     "max_pool2d": lambda args, results: ([], [results[0].numel() * 8]),
@@ -192,9 +243,19 @@ OPERATORS = {
     "native_layer_norm": _contiguous(0),
     "native_layer_norm_backward": layer_norm_backward,
     "roll": lambda args, results: ([bytes_of(args[0])] if len(args) > 2 and len(args[2]) > 1 else copies(args[0]), []),  # one dimension after the other
-    "sort": lambda args, results: ([], [26 * args[0].numel()]),
+    "sort": lambda args, results: ([], [26 * args[0].numel() if args[0].dim() == 1 else (0, 36 * args[0].numel())]),
     "sum": sums,
+    "upsample_bilinear2d_backward": _contiguous(0),
     "upsample_nearest2d_backward": _contiguous(0),
+    **dict.fromkeys("amax amin linalg_vector_norm mean norm prod".split(), reduced(1)),
+    **dict.fromkeys("argmax argmin max min std std_mean var var_mean".split(), reduced(4)),
+    # So many times the bytes of the first argument at the most
+    **{name: (lambda args, results, times=times: ([(0, times * bytes_of(args[0]))], [])) for name, times in {
+        "_fft_c2r": 1, "binary_cross_entropy_with_logits": 2, "count_nonzero": 4, "cumprod": 1, "dist": 1, "huber_loss": 1, "index_reduce": 3, "isin": 2, "isinf": 1, "masked_scatter": 3,
+        "masked_scatter_backward": 4, "median": 9, "nms": 8, "scatter_reduce": 3, "smooth_l1_loss": 1, "soft_margin_loss_backward": 3, "topk": 1, "_unique2": 4}.items()},
+    "_embedding_bag_backward": lambda args, results: ([(0, 256 * args[1].numel())], []),
+    "randperm": lambda args, results: ([(0, 6 * bytes_of(results[0]))], []),
 }
+OPERATORS["logsumexp"] = lambda args, results: ([bytes_of(args[0])], reduced(1)(args, results)[1])
 # What has no rule above asks for nothing, or for a few KiB, if measured programs called it. Names of the second part stand for others that were measured.
 MEASURED = frozenset(measured()["operators"]) | set("adaptive_avg_pool2d batch_norm conv2d flatten index_put_ linear max_pool2d softmax".split())
