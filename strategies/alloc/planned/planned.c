@@ -717,14 +717,15 @@ static uint64_t place_in(const struct planned *p, const struct byte_range *gap, 
     return at < gap->begin || at < from || at + bytes > gap->end ? UINT64_MAX : at;
 }
 
-/* A place from `from` on that is free and, of the first few, mapped; UINT64_MAX: there is none. */
+/* A place from `from` on that is free and, of the first few, mapped, or is above all blocks;
+ * UINT64_MAX: there is none. */
 static uint64_t guest_place(const struct planned *p, uint64_t bytes, uint64_t from,
                             uint64_t alignment)
 {
     uint64_t best = UINT64_MAX, least = UINT64_MAX;
     unsigned tried = 0;
-    for (const struct byte_range *gap = byte_ranges_best(&p->gaps, bytes);
-         gap && tried < GAPS_TRIED; gap = byte_ranges_next(&p->gaps, gap), tried++) {
+    const struct byte_range *gap = byte_ranges_best(&p->gaps, bytes);
+    for (; gap && tried < GAPS_TRIED; gap = byte_ranges_next(&p->gaps, gap), tried++) {
         const uint64_t at = place_in(p, gap, bytes, from, alignment);
         if (at == UINT64_MAX)
             continue;
@@ -736,7 +737,8 @@ static uint64_t guest_place(const struct planned *p, uint64_t bytes, uint64_t fr
         if (!missing)
             break;
     }
-    return best;
+    gap = best == UINT64_MAX && p->range_bytes ? byte_ranges_from(&p->gaps, p->arena_bytes) : NULL;
+    return gap ? place_in(p, gap, bytes, from, alignment) : best;
 }
 
 /* Serves a request that has no slot, from `from` on. */
