@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "run/predict/stream_pool.h"
@@ -163,106 +164,49 @@ static void the_pools_memory_has_a_first_use_of_its_own(void **state)
     atlas_free(&atlas);
 }
 
-/* What is done to a pool in MiB: 'a' takes block `name` and expects it at `at`, with so much
- * reserved then; 'f' frees it behind queue 0, 'w' waits. 'A', 'F': on queue 1. */
-struct pool_step {
-    char what;
-    unsigned name, bytes, at, reserved;
-};
-
+/* What is done to a pool in MiB: "a1 2 4 32" takes block 1 of 2 MiB and expects it at 4, with 32
+ * reserved then; "f1" frees it behind queue 0, "w" waits. A, F: on queue 1. */
 static void pieces_are_chosen_as_the_driver_does(void **state)
 {
     (void)state;
-    static const struct pool_step cases[][16] = {
+    static const char *const cases[] = {
         /* of two equal pieces, the one that was freed first */
-        {{'a', 0, 2, 0, 32},
-         {'a', 1, 2, 2, 32},
-         {'a', 2, 2, 4, 32},
-         {'a', 3, 2, 6, 32},
-         {'f', 2, 0, 0, 0},
-         {'f', 0, 0, 0, 0},
-         {'a', 4, 2, 4, 32}},
+        "a0 2 0 32; a1 2 2 32; a2 2 4 32; a3 2 6 32; f2; f0; a4 2 4 32",
         /* one that the queue freed, before a smaller one that is free for all */
-        {{'a', 0, 4, 0, 32},
-         {'a', 1, 1, 4, 32},
-         {'a', 2, 6, 5, 32},
-         {'a', 3, 1, 11, 32},
-         {'f', 0, 0, 0, 0},
-         {'w', 0, 0, 0, 0},
-         {'f', 2, 0, 0, 0},
-         {'a', 4, 3, 5, 32}},
+        "a0 4 0 32; a1 1 4 32; a2 6 5 32; a3 1 11 32; f0; w; f2; a4 3 5 32",
         /* both, joined, before the end; and what is free for all is joined with the end */
-        {{'a', 0, 4, 0, 32},
-         {'a', 1, 4, 4, 32},
-         {'a', 2, 1, 8, 32},
-         {'f', 0, 0, 0, 0},
-         {'w', 0, 0, 0, 0},
-         {'f', 1, 0, 0, 0},
-         {'a', 3, 6, 0, 32},
-         {'f', 2, 0, 0, 0},
-         {'w', 0, 0, 0, 0},
-         {'a', 4, 40, 6, 64}},
+        "a0 4 0 32; a1 4 4 32; a2 1 8 32; f0; w; f1; a3 6 0 32; f2; w; a4 40 6 64",
         /* Three steps that are wholly free become memory of a block at the end, and two of those
          * above that of the next one, in whose place they were. */
-        {{'a', 0, 64, 0, 64},
-         {'a', 1, 48, 64, 128},
-         {'a', 2, 80, 112, 192},
-         {'f', 0, 0, 0, 0},
-         {'f', 1, 0, 0, 0},
-         {'a', 3, 128, 192, 224},
-         {'w', 0, 0, 0, 0},
-         {'f', 2, 0, 0, 0},
-         {'w', 0, 0, 0, 0},
-         {'a', 4, 64, 0, 224}},
+        "a0 64 0 64; a1 48 64 128; a2 80 112 192; f0; f1; a3 128 192 224; w; f2; w; "
+        "a4 64 0 224",
         /* of two equal pieces that became free for all at once, the one that was freed last */
-        {{'a', 0, 2, 0, 32},
-         {'a', 1, 2, 2, 32},
-         {'a', 2, 2, 4, 32},
-         {'a', 3, 2, 6, 32},
-         {'f', 0, 0, 0, 0},
-         {'f', 2, 0, 0, 0},
-         {'w', 0, 0, 0, 0},
-         {'a', 4, 2, 4, 32}},
+        "a0 2 0 32; a1 2 2 32; a2 2 4 32; a3 2 6 32; f0; f2; w; a4 2 4 32",
         /* one that another queue freed, before its pieces are joined with those of this queue */
-        {{'a', 0, 4, 0, 32},
-         {'A', 1, 2, 4, 32},
-         {'a', 2, 4, 6, 32},
-         {'a', 3, 5, 10, 32},
-         {'a', 4, 1, 15, 32},
-         {'f', 0, 0, 0, 0},
-         {'F', 1, 0, 0, 0},
-         {'f', 3, 0, 0, 0},
-         {'A', 5, 3, 0, 32}},
+        "a0 4 0 32; A1 2 4 32; a2 4 6 32; a3 5 10 32; a4 1 15 32; f0; F1; f3; A5 3 0 32",
         /* none whose second step is not mapped, although the first would be enough */
-        {{'a', 0, 64, 0, 64},
-         {'a', 1, 16, 64, 96},
-         {'a', 2, 2, 80, 96},
-         {'a', 3, 2, 82, 96},
-         {'a', 4, 1, 84, 96},
-         {'f', 0, 0, 0, 0},
-         {'w', 0, 0, 0, 0},
-         {'a', 5, 90, 85, 128},
-         {'a', 6, 8, 0, 160},
-         {'f', 2, 0, 0, 0},
-         {'w', 0, 0, 0, 0},
-         {'f', 3, 0, 0, 0},
-         {'a', 7, 3, 80, 160}},
+        "a0 64 0 64; a1 16 64 96; a2 2 80 96; a3 2 82 96; a4 1 84 96; f0; w; a5 90 85 128; "
+        "a6 8 0 160; f2; w; f3; a7 3 80 160",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stream_pool pool = {0};
         struct stream_piece *blocks[8];
-        for (const struct pool_step *s = cases[i]; s->what; s++) {
-            const unsigned queue = s->what == 'A' || s->what == 'F';
-            if (s->what == 'f' || s->what == 'F')
-                stream_pool_give(&pool, queue, blocks[s->name]);
-            if (s->what == 'w')
+        for (const char *step = cases[i]; step; step = strchr(step, ';')) {
+            char what;
+            unsigned name = 0, bytes = 0, at = 0, reserved = 0;
+            step += strspn(step, "; ");
+            sscanf(step, "%c%u %u %u %u", &what, &name, &bytes, &at, &reserved);
+            const unsigned queue = what == 'A' || what == 'F';
+            if (what == 'f' || what == 'F')
+                stream_pool_give(&pool, queue, blocks[name]);
+            if (what == 'w')
                 stream_pool_wait(&pool);
-            if (s->what != 'a' && s->what != 'A')
+            if (what != 'a' && what != 'A')
                 continue;
-            stream_pool_take(&pool, queue, s->bytes * MIB, 0, &blocks[s->name]);
-            if (blocks[s->name]->start != s->at * MIB || pool.reserved_bytes != s->reserved * MIB)
-                fail_msg("case %zu, block %u: at %llu of %llu MiB", i, s->name,
-                         (unsigned long long)(blocks[s->name]->start / MIB),
+            stream_pool_take(&pool, queue, bytes * MIB, 0, &blocks[name]);
+            if (blocks[name]->start != at * MIB || pool.reserved_bytes != reserved * MIB)
+                fail_msg("case %zu, block %u: at %llu of %llu MiB", i, name,
+                         (unsigned long long)(blocks[name]->start / MIB),
                          (unsigned long long)(pool.reserved_bytes / MIB));
         }
         stream_pool_free(&pool);
