@@ -569,6 +569,7 @@ static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t byt
     struct dry *d = context;
     struct dry_pool *p = pool_of(d, pool);
     struct stream_piece *place;
+    p->held.now_ns = d->host_ns;
     const uint64_t new_bytes = stream_pool_take(&p->held, queue, bytes, p->capacity_bytes, &place);
     if (new_bytes == UINT64_MAX)
         return error_set(error, ERR_OOM, "the model's pool has reached its capacity");
@@ -594,7 +595,7 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
     const char *method = d->memories[handle - 1].method;
     const char *call = knows(d, method, "free_used") ? "free_used" : "free";
     pool_of(d, pool)->asked = true;
-    stream_pool_give(&pool_of(d, pool)->held, queue, d->memories[handle - 1].place);
+    stream_pool_give(&pool_of(d, pool)->held, queue, d->memories[handle - 1].place, d->device_ns);
     dry_drop_memory(d, handle);
     dry_driver_call(d, method, "free", bytes, dry_cost(d, method, call, bytes));
     return 0;

@@ -1,5 +1,6 @@
 #include "run/predict/stream_pool.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -7,31 +8,41 @@
 
 static const uint64_t unit_bytes = 512, step_bytes = UINT64_C(32) << 20;
 
-struct freed_piece {
-    uint64_t freed, start;
-    struct stream_piece *piece;
-};
-
 struct stream_step {
     bool is_mapped;
-    unsigned blocks; /* that lie in it, in whole or in part */
+    unsigned blocks; /* and pieces that are of a queue, that lie in it, in whole or in part */
 };
 
 /* ---- free pieces ----------------------------------------------------------------------------- */
 
-static void leave(struct stream_piece *piece)
+static unsigned steps_to(uint64_t end)
+{
+    return (unsigned)((end + step_bytes - 1) / step_bytes);
+}
+
+static void use(struct stream_pool *p, const struct stream_piece *piece, unsigned more)
+{
+    for (unsigned i = (unsigned)(piece->start / step_bytes);
+         i < steps_to(piece->start + piece->size); i++)
+        p->steps[i].blocks += more;
+}
+
+static void leave(struct stream_pool *p, struct stream_piece *piece)
 {
     if (piece->among)
         index_take(piece->among, piece->key);
+    if (piece->among && piece->among != &p->free_for_all)
+        use(p, piece, -1u);
     piece->among = NULL;
 }
 
 static void swallow_next(struct stream_pool *p, struct stream_piece *piece)
 {
     struct stream_piece *next = piece->next;
-    leave(next);
+    leave(p, next);
     piece->size += next->size;
     piece->freed = larger(piece->freed, next->freed);
+    piece->done_ns = fmax(piece->done_ns, next->done_ns);
     piece->next = next->next;
     if (piece->next)
         piece->next->prev = piece;
@@ -44,7 +55,7 @@ static void put(struct stream_pool *p, struct stream_piece *piece, struct piece_
 {
     if (piece->prev && piece->prev->among == among) {
         piece = piece->prev;
-        leave(piece);
+        leave(p, piece);
         swallow_next(p, piece);
     }
     if (piece->next->among == among)
@@ -58,38 +69,34 @@ static void put(struct stream_pool *p, struct stream_piece *piece, struct piece_
     piece->among = among;
     piece->key = (struct index_key){piece->size, p->clock++};
     index_put(among, piece->key, piece);
+    if (among != &p->free_for_all)
+        use(p, piece, 1);
 }
 
-ORDER_FROM_MOST(by_free, struct freed_piece, freed, start)
-
-/* What a queue has freed becomes free for all, what was freed last at first. */
-static void let_go(struct stream_pool *p, struct piece_index *from)
+/* What a queue has freed becomes free for all if it is done, what was freed last at first. */
+static void let_go(struct stream_pool *p, const struct piece_index *from)
 {
-    unsigned count = 0;
-    struct stream_piece *piece = index_from(from, (struct index_key){0});
-    for (; piece; piece = index_after(from, piece->key)) {
-        p->order = must_grow(p->order, count, &p->order_capacity, sizeof *p->order);
-        p->order[count++] = (struct freed_piece){piece->freed, piece->start, piece};
-    }
-    qsort(p->order, count, sizeof *p->order, by_free);
-    for (unsigned i = 0; i < count; i++) {
-        leave(p->order[i].piece);
-        put(p, p->order[i].piece, &p->free_for_all);
+    const struct index_key least = {0};
+    struct stream_piece *piece = index_from(from, least);
+    p->order.nodes = &p->nodes;
+    for (; piece; piece = index_after(from, piece->key))
+        if (piece->done_ns <= p->now_ns)
+            index_put(&p->order, (struct index_key){UINT64_MAX - piece->freed, 0}, piece);
+    while ((piece = index_from(&p->order, least))) {
+        index_take(&p->order, (struct index_key){UINT64_MAX - piece->freed, 0});
+        leave(p, piece);
+        put(p, piece, &p->free_for_all);
     }
 }
 
 void stream_pool_wait(struct stream_pool *p)
 {
+    p->now_ns = INFINITY;
     for (unsigned queue = 0; queue < ALLOCATOR_QUEUES_MAX; queue++)
         let_go(p, &p->freed[queue]);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
-
-static unsigned steps_to(uint64_t end)
-{
-    return (unsigned)((end + step_bytes - 1) / step_bytes);
-}
 
 /* How many steps of a range are not mapped. */
 static unsigned unmapped(const struct stream_pool *p, uint64_t start, uint64_t bytes)
@@ -98,13 +105,6 @@ static unsigned unmapped(const struct stream_pool *p, uint64_t start, uint64_t b
     for (unsigned i = (unsigned)(start / step_bytes); i < steps_to(start + bytes); i++)
         count += i >= p->step_count || !p->steps[i].is_mapped;
     return count;
-}
-
-static void use(struct stream_pool *p, const struct stream_piece *piece, unsigned more)
-{
-    for (unsigned i = (unsigned)(piece->start / step_bytes);
-         i < steps_to(piece->start + piece->size); i++)
-        p->steps[i].blocks += more;
 }
 
 /* Takes the memory of the uppermost step that is mapped and wholly free, from *below down. */
@@ -158,11 +158,15 @@ static struct stream_piece *choose(struct stream_pool *p, unsigned queue, uint64
     piece = index_from(&p->free_for_all, least);
     while (piece && unmapped(p, piece->start, piece->size))
         piece = index_after(&p->free_for_all, piece->key);
-    for (unsigned other = 0; other < ALLOCATOR_QUEUES_MAX && !piece; other++)
+    for (unsigned other = 0; other < ALLOCATOR_QUEUES_MAX && !piece; other++) {
         piece = index_from(&p->freed[other], least);
+        while (piece && piece->done_ns > p->now_ns)
+            piece = index_after(&p->freed[other], piece->key);
+    }
     if (piece)
         return piece;
-    stream_pool_wait(p);
+    for (unsigned each = 0; each < ALLOCATOR_QUEUES_MAX; each++)
+        let_go(p, &p->freed[each]);
     piece = index_from(&p->free_for_all, least);
     return piece ? piece : p->end;
 }
@@ -173,11 +177,11 @@ static struct stream_piece *cut(struct stream_pool *p, struct stream_piece *piec
 {
     struct piece_index *among = piece->among;
     if (piece != p->end && piece->size == bytes) {
-        leave(piece);
+        leave(p, piece);
         return piece;
     }
     struct stream_piece *block = new_piece(p);
-    leave(piece);
+    leave(p, piece);
     *block = (struct stream_piece){
         .prev = piece->prev, .next = piece, .start = piece->start, .size = bytes};
     *(piece->prev ? &piece->prev->next : &p->first) = block;
@@ -222,11 +226,13 @@ uint64_t stream_pool_take(struct stream_pool *p, unsigned queue, uint64_t bytes,
     return fresh * step_bytes;
 }
 
-void stream_pool_give(struct stream_pool *p, unsigned queue, struct stream_piece *piece)
+void stream_pool_give(struct stream_pool *p, unsigned queue, struct stream_piece *piece,
+                      double done_ns)
 {
     use(p, piece, -1u);
     p->block_bytes -= piece->size;
     piece->freed = ++p->frees;
+    piece->done_ns = done_ns;
     put(p, piece, &p->freed[queue]);
 }
 
@@ -235,6 +241,5 @@ void stream_pool_free(struct stream_pool *p)
     slab_free(&p->pieces);
     slab_free(&p->nodes);
     free(p->steps);
-    free(p->order);
     *p = (struct stream_pool){0};
 }

@@ -3,21 +3,23 @@
  *   1. Sizes are multiples of 512 bytes. The pool has an endless range of addresses in steps of 32
  *      MiB, of which some are mapped: they are what it has reserved.
  *   2. A freed block is at first of its queue, and is joined with free neighbours of that queue.
- *      When the host waits, and when a request finds no other room (rule 4), all such pieces become
- *      free for all, queue by queue, the one that was freed last at first. Each is joined with
- *      neighbours that are free for all.
+ *      When the host waits, and when a request finds no other room (rule 4), such pieces become
+ *      free for all if their frees are done, queue by queue, the one that was freed last at first.
+ *      Each is joined with neighbours that are free for all.
  *   3. A request takes the smallest free piece of its queue that is large enough; of equals, the
  *      one that has been among them for longest. Its beginning is the block, the rest stays there.
  *   4. Else it takes the smallest piece that is free for all and whose steps are all mapped, even
- *      those beyond the block. Else the smallest of the first other queue that has one. Else what
- *      queues have freed becomes free for all, and the smallest piece is taken, mapped or not. If
- *      there is none, the block lies above all others.
- *   5. Steps of the block that are not mapped take the memory of mapped ones that are wholly free,
- *      the uppermost first. Only what then lacks is new.
+ *      those beyond the block. Else the smallest whose free is done of the first other queue that
+ *      has one. Else, after rule 2, the smallest that is free for all, mapped or not. If there is
+ *      none, the block lies above all others.
+ *   5. Steps of the block that are not mapped take the memory of mapped ones that are wholly free
+ *      for all, the uppermost first. Only what then lacks is new.
  *
  * Source: 200,000 requests and frees of designed and of random sizes on one or two queues, and
  * those of seven programs of PyTorch, to the driver 580 on an idle H100, with the reserved bytes
- * and the address after each: all of them are the same. */
+ * and the address after each: all of them are the same. The done frees are from requests beside
+ * queues that were held back, and from PyTorch's own. A queue that waits for another's event may
+ * also take what that has freed before; the model leaves that out. */
 #pragma once
 
 #include <stdint.h>
@@ -30,6 +32,7 @@ struct stream_piece {
     struct stream_piece *prev, *next; /* by place */
     uint64_t start, size;
     uint64_t freed;            /* number of the latest free of what was joined in it */
+    double done_ns;            /* when the commands before that free are done */
     struct index_key key;      /* where it is free */
     struct piece_index *among; /* the free pieces that it is one of; NULL: a block, or the end */
 };
@@ -38,21 +41,22 @@ struct stream_piece {
 struct stream_pool {
     uint64_t reserved_bytes, block_bytes;
     uint64_t clock, frees; /* count the pieces that become free, and the frees */
+    double now_ns;         /* the host's time; the user sets it before a request */
     struct piece_index free_for_all, freed[ALLOCATOR_QUEUES_MAX];
     struct stream_piece *first, *end; /* end: all that lies above the blocks; NULL: none yet */
     unsigned step_count, step_capacity;
     struct stream_step *steps; /* by place */
     struct slab pieces, nodes;
-    unsigned order_capacity;
-    struct freed_piece *order; /* scratch */
+    struct piece_index order; /* scratch: what becomes free for all, by its free */
 };
 
 /* Takes a block of bytes (> 0). Returns by how many bytes the pool grew; UINT64_MAX: the blocks or
  * the steps would then be more than `most` bytes (0: any) have room for, and *piece is not set. */
 uint64_t stream_pool_take(struct stream_pool *pool, unsigned queue, uint64_t bytes, uint64_t most,
                           struct stream_piece **piece);
-/* Gives a block back behind the commands of a queue. */
-void stream_pool_give(struct stream_pool *pool, unsigned queue, struct stream_piece *piece);
+/* Gives a block back behind the commands of a queue, which are done at done_ns. */
+void stream_pool_give(struct stream_pool *pool, unsigned queue, struct stream_piece *piece,
+                      double done_ns);
 /* All commands are done: what queues have freed is free for all. */
 void stream_pool_wait(struct stream_pool *pool);
 /* Gives back steps that are wholly free until keep_bytes or less are reserved. Returns how many

@@ -165,7 +165,8 @@ static void the_pools_memory_has_a_first_use_of_its_own(void **state)
 }
 
 /* What is done to a pool in MiB: "a1 2 4 32" takes block 1 of 2 MiB and expects it at 4, with 32
- * reserved then; "f1" frees it behind queue 0, "w" waits. A, F: on queue 1. */
+ * reserved then; "f1 9" frees it behind queue 0, whose commands are done at 9; "n9" says that it is
+ * 9, "w" waits. A, F: on queue 1. */
 static void pieces_are_chosen_as_the_driver_does(void **state)
 {
     (void)state;
@@ -181,12 +182,16 @@ static void pieces_are_chosen_as_the_driver_does(void **state)
         "a0 64 0 64; a1 48 64 128; a2 80 112 192; f0; f1; a3 128 192 224; w; f2; w; "
         "a4 64 0 224",
         /* of two equal pieces that became free for all at once, the one that was freed last */
-        "a0 2 0 32; a1 2 2 32; a2 2 4 32; a3 2 6 32; f0; f2; w; a4 2 4 32",
+        "a0 2 0 32; a1 2 2 32; a2 2 4 32; a3 4 6 32; a4 2 10 32; f0; f3; f1; w; a5 4 0 32",
         /* one that another queue freed, before its pieces are joined with those of this queue */
         "a0 4 0 32; A1 2 4 32; a2 4 6 32; a3 5 10 32; a4 1 15 32; f0; F1; f3; A5 3 0 32",
         /* none whose second step is not mapped, although the first would be enough */
         "a0 64 0 64; a1 16 64 96; a2 2 80 96; a3 2 82 96; a4 1 84 96; f0; w; a5 90 85 128; "
         "a6 8 0 160; f2; w; f3; a7 3 80 160",
+        /* no step of a piece whose free is not done, unless the host waits */
+        "a0 64 0 64; f0 9; a1 65 64 160; f1 9; w; n0; a2 70 0 160",
+        /* none of another queue whose free is not done, alone or joined, until it is done */
+        "a0 20 0 32; a1 20 20 64; f0; f1 9; A2 10 40 64; n9; A3 40 0 64",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stream_pool pool = {0};
@@ -198,9 +203,11 @@ static void pieces_are_chosen_as_the_driver_does(void **state)
             sscanf(step, "%c%u %u %u %u", &what, &name, &bytes, &at, &reserved);
             const unsigned queue = what == 'A' || what == 'F';
             if (what == 'f' || what == 'F')
-                stream_pool_give(&pool, queue, blocks[name]);
+                stream_pool_give(&pool, queue, blocks[name], bytes);
             if (what == 'w')
                 stream_pool_wait(&pool);
+            if (what == 'n')
+                pool.now_ns = name;
             if (what != 'a' && what != 'A')
                 continue;
             stream_pool_take(&pool, queue, bytes * MIB, 0, &blocks[name]);
