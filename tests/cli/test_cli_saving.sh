@@ -127,4 +127,29 @@ is_json was/y.json
 grep -q '"stats":{"wall_ns":{"rounds":20,' elsewhere/y.json || fail "room elsewhere: rounds are missing"
 [ "$(ls elsewhere)" = y.json ] || fail "room elsewhere: more than the result"
 
+# ---- little memory: each command says so, or does its work; in 60 MB each of them does. A sanitized gamut does not begin in so little.
+begins() { (ulimit -v "$1" && exec "$gamut" --version) >out 2>&1; }
+least=8000
+until begins $least || [ $least -gt 60000 ]; do least=$((least + 2000)); done
+"$gamut" trace import "$here/../traces/pytorch/small.trace.csv" -o small.trace 2>err
+[ $least -gt 60000 ] || while read -r words; do
+    tests=$((tests + 1))
+    for kib in $(seq $least 2000 58000) 60000; do
+        # shellcheck disable=SC2086
+        (ulimit -c 0 && ulimit -v "$kib" && OMP_NUM_THREADS=1 exec "$gamut" $words) >out 2>err </dev/null
+        code=$?
+        [ $code -ne 0 ] || break
+        [ $code -eq 134 ] && [ "$(tail -n 1 err)" = "gamut: the host is out of memory" ] || fail "gamut $words in $kib KiB: exit $code"
+    done
+    [ $code -eq 0 ] || fail "gamut $words does not work in $kib KiB"
+done <<END
+list
+fit small.trace
+advise small.trace
+replay small.trace -s all --no-save
+plan $here/../../workloads/lud/lud.mem
+trace plan small.trace --force -o small.plan
+view small.trace --force --out view.html
+END
+
 summary
