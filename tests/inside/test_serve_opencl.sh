@@ -126,6 +126,18 @@ no_folder "a process has outlived the application"
 cat plain.facts plain.views | cmp -s - out && [ "$(ls outlived*.json | wc -l)" = 2 ] || fail "a process has outlived the application: $(cat out err; ls)"
 "$gamut" serve -s caching -o killed.json -- sh -c '"$1" facts; kill -9 $$' sh "$blocks" >out 2>err
 [ $? -eq 137 ] && [ -s killed.json ] && cmp -s plain.facts out || fail "the application was killed: $(cat out err)"
+# Both processes of gamut at once: their folder is that of the application while it lives, and then the next gamut removes it.
+"$gamut" serve -s caching -o all.json -- sh -c 'echo $PPID $$ >pid; read -r go <go' >out 2>err &
+until [ -s pid ]; do sleep 0.02; done
+read -r second application <pid && rm pid
+kill -9 $! "$second"
+wait $! 2>/dev/null
+for still in 1 0; do
+    find . -name 'all.json.??????' -exec touch -d '2 minutes ago' {} +
+    "$gamut" serve -s caching -o all.json --force -- "$blocks" facts >out 2>err && cmp -s plain.facts out || fail "served where a folder stays: $(cat out err)"
+    [ "$(find . -name 'all.json.??????' | wc -l)" = $still ] || fail "of processes that were killed at once: $(ls), expected $still folders"
+    [ $still = 0 ] || { kill -9 "$application"; flock all.json.?????? true; }
+done
 faults_end=$((SECONDS + ${FAULTS_SECONDS:-0})) kills=0
 while [ $SECONDS -lt $faults_end ]; do
     all=($strategies) && s=${all[kills % ${#all[@]}]} kills=$((kills + 1))

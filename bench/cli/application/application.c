@@ -3,12 +3,15 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -34,12 +37,44 @@ const char *application_library(struct arena *arena, const char *name)
     return NULL;
 }
 
+/* The application's processes inherit the lock: a folder without it is left of processes that were
+ * all killed at once. -1: another one has it. */
+static int lock_folder(const char *folder)
+{
+    const int low = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int lock = fcntl(low, F_DUPFD, 100); /* low numbers are the application's */
+    close(low);
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+        return lock;
+    close(lock);
+    return -1;
+}
+
+/* What was recorded stays. A minute: a new folder has no lock yet. */
+static void remove_abandoned(struct arena *arena, const char *path)
+{
+    glob_t found = {0};
+    struct stat now;
+    glob(arena_printf(arena, "%s.??????", path), GLOB_NOSORT, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const bool is_old = lstat(found.gl_pathv[i], &now) == 0 && now.st_mtime + 60 < time(NULL) &&
+                            now.st_mode == (S_IFDIR | 0700) && now.st_uid == geteuid();
+        const int lock = is_old ? lock_folder(found.gl_pathv[i]) : -1;
+        if (lock >= 0)
+            application_remove(arena, found.gl_pathv[i]);
+        close(lock);
+    }
+    globfree(&found);
+}
+
 int application_folder(struct arena *arena, const char *path, const char **folder,
                        struct error *error)
 {
     char *made = arena_printf(arena, "%s.XXXXXX", path), whole[PATH_MAX];
+    remove_abandoned(arena, path);
     if (!mkdtemp(made) || !realpath(made, whole))
         return error_set(error, ERR_IO, "%s: %s", made, strerror(errno));
+    (void)lock_folder(whole);
     *folder = arena_printf(arena, "%s", whole);
     return 0;
 }

@@ -23,8 +23,8 @@ enum application_via {
 /* The path of a library, which stands in the folder of the program or where `make install` puts it.
  * NULL: it was not built. */
 const char *application_library(struct arena *arena, const char *name);
-/* Makes a folder for what the application's processes write, whose name begins with `path`.
- * ERR_IO. */
+/* Makes a folder for what the application's processes write, whose name begins with `path`, and
+ * removes those of applications that were killed together with gamut. ERR_IO. */
 int application_folder(struct arena *arena, const char *path, const char **folder,
                        struct error *error);
 /* Sets the environment so that the library gets in. ERR_IO. */

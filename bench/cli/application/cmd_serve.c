@@ -329,7 +329,7 @@ static int serve_application(struct serving *s, int *exit_code, struct error *er
     TRY(application_folder(
         &s->arena,
         out ? out
-            : arena_printf(&s->arena, "%s/gamut", temporary && *temporary ? temporary : "/tmp"),
+            : arena_printf(&s->arena, "%s/gamut-serve", temporary && *temporary ? temporary : "/tmp"),
         &s->folder, error));
     int status = 0;
     const int code = serve_in_folder(s, &status, error);
