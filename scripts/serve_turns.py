@@ -6,7 +6,7 @@
 
 All ways of a program run at once, each in a process of its own, and only one at a time works: a round has a turn of each, in random order. So the runs of
 a round are milliseconds apart, and no start of a program is in them. The answers of a round are compared; exit code 1: they differ, or a way failed.
-From the environment: GAMUT [build/gamut]; OPENCL [NVIDIA], a part of the name of a platform of OpenCL; SECONDS [600]: no program is begun later.
+From the environment: GAMUT [build/gamut]; PYCUDA, examples/from-wiki/simple_speed_test.py of the sources of PyCUDA; OPENCL [NVIDIA], a part of the name of a platform of OpenCL; SECONDS_MOST [600]: no program is begun later.
 """
 import json
 import os
@@ -180,6 +180,46 @@ def jax_network():
     return steps
 
 
+def scikit_learn():
+    os.environ["SCIPY_ARRAY_API"] = "1"
+    import cupy as cp
+    import sklearn
+    from sklearn.decomposition import PCA
+
+    if os.environ["WAY"] != "own pool":
+        cp.cuda.set_allocator(None)
+    sklearn.set_config(array_api_dispatch=True)
+    points = cp.random.RandomState(7).standard_normal((4096, 64)).astype(cp.float32)
+
+    def steps(n):
+        for _ in range(n):
+            found = PCA(n_components=8, svd_solver="covariance_eigh").fit_transform(points)
+        cp.cuda.runtime.deviceSynchronize()
+        return lambda: round(float(cp.abs(found).sum(dtype=cp.float64)), 1)
+
+    return steps
+
+
+def pycuda_speed():
+    """The benchmark simple_speed_test.py of PyCUDA's sources (PYCUDA is the file) with 5,000 iterations; what counts is the time that it prints of the loop of arrays."""
+    import contextlib
+    import io
+    import pycuda.autoprimaryctx
+
+    sys.modules["pycuda.autoinit"] = pycuda.autoprimaryctx  # gamut serves the primary context
+    with open(os.environ["PYCUDA"]) as file:
+        code = compile(file.read().replace("n_iter = 100000", "n_iter = 5000"), "simple_speed_test.py", "exec")
+
+    def steps(n):
+        for _ in range(n):
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(code, {"__name__": "__main__"})
+        seconds, answer = re.search(r"GPUArray time.*\n([0-9.]+)s, (.*)", printed.getvalue()).groups()
+        return lambda: (answer, 1e3 * float(seconds) / 5000)
+
+    return steps
+
+
 # The function, steps of a turn, and the ways: what stands before the program, and its environment.
 PROGRAMS = {
     "PyOpenCL arrays": (pyopencl_arrays, 400, OPENCL_WAYS),
@@ -188,6 +228,8 @@ PROGRAMS = {
     "tinygrad": (tinygrad, 4, OPENCL_WAYS),
     "CuPy": (cupy, 6, {"alone": ([], {}), "own pool": ([], {}), "functions of C": ([], {}), "caching": (PRELOAD, {})}),
     "PyTorch": (torch_perceptron, 30, {"alone": ([], UNCACHED), "own pool": ([], {}), "caching": (PRELOAD, UNCACHED)}),
+    "scikit-learn on CuPy": (scikit_learn, 6, {"alone": ([], {}), "own pool": ([], {}), "caching": (PRELOAD, {})}),
+    "PyCUDA's simple_speed_test": (pycuda_speed, 1, {"alone": ([], {}), "caching": (PRELOAD, {})}),
     "JAX": (jax_network, 24, {"alone": ([], PLATFORM), "own pool": ([], XLA), "caching": (PRELOAD, PLATFORM)}),
 }
 
@@ -201,7 +243,9 @@ def work(name):
         begin = time.perf_counter()
         answer = steps(count)
         took = time.perf_counter() - begin
-        print(json.dumps({"step_ms": round(1e3 * took / count, 6), "answer": repr(answer())}), flush=True)
+        answer = answer()
+        answer, step_ms = answer if isinstance(answer, tuple) else (answer, 1e3 * took / count)
+        print(json.dumps({"step_ms": round(step_ms, 6), "answer": repr(answer)}), flush=True)
 
 
 def turns(name, rounds, runs, ends):
@@ -248,7 +292,7 @@ def main():
         sys.exit(__doc__)
     runs, ends, began, good = [], [], time.monotonic(), True
     for name in sys.argv[2:] or PROGRAMS:
-        if time.monotonic() - began < float(os.environ.get("SECONDS", 600)):
+        if time.monotonic() - began < float(os.environ.get("SECONDS_MOST", 600)):
             good &= turns(name, int(sys.argv[1]), runs, ends)
     card = subprocess.run("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader", shell=True, capture_output=True, text=True).stdout.strip()
     lines = lambda rows: "[\n" + ",\n".join(map(json.dumps, rows)) + "]"

@@ -24,7 +24,7 @@ for step in $runs; do
     [ $step = cpus ] || [ $step = crossed ] || jq -e '.run.status == "complete"' "$dir/runs/$step.json" >/dev/null || fail "$step left no result"
 done
 if "$build/gamut" list devices | grep -q '^opencl:0'; then
-    DEVICES=opencl:0 OPENCL=0 "$box" --rehearse "$dir/opencl" smoke serve-opencl >"$dir/log" 2>&1 || fail "the rehearsal on PoCL ends with $?: $(tail -20 "$dir/log")"
+    DEVICES=opencl:0 OPENCL=0 "$box" --rehearse "$dir/opencl" smoke serve-opencl serve-opencl-suite >"$dir/log" 2>&1 || fail "the rehearsal on PoCL ends with $?: $(tail -20 "$dir/log")"
 fi
 grep -q -- "--atlas $dir/runs/atlas.json" <(jq -r '.run.argv | join(" ")' "$dir/runs/medium.json") || fail "medium is not predicted by the atlas of the box"
 # All sets under all allocators, with plans that are the program's own: what is planned is held from the start.
@@ -66,7 +66,7 @@ fi
 
 # ---- the files have the names that the pages' tables know, and the pages are made of them
 cd "$root" || exit 1
-elsewhere="bench-planned corpus corpus-conf driver_pool earlier estimate explained fleet half hotspot kinds lbm lud midrun nw option others pools serve-cupy serve-held serve-runs settings slowed summary thrust-recorder tries two-cores two-hosts verdicts"
+elsewhere="bench-planned corpus corpus-conf driver_pool earlier estimate explained fleet half hotspot kernels kinds lbm lud midrun nw option others planned-unseen pools recurrent serve-cupy serve-held serve-runs settings slowed summary thrust-recorder tries two-cores two-hosts verdicts"
 for role in $(cat README.md docs/*.md strategies/*/README.md suites/real/README.md | grep '^<!--tables:' | grep -o '[a-z_-]*=' | tr -d = | sort -u); do
     scripts/gpu_box --steps | grep -q "^[+ ] $role " || case " $elsewhere " in *" $role "*) ;; *) fail "no step of scripts/gpu_box measures $role" ;; esac
 done
