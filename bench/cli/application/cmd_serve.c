@@ -326,11 +326,11 @@ static int serve_application(struct serving *s, int *exit_code, struct error *er
     if (out)
         TRY(result_file_check(out, flag_number(s->line, "force"), error));
     /* A rename to --out stays within its folder. */
-    TRY(application_folder(
-        &s->arena,
-        out ? out
-            : arena_printf(&s->arena, "%s/gamut-serve", temporary && *temporary ? temporary : "/tmp"),
-        &s->folder, error));
+    TRY(application_folder(&s->arena,
+                           out ? out
+                               : arena_printf(&s->arena, "%s/gamut-serve",
+                                              temporary && *temporary ? temporary : "/tmp"),
+                           &s->folder, error));
     int status = 0;
     const int code = serve_in_folder(s, &status, error);
     *exit_code = application_exit_code(status, code, error);
