@@ -167,7 +167,7 @@ line=$(grep -n '^build/gamut run -w stencil' "$readme" | head -n 1 | cut -d: -f1
 shape() { sed 's/ *$//; s/  of floor//' | awk '/^gamut / { next } $1 == "strategy" { $1 = $1; print; next } { print $1 }'; }
 tail -n "+${line:-1}" "$readme" >below
 block text below | shape >pasted
-GAMUT_ROUNDS=6 GAMUT_SAMPLES=1 GAMUT_MAX_SAMPLES=1 GAMUT_TIMELINE=off GAMUT_RESULTS=$dir/no_atlas bash -c "$(sed -n "${line:-1}p" "$readme")" 2>err | shape >printed
+GAMUT_ROUNDS=6 GAMUT_SAMPLES=1 GAMUT_MAX_SAMPLES=1 GAMUT_TIMELINE=off GAMUT_RESULTS=$dir/no_atlas bash -c "$(sed -n "${line:-1}{s/-d small/-d smoke/;p}" "$readme")" 2>err | shape >printed
 diff -u pasted printed >different || { fail "README.md: what the run prints has another shape"; cat different >&2; }
 
 # ---- what the test itself must notice
