@@ -433,8 +433,9 @@ static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, 
 /* Memory of so much use is full; if so many times fewer buffers are left, joins may be right. */
 static const double FULL = 0.99;
 enum { FEWER = 4, JOINS_NS = 6000 }; /* with less time for each, joins might not come to an end */
-/* With more than this an order takes so long that high places are mended first. */
-enum { ORDERS_MOST = 1 << 17 };
+/* With more than this an order takes so long that there is only one, after a sweep, in a part of the
+ * time; then sweeps have all that is left. With less they have half of it. */
+enum { ORDERS_MOST = 1 << 17, ORDER_SHARE = 4 };
 
 /* A set of buffers whose lives overlap no others: an independent problem. */
 struct component {
@@ -443,7 +444,7 @@ struct component {
     size_t *buffer; /* the caller's number of each buffer that the model was built from */
     unsigned round; /* how often it was searched */
     unsigned parts; /* of the gap; the next height asked for is lower by one part */
-    bool has_capacity, is_joined;
+    bool has_capacity, is_joined, has_sweeps;
     uint64_t guesses; /* joins that were searched for a plan as low as asked for */
     uint64_t joined_nodes, lower_nodes; /* of these searches, and of those for lower plans */
     struct pack_squeaky *squeaky;
@@ -621,6 +622,14 @@ static void search_round(struct exact *e, struct component *c)
         spent += search_joined(e, c, nodes);
 }
 
+/* The end of a share of the time that is left: `part` of `whole`. */
+static uint64_t share_deadline(uint64_t deadline_ns, double part, double whole)
+{
+    const uint64_t now = pack_now();
+    return now < deadline_ns ? now + (uint64_t)((double)(deadline_ns - now) * (part / whole))
+                             : deadline_ns;
+}
+
 /* Is an item alive several times? */
 static bool has_interrupted(const struct pack_item *items, unsigned count)
 {
@@ -645,11 +654,12 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
                       .use_skyline = pack_skyline_fits(c->model.items, c->model.count)};
     e.offset = must_alloc(e.count * sizeof *e.offset);
     for (; !is_done(&e) && c->plan.height >= next; c->round++) {
-        if (c->round == 0 && e.count > ORDERS_MOST && !has_interrupted(e.items, e.count)) {
-            memcpy(e.offset, c->plan.offset, e.count * sizeof *e.offset);
-            pack_mend(e.items, e.count, pack_max(enough, c->plan.lower_bound), deadline_ns,
-                      e.offset);
-            keep_plan(&e, "mended high places");
+        if (c->round == 0 && c->has_sweeps) {
+            const uint64_t sweeps_ns =
+                e.count > ORDERS_MOST ? deadline_ns : share_deadline(deadline_ns, 1, 2);
+            if (pack_sweep(e.items, e.count, pack_max(enough, c->plan.lower_bound), c->plan.height,
+                           sweeps_ns, e.offset) < INT64_MAX)
+                keep_plan(&e, "sweeps through time");
         } else if (e.count > EXACT_MOST) {
             try_orders(&e, c, 1);
         } else {
@@ -668,14 +678,14 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
 
 static const enum pack_order many_orders[] = {PACK_CLASS, PACK_SIZE};
 
-/* Is memory nearly always full, so that joins may be right? */
+/* Is memory nearly always full, so that joins may be right, and sweeps through time are not? */
 static bool is_full(const struct component *c)
 {
     double area = 0;
     for (unsigned i = 0; i < c->model.count; i++)
         area += (double)c->model.items[i].size *
                 (c->model.items[i].hull.end - c->model.items[i].hull.first);
-    return !c->is_joined && pack_skyline_fits(c->model.items, c->model.count) &&
+    return pack_skyline_fits(c->model.items, c->model.count) &&
            area >= FULL * (double)c->plan.lower_bound * c->model.section_count;
 }
 
@@ -722,10 +732,19 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
     c->has_capacity = enough > 0;
     c->plan.offset = must_alloc(count * sizeof *c->plan.offset);
     const bool is_large = count > EXACT_MOST;
-    const uint64_t nodes = is_large && is_full(c) ? plan_joined(c, enough, deadline_ns) : 0;
+    const bool full = is_large && is_full(c);
+    const uint64_t nodes = full && !c->is_joined ? plan_joined(c, enough, deadline_ns) : 0;
+    c->has_sweeps = is_large && !full && deadline_ns && !has_interrupted(items, count);
+    if (c->has_sweeps && count > ORDERS_MOST) {
+        c->plan.height = pack_sweep(items, count, enough, INT64_MAX, 1, c->plan.offset);
+        c->plan.method = "sweeps through time";
+    }
     const int orders = count > ORDERS_MOST ? 1
                        : is_large          ? sizeof many_orders / sizeof *many_orders
                                            : PACK_ORDER_COUNT * PACK_GAP_COUNT;
+    const uint64_t order_ns = c->has_sweeps && count > ORDERS_MOST
+                                  ? share_deadline(deadline_ns, 1, ORDER_SHARE)
+                                  : deadline_ns;
     for (int k = 0; k < orders; k++) {
         if (c->plan.height < INT64_MAX &&
             (c->plan.height <= pack_max(enough, c->plan.lower_bound) || pack_now() > deadline_ns))
@@ -733,16 +752,16 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
         const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = is_large ? PACK_FIRST_GAP : (enum pack_gap)(k % PACK_GAP_COUNT);
         struct pack_run run = {.below = c->plan.height,
-                               .deadline_ns = deadline_ns ? deadline_ns : UINT64_MAX};
+                               .deadline_ns = deadline_ns ? order_ns : UINT64_MAX};
         pack_order_fill(items, count, o, order);
         int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
         const bool is_late = c->plan.height == INT64_MAX && height == INT64_MAX;
         if (is_late)
-            height = pack_sweep(items, count, offset);
+            height = pack_sweep(items, count, enough, INT64_MAX, 1, offset);
         if (height == INT64_MAX)
             continue;
         c->plan.height = height;
-        c->plan.method = is_late ? "time, lowest gap" : pack_greedy_name(o, gap);
+        c->plan.method = is_late ? "sweeps through time" : pack_greedy_name(o, gap);
         memcpy(c->plan.offset, offset, count * sizeof *offset);
     }
     pack_placer_close(placer);
@@ -808,14 +827,6 @@ static size_t open_components(const struct pack_buffer *buffers, size_t count,
     }
     free(lives);
     return component_count;
-}
-
-/* The end of a share of the time that is left: `part` of `whole`. */
-static uint64_t share_deadline(uint64_t deadline_ns, double part, double whole)
-{
-    const uint64_t now = pack_now();
-    return now < deadline_ns ? now + (uint64_t)((double)(deadline_ns - now) * (part / whole))
-                             : deadline_ns;
 }
 
 ORDER_FROM_MOST(by_height, struct component, plan.height, buffer[0])

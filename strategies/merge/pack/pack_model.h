@@ -143,14 +143,11 @@ int64_t pack_placer_run(struct pack_placer *placer, const unsigned *order, unsig
                         enum pack_gap gap, struct pack_run *run, int64_t *offset);
 void pack_placer_close(struct pack_placer *placer);
 
-/* Places items as an allocator would: in the order of time, each into the lowest gap. Less good
- * than an order by size, but it takes half the time. Returns the height. */
-int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset);
-
-/* Lowers the plan `offset` of very many items, each with one interval, where it is high: until it
- * is as low as `enough`, or that does not help, or the time is over. Returns the height. */
-int64_t pack_mend(const struct pack_item *items, unsigned count, int64_t enough,
-                  uint64_t deadline_ns, int64_t *offset); /* pack_mend.c */
+/* Plans items in the order of time, again and again, until the plan is as low as `enough`, or that
+ * does not help, or the time is over. Returns the height, INT64_MAX if it would not be less than
+ * `below`; if that is INT64_MAX there is always a plan, soon after the deadline. */
+int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough, int64_t below,
+                   uint64_t deadline_ns, int64_t *offset); /* pack_sweep.c */
 
 /* The squeaky wheel: one better order after another. */
 struct pack_squeaky; /* pack_squeaky.c */

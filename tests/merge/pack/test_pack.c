@@ -622,7 +622,7 @@ static void test_time_limit_in_an_order(void **state)
     struct pack_buffer *buffers = must_alloc(COUNT * sizeof *buffers);
     pack_guillotine(3, COUNT, 1000, 1 << 30, buffers);
     struct pack_result first = solve(buffers, COUNT, 0, 0), cut = solve(buffers, COUNT, 1, 0);
-    assert_string_equal(cut.method, "time, lowest gap");
+    assert_string_equal(cut.method, "sweeps through time");
     assert_true(cut.height < 2 * first.height);
     assert_false(cut.optimal);
     pack_result_free(&first);
@@ -873,40 +873,37 @@ static void test_training(void **state)
     free(buffers);
 }
 
-/* Mending makes a valid plan that is lower. It stops at a height that is enough, and in time. */
-static void test_mend(void **state)
+/* Sweeps make a valid plan that is low, lower with more time. They stop at a height that is enough,
+ * and there is a plan even if the time is over, but none that is not below a given height. */
+static void test_sweeps(void **state)
 {
     (void)state;
     enum { COUNT = 8000 };
     struct pack_buffer *buffers = must_alloc(COUNT * sizeof *buffers);
     int64_t *offset = must_alloc(COUNT * sizeof *offset), *all = must_alloc(COUNT * sizeof *all);
-    unsigned *order = must_alloc(COUNT * sizeof *order);
     struct random r = {21};
     for (size_t i = 0; i < COUNT; i++) {
         const int64_t lower = (int64_t)random_below(&r, COUNT);
         buffers[i] = (struct pack_buffer){.lower = lower,
                                           .upper = lower + 1 + (int64_t)random_below(&r, 100),
-                                          .size = 1 + (int64_t)random_below(&r, 1 << 20)};
+                                          .size = 1 + (int64_t)random_below(&r, 1 << 20),
+                                          .alignment = INT64_C(64) << (i % 3)};
     }
     struct pack_model model;
     pack_model_build(&model, buffers, COUNT);
-    pack_order_fill(model.items, model.count, PACK_CLASS, order);
-    struct pack_placer *placer = pack_placer_open(model.items, model.count);
-    struct pack_run run = {.below = INT64_MAX, .deadline_ns = UINT64_MAX};
-    const int64_t first = pack_placer_run(placer, order, model.count, PACK_FIRST_GAP, &run, offset);
-    assert_true(pack_mend(model.items, model.count, first, UINT64_MAX, offset) == first);
-    assert_true(pack_mend(model.items, model.count, 0, 1, offset) == first);
-    const int64_t mended = pack_mend(model.items, model.count, 0, UINT64_MAX, offset);
+    const int64_t late = pack_sweep(model.items, model.count, 0, INT64_MAX, 1, offset);
+    const int64_t low = pack_sweep(model.items, model.count, 0, INT64_MAX, UINT64_MAX, offset);
     for (unsigned i = 0; i < model.count; i++)
         all[model.items[i].source] = offset[i];
-    assert_int_equal(pack_check(buffers, COUNT, all, mended), 0);
-    assert_true((double)mended < 0.99 * (double)first);
-    pack_placer_close(placer);
+    assert_int_equal(pack_check(buffers, COUNT, all, low), 0);
+    const int64_t bound = pack_load_bound(model.items, model.count);
+    assert_true(low < late && 100 * (low - bound) < 3 * bound);
+    assert_true(pack_sweep(model.items, model.count, late, INT64_MAX, UINT64_MAX, offset) <= late);
+    assert_true(pack_sweep(model.items, model.count, 0, bound, UINT64_MAX, offset) == INT64_MAX);
     pack_model_free(&model);
     free(buffers);
     free(offset);
     free(all);
-    free(order);
 }
 
 /* One size: interval colouring is optimal, however many there are. */
@@ -1196,7 +1193,7 @@ int main(void)
         cmocka_unit_test(test_step_limit),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_training),
-        cmocka_unit_test(test_mend),
+        cmocka_unit_test(test_sweeps),
         cmocka_unit_test(test_one_size),
         cmocka_unit_test(test_planners),
         cmocka_unit_test(test_planners_apart),
