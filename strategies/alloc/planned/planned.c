@@ -35,7 +35,8 @@
  *      plan's height, and of at least 2 MiB, are mapped as they are needed. All blocks are placed
  *      as `vmm` would place them, too, in a shadow that has no memory. Before the arena holds more
  *      than `vmm` would have held so far, chunks without a live block are unmapped, after a wait
- *      for all queues. So it holds more than `vmm` only where blocks live in all its chunks.
+ *      for all queues. So it holds more than `vmm` only where blocks live in all its chunks. If
+ *      most requests were guests, one whose slot needs that is a guest where mapped bytes are free.
  *  11. If the slots of a round are taken and given back in the order of the last one, no chunk is
  *      mapped, and the shadow has each where it had it, then all is as when the round began. So it
  *      is after the next one, and neither free ranges nor shadow are kept until that one differs.
@@ -345,18 +346,25 @@ static int map_missing(struct planned *p, uint64_t begin, uint64_t end)
     return 0;
 }
 
+/* By how much the arena would hold more with so many chunks than `vmm` held so far. */
+static uint64_t excess_of(const struct planned *p, uint64_t missing)
+{
+    const uint64_t most = p->shadow[0].bytes + p->shadow[1].bytes,
+                   after = p->range.held_bytes + missing * p->range.chunk_bytes;
+    return missing && after > most ? after - most : 0;
+}
+
 /* Maps what is not mapped of [begin, end). What the arena would hold beyond what `vmm` would, it
  * takes from chunks without a live block first. */
 static int map_bytes(struct planned *p, uint64_t begin, uint64_t end)
 {
-    const uint64_t bytes = p->range.chunk_bytes, missing = missing_of(p, begin, end) * bytes,
-                   most = p->shadow[0].bytes + p->shadow[1].bytes,
-                   after = p->range.held_bytes + missing;
+    const uint64_t bytes = p->range.chunk_bytes, missing = missing_of(p, begin, end),
+                   excess = excess_of(p, missing);
     if (!missing)
         return 0;
     p->is_same = false;
-    if (after > most)
-        TRY(drop_chunks(p, begin, end, (after - most + bytes - 1) / bytes));
+    if (excess)
+        TRY(drop_chunks(p, begin, end, (excess + bytes - 1) / bytes));
     if (p->range_end < end)
         p->range_end = (end + bytes - 1) / bytes * bytes;
     int code = map_missing(p, begin, end);
@@ -787,6 +795,18 @@ static int serve_unplanned(struct planned *p, struct place *place, int code,
     return serve_guest(p, request, place->key && !code ? 0 : round_up(p, p->queue->height), block);
 }
 
+/* Must chunks be unmapped for a slot, though mapped bytes are free elsewhere? That counts if most
+ * requests are guests. */
+static bool costs_chunks(const struct planned *p, const struct place *place)
+{
+    const uint64_t bytes = end_of(p, place) - place->offset;
+    if (!p->range_bytes || p->counts.guest_count < p->counts.hit_count ||
+        !excess_of(p, missing_of(p, place->offset, place->offset + bytes)))
+        return false;
+    const uint64_t at = guest_place(p, bytes, 0, 1);
+    return at != UINT64_MAX && !missing_of(p, at, at + bytes);
+}
+
 /* Hands a slot out if its bytes are free, else serves the request from elsewhere. `passes`: it is
  * the request of the cursor's slot. */
 static int serve_place(struct planned *p, uint32_t i, bool passes,
@@ -796,7 +816,8 @@ static int serve_place(struct planned *p, uint32_t i, bool passes,
     bool serves = place->key && !place->live && (place->offset & (request->alignment - 1)) == 0;
     int code = serves && !p->arena ? make_arena(p) : 0;
     serves = serves && !code;
-    if (serves && !comes_again(p, place, false) && (serves = is_free(p, place))) {
+    if (serves && !comes_again(p, place, false) &&
+        (serves = is_free(p, place) && !costs_chunks(p, place))) {
         code = take_bytes(p, place);
         serves = !code;
     }
