@@ -17,9 +17,10 @@
  *
  * Source: 220,000 requests and frees of designed and of random sizes on one or two queues, and
  * those of ten programs of PyTorch, to the driver 580 on an idle H100, with the reserved bytes
- * and the address after each: all of them are the same. The done frees are from requests beside
- * queues that were held back, and from PyTorch's own. A queue that waits for another's event may
- * also take what that has freed before; the model leaves that out. */
+ * and the address after each: all of them are the same (scripts/driver_pool/check.py). The done
+ * frees are from requests beside queues that were held back, and from PyTorch's own. Not in the
+ * model: a queue that waits for another's event takes, before what is done, what that had freed;
+ * and a wait for one queue makes what that one freed free for all, not what others did. */
 #pragma once
 
 #include <stdint.h>
