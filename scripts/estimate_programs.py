@@ -9,12 +9,14 @@
     estimate_programs.py pools-predict FOLDER --seed N      without a GPU: what a pool has after all batch sizes of a decoder are captured, FOLDER/pools.json
     estimate_programs.py pools-measure FOLDER        on a GPU: FOLDER/pools-measured.json
     estimate_programs.py pools-judge FOLDER          prints both as one file, results/data/estimate-pools.json
+    estimate_programs.py profiled NAME... --seed N   on the CPU: what PyTorch's profile_memory counts of these programs, as JSON
     estimate_programs.py judge FOLDER                prints both as one file, results/data/estimate.json
 
 The seed draws sizes, batches and lengths. PYTHONPATH names the module gamut, and PATH the program.
 """
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import random
@@ -1613,6 +1615,17 @@ def tracked(name, seed, file):
         return f"{type(wrong).__name__}: {str(wrong)[:200]}"
 
 
+def profiled(name, seed):
+    """The most bytes that live at once by PyTorch's profile_memory, where the program runs on the CPU: this file with another device."""
+    from torch.profiler import ProfilerActivity, profile
+    there = {"__name__": "on_the_cpu", "__file__": __file__}
+    exec(compile(open(__file__).read().replace('"cuda"', '"cpu"').replace(".cuda()", ""), __file__, "exec"), there)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        there["run"](name, seed)
+    events = sorted((e.start_ns(), e.nbytes()) for e in seen.profiler.kineto_results.events() if e.name() == "[memory]")
+    return max(itertools.accumulate(count for _, count in events))
+
+
 # ---- on a GPU ----
 
 
@@ -1671,7 +1684,7 @@ def each(jobs, at_once, until):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["predict", "measure", "record", "kernels", "table", "judge", "pools-predict", "pools-measure", "pools-judge", "one"])
+    parser.add_argument("what", choices=["predict", "measure", "record", "kernels", "table", "judge", "pools-predict", "pools-measure", "pools-judge", "profiled", "one"])
     parser.add_argument("arguments", nargs="+")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--new", default="", metavar="NAMES", help="predict: kinds of programs from which no rule was made, of names that begin so: new, rnn, value")
@@ -1690,6 +1703,8 @@ def main():
             print(json.dumps(parts[how]()))
             return
         print(json.dumps(one_prediction(name, int(seed), *more) if how == "predict" else one_run(name, int(seed), int(more[0]), more[1])))
+    elif given.what == "profiled":
+        print(json.dumps({name: {"seed": given.seed, "profiled_bytes": profiled(name, given.seed)} for name in given.arguments}, indent=1))
     elif given.what == "predict":
         os.makedirs(folder, exist_ok=True)
         programs = each({name: (("predict", name, given.seed, folder), "") for name in PROGRAMS if (name.startswith(tuple(given.new.split(","))) if given.new else name not in NEW)}, given.jobs, until)

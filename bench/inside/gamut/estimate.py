@@ -336,6 +336,9 @@ class _Program:
         functions = torch.nn.functional
         self.patch(functions, "scaled_dot_product_attention", functools.partial(self.attention, functions.scaled_dot_product_attention))
         self.patch(torch.utils, "swap_tensors", self.swap)
+        self.patch(self.fake, "__deepcopy__", lambda tensor, memo: memo.setdefault(id(tensor), tensor.detach().clone().requires_grad_(tensor.requires_grad)))
+        self.stack_of_exits.callback(torch._C._jit_set_texpr_fuser_enabled, torch._C._jit_texpr_fuser_enabled())
+        torch._C._jit_set_texpr_fuser_enabled(False)  # it would load CUDA
         for module in map(sys.modules.get, ("torch.optim.optimizer", "torch.utils._foreach_utils")):  # else optimizers take other ways than with real tensors
             types_ = module._foreach_supported_types
             self.patch(module, "_foreach_supported_types", [*types_, self.fake])
@@ -410,7 +413,7 @@ class _Program:
         keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
         half, size, shared = query.element_size() == 2, query.shape[3], key.shape[1] != query.shape[1]
         fused = all(t.stride(3) == 1 for t in (query, key, value)) and (attn_mask is None or attn_mask.stride(-1) == 1) and query.shape[0] == key.shape[0]
-        by_cudnn = fused and half and max(size, value.shape[3]) <= 128 and size % 8 == value.shape[3] % 8 == 0 and key.shape[2] > 1 and not (dropout_p and query.shape[2] == 1) and not (
+        by_cudnn = fused and half and max(size, value.shape[3]) <= 256 and size % 8 == value.shape[3] % 8 == 0 and key.shape[2] > 1 and not (dropout_p and query.shape[2] == 1) and not (
             attn_mask is not None and torch.is_grad_enabled() and attn_mask.requires_grad)
         by_flash = fused and half and attn_mask is None and size == value.shape[3] <= 256 and not (is_causal and query.shape[2] != key.shape[2])
         efficient = fused and not shared and size % (8 if half else 4) == value.shape[3] % (8 if half else 4) == 0

@@ -75,6 +75,7 @@ def _from_rows(rows, sizes, known, slopes):
     if len(places) == 2 and any(abs(slope - s) <= max(64, s / 10000) for s in slopes):
         return int(values[0] + slope * (rows - places[0]))
     made = [v + min(slopes, key=lambda s: abs(v - s * n)) * (rows - n) for n, v in zip(places, values)]
+    made += values if len(places) == 1 else []  # more rows than were measured
     return (max(0, min(made)), max(made)) if max(made) > min(made) else made[0]
 
 
@@ -93,11 +94,15 @@ def _sizes(kind):
 
 
 @functools.lru_cache(None)
+def _near(kind, shape, rows):
+    size, place = _size(shape, rows)
+    return size, sorted(min((sum(abs(p - q) for p, q in zip(place, at)), one, asked) for one, at, asked in layer) for layer in _sizes(kind))[:6]
+
+
 def similar(kind, shape, rows, part):
     """(0, the most) bytes of a convolution that was not measured: a fourth more than of any of the six measured ones that are most like it, up to twice as much if it is larger."""
-    size, place = _size(shape, rows)
-    near = sorted(min((sum(abs(p - q) for p, q in zip(place, at)), one, asked[part - 1]) for one, at, asked in layer) for layer in _sizes(kind))[:6]
-    return 0, int(max(bytes_ * min(max(size / one, 1), 2) for _, one, bytes_ in near) * 1.25) + MIB
+    size, near = _near(kind, shape, rows)
+    return 0, int(max(asked[part - 1] * min(max(size / one, 1), 2) for _, one, asked in near) * 1.25) + MIB
 
 
 def _workspace(part, x, weight, y, more):
