@@ -3,24 +3,21 @@
  *   1. Sizes are multiples of 512 bytes. The pool has an endless range of addresses in steps of 32
  *      MiB, of which some are mapped: they are what it has reserved.
  *   2. A freed block is at first of its queue, and is joined with free neighbours of that queue.
- *      When the host waits, and when a request finds no other room (rule 4), such pieces become
- *      free for all if their frees are done, queue by queue, the one that was freed last at first.
- *      Each is joined with neighbours that are free for all.
+ *      When the host waits, and by rule 4, such pieces become free for all if their frees are done:
+ *      queue by queue, the one that was freed last at first, and joined with their neighbours.
  *   3. A request takes the smallest free piece of its queue that is large enough; of equals, the
  *      one that has been among them for longest. Its beginning is the block, the rest stays there.
- *   4. Else it takes the smallest piece that is free for all and whose steps are all mapped, even
- *      those beyond the block. Else the smallest whose free is done of the first other queue that
- *      has one. Else, after rule 2, the smallest that is free for all, mapped or not. If there is
- *      none, the block lies above all others.
+ *   4. Else the smallest piece that is free for all and whose steps are all mapped, even those
+ *      beyond the block. Else the smallest whose free is done of the first other queue that has
+ *      one. Else, after rule 2, the smallest that is free for all. Else it lies above all others.
  *   5. Steps of the block that are not mapped take the memory of mapped ones that are wholly free
  *      for all, the uppermost first. Only what then lacks is new.
  *
- * Source: 220,000 requests and frees of designed and of random sizes on one or two queues, and
- * those of ten programs of PyTorch, to the driver 580 on an idle H100, with the reserved bytes
- * and the address after each: all of them are the same (scripts/driver_pool/check.py). The done
- * frees are from requests beside queues that were held back, and from PyTorch's own. Not in the
- * model: a queue that waits for another's event takes, before what is done, what that had freed;
- * and a wait for one queue makes what that one freed free for all, not what others did. */
+ * Source: 220,000 requests and frees of designed and of random sizes on one or two queues, and of
+ * ten programs of PyTorch, to the driver 580 on an idle H100: all addresses and reserved bytes are
+ * the same (scripts/driver_pool/check.py). The done frees are from queues that were held back, and
+ * from PyTorch's own. Not in the model: a queue that waits for another's event takes, before what
+ * is done, what that had freed; and a wait for one queue makes only that one's free for all. */
 #pragma once
 
 #include <stdint.h>
