@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "merge/merge.h"
@@ -32,20 +33,59 @@ static uint64_t peak_of(struct measure *m, const struct entry *entry, const stru
     return peak;
 }
 
+/* Sets that make the same of a program run once. */
+struct runs {
+    char *text[32];
+    uint64_t peak[32];
+    size_t count;
+};
+
+static uint64_t peak_once(struct runs *runs, struct measure *m, const struct entry *entry,
+                          const struct dataset *dataset, const struct arguments *values,
+                          const char *set)
+{
+    struct merge *merged;
+    struct error error;
+    if (merging_run(entry->fun, set, values, RELEASE_LAST_USE, 0, &merged, &error))
+        fail_msg("%s %s: %s", entry->name, set, error.text);
+    char *text = program_print(merged->program);
+    merge_free(merged);
+    for (size_t i = 0; i < runs->count; i++)
+        if (strcmp(runs->text[i], text) == 0) {
+            free(text);
+            return runs->peak[i];
+        }
+    assert_true(runs->count < sizeof runs->text / sizeof *runs->text);
+    runs->text[runs->count] = text;
+    return runs->peak[runs->count++] = peak_of(m, entry, dataset, set);
+}
+
 static unsigned compare_sets(struct measure *m, const struct entry *entry,
                              const struct dataset *dataset)
 {
-    const uint64_t best = peak_of(m, entry, dataset, "best");
+    struct runs runs = {0};
+    struct inputs scalars;
+    struct readings readings;
+    struct error error, lacking;
+    assert_int_equal(inputs_make_scalars(entry, dataset, &scalars, &error), 0);
+    if (readings_find(entry, dataset, &scalars.arguments, once.seed, true, &readings, &lacking,
+                      &error))
+        fail_msg("%s: %s", entry->name, error.text);
+    const struct arguments *values = &readings.arguments;
+    const uint64_t best = peak_once(&runs, m, entry, dataset, values, "best");
     unsigned above = 0;
     for (const struct merge_set *set = merge_sets; set->name; set++) {
-        const uint64_t peak =
-            strcmp(set->name, "best") ? peak_of(m, entry, dataset, set->name) : best;
+        const uint64_t peak = peak_once(&runs, m, entry, dataset, values, set->name);
         if (peak >= best)
             continue;
         print_error("%s/%s: best holds %llu bytes, %s %llu\n", entry->name, dataset->name,
                     (unsigned long long)best, set->name, (unsigned long long)peak);
         above++;
     }
+    while (runs.count)
+        free(runs.text[--runs.count]);
+    readings_free(&readings);
+    inputs_free(&scalars);
     return above;
 }
 

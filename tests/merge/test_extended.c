@@ -118,7 +118,7 @@ static uint64_t number_or(const char *variable, uint64_t otherwise)
 static void test_random_programs(void **state)
 {
     (void)state;
-    const uint64_t first = number_or("GAMUT_SEED", 1), count = number_or("GAMUT_PROGRAMS", 400);
+    const uint64_t first = number_or("GAMUT_SEED", 1), count = number_or("GAMUT_PROGRAMS", 200);
     unsigned failed = 0;
     for (uint64_t seed = first; seed < first + count; seed++)
         failed += check_seed(seed);
