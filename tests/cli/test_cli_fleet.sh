@@ -132,11 +132,12 @@ for signal in KILL TERM; do
     same_cases k-one.json k-all.json
     rm -f k-all.json
 done
-# join that is stopped at any moment: the file that was there, or the whole new one. SIGKILL alone may leave its temporary file.
+# join that is stopped at any moment: the file that was there, or the whole new one. SIGKILL alone may leave its temporary file. Without --foreground,
+# timeout would kill itself too and not wait for join.
 "$gamut" join k.json -o k-all.json 2>/dev/null
 for after in 02 08 21; do
     for signal in INT TERM KILL; do
-        (timeout -s $signal 0.0$after "$gamut" join k.json -o k-all.json --force; :) >out 2>err
+        (timeout --foreground -s $signal 0.0$after "$gamut" join k.json -o k-all.json --force; :) >out 2>err
         same_cases k-one.json k-all.json
         [ $signal = KILL ] && rm -f k-all.json.*.tmp
     done

@@ -649,6 +649,26 @@ static char *diff(enum trace_view view, uint64_t *differences)
     return text;
 }
 
+struct diff_case {
+    const char *events;
+    uint64_t differences;
+    const char *text;
+};
+
+static void check_diffs(enum trace_view view, const char *left, const struct diff_case *cases,
+                        size_t count)
+{
+    import_events("left", left);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t differences;
+        import_events("right", cases[i].events);
+        char *text = diff(view, &differences);
+        assert_int_equal(differences, cases[i].differences);
+        assert_string_equal(text, cases[i].text);
+        free(text);
+    }
+}
+
 static void actions_are_compared_without_times_and_names(void **state)
 {
     (void)state;
@@ -657,11 +677,7 @@ static void actions_are_compared_without_times_and_names(void **state)
                             "launch q3 t0 @9 name=1 call=4 device=3 uses=b1rw,b2r\n"
                             "order q5 @10 other=3\nread 2 q5 @10 call=2 uses=b2r\nwait q5 @10\n"
                             "free b2 q5 @11\ndone b2 q5 @12\nwait q3 @13 behind=1\n";
-    static const struct {
-        const char *events;
-        uint64_t differences;
-        const char *text;
-    } cases[] = {
+    static const struct diff_case cases[] = {
         {a, 0, ""},
         {"alloc b1 1 q0\nbegin q0\nalloc b2 2 q0 memory=1\nrefused 7 q0\n"
          "launch q0 uses=b1rw,b2r\norder q1 other=0\nread 2 q1 uses=b2r\nwait q1\n"
@@ -679,26 +695,14 @@ static void actions_are_compared_without_times_and_names(void **state)
          "read 2 q1 uses=b2r\nwait q1\nfree b1 q0\nwait q0\n",
          3, "event 3\n- launch q0 uses=b1rw,b2r\n+ launch q0 uses=b1rw,b2rw\n"},
     };
-    import_events("left", a);
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint64_t differences;
-        import_events("right", cases[i].events);
-        char *text = diff(TRACE_VIEW_ACTIONS, &differences);
-        assert_string_equal(text, cases[i].text);
-        assert_int_equal(differences, cases[i].differences);
-        free(text);
-    }
+    check_diffs(TRACE_VIEW_ACTIONS, a, cases, sizeof cases / sizeof *cases);
 }
 
 static void differences_are_counted_and_printed(void **state)
 {
     (void)state;
     static const char a[] = "name 1 \"f\"\nalloc b1 1 q0 name=1\nalloc b2 2 q0\n";
-    static const struct {
-        const char *events;
-        uint64_t differences;
-        const char *text;
-    } cases[] = {
+    static const struct diff_case cases[] = {
         {a, 0, ""},
         {"name 4 \"f\"\nalloc b1 1 q0 name=4\nalloc b2 2 q0\n", 0, ""},
         {"name 1 \"g\"\nalloc b1 1 q0 name=1\nalloc b2 2 q0\n", 1,
@@ -710,15 +714,7 @@ static void differences_are_counted_and_printed(void **state)
         {"name 1 \"\\u001b]0;\"\nalloc b1 1 q0 name=1\nalloc b2 2 q0\n", 1,
          "event 1\n- alloc b1 1 q0 name=\"f\"\n+ alloc b1 1 q0 name=\"\\u001B]0;\"\n"},
     };
-    import_events("left", a);
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint64_t differences;
-        import_events("right", cases[i].events);
-        char *text = diff(TRACE_VIEW_ALL, &differences);
-        assert_int_equal(differences, cases[i].differences);
-        assert_string_equal(text, cases[i].text);
-        free(text);
-    }
+    check_diffs(TRACE_VIEW_ALL, a, cases, sizeof cases / sizeof *cases);
 }
 
 /* ---- wrong texts ---- */
