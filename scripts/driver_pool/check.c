@@ -1,5 +1,7 @@
-/* Makes logged requests again to the model of the driver's pool: check < LOG, lines "a QUEUE BLOCK BYTES ADDRESS RESERVED NOW", "f QUEUE BLOCK 0 0 0
- * DONE" (when that free is done), "s" (the host waited for all) and "# NAME" before each pool. Prints how many addresses are the same, and the peaks. */
+/* Makes logged requests again to the model of the driver's pool: check < LOG, lines
+ * "a QUEUE BLOCK BYTES ADDRESS RESERVED NOW", "f QUEUE BLOCK 0 0 0 DONE" (when that free is done),
+ * "s" (the host waited for all) and "# NAME" before each pool. Prints how many addresses are the
+ * same, and the peaks. */
 #include <stdio.h>
 #include <stdlib.h>
 

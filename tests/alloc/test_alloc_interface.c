@@ -41,7 +41,7 @@ static void test_spec_errors(void **state)
         {"vmm:large_chunk=max", "vmm: option large_chunk is 'max', expected a size such as 64MiB"},
         {"null:x=1", "null has no option 'x'; there are: kind, handle"},
         {"tlsf:kinds=pinned", "tlsf has no option 'kinds' (did you mean kind?); there are: parent, "
-                              "strategy, dedicated, empty, follow, kind, handle"},
+                              "strategy, dedicated, empty, follow, upper, kind, handle"},
         {"tagged:kind=host", "tagged: option kind is 'host', expected one of "
                              "device|pinned|coarse_svm|fine_svm|managed"},
     };

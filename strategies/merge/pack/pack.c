@@ -433,8 +433,8 @@ static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, 
 /* Memory of so much use is full; if so many times fewer buffers are left, joins may be right. */
 static const double FULL = 0.99;
 enum { FEWER = 4, JOINS_NS = 6000 }; /* with less time for each, joins might not come to an end */
-/* With more than this an order takes so long that there is only one, after a sweep, in a part of the
- * time; then sweeps have all that is left. With less they have half of it. */
+/* With more than this an order takes so long that there is only one, after a sweep, in a part of
+ * the time; then sweeps have all that is left. With less they have half of it. */
 enum { ORDERS_MOST = 1 << 17, ORDER_SHARE = 4 };
 
 /* A set of buffers whose lives overlap no others: an independent problem. */

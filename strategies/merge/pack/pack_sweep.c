@@ -1,8 +1,8 @@
 /* Plans items in the order of time, as an allocator would, but with the ends of their lives known.
  *
  *   1. The items that are alive stand in a list by offset, with the gaps between them. An item goes
- *      to that end of a gap where its neighbour ends at nearly the same time as itself, so that gaps
- *      grow together; a gap of which little is left, and above all one of its size, is better.
+ *      to that end of a gap where its neighbour ends at nearly the same time as itself, so that
+ *      gaps grow together; a gap of which little is left, and above all one of its size, is better.
  *   2. Where no gap is large enough, the sweep goes back to an earlier time, weighs rest against
  *      ends otherwise, and comes to the same place with other gaps. If that does not help some
  *      times, the memory becomes a little higher.
