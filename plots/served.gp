@@ -1,4 +1,4 @@
-# Sorted dots: how many times as fast unmodified programs are when served, a row a program, with the range of the rounds.
+# Sorted dots: how many times as fast unmodified programs are when served, a row a program, with the interval of the median.
 # Needs the variables data (name, median, least, most; the least first), out and device.
 set encoding utf8
 stats data using 2 nooutput
