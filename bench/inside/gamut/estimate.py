@@ -27,7 +27,7 @@ import weakref
 from gamut import binary, kernels, path
 
 MIB, CUBLAS, SMALL = 1 << 20, "cuBLAS workspaces", 65536
-CHANCE = ("rand", "normal", "uniform", "bernoulli", "exponential", "multinomial", "empty")  # names of operators whose results are not known before
+CHANCE = ("rand", "normal", "uniform", "bernoulli", "exponential", "multinomial", "empty")  # names of operators whose results on a GPU are not known before
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -213,7 +213,7 @@ class _Program:
         flat = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor) and t.device.type == "cuda"]
         if flat:
             self.results(name.split("::")[-1], args, flat)
-        if computed is None and not any(part in name for part in CHANCE) and self.knows(args) and sum(t.numel() for t in torch.utils._pytree.tree_leaves(out) if torch.is_tensor(t)) <= SMALL:
+        if computed is None and not (flat and any(part in name for part in CHANCE)) and self.knows(args) and sum(t.numel() for t in torch.utils._pytree.tree_leaves(out) if torch.is_tensor(t)) <= SMALL:
             computed = self.compute(func, args, kwargs)  # what makes tensors of nothing
         written = (out, args, kwargs) if func._schema.is_mutable else out
         for made in torch.utils._pytree.tree_leaves(written) if computed is None else ():  # with what is not known
@@ -321,9 +321,8 @@ class _Program:
             "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0, "_lazy_init": nothing, "is_initialized": lambda: True,
             "is_current_stream_capturing": lambda: False, "synchronize": nothing, "empty_cache": nothing, "set_device": nothing, "manual_seed": nothing, "manual_seed_all": nothing,
             "reset_peak_memory_stats": nothing, "is_bf16_supported": lambda *a, **k: True, "get_device_capability": lambda *a: (9, 0),
-            "get_device_name": lambda *a: memory["name"], "get_device_properties": lambda *a: types.SimpleNamespace(**memory),
-            "mem_get_info": lambda *a: (memory["total_memory"],) * 2, "memory_stats": lambda *a: {}, "memory_allocated": lambda *a: 0,
-            "max_memory_allocated": lambda *a: 0, "memory_reserved": lambda *a: 0, "max_memory_reserved": lambda *a: 0,
+            "get_device_name": lambda *a: memory["name"], "get_device_properties": lambda *a: types.SimpleNamespace(**memory), "mem_get_info": lambda *a: (memory["total_memory"],) * 2,
+            "memory_stats": lambda *a: {}, **dict.fromkeys("memory_allocated max_memory_allocated memory_reserved max_memory_reserved".split(), lambda *a: 0),
         }.items():
             self.patch(cuda, name, value)
         for name in ("init_gpu_context", "init_cuda_context"):  # would make a real tensor
@@ -405,11 +404,13 @@ class _Program:
 
     def attention(self, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
         """PyTorch would ask the GPU which kernel it is to be."""
-        torch, aten, functions = self.torch, self.torch.ops.aten, self.torch.nn.functional
+        torch, aten = self.torch, self.torch.ops.aten
         if query.device.type != "cuda" or query.dim() != 4:
             return func(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         if torch.is_autocast_enabled("cuda"):
-            query, key, value = (t.to(torch.get_autocast_dtype("cuda")) for t in (query, key, value))
+            query, key, value, attn_mask = (t if t is None or t.dtype == torch.bool else t.to(torch.get_autocast_dtype("cuda")) for t in (query, key, value, attn_mask))
+            with torch.autocast("cuda", enabled=False):
+                return self.attention(func, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
         half, size, shared = query.element_size() == 2, query.shape[3], key.shape[1] != query.shape[1]
         fused = all(t.stride(3) == 1 for t in (query, key, value)) and (attn_mask is None or attn_mask.stride(-1) == 1) and query.shape[0] == key.shape[0]
@@ -419,16 +420,15 @@ class _Program:
         efficient = fused and not shared and size % (8 if half else 4) == value.shape[3] % (8 if half else 4) == 0
         if attn_mask is not None and attn_mask.dtype == torch.bool:
             attn_mask = torch.where(attn_mask, 0.0, float("-inf")).to(query.dtype)
+        expanded = lambda mask: mask if mask is None else mask.expand(*query.shape[:3], key.shape[2])  # noqa: E731
         if by_cudnn:
-            attn_mask = attn_mask if attn_mask is None else attn_mask.expand(*query.shape[:3], key.shape[2])
-            return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, False, scale=scale)[0]
+            return aten._scaled_dot_product_cudnn_attention(query, key, value, expanded(attn_mask), keeps, dropout_p, is_causal, False, scale=scale)[0]
         if by_flash:
             return aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
         if efficient:
-            if attn_mask is not None:
-                attn_mask = attn_mask if all(n % 8 == 0 for n in attn_mask.stride()[:-1]) else functions.pad(attn_mask, (0, 8 - attn_mask.shape[-1] % 8))[..., : attn_mask.shape[-1]]
-                attn_mask = attn_mask.expand(*query.shape[:3], key.shape[2])
-            return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, scale=scale)[0]
+            if attn_mask is not None and any(n % 8 for n in attn_mask.stride()[:-1]):
+                attn_mask = torch.nn.functional.pad(attn_mask, (0, 8 - attn_mask.shape[-1] % 8))[..., : attn_mask.shape[-1]]
+            return aten._scaled_dot_product_efficient_attention(query, key, value, expanded(attn_mask), keeps, dropout_p, is_causal, scale=scale)[0]
         return self.plain_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
     def plain_attention(self, query, key, value, mask, dropout_p, is_causal, scale):

@@ -229,29 +229,22 @@ OPERATORS = {
     "_scaled_dot_product_efficient_attention_backward": efficient_attention_backward,
     "_pack_padded_sequence": lambda args, results: ([bytes_of(results[0])], []),
     "_safe_softmax": lambda args, results: ([], [results[0].numel()]),
-    "_softmax": _contiguous(0),
-    "_log_softmax": _contiguous(0),
     "_softmax_backward_data": lambda args, results: (copies(*args[:2]), [bytes_of(args[1])]),
-    "conv2d": convolution,
-    "convolution": convolution,
     "convolution_backward": convolution_backward,
     "cudnn_batch_norm": lambda args, results: ([], [args[0].numel() // 20 if is_last(args[0]) else 0]),
     "cudnn_batch_norm_backward": lambda args, results: ([], [args[0].numel() // 12 if is_last(args[0]) else 0]),
     "embedding": _contiguous(1),
     "embedding_dense_backward": embedding_backward,
     "index": index,
-    "index_put": index_put,
-    "index_put_": index_put,
+    **dict.fromkeys(("index_put", "index_put_"), index_put),
+    **dict.fromkeys(("conv2d", "convolution"), convolution),
     "max_pool2d": lambda args, results: ([], [results[0].numel() * 8]),
     "mse_loss": lambda args, results: ([bytes_of(args[0])], []),
-    "native_group_norm": _contiguous(0),
-    "native_layer_norm": _contiguous(0),
     "native_layer_norm_backward": layer_norm_backward,
     "roll": lambda args, results: ([bytes_of(args[0])] if len(args) > 2 and len(args[2]) > 1 else copies(args[0]), []),  # one dimension after the other
     "sort": lambda args, results: ([], [26 * args[0].numel() if args[0].dim() == 1 else (0, 36 * args[0].numel())]),
     "sum": sums,
-    "upsample_bilinear2d_backward": _contiguous(0),
-    "upsample_nearest2d_backward": _contiguous(0),
+    **dict.fromkeys("_softmax _log_softmax native_group_norm native_layer_norm upsample_bilinear2d_backward upsample_nearest2d_backward".split(), _contiguous(0)),
     **dict.fromkeys("amax amin linalg_vector_norm mean norm prod".split(), reduced(1)),
     **dict.fromkeys("argmax argmin max min std std_mean var var_mean".split(), reduced(4)),
     # So many times the bytes of the first argument at the most
@@ -260,7 +253,7 @@ OPERATORS = {
         "masked_scatter_backward": 4, "median": 9, "nms": 8, "scatter_reduce": 3, "smooth_l1_loss": 1, "soft_margin_loss_backward": 3, "topk": 1, "_unique2": 4}.items()},
     "_embedding_bag_backward": lambda args, results: ([(0, 256 * args[1].numel())], []),
     "randperm": lambda args, results: ([(0, 6 * bytes_of(results[0]))], []),
+    "logsumexp": lambda args, results: ([bytes_of(args[0])], reduced(1)(args, results)[1]),
 }
-OPERATORS["logsumexp"] = lambda args, results: ([bytes_of(args[0])], reduced(1)(args, results)[1])
 # What has no rule above asks for nothing, or for a few KiB, if measured programs called it. Names of the second part stand for others that were measured.
 MEASURED = frozenset(measured()["operators"]) | set("adaptive_avg_pool2d batch_norm conv2d flatten index_put_ linear max_pool2d softmax".split())
