@@ -860,7 +860,7 @@ static void test_many(void **state)
 static void test_training(void **state)
 {
     (void)state;
-    enum { COUNT = 20000 };
+    enum { COUNT = 8000 };
     struct pack_buffer *buffers = must_alloc(COUNT * sizeof *buffers);
     pack_training(4, COUNT, buffers);
     struct pack_result greedy = solve(buffers, COUNT, 0, 0);
