@@ -437,6 +437,8 @@ enum { FEWER = 4, JOINS_NS = 6000 }; /* with less time for each, joins might not
  * the time; then sweeps have all that is left. With less they have half of it. */
 enum { ORDERS_MOST = 1 << 17, ORDER_SHARE = 4 };
 
+static const char sweeps[] = "sweeps through time";
+
 /* A set of buffers whose lives overlap no others: an independent problem. */
 struct component {
     struct pack_model model;
@@ -659,7 +661,7 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
                 e.count > ORDERS_MOST ? deadline_ns : share_deadline(deadline_ns, 1, 2);
             if (pack_sweep(e.items, e.count, pack_max(enough, c->plan.lower_bound), c->plan.height,
                            sweeps_ns, e.offset) < INT64_MAX)
-                keep_plan(&e, "sweeps through time");
+                keep_plan(&e, sweeps);
         } else if (e.count > EXACT_MOST) {
             try_orders(&e, c, 1);
         } else {
@@ -735,16 +737,15 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
     const bool full = is_large && is_full(c);
     const uint64_t nodes = full && !c->is_joined ? plan_joined(c, enough, deadline_ns) : 0;
     c->has_sweeps = is_large && !full && deadline_ns && !has_interrupted(items, count);
-    if (c->has_sweeps && count > ORDERS_MOST) {
+    if (is_large && deadline_ns && c->plan.height == INT64_MAX) {
         c->plan.height = pack_sweep(items, count, enough, INT64_MAX, 1, c->plan.offset);
-        c->plan.method = "sweeps through time";
+        c->plan.method = sweeps;
     }
     const int orders = count > ORDERS_MOST ? 1
                        : is_large          ? sizeof many_orders / sizeof *many_orders
                                            : PACK_ORDER_COUNT * PACK_GAP_COUNT;
-    const uint64_t order_ns = c->has_sweeps && count > ORDERS_MOST
-                                  ? share_deadline(deadline_ns, 1, ORDER_SHARE)
-                                  : deadline_ns;
+    const int share = c->has_sweeps ? ORDER_SHARE : 1;
+    const uint64_t order_ns = share_deadline(deadline_ns, 1, share);
     for (int k = 0; k < orders; k++) {
         if (c->plan.height < INT64_MAX &&
             (c->plan.height <= pack_max(enough, c->plan.lower_bound) || pack_now() > deadline_ns))
@@ -752,16 +753,13 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
         const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = is_large ? PACK_FIRST_GAP : (enum pack_gap)(k % PACK_GAP_COUNT);
         struct pack_run run = {.below = c->plan.height,
-                               .deadline_ns = deadline_ns ? order_ns : UINT64_MAX};
+                               .deadline_ns = c->plan.height < INT64_MAX ? order_ns : UINT64_MAX};
         pack_order_fill(items, count, o, order);
-        int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
-        const bool is_late = c->plan.height == INT64_MAX && height == INT64_MAX;
-        if (is_late)
-            height = pack_sweep(items, count, enough, INT64_MAX, 1, offset);
+        const int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
         if (height == INT64_MAX)
             continue;
         c->plan.height = height;
-        c->plan.method = is_late ? "sweeps through time" : pack_greedy_name(o, gap);
+        c->plan.method = pack_greedy_name(o, gap);
         memcpy(c->plan.offset, offset, count * sizeof *offset);
     }
     pack_placer_close(placer);

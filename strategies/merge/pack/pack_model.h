@@ -114,6 +114,7 @@ enum pack_order {
     /* Items of like size in the order of time, for many items: those that are placed one after the
      * other are near in time, which takes at most the time of the order by size. */
     PACK_CLASS = PACK_ORDER_COUNT,
+    PACK_END, /* the order of time, by ends */
 };
 enum pack_gap {
     PACK_FIRST_GAP,

@@ -346,6 +346,7 @@ void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_or
             [PACK_DURATION] = {duration, size, i},
             [PACK_AREA] = {size * duration, size, i},
             [PACK_TIME] = {-(double)items[i].hull.first, size, i},
+            [PACK_END] = {-(double)items[i].hull.end, size, i},
             [PACK_CLASS] = {floor(log(size) / CLASS_STEP), -(double)items[i].hull.first, i},
         };
         keyed[i] = keys[order];
