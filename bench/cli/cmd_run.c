@@ -191,13 +191,6 @@ static int like_open(struct like *like, const char *path, struct error *error)
     return code;
 }
 
-static void like_close(struct like *like)
-{
-    result_release(&like->result);
-    json_decref(like->left_out);
-    *like = (struct like){0};
-}
-
 /* ---- flags ---------------------------------------------------------------------------------- */
 
 /* Flags that select cases, and flags that say where the result goes and how it looks. Neither kind
@@ -218,11 +211,6 @@ static bool is_among(const char *const *names, size_t count, const char *name)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
-}
-
-static bool says_how_to_measure(const char *name)
-{
-    return !is_among(selecting, SELECTING, name) && !is_among(presenting, PRESENTING, name);
 }
 
 /* Copies the options that select cases from the file to the new result: the cases are the same. */
@@ -258,7 +246,8 @@ static int like_flags(const struct like *like, struct command_line *line, bool a
     {
         const char *text = value_text(&line->arena, value);
         size_t i = 0;
-        if (!says_how_to_measure(name) || !text || (adds && strcmp(name, "rounds") == 0))
+        if (is_among(selecting, SELECTING, name) || is_among(presenting, PRESENTING, name) ||
+            !text || (adds && strcmp(name, "rounds") == 0))
             continue;
         while (flags[i].name && strcmp(flags[i].name, name) != 0)
             i++;
@@ -844,7 +833,8 @@ static int run_command(const struct command_line *line)
     reasons_free(&run.reasons);
     select_free(&run.selection);
     suite_close(&run.suite);
-    like_close(&run.like);
+    result_release(&run.like.result);
+    json_decref(run.like.left_out);
     arena_free(&mine.arena);
     catalogue_close(&run.catalogue);
     return exit_code;

@@ -38,21 +38,18 @@ void doctor_print(const struct doctor_rows *rows, FILE *out)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *row_json(const struct doctor_row *row)
-{
-    return tree_pack("{s:s, s:o, s:s, s:o, s:o}", "check", row->check, "subject",
-                     tree_text_or_null(row->subject), "status", doctor_status_name(row->status),
-                     "found", tree_text(row->found), "advice", tree_text_or_null(row->advice));
-}
-
 json_t *doctor_json(const struct doctor_rows *rows)
 {
     json_t *checks = tree_array();
     const enum doctor_status verdict = rows->counts[DOCTOR_FAIL]   ? DOCTOR_FAIL
                                        : rows->counts[DOCTOR_WARN] ? DOCTOR_WARN
                                                                    : DOCTOR_PASS;
-    for (size_t i = 0; i < rows->count; i++)
-        tree_append(checks, row_json(&rows->row[i]));
+    for (const struct doctor_row *row = rows->row; row < rows->row + rows->count; row++)
+        tree_append(checks,
+                    tree_pack("{s:s, s:o, s:s, s:o, s:o}", "check", row->check, "subject",
+                              tree_text_or_null(row->subject), "status",
+                              doctor_status_name(row->status), "found", tree_text(row->found),
+                              "advice", tree_text_or_null(row->advice)));
     return tree_pack("{s:s, s:s, s:o}", "schema", "gamut.doctor/2", "verdict",
                      doctor_status_name(verdict), "checks", checks);
 }

@@ -37,12 +37,6 @@ void places_open(struct address_places *p)
 
 /* ---- the axis -------------------------------------------------------------------------------- */
 
-static void give_spare(struct address_places *p, struct place *place)
-{
-    place->next = p->spare;
-    p->spare = place;
-}
-
 /* A place before `next` on the axis. The caller has made sure that there is a spare one. */
 static struct place *insert_before(struct address_places *p, struct place *next)
 {
@@ -60,7 +54,8 @@ static void unlink_place(struct address_places *p, struct place *place)
     if (place->prev)
         place->prev->next = place->next;
     place->next->prev = place->prev; /* the tail is always behind */
-    give_spare(p, place);
+    place->next = p->spare;
+    p->spare = place;
 }
 
 /* Takes the first bytes of a gap away; an empty one vanishes. */

@@ -111,14 +111,6 @@ static void print_figure(FILE *out, const char *work, const char *made, const ch
     text_free(&path);
 }
 
-/* Adds "Wall time of raw over that of each strategy, by workload, with intervals; cuda:0" */
-static void add_title(const struct chart *chart, const struct chart_subject *of, struct text *out)
-{
-    text_add(out, "%c%s; %s", toupper((unsigned char)chart->help[0]), chart->help + 1, of->device);
-    if (of->strategy)
-        text_add(out, ", %s", of->strategy);
-}
-
 static void draw_subject(struct drawing *drawing, const struct chart *chart,
                          const struct chart_subject *of)
 {
@@ -127,7 +119,11 @@ static void draw_subject(struct drawing *drawing, const struct chart *chart,
     struct text made = {0}, title = {0};
     struct error error = {0};
     int code = chart_draw(chart, of, &options, &made, &error);
-    add_title(chart, of, &title);
+    /* "Wall time of raw over that of each strategy, by workload, with intervals; cuda:0" */
+    text_add(&title, "%c%s; %s", toupper((unsigned char)chart->help[0]), chart->help + 1,
+             of->device);
+    if (of->strategy)
+        text_add(&title, ", %s", of->strategy);
     if (code == 0) {
         print_figure(drawing->out, drawing->page->work, made.data, title.data);
         drawing->made++;
@@ -169,19 +165,13 @@ static void draw_all(struct drawing *drawing, const struct chart *chart, const c
     free(subjects);
 }
 
-/* Is everything that the chart shows in a table of the page, with the same figures? What is held is
- * in the table of programs; a replay has no other chart of it. */
-static bool is_table(const struct drawing *drawing, const struct chart *chart)
-{
-    return chart == &chart_held && !page_is_replay(drawing->file);
-}
-
-/* Draws the charts of a device that show all its cases. */
+/* Draws the charts of a device that show all its cases. What is held is in the table of programs,
+ * with the same figures; a replay has no other chart of it. */
 static void draw_device(struct drawing *drawing, const char *device)
 {
     const struct chart *chart;
     for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
-        if (!is_table(drawing, chart))
+        if (chart != &chart_held || page_is_replay(drawing->file))
             draw_all(drawing, chart, device);
 }
 

@@ -24,17 +24,6 @@ static uint64_t begin_of(const struct making *m, const struct view_block *b)
     return b->born > m->first ? b->born - m->first : 0;
 }
 
-/* Its last moment. */
-static uint64_t end_of(const struct making *m, const struct view_block *b)
-{
-    return (b->died > m->last ? m->last : b->died - 1) - m->first;
-}
-
-static bool is_in_window(const struct making *m, const struct view_block *b)
-{
-    return b->died > b->born && b->died > m->first && b->born <= m->last;
-}
-
 static uint64_t width_of(const struct making *m, unsigned level)
 {
     return (uint64_t)LEVELS_LEAF << (m->level_count - 1 - level);
@@ -92,9 +81,11 @@ static void take_level(struct making *m, unsigned level)
         for (; b < m->blocks->count && begin_of(m, &m->blocks->items[b]) / width == index; b++) {
             const struct view_block *block = &m->blocks->items[b];
             const uint64_t begin = begin_of(m, block);
-            if (m->node_of[b] != NO_NODE || !is_in_window(m, block))
+            const bool is_in_window =
+                block->died > block->born && block->died > m->first && block->born <= m->last;
+            if (m->node_of[b] != NO_NODE || !is_in_window)
                 continue;
-            const uint64_t end = end_of(m, block);
+            const uint64_t end = (block->died > m->last ? m->last : block->died - 1) - m->first;
             if (is_leaf || begin / (width / 2) != end / (width / 2))
                 m->node_of[b] = node;
             else

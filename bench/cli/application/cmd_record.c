@@ -209,31 +209,21 @@ static int make_traces(struct recording *r, struct error *error)
     return 0;
 }
 
-/* Removes the folder. Raw files that became no trace stay, and the folder with them. */
-static void remove_folder(struct recording *r)
-{
-    if (!application_remove(&r->arena, r->folder))
-        fprintf(stderr, "gamut: what was recorded is in %s; `gamut trace import` reads it\n",
-                r->folder);
-}
-
-static int record_in_folder(struct recording *r, int *status, struct error *error)
-{
-    TRY(set_environment(r, error));
-    TRY(application_run(r->line->program, status, error));
-    return make_traces(r, error);
-}
-
 static int record_application(struct recording *r, int *exit_code, struct error *error)
 {
     int status = 0;
     TRY(find_libraries(r, error));
     TRY(choose_out(r, error));
-    const int code = record_in_folder(r, &status, error);
+    int code = set_environment(r, error);
+    THEN(code, application_run(r->line->program, &status, error));
+    THEN(code, make_traces(r, error));
     *exit_code = application_exit_code(status, code, error);
     if (application_outlived(*exit_code))
         (void)make_traces(r, NULL);
-    remove_folder(r);
+    /* Raw files that became no trace stay, and the folder with them. */
+    if (!application_remove(&r->arena, r->folder))
+        fprintf(stderr, "gamut: what was recorded is in %s; `gamut trace import` reads it\n",
+                r->folder);
     return 0;
 }
 

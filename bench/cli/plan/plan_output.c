@@ -156,14 +156,6 @@ static bool is_about(const struct fun *fun, const struct merge_event *e, const c
     return false;
 }
 
-static void print_source_line(const struct fun *fun, struct source_position at, FILE *out)
-{
-    const char *line = program_line(fun->program, at.line);
-    if (line)
-        fprintf(out, "    %s:%u: %.*s\n", fun->program->path, at.line, (int)strcspn(line, "\n"),
-                line);
-}
-
 /* "coalesce: y moves from block y_mem into z_mem." */
 static void print_sentence(const struct fun *fun, const struct merge_event *e, FILE *out)
 {
@@ -194,7 +186,10 @@ static void print_sentence(const struct fun *fun, const struct merge_event *e, F
     fputs(".\n", out);
     for (const char *line = e->proof; line && *line; line += strcspn(line, "\n"), line += !!*line)
         fprintf(out, "    %.*s\n", (int)strcspn(line, "\n"), line);
-    print_source_line(fun, e->at, out);
+    const char *source = program_line(fun->program, e->at.line);
+    if (source)
+        fprintf(out, "    %s:%u: %.*s\n", fun->program->path, e->at.line,
+                (int)strcspn(source, "\n"), source);
 }
 
 /* Arrays and blocks, those of the program as it is written first. */

@@ -54,11 +54,6 @@ static const char *scalar_at(void *context, size_t i)
     return i < s->count ? s->fun->names[s->names[i]].text : NULL;
 }
 
-static int unknown_name(const struct scalars *s, const char *word, struct error *error)
-{
-    return text_unknown(error, word, scalar_at, (void *)s, "%s has no scalar", s->fun->name);
-}
-
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* Sizes may have a unit, as everywhere on the command line: 64k. */
@@ -121,7 +116,7 @@ static int read_word(const struct scalars *s, const char *word, struct named_val
     while (i < s->count && strcmp(scalar_at((void *)s, i), name) != 0)
         i++;
     if (i == s->count)
-        return unknown_name(s, name, error);
+        return text_unknown(error, name, scalar_at, (void *)s, "%s has no scalar", s->fun->name);
     const struct name *n = &s->fun->names[s->names[i]];
     int code = 0;
     for (const char *at = word + length; *at && !code; at += length) {
