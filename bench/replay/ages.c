@@ -125,15 +125,6 @@ static void note_collection(struct finding *f)
     f->collection_count++;
 }
 
-static void release(struct finding *f, uint64_t address)
-{
-    struct segment *s = segment_of(f, address);
-    f->has_run = true;
-    f->has_others |= !s || !can_be_collected(s);
-    if (s)
-        s->is_released = true;
-}
-
 static void end_run(struct finding *f, const struct trace_event *next)
 {
     if (f->has_run && next->kind == TRACE_driver_alloc && !f->has_others && !f->is_trimmed &&
@@ -173,7 +164,11 @@ static void end_use(struct finding *f, unsigned slot)
 static void take(struct finding *f, const struct trace_event *e)
 {
     if (e->kind == TRACE_driver_free) {
-        release(f, e->address);
+        struct segment *s = segment_of(f, e->address);
+        f->has_run = true;
+        f->has_others |= !s || !can_be_collected(s);
+        if (s)
+            s->is_released = true;
         return;
     }
     end_run(f, e);

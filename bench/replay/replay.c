@@ -162,14 +162,6 @@ static int find_place(struct replay *r, unsigned pool, unsigned *index)
     return 0;
 }
 
-static int open_keeping(struct replay *r, struct part *part)
-{
-    const int code = private_pool_open(&part->kept, r->options->strategy, r->options->options,
-                                       &part->source, &part->allocator, r->error);
-    part->allocator.total = &r->blocks;
-    return code;
-}
-
 /* Once no block of it lives, a private pool that no graph uses gives its memory back. */
 static int end_part(struct replay *r, struct part *part)
 {
@@ -192,10 +184,14 @@ static int open_part(struct replay *r, unsigned pool, unsigned memory, bool keep
     part->source.pending = r->pending.settle ? &r->pending : NULL;
     part->source.listener =
         r->tracks_owners || (r->listener && r->listener->source) ? &r->ears : NULL;
-    if (keeps)
-        return open_keeping(r, part);
     const struct allocator_ops *strategy = r->options->strategy;
     struct option_values options = *r->options->options;
+    if (keeps) {
+        const int code = private_pool_open(&part->kept, strategy, &options, &part->source,
+                                           &part->allocator, r->error);
+        part->allocator.total = &r->blocks;
+        return code;
+    }
     /* No plan knows of memory apart from the program's common one. */
     if ((pool || memory) && strategy->serves_plan)
         TRY(allocator_parse("caching", &strategy, &options, r->error));

@@ -67,13 +67,6 @@ static void add_times(struct reading *r, const struct trace_event *e)
     r->ended_ns = larger(end_ns, r->ended_ns);
 }
 
-static void add_launch(struct schedule *s, const struct trace_event *e)
-{
-    s->wanted[e->use_count < STANDIN_USES_MAX ? e->use_count : STANDIN_USES_MAX] = true;
-    s->timed_launches += e->device_ns != 0;
-    s->launches++;
-}
-
 /* A map that does not say how many bytes it gives is one of a whole block (live.c). */
 static void add_transfer(struct reading *r, const struct trace_event *e)
 {
@@ -98,10 +91,13 @@ static void add_event(struct reading *r, const struct trace_event *e)
     } else if (schedule_is_command(e->kind)) {
         q->commands++;
         q->waits = must_reach(q->waits, (unsigned)q->commands, &q->capacity, sizeof *q->waits);
-        if (e->kind == TRACE_launch)
-            add_launch(s, e);
-        else if (e->kind == TRACE_read || e->kind == TRACE_write || e->kind == TRACE_map)
+        if (e->kind == TRACE_launch) {
+            s->wanted[e->use_count < STANDIN_USES_MAX ? e->use_count : STANDIN_USES_MAX] = true;
+            s->timed_launches += e->device_ns != 0;
+            s->launches++;
+        } else if (e->kind == TRACE_read || e->kind == TRACE_write || e->kind == TRACE_map) {
             add_transfer(r, e);
+        }
     } else if (e->kind == TRACE_wait && e->behind) {
         add_wait(q, e->behind);
     } else if (e->kind == TRACE_order) {

@@ -84,11 +84,6 @@ static int find_named(struct cut *c, const struct trace_part *part, struct error
     return more < 0 ? more : 0;
 }
 
-static bool is_named(const struct cut *c, unsigned slot)
-{
-    return !c->only_named || (slot < c->named_capacity && c->named[slot]);
-}
-
 /* A block that was freed before the part, and whose last command ended in it. */
 static bool is_of_left_out(struct cut *c, const struct trace_event *e)
 {
@@ -115,7 +110,8 @@ static void begin_part(struct cut *c, uint64_t began_ns)
 {
     c->began_ns = began_ns;
     for (unsigned slot = 0; slot < c->capacity; slot++) {
-        c->blocks[slot].is_left_out = !is_named(c, slot);
+        c->blocks[slot].is_left_out =
+            c->only_named && (slot >= c->named_capacity || !c->named[slot]);
         if (!c->blocks[slot].lives || c->blocks[slot].is_left_out)
             continue;
         struct trace_event held = c->blocks[slot].event;

@@ -24,15 +24,6 @@ static unsigned *bucket_of(const struct trace_names *n, const struct trace_name 
     }
 }
 
-static void widen(struct trace_names *n)
-{
-    n->buckets = n->buckets ? 4 * n->buckets : 64;
-    free(n->bucket);
-    n->bucket = must_alloc(n->buckets * sizeof *n->bucket);
-    for (unsigned i = 0; i < n->count; i++)
-        *bucket_of(n, &n->items[i]) = i + 1;
-}
-
 /* The text as a trace may have it: UTF-8, and not too long. The caller frees it. */
 static char *clean_name(const char *text)
 {
@@ -47,8 +38,13 @@ static char *clean_name(const char *text)
 
 static unsigned find_or_add(struct trace_names *n, struct trace_name name)
 {
-    if (2 * (n->count + 1) > n->buckets)
-        widen(n);
+    if (2 * (n->count + 1) > n->buckets) {
+        n->buckets = n->buckets ? 4 * n->buckets : 64;
+        free(n->bucket);
+        n->bucket = must_alloc(n->buckets * sizeof *n->bucket);
+        for (unsigned i = 0; i < n->count; i++)
+            *bucket_of(n, &n->items[i]) = i + 1;
+    }
     unsigned *bucket = bucket_of(n, &name);
     if (*bucket)
         return *bucket - 1;

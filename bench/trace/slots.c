@@ -9,15 +9,9 @@ static uint64_t add(uint64_t a, uint64_t b)
     return b > TRACE_TOTAL_MOST - a ? TRACE_TOTAL_MOST : a + b;
 }
 
-static struct trace_slot *slot_at(const struct trace_slots *s, unsigned slot)
-{
-    return slot < s->capacity ? &s->slots[slot] : NULL;
-}
-
 static bool is_taken(const struct trace_slots *s, unsigned slot)
 {
-    const struct trace_slot *at = slot_at(s, slot);
-    return at && at->state != SLOT_FREE;
+    return slot < s->capacity && s->slots[slot].state != SLOT_FREE;
 }
 
 static const char *begin_block(struct trace_slots *s, struct trace_event *e)

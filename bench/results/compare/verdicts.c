@@ -55,15 +55,6 @@ static void adjust_family(struct comparer *c, bool is_over_cases)
     free(p);
 }
 
-static void adjust(struct comparer *c)
-{
-    for (size_t i = 0; i < c->row_count; i++)
-        if (is_gated_test(&c->rows[i]))
-            c->family[c->rows[i].cases > 0]++;
-    adjust_family(c, false);
-    adjust_family(c, true);
-}
-
 /* The distance from 0 that a standard normal variable exceeds, to either side, with this
  * probability. */
 static double normal_distance(double probability)
@@ -159,7 +150,11 @@ static void judge(struct comparer *c, struct compare_row *row)
 
 void compare_judge(struct comparer *c)
 {
-    adjust(c);
+    for (size_t i = 0; i < c->row_count; i++)
+        if (is_gated_test(&c->rows[i]))
+            c->family[c->rows[i].cases > 0]++;
+    adjust_family(c, false);
+    adjust_family(c, true);
     for (size_t i = 0; i < c->row_count; i++)
         if (c->rows[i].metric && c->rows[i].metric->kind == KIND_SAMPLED)
             judge(c, &c->rows[i]);

@@ -232,13 +232,6 @@ static struct rows rows_of(const struct matrix *matrix)
     return rows;
 }
 
-static void rows_free(struct rows *rows)
-{
-    for (size_t i = 0; i < rows->count; i++)
-        text_free(&rows->row[i].label);
-    free(rows->row);
-}
-
 /* ---- data ---- */
 
 static size_t number_of(const struct rows *rows, const struct row *row)
@@ -374,7 +367,9 @@ static int time_write(const struct chart *chart, const struct chart_subject *of,
         print_rows(of, &rows, data);
         add_variables(&matrix, &rows, variables);
     }
-    rows_free(&rows);
+    for (size_t i = 0; i < rows.count; i++)
+        text_free(&rows.row[i].label);
+    free(rows.row);
     matrix_free(&matrix);
     return code;
 }
