@@ -122,6 +122,21 @@ struct json_field {
     JSON_ANY(#member, type, type_of, member, NULL, table, 0, JSON_LEFT_OUT)
 #define JSON_OPTIONAL_MANY(many, type_of, member, count, table)                                    \
     JSON_ANY(#member, many, type_of, member, NULL, table, offsetof(type_of, count), JSON_LEFT_OUT)
+/* Several of one type, two to eight: JSON_FIELDS(COUNT, struct point, x, y). */
+#define JSON_EACH2(of, t, s, m, ...)                   of(t, s, m), of(t, s, __VA_ARGS__)
+#define JSON_EACH3(of, t, s, m, ...)                   of(t, s, m), JSON_EACH2(of, t, s, __VA_ARGS__)
+#define JSON_EACH4(of, t, s, m, ...)                   of(t, s, m), JSON_EACH3(of, t, s, __VA_ARGS__)
+#define JSON_EACH5(of, t, s, m, ...)                   of(t, s, m), JSON_EACH4(of, t, s, __VA_ARGS__)
+#define JSON_EACH6(of, t, s, m, ...)                   of(t, s, m), JSON_EACH5(of, t, s, __VA_ARGS__)
+#define JSON_EACH7(of, t, s, m, ...)                   of(t, s, m), JSON_EACH6(of, t, s, __VA_ARGS__)
+#define JSON_EACH8(of, t, s, m, ...)                   of(t, s, m), JSON_EACH7(of, t, s, __VA_ARGS__)
+#define JSON_NINTH(a, b, c, d, e, f, g, h, ninth, ...) ninth
+#define JSON_EACH(of, type, type_of, ...)                                                          \
+    JSON_NINTH(__VA_ARGS__, JSON_EACH8, JSON_EACH7, JSON_EACH6, JSON_EACH5, JSON_EACH4,            \
+               JSON_EACH3, JSON_EACH2, 0)                                                          \
+    (of, type, type_of, __VA_ARGS__)
+#define JSON_FIELDS(type, type_of, ...)    JSON_EACH(JSON_FIELD, type, type_of, __VA_ARGS__)
+#define JSON_OPTIONALS(type, type_of, ...) JSON_EACH(JSON_OPTIONAL, type, type_of, __VA_ARGS__)
 #define JSON_FIELDS_END                                                                            \
     {                                                                                              \
         NULL, FIELD_TEXT, 0, 0, NULL, NULL, 0, JSON_REQUIRED                                       \

@@ -53,10 +53,7 @@ void trace_info_free(struct trace_info *info)
 
 static const struct json_field info_fields[] = {
     JSON_FIELD(TEXT, struct trace_info, source),
-    JSON_FIELD(TEXT_OR_NULL, struct trace_info, application),
-    JSON_FIELD(TEXT_OR_NULL, struct trace_info, device),
-    JSON_FIELD(TEXT_OR_NULL, struct trace_info, began),
-    JSON_FIELD(TEXT_OR_NULL, struct trace_info, allocator),
+    JSON_FIELDS(TEXT_OR_NULL, struct trace_info, application, device, began, allocator),
     JSON_FIELD(COUNT, struct trace_info, time_unit_ns),
     JSON_FIELD(COUNT_OR_NULL, struct trace_info, capacity_bytes),
     JSON_FIELD(BOOLEAN, struct trace_info, lost_beginning),
@@ -133,14 +130,8 @@ int trace_info_from_json(const json_t *json, struct trace_info *info, struct err
 }
 
 static const struct json_field totals_fields[] = {
-    JSON_FIELD(COUNT, struct trace_totals, events),
-    JSON_FIELD(COUNT, struct trace_totals, blocks),
-    JSON_FIELD(COUNT, struct trace_totals, live_at_end),
-    JSON_FIELD(COUNT, struct trace_totals, peak_bytes),
-    JSON_FIELD(COUNT, struct trace_totals, slots),
-    JSON_FIELD(COUNT, struct trace_totals, queues),
-    JSON_FIELD(COUNT, struct trace_totals, threads),
-    JSON_FIELD(COUNT, struct trace_totals, requested_bytes),
+    JSON_FIELDS(COUNT, struct trace_totals, events, blocks, live_at_end, peak_bytes, slots, queues,
+                threads, requested_bytes),
     JSON_FIELD(COUNT, struct trace_totals, last_ns),
     JSON_FIELD(DIGEST, struct trace_totals, digest),
     JSON_FIELDS_END,

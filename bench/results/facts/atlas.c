@@ -345,35 +345,25 @@ void atlas_free(struct atlas *atlas)
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 JSON_STRUCT(static, line, struct atlas_line, JSON_FIELD(COUNT, struct atlas_line, from_bytes),
-            JSON_FIELD(NUMBER, struct atlas_line, a_ns),
-            JSON_FIELD(NUMBER, struct atlas_line, b_ns_per_byte));
+            JSON_FIELDS(NUMBER, struct atlas_line, a_ns, b_ns_per_byte));
 JSON_STRUCT(static, probe, struct atlas_probe, JSON_FIELD(COUNT, struct atlas_probe, bytes),
             JSON_WORD(struct atlas_probe, waits, atlas_wait_names),
-            JSON_FIELD(NUMBER, struct atlas_probe, idle_ns),
-            JSON_FIELD(NUMBER, struct atlas_probe, own_queue_ns),
-            JSON_FIELD(NUMBER, struct atlas_probe, other_queue_ns),
-            JSON_FIELD(NUMBER, struct atlas_probe, spin_ns));
-JSON_STRUCT(static, point, struct atlas_point, JSON_FIELD(COUNT, struct atlas_point, bytes),
-            JSON_FIELD(COUNT, struct atlas_point, live_count),
-            JSON_FIELD(COUNT, struct atlas_point, sample_count),
-            JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, min_ns),
-            JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, p10_ns),
-            JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, p50_ns),
-            JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, p90_ns),
-            JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, p99_ns),
-            JSON_FIELD(COUNT_OR_UNKNOWN, struct atlas_point, max_ns),
+            JSON_FIELDS(NUMBER, struct atlas_probe, idle_ns, own_queue_ns, other_queue_ns,
+                        spin_ns));
+JSON_STRUCT(static, point, struct atlas_point,
+            JSON_FIELDS(COUNT, struct atlas_point, bytes, live_count, sample_count),
+            JSON_FIELDS(COUNT_OR_UNKNOWN, struct atlas_point, min_ns, p10_ns, p50_ns, p90_ns,
+                        p99_ns, max_ns),
             JSON_OPTIONAL(COUNT_OR_NULL, struct atlas_point, paced_ns),
             JSON_OPTIONAL(TEXT_OR_NULL, struct atlas_point, skipped));
-JSON_STRUCT(static, curve, struct atlas_curve, JSON_FIELD(TEXT, struct atlas_curve, method),
-            JSON_FIELD(TEXT, struct atlas_curve, call),
+JSON_STRUCT(static, curve, struct atlas_curve, JSON_FIELDS(TEXT, struct atlas_curve, method, call),
             JSON_WORD(struct atlas_curve, waits, atlas_wait_names),
             JSON_MANY(LIST, struct atlas_curve, lines, line_count, &line_struct),
             JSON_FIELD(NUMBER, struct atlas_curve, fit_error),
             JSON_MANY(LIST, struct atlas_curve, probes, probe_count, &probe_struct),
             JSON_MANY(LIST, struct atlas_curve, points, point_count, &point_struct));
 static const struct json_field atlas_fields[] = {
-    JSON_FIELD(TEXT, struct atlas, device),
-    JSON_FIELD(TEXT, struct atlas, name),
+    JSON_FIELDS(TEXT, struct atlas, device, name),
     JSON_FIELD(TEXT_OR_NULL, struct atlas, driver),
     JSON_FIELD(NUMBER, struct atlas, timer_ns),
     JSON_MANY(LIST, struct atlas, curves, curve_count, &curve_struct),

@@ -32,14 +32,11 @@ extern char **environ;
 JSON_STRUCT(, record_tool, struct record_tool, JSON_FIELD(STRING, struct record_tool, version),
             JSON_FIELD(STRING_OR_NULL, struct record_tool, git_rev),
             JSON_FIELD(BOOLEAN_OR_NULL, struct record_tool, git_dirty),
-            JSON_FIELD(STRING_OR_NULL, struct record_tool, compiler),
-            JSON_FIELD(STRING_OR_NULL, struct record_tool, cflags),
-            JSON_FIELD(STRING_OR_NULL, struct record_tool, build));
+            JSON_FIELDS(STRING_OR_NULL, struct record_tool, compiler, cflags, build));
 
-JSON_STRUCT(, clock_cost, struct clock_cost, JSON_FIELD(STRING_OR_NULL, struct clock_cost, counter),
-            JSON_FIELD(STRING_OR_NULL, struct clock_cost, why_not),
-            JSON_FIELD(NUMBER, struct clock_cost, span_ns),
-            JSON_FIELD(NUMBER, struct clock_cost, system_span_ns));
+JSON_STRUCT(, clock_cost, struct clock_cost,
+            JSON_FIELDS(STRING_OR_NULL, struct clock_cost, counter, why_not),
+            JSON_FIELDS(NUMBER, struct clock_cost, span_ns, system_span_ns));
 
 struct record_tool context_tool(void)
 {
@@ -371,15 +368,10 @@ void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct rec
 }
 
 JSON_STRUCT(, record_host, struct record_host, JSON_FIELD(TEXT, struct record_host, machine_id),
-            JSON_FIELD(TEXT_OR_NULL, struct record_host, os),
-            JSON_FIELD(TEXT_OR_NULL, struct record_host, kernel),
-            JSON_FIELD(TEXT_OR_NULL, struct record_host, arch),
-            JSON_FIELD(TEXT_OR_NULL, struct record_host, cpu),
-            JSON_FIELD(COUNT_OR_NULL, struct record_host, cpus),
-            JSON_FIELD(COUNT_OR_NULL, struct record_host, usable_cpus),
+            JSON_FIELDS(TEXT_OR_NULL, struct record_host, os, kernel, arch, cpu),
+            JSON_FIELDS(COUNT_OR_NULL, struct record_host, cpus, usable_cpus),
             JSON_FIELD_AS("cpu_quota", NUMBER, struct record_host, limits.cpu_quota),
-            JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_bytes),
-            JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_available_bytes),
+            JSON_FIELDS(COUNT_OR_NULL, struct record_host, memory_bytes, memory_available_bytes),
             JSON_FIELD_AS("memory_limit_bytes", COUNT_OR_NULL, struct record_host,
                           limits.memory_bytes),
             JSON_FIELD(TEXT_OR_NULL, struct record_host, governor),
@@ -390,19 +382,11 @@ JSON_STRUCT(, record_host, struct record_host, JSON_FIELD(TEXT, struct record_ho
 JSON_STRUCT(, record_device, struct record_device, JSON_FIELD(TEXT, struct record_device, id),
             JSON_FIELD_AS("backend", TEXT, struct record_device, api),
             JSON_FIELD(TEXT, struct record_device, name),
-            JSON_FIELD(TEXT_OR_NULL, struct record_device, platform),
-            JSON_FIELD(TEXT_OR_NULL, struct record_device, driver),
-            JSON_FIELD(TEXT_OR_NULL, struct record_device, arch),
+            JSON_FIELDS(TEXT_OR_NULL, struct record_device, platform, driver, arch),
             JSON_FIELD(TEXT, struct record_device, kind),
-            JSON_FIELD(COUNT_OR_NULL, struct record_device, memory_bytes),
-            JSON_FIELD(COUNT_OR_NULL, struct record_device, memory_free_start_bytes),
-            JSON_FIELD(COUNT_OR_NULL, struct record_device, max_alloc_bytes),
-            JSON_FIELD(COUNT_OR_NULL, struct record_device, alignment_bytes),
-            JSON_FIELD(COUNT_OR_NULL, struct record_device, l2_bytes),
-            JSON_FIELD(COUNT_OR_NULL, struct record_device, compute_units),
-            JSON_FIELD(COUNT_OR_NULL, struct record_device, max_group_items),
-            JSON_FIELD(BOOLEAN, struct record_device, has_f64),
-            JSON_FIELD(BOOLEAN, struct record_device, can_split),
+            JSON_FIELDS(COUNT_OR_NULL, struct record_device, memory_bytes, memory_free_start_bytes,
+                        max_alloc_bytes, alignment_bytes, l2_bytes, compute_units, max_group_items),
+            JSON_FIELDS(BOOLEAN, struct record_device, has_f64, can_split),
             JSON_FIELD(NUMBER, struct record_device, copy_bytes_per_second),
             JSON_FIELD(JSON, struct record_device, settings));
 

@@ -28,14 +28,12 @@ STRUCT(session, struct result_session, JSON_FIELD(STRING, struct result_session,
        JSON_FIELD(COUNT_SMALL, struct result_session, rounds),
        JSON_OPTIONAL(JSON, struct result_session, atlases));
 
-STRUCT(shard, struct result_shard, JSON_FIELD(COUNT_SMALL, struct result_shard, number),
-       JSON_FIELD(COUNT_SMALL, struct result_shard, of),
-       JSON_FIELD(COUNT, struct result_shard, own), JSON_FIELD(COUNT, struct result_shard, items),
+STRUCT(shard, struct result_shard, JSON_FIELDS(COUNT_SMALL, struct result_shard, number, of),
+       JSON_FIELDS(COUNT, struct result_shard, own, items),
        JSON_FIELD(STRING, struct result_shard, list));
 
 STRUCT(joined, struct result_joined, JSON_FIELD(COUNT_SMALL, struct result_joined, number),
-       JSON_FIELD(STRING, struct result_joined, run),
-       JSON_FIELD(STRING, struct result_joined, started_at),
+       JSON_FIELDS(STRING, struct result_joined, run, started_at),
        JSON_FIELD(COUNT_OR_UNKNOWN, struct result_joined, duration_ns),
        JSON_FIELD(STRING, struct result_joined, machine_id),
        JSON_MANY(LIST, struct result_joined, sessions, session_count, &session_struct));
@@ -46,8 +44,7 @@ const char *run_status_name(enum run_status status)
     return run_status_names[status];
 }
 
-STRUCT(run, struct result_run, JSON_FIELD(STRING, struct result_run, id),
-       JSON_FIELD(STRING, struct result_run, started_at),
+STRUCT(run, struct result_run, JSON_FIELDS(STRING, struct result_run, id, started_at),
        JSON_FIELD(COUNT_OR_UNKNOWN, struct result_run, duration_ns),
        JSON_MANY(STRINGS, struct result_run, argv, argc, NULL),
        JSON_FIELD(COUNT, struct result_run, seed), JSON_FIELD(JSON, struct result_run, options),
@@ -69,8 +66,7 @@ STRUCT(context, struct result_context,
 /* ---- cases and rows -------------------------------------------------------------------------- */
 
 STRUCT(warning, struct result_warning, JSON_FIELD(STRING, struct result_warning, code),
-       JSON_FIELD(STRING_OR_NULL, struct result_warning, subject),
-       JSON_FIELD(STRING_OR_NULL, struct result_warning, detail));
+       JSON_FIELDS(STRING_OR_NULL, struct result_warning, subject, detail));
 
 STRUCT(number, struct result_number, JSON_FIELD_AS("", NUMBER, struct result_number, value));
 STRUCT(numbers, struct result_numbers,
@@ -83,11 +79,8 @@ STRUCT(round_model, struct result_model,
 STRUCT(case_model, struct result_model, JSON_FIELD(STRING_OR_NULL, struct result_model, why_not),
        JSON_FIELD(NUMBER, struct result_model, predicted_ns),
        JSON_FIELD(NUMBER_SIGNED, struct result_model, error),
-       JSON_FIELD(NUMBER, struct result_model, device_ns),
-       JSON_FIELD(NUMBER, struct result_model, driver_ns),
-       JSON_FIELD(NUMBER, struct result_model, waiting_ns),
-       JSON_FIELD(NUMBER, struct result_model, first_use_ns),
-       JSON_FIELD(NUMBER, struct result_model, allocator_ns));
+       JSON_FIELDS(NUMBER, struct result_model, device_ns, driver_ns, waiting_ns, first_use_ns,
+                   allocator_ns));
 
 STRUCT(other_counters, struct result_other_counters,
        JSON_OPTIONAL_MANY(MAP_OR_NULL, struct result_other_counters, cold, cold_count,
@@ -114,10 +107,8 @@ PUBLIC(result_row_round, struct result_round, ROUND_BEGINS,
 
 STRUCT(stat, struct result_stat, INTERVAL(struct result_stat, over),
        JSON_FIELD_AS("mad", NUMBER, struct result_stat, over.mad),
-       JSON_FIELD(COUNT, struct result_stat, samples), JSON_FIELD(NUMBER, struct result_stat, min),
-       JSON_FIELD(NUMBER, struct result_stat, p10), JSON_FIELD(NUMBER, struct result_stat, p90),
-       JSON_FIELD(NUMBER, struct result_stat, max),
-       JSON_FIELD(NUMBER, struct result_stat, cold_median));
+       JSON_FIELD(COUNT, struct result_stat, samples),
+       JSON_FIELDS(NUMBER, struct result_stat, min, p10, p90, max, cold_median));
 
 STRUCT(counters, struct result_counters,
        JSON_NESTED(OBJECT, struct result_counters, cold, &exact_counts_struct),
@@ -135,17 +126,12 @@ STRUCT(ratio, struct result_ratio, JSON_FIELD(STRING_OR_NULL, struct result_rati
 PUBLIC(result_case, struct result_case, JSON_FIELD(STRING, struct result_case, id),
        JSON_NESTED(OBJECT, struct result_case, key, &case_key_struct), STATUS,
        JSON_OPTIONAL_WORD(struct result_case, check, case_check_names),
-       JSON_FIELD(STRING_OR_NULL, struct result_case, digest),
-       JSON_FIELD(STRING_OR_NULL, struct result_case, program_digest),
-       JSON_FIELD(STRING_OR_NULL, struct result_case, inputs_digest),
-       JSON_FIELD(NUMBER, struct result_case, worst_error),
-       JSON_FIELD(NUMBER, struct result_case, traffic_bytes),
+       JSON_FIELDS(STRING_OR_NULL, struct result_case, digest, program_digest, inputs_digest),
+       JSON_FIELDS(NUMBER, struct result_case, worst_error, traffic_bytes),
        JSON_NESTED(POINTER, struct result_case, counters, &counters_struct), STATS,
        JSON_NESTED(POINTER, struct result_case, model, &case_model_struct),
        JSON_NESTED(OBJECT_OR_NULL, struct result_case, speedup_over_raw, &ratio_struct),
-       JSON_FIELD(NUMBER, struct result_case, peak_over_best),
-       JSON_FIELD(NUMBER, struct result_case, floor_ns),
-       JSON_FIELD(NUMBER, struct result_case, of_floor), WARNINGS,
+       JSON_FIELDS(NUMBER, struct result_case, peak_over_best, floor_ns, of_floor), WARNINGS,
        JSON_MANY(LIST, struct result_case, rounds, round_count, &round_struct),
        JSON_OPTIONAL(JSON, struct result_case, spaces),
        JSON_OPTIONAL_NESTED(POINTER, struct result_case, speedup, &ratio_struct));
@@ -162,8 +148,7 @@ PUBLIC(result_mean, struct result_mean,
        JSON_FIELD_AS("release", TEXT, struct result_mean, key.release),
        JSON_FIELD_AS("strategy", TEXT, struct result_mean, key.strategy),
        JSON_OPTIONAL_AS("residency", TEXT_OR_NULL, struct result_mean, key.residency),
-       JSON_FIELD(COUNT, struct result_mean, cases), JSON_FIELD(COUNT, struct result_mean, missing),
-       INTERVAL(struct result_mean, over));
+       JSON_FIELDS(COUNT, struct result_mean, cases, missing), INTERVAL(struct result_mean, over));
 
 #define NAMED(of, member)                                                                          \
     JSON_OPTIONAL_AS("strategy", TEXT_OR_NULL, of, member.strategy),                               \
@@ -171,10 +156,8 @@ PUBLIC(result_mean, struct result_mean,
         JSON_OPTIONAL_AS("release", TEXT_OR_NULL, of, member.release),                             \
         JSON_OPTIONAL_AS("residency", TEXT_OR_NULL, of, member.residency)
 
-STRUCT(named, struct case_key, JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, strategy),
-       JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, merge),
-       JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, release),
-       JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, residency));
+STRUCT(named, struct case_key,
+       JSON_OPTIONALS(TEXT_OR_NULL, struct case_key, strategy, merge, release, residency));
 
 STRUCT(gain, struct answer_gain,
        JSON_NESTED(OBJECT_OR_NULL, struct answer_gain, speedup, &interval_struct),
@@ -185,19 +168,16 @@ PUBLIC(answer_ranked, struct answer_ranked, NAMED(struct answer_ranked, key),
        JSON_NESTED(OBJECT_OR_NULL, struct answer_ranked, speedup, &interval_struct),
        JSON_NESTED(OBJECT_OR_NULL, struct answer_ranked, over_fastest, &interval_struct),
        JSON_FIELD(STRING_OR_NULL, struct answer_ranked, verdict),
-       JSON_FIELD(NUMBER, struct answer_ranked, memory_over_bound),
-       JSON_FIELD(NUMBER, struct answer_ranked, driver_calls),
+       JSON_FIELDS(NUMBER, struct answer_ranked, memory_over_bound, driver_calls),
        JSON_OPTIONAL_NESTED(POINTER, struct answer_ranked, over_none, &gain_struct));
-STRUCT(left_out, struct answer_left_out, JSON_FIELD(STRING, struct answer_left_out, workload),
-       JSON_FIELD(STRING, struct answer_left_out, dataset),
-       JSON_FIELD(STRING, struct answer_left_out, reason));
-STRUCT(not_ranked, struct answer_not_ranked, JSON_FIELD(STRING, struct answer_not_ranked, name),
-       JSON_FIELD(STRING, struct answer_not_ranked, reason));
+STRUCT(left_out, struct answer_left_out,
+       JSON_FIELDS(STRING, struct answer_left_out, workload, dataset, reason));
+STRUCT(not_ranked, struct answer_not_ranked,
+       JSON_FIELDS(STRING, struct answer_not_ranked, name, reason));
 PUBLIC(answer_device, struct answer_device, JSON_FIELD(STRING, struct answer_device, device),
        JSON_NESTED(OBJECT, struct answer_device, baseline, &named_struct),
        JSON_FIELD(STRING, struct answer_device, against),
-       JSON_FIELD(COUNT, struct answer_device, cases), JSON_FIELD(COUNT, struct answer_device, of),
-       JSON_FIELD(COUNT, struct answer_device, rounds),
+       JSON_FIELDS(COUNT, struct answer_device, cases, of, rounds),
        JSON_MANY(LIST, struct answer_device, ranking, ranked_count, &answer_ranked_struct),
        JSON_MANY(STRINGS, struct answer_device, least_memory, least_memory_count, NULL),
        JSON_MANY(LIST, struct answer_device, left_out, left_out_count, &left_out_struct),
@@ -215,39 +195,29 @@ STRUCT(entry, struct suite_entry,
        JSON_OPTIONAL_AS("release", TEXT_OR_NULL, struct suite_entry, key.release),
        JSON_OPTIONAL_AS("strategy", TEXT_OR_NULL, struct suite_entry, key.strategy),
        JSON_WORD(struct suite_entry, status, case_status_names),
-       JSON_FIELD(STRING_OR_NULL, struct suite_entry, reason),
-       JSON_FIELD(STRING_OR_NULL, struct suite_entry, first),
-       JSON_FIELD(STRING_OR_NULL, struct suite_entry, second),
-       JSON_FIELD(NUMBER, struct suite_entry, first_wall_ns),
-       JSON_FIELD(NUMBER, struct suite_entry, second_wall_ns),
+       JSON_FIELDS(STRING_OR_NULL, struct suite_entry, reason, first, second),
+       JSON_FIELDS(NUMBER, struct suite_entry, first_wall_ns, second_wall_ns),
        JSON_NESTED(OBJECT_OR_NULL, struct suite_entry, ratio, &interval_struct),
-       JSON_FIELD(NUMBER, struct suite_entry, predicted_ratio),
-       JSON_FIELD(NUMBER, struct suite_entry, published),
+       JSON_FIELDS(NUMBER, struct suite_entry, predicted_ratio, published),
        JSON_FIELD(STRING_OR_NULL, struct suite_entry, than_published));
 STRUCT(suite_row, struct suite_row, JSON_FIELD(STRING, struct suite_row, name),
-       JSON_OPTIONAL(STRING_OR_NULL, struct suite_row, workload),
-       JSON_OPTIONAL(STRING_OR_NULL, struct suite_row, dataset),
+       JSON_OPTIONALS(STRING_OR_NULL, struct suite_row, workload, dataset),
        JSON_OPTIONAL(NUMBER, struct suite_row, published),
-       JSON_OPTIONAL(STRING_OR_NULL, struct suite_row, not_under),
-       JSON_OPTIONAL(STRING_OR_NULL, struct suite_row, note),
-       JSON_OPTIONAL(STRING_OR_NULL, struct suite_row, missing),
+       JSON_OPTIONALS(STRING_OR_NULL, struct suite_row, not_under, note, missing),
        JSON_MANY_IF(LIST, struct suite_row, measured, measured_count, &entry_struct));
 STRUCT(suite_mean, struct suite_mean,
        JSON_OPTIONAL_AS("device", TEXT_OR_NULL, struct suite_mean, key.device),
        JSON_OPTIONAL_AS("merge", TEXT_OR_NULL, struct suite_mean, key.merge),
        JSON_OPTIONAL_AS("release", TEXT_OR_NULL, struct suite_mean, key.release),
        JSON_OPTIONAL_AS("strategy", TEXT_OR_NULL, struct suite_mean, key.strategy),
-       JSON_FIELD(COUNT, struct suite_mean, rows), JSON_FIELD(NUMBER, struct suite_mean, ours),
-       JSON_FIELD(NUMBER, struct suite_mean, published));
+       JSON_FIELD(COUNT, struct suite_mean, rows),
+       JSON_FIELDS(NUMBER, struct suite_mean, ours, published));
 STRUCT(pair, struct suite_pair, JSON_MANY_AS("", STRINGS, struct suite_pair, sides, count, NULL));
 PUBLIC(result_suite, struct result_suite,
        JSON_OPTIONAL(STRING_OR_NULL, struct result_suite, format),
-       JSON_FIELD(STRING, struct result_suite, title),
-       JSON_FIELD(STRING, struct result_suite, source),
+       JSON_FIELDS(STRING, struct result_suite, title, source),
        JSON_MANY(MAP, struct result_suite, compare, compare_count, &pair_struct),
-       JSON_OPTIONAL(STRING_OR_NULL, struct result_suite, strategies),
-       JSON_OPTIONAL(STRING_OR_NULL, struct result_suite, merges),
-       JSON_OPTIONAL(STRING_OR_NULL, struct result_suite, releases),
+       JSON_OPTIONALS(STRING_OR_NULL, struct result_suite, strategies, merges, releases),
        JSON_MANY(LIST, struct result_suite, rows, row_count, &suite_row_struct),
        JSON_FIELD(STRING, struct result_suite, name),
        JSON_MANY_IF(LIST, struct result_suite, means, mean_count, &suite_mean_struct));
@@ -255,11 +225,9 @@ PUBLIC(result_suite, struct result_suite,
 /* ---- experiments, noise ---------------------------------------------------------------------- */
 
 STRUCT(parameter, struct result_parameter, JSON_FIELD(STRING, struct result_parameter, name),
-       JSON_FIELD(STRING_OR_NULL, struct result_parameter, unit),
-       JSON_FIELD(STRING_OR_NULL, struct result_parameter, help));
+       JSON_FIELDS(STRING_OR_NULL, struct result_parameter, unit, help));
 PUBLIC(result_experiment, struct result_experiment,
-       JSON_FIELD(STRING, struct result_experiment, name),
-       JSON_FIELD(STRING, struct result_experiment, device),
+       JSON_FIELDS(STRING, struct result_experiment, name, device),
        JSON_FIELD(JSON, struct result_experiment, options),
        JSON_MANY(LIST, struct result_experiment, parameters, parameter_count, &parameter_struct),
        JSON_MANY(MAP, struct result_experiment, metrics, metric_count, &counter_info_struct),
@@ -270,11 +238,8 @@ STRUCT(noise_metric, struct noise_metric, JSON_FIELD(NUMBER, struct noise_metric
        JSON_MANY(MAP, struct noise_metric, by_case, case_count, &number_struct),
        JSON_MANY(MAP, struct noise_metric, by_configuration, configuration_count, &number_struct));
 PUBLIC(result_noise, struct result_noise, JSON_FIELD(STRING, struct result_noise, device),
-       JSON_FIELD(STRING_OR_NULL, struct result_noise, name),
-       JSON_FIELD(STRING_OR_NULL, struct result_noise, driver),
-       JSON_FIELD(STRING, struct result_noise, machine_id),
-       JSON_FIELD(STRING, struct result_noise, run),
-       JSON_FIELD(STRING, struct result_noise, measured_at),
+       JSON_FIELDS(STRING_OR_NULL, struct result_noise, name, driver),
+       JSON_FIELDS(STRING, struct result_noise, machine_id, run, measured_at),
        JSON_FIELD(COUNT_SMALL, struct result_noise, rounds),
        JSON_MANY(MAP, struct result_noise, metrics, metric_count, &noise_metric_struct));
 
@@ -288,8 +253,7 @@ PUBLIC(result, struct result, JSON_NESTED(OBJECT, struct result, run, &run_struc
        JSON_OPTIONAL_NESTED(POINTER, struct result, suite, &result_suite_struct),
        JSON_ANY("answer", LIST, struct result, answer.devices, NULL, &answer_device_struct,
                 offsetof(struct result, answer.device_count), JSON_MAY_LACK),
-       JSON_OPTIONAL(JSON, struct result, atlas), JSON_OPTIONAL(JSON, struct result, fits),
-       JSON_OPTIONAL(JSON, struct result, advice),
+       JSON_OPTIONALS(JSON, struct result, atlas, fits, advice),
        JSON_OPTIONAL_MANY(LIST, struct result, experiments, experiment_count,
                           &result_experiment_struct),
        JSON_OPTIONAL_MANY(LIST, struct result, noise, noise_count, &result_noise_struct),
