@@ -31,5 +31,16 @@ try: gamut.serve("nosuch")
 except ValueError as wrong: print(wrong)'
     grep -q "there is no strategy 'nosuch'" out || fail "gamut.serve says: $(cat out)"
 fi
+# An estimate, with the PyTorch that this python3 has, or, with GAMUT_TORCH=1, the one that pip fetches (200 MB, so not by itself).
+[ -n "${GAMUT_TORCH:-}" ] && { "$dir/venv/bin/pip" install -q torch --index-url https://download.pytorch.org/whl/cpu || fail "pip install torch"; }
+torch=$(python3 -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' 2>/dev/null)
+for site in "$dir"/venv/lib/python3*/site-packages; do [ -z "$torch" ] || echo "$torch" >"$site/torch.pth"; done
+if [ ! -e /dev/nvidiactl ] && "$dir/venv/bin/python3" -c 'import torch' 2>/dev/null; then
+    echo 'import torch; torch.nn.Linear(1024, 1024).cuda()(torch.randn(64, 1024, device="cuda")).sum().backward()' >train.py
+    in_venv python3 -m gamut.estimate --fits 1GiB train.py
+    grep -q '^needs .* MiB reserved' out && grep -q '^  1GiB: fits$' out || fail "gamut.estimate says: $(cat out)"
+else
+    echo "gamut.estimate was not tried: there is no PyTorch, or there is a GPU"
+fi
 LD_TRACE_LOADED_OBJECTS=1 "$dir/venv/bin/gamut" | grep libgomp | grep -vq "=> $dir/venv" && fail "libgomp is not the wheel's"
 echo "$wheel works"

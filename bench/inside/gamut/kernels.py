@@ -75,7 +75,7 @@ def _from_rows(rows, sizes, known, slopes):
     if len(places) == 2 and any(abs(slope - s) <= max(64, s / 10000) for s in slopes):
         return int(values[0] + slope * (rows - places[0]))
     made = [v + min(slopes, key=lambda s: abs(v - s * n)) * (rows - n) for n, v in zip(places, values)]
-    made += values if len(places) == 1 else []  # more rows than were measured
+    made += [values[0], max(made[0], values[0]) * 5 // 4] if len(places) == 1 and rows != places[0] else []  # more rows than were measured
     return (max(0, min(made)), max(made)) if max(made) > min(made) else made[0]
 
 
