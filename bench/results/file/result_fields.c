@@ -150,19 +150,15 @@ PUBLIC(result_mean, struct result_mean,
        JSON_OPTIONAL_AS("residency", TEXT_OR_NULL, struct result_mean, key.residency),
        JSON_FIELDS(COUNT, struct result_mean, cases, missing), INTERVAL(struct result_mean, over));
 
-#define NAMED(of, member)                                                                          \
-    JSON_OPTIONAL_AS("strategy", TEXT_OR_NULL, of, member.strategy),                               \
-        JSON_OPTIONAL_AS("merge", TEXT_OR_NULL, of, member.merge),                                 \
-        JSON_OPTIONAL_AS("release", TEXT_OR_NULL, of, member.release),                             \
-        JSON_OPTIONAL_AS("residency", TEXT_OR_NULL, of, member.residency)
-
+#define KEY(type, of, member) JSON_OPTIONAL_AS(#member, type, of, key.member)
 STRUCT(named, struct case_key,
        JSON_OPTIONALS(TEXT_OR_NULL, struct case_key, strategy, merge, release, residency));
 
 STRUCT(gain, struct answer_gain,
        JSON_NESTED(OBJECT_OR_NULL, struct answer_gain, speedup, &interval_struct),
        JSON_FIELD(NUMBER, struct answer_gain, memory));
-PUBLIC(answer_ranked, struct answer_ranked, NAMED(struct answer_ranked, key),
+PUBLIC(answer_ranked, struct answer_ranked,
+       JSON_EACH(KEY, TEXT_OR_NULL, struct answer_ranked, strategy, merge, release, residency),
        JSON_FIELD(STRING, struct answer_ranked, name),
        JSON_FIELD(BOOLEAN, struct answer_ranked, is_baseline),
        JSON_NESTED(OBJECT_OR_NULL, struct answer_ranked, speedup, &interval_struct),
@@ -188,12 +184,8 @@ PUBLIC(answer_device, struct answer_device, JSON_FIELD(STRING, struct answer_dev
 /* ---- suite ----------------------------------------------------------------------------------- */
 
 STRUCT(entry, struct suite_entry,
-       JSON_OPTIONAL_AS("device", TEXT_OR_NULL, struct suite_entry, key.device),
-       JSON_OPTIONAL_AS("workload", TEXT_OR_NULL, struct suite_entry, key.workload),
-       JSON_OPTIONAL_AS("dataset", TEXT_OR_NULL, struct suite_entry, key.dataset),
-       JSON_OPTIONAL_AS("merge", TEXT_OR_NULL, struct suite_entry, key.merge),
-       JSON_OPTIONAL_AS("release", TEXT_OR_NULL, struct suite_entry, key.release),
-       JSON_OPTIONAL_AS("strategy", TEXT_OR_NULL, struct suite_entry, key.strategy),
+       JSON_EACH(KEY, TEXT_OR_NULL, struct suite_entry, device, workload, dataset, merge, release,
+                 strategy),
        JSON_WORD(struct suite_entry, status, case_status_names),
        JSON_FIELDS(STRING_OR_NULL, struct suite_entry, reason, first, second),
        JSON_FIELDS(NUMBER, struct suite_entry, first_wall_ns, second_wall_ns),
@@ -206,10 +198,7 @@ STRUCT(suite_row, struct suite_row, JSON_FIELD(STRING, struct suite_row, name),
        JSON_OPTIONALS(STRING_OR_NULL, struct suite_row, not_under, note, missing),
        JSON_MANY_IF(LIST, struct suite_row, measured, measured_count, &entry_struct));
 STRUCT(suite_mean, struct suite_mean,
-       JSON_OPTIONAL_AS("device", TEXT_OR_NULL, struct suite_mean, key.device),
-       JSON_OPTIONAL_AS("merge", TEXT_OR_NULL, struct suite_mean, key.merge),
-       JSON_OPTIONAL_AS("release", TEXT_OR_NULL, struct suite_mean, key.release),
-       JSON_OPTIONAL_AS("strategy", TEXT_OR_NULL, struct suite_mean, key.strategy),
+       JSON_EACH(KEY, TEXT_OR_NULL, struct suite_mean, device, merge, release, strategy),
        JSON_FIELD(COUNT, struct suite_mean, rows),
        JSON_FIELDS(NUMBER, struct suite_mean, ours, published));
 STRUCT(pair, struct suite_pair, JSON_MANY_AS("", STRINGS, struct suite_pair, sides, count, NULL));
