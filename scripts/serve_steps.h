@@ -9,7 +9,9 @@
 #include <cuda_runtime.h>
 #include <vector>
 
-static int time_steps(int argc, char **argv, FILE *to, unsigned long long (*do_step)(unsigned elements, unsigned step)) {
+static int time_steps(int argc, char **argv, FILE *to,
+                      unsigned long long (*do_step)(unsigned elements, unsigned step))
+{
     unsigned elements = argc > 2 ? atoi(argv[1]) : 0, steps = argc > 2 ? atoi(argv[2]) : 0;
     if (argc > 4 || steps < 1 || !to) {
         fprintf(stderr, "usage: %s ELEMENTS STEPS [turns]\n", argv[0]);
@@ -24,7 +26,9 @@ static int time_steps(int argc, char **argv, FILE *to, unsigned long long (*do_s
         for (unsigned end = step + steps + !step; step < end; step++) {
             auto begin = std::chrono::steady_clock::now();
             sum = sum * 31 + do_step(elements, step);
-            double took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+            double took =
+                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+                    .count();
             all_ms += took;
             if (step)
                 ms.push_back(took);
@@ -32,8 +36,10 @@ static int time_steps(int argc, char **argv, FILE *to, unsigned long long (*do_s
                 first_ms = took;
         }
         std::nth_element(ms.begin(), ms.begin() + ms.size() / 2, ms.end());
-        fprintf(to, "{\"elements\": %u, \"steps\": %u, \"first_ms\": %.6f, \"step_ms\": %.6f, \"all_ms\": %.6f, \"sum\": \"%llu\"}\n", elements, steps, first_ms,
-                ms[ms.size() / 2], all_ms, sum);
+        fprintf(to,
+                "{\"elements\": %u, \"steps\": %u, \"first_ms\": %.6f, \"step_ms\": %.6f, "
+                "\"all_ms\": %.6f, \"sum\": \"%llu\"}\n",
+                elements, steps, first_ms, ms[ms.size() / 2], all_ms, sum);
         fflush(to);
     } while (argc == 4 && fgetc(stdin) == '\n');
     return 0;
