@@ -146,13 +146,6 @@ static int choose_terminals(const char *list, struct text *terminals, struct err
     return 0;
 }
 
-/* The width of a chart of text: the terminal's, unless that is unknown or of no use for a chart. */
-static unsigned dumb_columns(void)
-{
-    const size_t columns = terminal_columns(STDOUT_FILENO);
-    return columns >= 40 && columns <= 1000 ? (unsigned)columns : 100;
-}
-
 /* Keeps the chosen cases. Means include other workloads, so they go. */
 static int choose_cases(const struct command_line *line, struct result *result, struct error *error)
 {
@@ -213,7 +206,9 @@ static int plot_command(const struct command_line *line)
     THEN(code, choose_terminals(flag_text(line, "term"), &terminals, &error));
     plot.options.scripts = scripts.data;
     plot.options.terminals = terminals.data;
-    plot.options.columns = dumb_columns();
+    /* A chart of text is as wide as the terminal, unless that is unknown or of no use for a chart. */
+    const size_t columns = terminal_columns(STDOUT_FILENO);
+    plot.options.columns = columns >= 40 && columns <= 1000 ? (unsigned)columns : 100;
     for (size_t i = 0; i < line->positional_count && code == 0 && !plot.lacks_gnuplot; i++)
         code = plot_file(&plot, line, line->positional[i], &error);
     text_free(&scripts);

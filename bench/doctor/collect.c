@@ -93,15 +93,6 @@ void doctor_keep_usable_gpus(struct doctor_facts *facts)
         facts->gpu_count = usable;
 }
 
-static void collect_gpus(struct doctor_facts *facts)
-{
-    struct nvml_api api;
-    struct error error = {0};
-    if (nvml_load(&api, &error) || nvml_survey(&api, &facts->gpus, &facts->gpu_count, &error))
-        snprintf(facts->nvml_why_not, sizeof facts->nvml_why_not, "%.999s", error.text);
-    facts->has_nvidia_node = access("/dev/nvidiactl", F_OK) == 0;
-}
-
 /* ---- the folder of results ------------------------------------------------------------------- */
 
 /* Shortens a path to the folder above. */
@@ -178,9 +169,13 @@ static void doctor_collect_programs(struct doctor_facts *facts)
 void doctor_collect(const char *results, struct doctor_facts *facts)
 {
     const struct record_tool tool = context_tool();
+    struct nvml_api api;
+    struct error error = {0};
     *facts = (struct doctor_facts){0};
     context_read_host("", &facts->host); /* host and GPUs first: the rest makes load */
-    collect_gpus(facts);
+    if (nvml_load(&api, &error) || nvml_survey(&api, &facts->gpus, &facts->gpu_count, &error))
+        snprintf(facts->nvml_why_not, sizeof facts->nvml_why_not, "%.999s", error.text);
+    facts->has_nvidia_node = access("/dev/nvidiactl", F_OK) == 0;
     snprintf(facts->build, sizeof facts->build, "%s", tool.build);
     snprintf(facts->cflags, sizeof facts->cflags, "%s", tool.cflags);
     doctor_collect_folder(results, &facts->results);

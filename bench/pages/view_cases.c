@@ -12,21 +12,16 @@
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-static bool has_id(const struct case_choice *choice, const char *id)
-{
-    bool has = choice->id_count == 0;
-    for (size_t i = 0; i < choice->id_count; i++)
-        has |= strcmp(choice->ids[i], id) == 0;
-    return has;
-}
-
 static bool is_chosen(const struct case_choice *choice, const struct result_case *one)
 {
-    return text_is_listed(choice->workloads, one->key.workload) &&
+    bool has_id = choice->id_count == 0;
+    for (size_t i = 0; i < choice->id_count; i++)
+        has_id |= strcmp(choice->ids[i], one->id) == 0;
+    return has_id && text_is_listed(choice->workloads, one->key.workload) &&
            text_is_listed(choice->datasets, one->key.dataset) &&
            text_is_listed(choice->merges, one->key.merge) &&
            text_is_listed(choice->releases, one->key.release) &&
-           text_is_listed(choice->devices, one->key.device) && has_id(choice, one->id);
+           text_is_listed(choice->devices, one->key.device);
 }
 
 const char *viewed_case_flags(struct arena *arena, const struct result_case *one)

@@ -541,15 +541,6 @@ static void open_host_memory(struct live *l)
     l->host = must_alloc(bytes);
 }
 
-static void close_host_memory(struct live *l)
-{
-    const uint64_t bytes = l->schedule->most_bytes ? l->schedule->most_bytes : 1;
-    if (l->pinned)
-        l->device->ops->host_memory->free(l->device, MEMORY_PINNED, l->pinned, bytes, NULL);
-    else
-        free(l->host);
-}
-
 int live_open(struct device *device, const struct schedule *schedule, uint64_t capacity_bytes,
               struct live **live, struct error *error)
 {
@@ -578,7 +569,11 @@ void live_close(struct live *l)
     for (unsigned i = 0; i < ALLOCATOR_QUEUES_MAX; i++)
         free(l->queues[i].points);
     standins_close(l->standins);
-    close_host_memory(l);
+    const uint64_t bytes = l->schedule->most_bytes ? l->schedule->most_bytes : 1;
+    if (l->pinned)
+        l->device->ops->host_memory->free(l->device, MEMORY_PINNED, l->pinned, bytes, NULL);
+    else
+        free(l->host);
     free(l->threads);
     free(l->spare);
     free(l->mappings);

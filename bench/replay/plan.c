@@ -267,15 +267,6 @@ static void note_life(struct plan_slot *slot, uint32_t end, uint32_t begin, uint
     slot->carried = slot->carried || (end != NEVER && end <= next_end && local > length);
 }
 
-/* The bytes of slots that live longer than the next round, and of all. */
-static void add_bytes(const struct plan_slot *slots, uint32_t count, uint64_t *left, uint64_t *all)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        *all += slots[i].size;
-        *left += slots[i].offset == PLAN_NOT_PLANNED ? slots[i].size : 0;
-    }
-}
-
 /* A block that lives until its counterpart of the next round is made needs two places. */
 static unsigned turns_for(const struct round *rounds, unsigned count, const struct plan_slot *lives)
 {
@@ -428,7 +419,7 @@ static bool is_kind(const struct iteration *all, unsigned count, unsigned once, 
 static bool layout_kinds(const struct sequence *s, const struct iteration *all, unsigned count,
                          unsigned once, struct layout *l)
 {
-    uint64_t left = 0, bytes = 0;
+    uint64_t left = 0, bytes = 0; /* of slots that live longer than the next round, and of all */
     uint32_t slots = 0;
     l->first = all[once].begin;
     l->round_count = 0;
@@ -438,9 +429,11 @@ static bool layout_kinds(const struct sequence *s, const struct iteration *all, 
             if (l->round_count == KINDS_MOST)
                 return false;
             kind_lives(s, all, count, once, k, &l->lives[slots]);
-            add_bytes(&l->lives[slots], length, &left, &bytes);
             l->rounds[l->round_count++] = (struct round){all[k].begin, length, 0};
-            slots += length;
+            for (const uint32_t end = slots + length; slots < end; slots++) {
+                bytes += l->lives[slots].size;
+                left += l->lives[slots].offset == PLAN_NOT_PLANNED ? l->lives[slots].size : 0;
+            }
         }
     return left * LEFT_SHARE <= bytes;
 }

@@ -65,12 +65,6 @@ static bool ends_with(const char *text, const char *end)
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-static const char *program_name(const struct serving *s)
-{
-    const char *slash = strrchr(s->line->program[0], '/');
-    return slash ? slash + 1 : s->line->program[0];
-}
-
 /* Whether a program may find the driver of CUDA. */
 static bool has_cuda(void)
 {
@@ -116,7 +110,9 @@ static int set_environment(struct serving *s, struct error *error)
 {
     setenv("GAMUT_SERVE", flag_text(s->line, "strategy"), 1);
     setenv("GAMUT_SERVE_NAME",
-           flag_text(s->line, "name") ? flag_text(s->line, "name") : program_name(s), 1);
+           flag_text(s->line, "name") ? flag_text(s->line, "name")
+                                      : text_file_name(s->line->program[0]),
+           1);
     setenv("GAMUT_SERVE_DEBUG", flag_number(s->line, "debug") ? "1" : "", 1);
     setenv("GAMUT_SERVE_CAPACITY",
            flag_is_given(s->line, "mem-limit")

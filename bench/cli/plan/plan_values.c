@@ -235,21 +235,14 @@ static const struct dataset *dataset_with(const struct entry *entry, const struc
     return NULL;
 }
 
-static size_t commas(const char *word)
-{
-    size_t count = 0;
-    for (; *word; word++)
-        count += *word == ',';
-    return count;
-}
-
 static int values_make(const struct entry *entry, const char *name, const char *const *words,
                        size_t word_count, struct plan_values *v, struct error *error)
 {
     struct scalars scalars = scalars_of(entry->fun);
     size_t most = scalars.count + word_count + 1;
     for (size_t i = 0; i < word_count; i++)
-        most += commas(words[i]);
+        for (const char *c = words[i]; *c; c++)
+            most += *c == ',';
     struct named_value *from_words = arena_alloc(&v->arena, most * sizeof *from_words);
     struct named_value *list = arena_alloc(&v->arena, most * sizeof *list);
     const struct dataset *dataset = NULL;

@@ -118,11 +118,6 @@ static void add_difference(const struct differ *d, const char *subject, const js
                                   "matters", matters_names[matters]));
 }
 
-static bool are_known(const json_t *a, const json_t *b)
-{
-    return a && b && !json_is_null(a) && !json_is_null(b);
-}
-
 /* The fact of an owner, as the table of its fields has it; NULL if there is none. */
 static json_t *fact_of(const struct fact *fact, const void *owner)
 {
@@ -146,7 +141,7 @@ static struct scope compare_facts(const struct differ *d, const char *subject, e
         if (facts[i].owner != owner)
             continue;
         json_t *a = fact_of(&facts[i], base), *b = fact_of(&facts[i], candidate);
-        if (are_known(a, b) && !json_equal(a, b)) {
+        if (a && b && !json_is_null(a) && !json_is_null(b) && !json_equal(a, b)) {
             char name[256];
             snprintf(name, sizeof name, "%s %s", subject, facts[i].member);
             widen(&scope, facts[i].matters,

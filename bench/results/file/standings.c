@@ -7,12 +7,6 @@
 #include "base/tree.h"
 #include "results/statistics/ranks.h"
 
-/* A fit counts if it has what all columns need. */
-static bool is_served(const json_t *fit)
-{
-    return tree_get_number(fit, "capacity_bytes") > 0 && tree_get_number(fit, "regret") > 0;
-}
-
 /* The typical one of positive values, with its interval; NaN if one of them is unknown. */
 static struct statistics typical_of(const double *values, size_t count, struct arena *arena)
 {
@@ -95,7 +89,8 @@ struct standings standings_of(const json_t *fits, const char *kind, struct arena
             continue;
         if (!json_object_get(rows, strategy))
             tree_put(rows, strategy, tree_array());
-        if (!is_served(fit))
+        /* A fit counts if it has what all columns need. */
+        if (!(tree_get_number(fit, "capacity_bytes") > 0 && tree_get_number(fit, "regret") > 0))
             continue;
         tree_append(json_object_get(rows, strategy), json_incref(fit));
         tree_put(programs, tree_get_text(fit, "trace"), json_true());

@@ -65,12 +65,6 @@ static double predicted_of(const struct result_case *one)
     return one && one->model ? one->model->predicted_ns : NAN;
 }
 
-/* Is the published figure claimed of this strategy? Some are claimed only of cheap allocators. */
-static bool is_claimed(const struct suite_row *row, const struct case_key *key)
-{
-    return !row->not_under || !text_is_listed(row->not_under, key->strategy);
-}
-
 /* Compares our interval with the published number; NULL without an interval. */
 static const char *verdict_of(double published, const struct statistics *s)
 {
@@ -87,6 +81,8 @@ static struct suite_entry measured(const struct result *result, const struct sui
 {
     const struct result_case *second = second_of(result, first);
     const struct result_case *worse = first->status == CASE_ok && second ? second : first;
+    /* Some figures are claimed only of cheap allocators. */
+    const bool is_claimed = !row->not_under || !text_is_listed(row->not_under, first->key.strategy);
     struct suite_entry out = {
         .key = first->key,
         .status = worse->status,
@@ -97,7 +93,7 @@ static struct suite_entry measured(const struct result *result, const struct sui
         .second_wall_ns = second ? measured_wall_ns(second) : NAN,
         .ratio = measured_ratio(first, second),
         .predicted_ratio = predicted_of(first) / predicted_of(second),
-        .published = is_claimed(row, &first->key) ? row->published : NAN,
+        .published = is_claimed ? row->published : NAN,
     };
     *((char *)&out.key + compared_member(result->suite)->offset) = 0;
     out.than_published = verdict_of(out.published, &out.ratio);

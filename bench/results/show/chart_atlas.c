@@ -5,25 +5,20 @@
 #include "results/show/gnuplot.h"
 #include "results/show/table.h"
 
-/* Was the point measured, and with no other memory alive? */
-static bool is_shown(const struct atlas_point *point)
-{
-    return point->sample_count > 0 && point->live_count == 0 && point->bytes > 0;
-}
-
 /* A logarithmic axis has no 0. */
 static unsigned long long at_least_1(uint64_t ns)
 {
     return ns ? ns : 1;
 }
 
-/* A line a point: bytes and median ns, `with_spread` also p10 and p90; NaN where there is none. */
+/* A line a point that was measured with no other memory alive: bytes and median ns, `with_spread`
+ * also p10 and p90; NaN where there is none. */
 static void print_points(const struct atlas_curve *curve, bool with_spread, FILE *out)
 {
     size_t shown = 0;
     for (size_t i = 0; curve && i < curve->point_count; i++) {
         const struct atlas_point *p = &curve->points[i];
-        if (!is_shown(p))
+        if (p->sample_count == 0 || p->live_count || p->bytes == 0)
             continue;
         fprintf(out, "%llu %llu", (unsigned long long)p->bytes, at_least_1(p->p50_ns));
         if (with_spread)

@@ -354,14 +354,6 @@ static unsigned queue_of_block(const struct raw_import *r, const struct device *
                                             : trace_queue(import_writer(device->stream), "0");
 }
 
-static unsigned name_of_site(const struct raw_import *r, const struct device *device, uint64_t site)
-{
-    const struct object *o = find(r, site);
-    return o && o->class == CLASS_SITE && *o->name
-               ? trace_name(import_writer(device->stream), o->name)
-               : 0;
-}
-
 static void put_block(struct raw_import *r)
 {
     struct device *device = device_of(r, r->words[0]);
@@ -372,7 +364,9 @@ static void put_block(struct raw_import *r)
     struct trace_event e = event_of(r, device, refused ? TRACE_refused : TRACE_alloc);
     e.bytes = r->words[1];
     e.queue = queue_of_block(r, device);
-    e.name = name_of_site(r, device, r->words[3]);
+    const struct object *site = find(r, r->words[3]);
+    if (site && site->class == CLASS_SITE && *site->name)
+        e.name = trace_name(import_writer(device->stream), site->name);
     e.memory = memory <= MEMORY_MANAGED ? (unsigned)memory : MEMORY_DEVICE;
     if (flags & RAW_BLOCK_ALIGNMENT)
         e.alignment = UINT64_C(1) << ((flags & RAW_BLOCK_ALIGNMENT) >> RAW_BLOCK_ALIGNMENT_SHIFT);
