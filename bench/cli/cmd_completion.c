@@ -284,15 +284,6 @@ static void answer(struct completions *a, const char *command, const char *befor
     }
 }
 
-static int print_answer(const struct command_line *line)
-{
-    struct completions a = {.typed = line->positional[3], .line = line};
-    answer(&a, line->positional[1], line->positional[2]);
-    printf("%s\n%s", kind_names[a.kind], a.lines.data ? a.lines.data : "");
-    text_free(&a.lines);
-    return EXIT_OK;
-}
-
 /* ---- scripts --------------------------------------------------------------------------------- */
 
 /* scripts/completion/ */
@@ -302,9 +293,12 @@ static int completion_command(const struct command_line *line)
 {
     const char *shell = line->positional[0];
     struct error error = {0};
-    if (strcmp(shell, "words") == 0 && line->positional_count == 4)
-        return print_answer(line);
-    if (strcmp(shell, "bash") == 0 && line->positional_count == 1)
+    if (strcmp(shell, "words") == 0 && line->positional_count == 4) {
+        struct completions a = {.typed = line->positional[3], .line = line};
+        answer(&a, line->positional[1], line->positional[2]);
+        printf("%s\n%s", kind_names[a.kind], a.lines.data ? a.lines.data : "");
+        text_free(&a.lines);
+    } else if (strcmp(shell, "bash") == 0 && line->positional_count == 1)
         fputs(kernel_text_completion_bash, stdout);
     else if (strcmp(shell, "zsh") == 0 && line->positional_count == 1)
         fputs(kernel_text_completion_zsh, stdout);

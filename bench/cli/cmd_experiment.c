@@ -125,15 +125,6 @@ static int run_on_all(struct session *s, struct error *error)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int print_at_the_end(const struct session *s, struct error *error)
-{
-    const struct result *result = &s->recording.draft.result;
-    const uint64_t format = flag_number(s->line, "format");
-    if (format == TABLE_CSV)
-        experiment_tables_print(result, TABLE_CSV, stdout);
-    return format == TABLE_JSON ? result_print(result, stdout, error) : 0;
-}
-
 static int run_session(struct session *s)
 {
     struct error error = {0};
@@ -149,7 +140,11 @@ static int run_session(struct session *s)
         return report_error(&error);
     if (measured)
         report_error(&error); /* what was measured is printed all the same */
-    if (print_at_the_end(s, &error))
+    const struct result *result = &s->recording.draft.result;
+    const uint64_t format = flag_number(s->line, "format");
+    if (format == TABLE_CSV)
+        experiment_tables_print(result, TABLE_CSV, stdout);
+    if (format == TABLE_JSON && result_print(result, stdout, &error))
         return report_error(&error);
     char what[96];
     snprintf(what, sizeof what, "%llu rows, %llu failed", (unsigned long long)s->rows,

@@ -10,7 +10,7 @@
 
 int replay_trace_name(const char *path, char name[64], struct error *error)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = text_file_name(path);
     const size_t length = trace_stem(base);
     if (length > 63)
         return error_set(error, ERR_USAGE, "%s: the name is longer than 63 characters", path);

@@ -524,15 +524,6 @@ static int begin_adopted(struct replay *r)
     return 0;
 }
 
-/* Keeps an event from before the start. */
-static void keep(struct replay *r, const struct trace_event *e)
-{
-    r->kept = must_grow(r->kept, r->kept_count, &r->kept_capacity, sizeof *r->kept);
-    r->kept[r->kept_count++] = *e;
-    if (e->kind == TRACE_held && e->slot > r->most_kept_slot)
-        r->most_kept_slot = e->slot;
-}
-
 /* ---- events ---- */
 
 static uint64_t memory_of(void *context, unsigned slot)
@@ -663,7 +654,10 @@ static int play_all(struct replay *r)
         r->moved = NULL;
         r->peak_before = r->held.peak_reserved_bytes;
         if (r->is_before_start && event.kind != TRACE_start) {
-            keep(r, &event);
+            r->kept = must_grow(r->kept, r->kept_count, &r->kept_capacity, sizeof *r->kept);
+            r->kept[r->kept_count++] = event;
+            if (event.kind == TRACE_held && event.slot > r->most_kept_slot)
+                r->most_kept_slot = event.slot;
             more = 0;
             continue;
         }

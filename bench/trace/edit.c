@@ -293,12 +293,6 @@ static int next_line(struct side *s, struct error *error)
     return s->more < 0 ? s->more : 0;
 }
 
-static bool same(const struct side *a, const struct side *b)
-{
-    return (a->more > 0) == (b->more > 0) &&
-           (a->more <= 0 || strcmp(a->line.data, b->line.data) == 0);
-}
-
 static int compare(struct side side[2], unsigned most, FILE *out, uint64_t *differences,
                    struct error *error)
 {
@@ -308,7 +302,8 @@ static int compare(struct side side[2], unsigned most, FILE *out, uint64_t *diff
         TRY(next_line(&side[1], error));
         if (side[0].more <= 0 && side[1].more <= 0)
             return 0;
-        if (same(&side[0], &side[1]))
+        if (side[0].more > 0 && side[1].more > 0 &&
+            strcmp(side[0].line.data, side[1].line.data) == 0)
             continue;
         ++*differences;
         if (printed++ >= most)

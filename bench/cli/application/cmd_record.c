@@ -72,10 +72,9 @@ static int find_libraries(struct recording *r, struct error *error)
 
 static int choose_out(struct recording *r, struct error *error)
 {
-    const char *program = r->line->program[0], *slash = strrchr(program, '/');
     r->out = flag_text(r->line, "out");
     if (!r->out)
-        r->out = arena_printf(&r->arena, "%s%s", slash ? slash + 1 : program, TRACE_SUFFIX);
+        r->out = arena_printf(&r->arena, "%s" TRACE_SUFFIX, text_file_name(r->line->program[0]));
     if (!flag_is_given(r->line, "force") && access(r->out, F_OK) == 0)
         return error_set(error, ERR_USAGE, "%s: the file is there: name another, or --force",
                          r->out);

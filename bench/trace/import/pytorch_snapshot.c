@@ -130,15 +130,6 @@ static const char *label_of(struct snapshot *s, const struct value_list *frames)
     return s->site.text.length ? one_text(s, s->site.text.data) : NULL;
 }
 
-static unsigned frame_of(struct snapshot *s, unsigned caller, const struct value *frame)
-{
-    s->frame.length = 0;
-    const bool is_hidden = pytorch_frame_text(value_text_of(value_get(frame, "filename")),
-                                              value_text_of(value_get(frame, "name")),
-                                              count_or_0(frame, "line"), &s->frame);
-    return trace_names_add_frame(&s->names, caller, s->frame.data, is_hidden);
-}
-
 /* The call of these frames, the innermost first; NULL: there are none, or no site. */
 static const struct pytorch_call *call_of(struct snapshot *s, const struct value *frames)
 {
@@ -147,8 +138,15 @@ static const struct pytorch_call *call_of(struct snapshot *s, const struct value
     struct value_list *list = frames->list;
     if (!list->call) {
         unsigned stack = 0;
-        for (unsigned i = list->count < TRACE_STACK_MOST ? list->count : TRACE_STACK_MOST; i-- > 0;)
-            stack = frame_of(s, stack, &list->items[i]);
+        for (unsigned i = list->count < TRACE_STACK_MOST ? list->count : TRACE_STACK_MOST;
+             i-- > 0;) {
+            const struct value *frame = &list->items[i];
+            s->frame.length = 0;
+            const bool is_hidden = pytorch_frame_text(value_text_of(value_get(frame, "filename")),
+                                                      value_text_of(value_get(frame, "name")),
+                                                      count_or_0(frame, "line"), &s->frame);
+            stack = trace_names_add_frame(&s->names, stack, s->frame.data, is_hidden);
+        }
         s->calls = must_reach(s->calls, stack, &s->call_capacity, sizeof *s->calls);
         if (!s->calls[stack]) {
             s->calls[stack] = arena_alloc(&s->arena, sizeof **s->calls);
