@@ -342,8 +342,7 @@ static int alloc_managed(struct cuda_device *d, uint64_t bytes, uint64_t *memory
     int code =
         CUDA_CALL(&d->api, cuMemAllocManaged, bytes, error, &pointer, bytes, CU_MEM_ATTACH_GLOBAL);
     *memory = pointer;
-    if (code)
-        return code;
+    TRY(code);
     d->managed_bytes += bytes;
     if (host)
         *host = (void *)(uintptr_t)pointer;

@@ -4,7 +4,6 @@
 #ifdef GAMUT_WITH_CUDA
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "device/cuda_device.h"

@@ -112,8 +112,7 @@ static int compile_variant(struct cuda_device *d, const struct kernel_source *so
          check_nvrtc(d,
                      d->api.nvrtcCreateProgram(&program, source->text, source->name, 0, NULL, NULL),
                      "nvrtcCreateProgram", error));
-    if (code)
-        return code;
+    TRY(code);
     /* Contraction is off because the other devices round after each operation too. */
     const char *options[] = {target.option, "--std=c++17", "--fmad=false", define};
     nvrtcResult result =

@@ -73,19 +73,16 @@ static void event_destroy(struct device *device, uint64_t event)
 static int event_record(struct device *device, uint64_t event, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    int code = cuda_use(d, error);
-    return code ? code
-                : CUDA_CALL(&d->api, cuEventRecord, 0, error, (CUevent)(uintptr_t)event, d->stream);
+    TRY(cuda_use(d, error));
+    return CUDA_CALL(&d->api, cuEventRecord, 0, error, (CUevent)(uintptr_t)event, d->stream);
 }
 
 /* The event may belong to another context. */
 static int event_wait(struct device *device, struct device *of, uint64_t event, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    int code = cuda_use(d, error);
-    return code ? code
-                : CUDA_CALL(&d->api, cuStreamWaitEvent, 0, error, d->stream,
-                            (CUevent)(uintptr_t)event, 0);
+    TRY(cuda_use(d, error));
+    return CUDA_CALL(&d->api, cuStreamWaitEvent, 0, error, d->stream, (CUevent)(uintptr_t)event, 0);
 }
 
 static int event_sync(struct device *device, uint64_t event, struct error *error)

@@ -264,8 +264,7 @@ int device_copy_rate(struct device *device, double *bytes_per_second, struct err
     const struct device_info *info = device->info;
     /* At its full rate a GPU copies 256 MiB in less than its launch overhead can be neglected. */
     uint64_t bytes = info->kind == DEVICE_GPU ? 2048 * mib : 256 * mib;
-    if (bytes < 4 * info->l2_bytes)
-        bytes = 4 * info->l2_bytes;
+    bytes = larger(bytes, 4 * info->l2_bytes);
     bytes = smaller(bytes, smaller(info->memory_bytes / 8, info->max_alloc_bytes));
     int code;
     do {

@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "device/device.h"
 #include "device/host_build.h"
@@ -276,9 +277,8 @@ struct transfer {
 static void transfer_share(const void *work, int64_t begin, int64_t end)
 {
     const struct transfer *t = work;
-    uint64_t first = (uint64_t)begin * PAGE_BYTES, last = (uint64_t)end * PAGE_BYTES;
-    if (last > t->bytes)
-        last = t->bytes;
+    uint64_t first = (uint64_t)begin * PAGE_BYTES;
+    uint64_t last = smaller((uint64_t)end * PAGE_BYTES, t->bytes);
     if (t->from)
         memcpy(t->to + first, t->from + first, last - first);
     else

@@ -70,16 +70,12 @@ static int run_compiler(const char *command, const char *folder, int *status)
     TRY(posix_spawn_file_actions_init(&actions));
     pid_t child;
     int failed = posix_spawn_file_actions_addchdir_np(&actions, folder);
-    if (!failed)
-        failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log_file,
-                                                  O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (!failed)
-        failed = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    if (!failed)
-        failed = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
+    THEN(failed, posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log_file,
+                                                  O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    THEN(failed, posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO));
+    THEN(failed, posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ));
     posix_spawn_file_actions_destroy(&actions);
-    if (failed)
-        return failed;
+    TRY(failed);
     while (waitpid(child, status, 0) < 0)
         if (errno != EINTR)
             return errno;

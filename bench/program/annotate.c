@@ -532,8 +532,7 @@ static int annotate_body(struct annotator *a, struct body *body)
         case STM_ALLOC:
             break;
         }
-        if (code)
-            return code;
+        TRY(code);
     }
     return 0;
 }

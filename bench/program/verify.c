@@ -440,8 +440,7 @@ static int verify_if(struct verifier *v, const struct stm *s)
     THEN(code, verify_body(v, s->otherwise));
     THEN(code, check_results(v, s->otherwise, s->outs, s->out_count));
     families_repeat(&v->families, taken, count);
-    if (code)
-        return code;
+    TRY(code);
     for (unsigned i = 0; i < s->out_count; i++)
         if (verify_name(v, s->outs[i])->kind == NAME_ARRAY) {
             families_begin(&v->families, s->outs[i], v->depth, false);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "alloc/source_sub_buffer.h"
+#include "base/sort.h"
 
 static const char *missing_hook(const struct allocator_ops *ops)
 {
@@ -91,8 +92,7 @@ static inline uint64_t asked(const struct source *source)
 static inline void grow(uint64_t *live, uint64_t *peak, uint64_t bytes)
 {
     *live += bytes;
-    if (*live > *peak)
-        *peak = *live;
+    *peak = larger(*peak, *live);
 }
 
 static inline void **instance(struct allocator *allocator, unsigned queue)
@@ -182,8 +182,7 @@ static int ask_for_sub_buffer(struct allocator *allocator, const struct alloc_re
                               struct block *block)
 {
     struct alloc_request aligned = *request;
-    if (aligned.alignment < allocator->source->alignment)
-        aligned.alignment = allocator->source->alignment;
+    aligned.alignment = larger(aligned.alignment, allocator->source->alignment);
     TRY(ask_instance(allocator, &aligned, block));
     int code = create_sub_buffer(allocator, block);
     if (code == ERR_OOM) {

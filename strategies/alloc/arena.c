@@ -180,9 +180,7 @@ static int begin(struct superblocks *a)
         return 0;
     if (!bytes && a->device_bytes > held_bytes)
         bytes = (a->device_bytes - held_bytes) / 2;
-    bytes &= ~(a->memory.unit - 1);
-    if (bytes < a->superblock_bytes)
-        bytes = a->superblock_bytes;
+    bytes = larger(bytes & ~(a->memory.unit - 1), a->superblock_bytes);
     TRY(source_alloc(a->memory.source, bytes, SOURCE_LAZY, &memory));
     struct piece *p = segment_make(&a->memory, &a->free, memory, bytes);
     p->since = new_superblock(a);

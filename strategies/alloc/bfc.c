@@ -131,8 +131,7 @@ static int extend(struct bfc *b, uint64_t size)
         if (bytes >= size)
             code = source_alloc(b->regions.source, bytes, SOURCE_LAZY, &memory);
     }
-    if (code)
-        return code;
+    TRY(code);
     b->next_bytes = next_bytes;
     put(segment_make(&b->regions, &b->chunks, memory, bytes), b->lower_bytes ? GAP : LOWER);
     return 0;
@@ -152,8 +151,7 @@ static int bfc_alloc(void *state, const struct alloc_request *request, struct bl
             if (b->regions.held_bytes < held_bytes)
                 code = extend(b, size);
         }
-        if (code)
-            return code;
+        TRY(code);
         c = find(b, size, end);
     }
     piece_take(c);

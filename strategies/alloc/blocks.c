@@ -61,9 +61,7 @@ static int blocks_init(struct source *source, const struct option_values *option
     const uint64_t *value = options->value;
     struct blocks *b = *state;
     b->start_bytes = segments_round(&b->memories, value[OPTION_START]);
-    b->most_bytes = segments_round(&b->memories, value[OPTION_MOST]);
-    if (b->most_bytes < b->start_bytes)
-        b->most_bytes = b->start_bytes;
+    b->most_bytes = larger(segments_round(&b->memories, value[OPTION_MOST]), b->start_bytes);
     return 0;
 }
 

@@ -31,6 +31,7 @@
 
 #include "alloc/allocator.h"
 #include "base/arena.h"
+#include "base/sort.h"
 
 struct region;
 
@@ -161,9 +162,7 @@ static struct chunk *recycle(const struct bufalloc *b, struct region *r, uint64_
 static struct chunk *serve(const struct bufalloc *b, struct region *r, uint64_t size)
 {
     struct chunk *c = b->append_first ? append(b, r, size) : recycle(b, r, size);
-    if (!c)
-        c = b->append_first ? recycle(b, r, size) : append(b, r, size);
-    return c;
+    return c ? c : b->append_first ? recycle(b, r, size) : append(b, r, size);
 }
 
 static struct region *make_region(const struct bufalloc *b, uint64_t memory, uint64_t bytes)
@@ -211,9 +210,7 @@ static int bufalloc_trim(void *state)
 static int ask_driver(struct bufalloc *b, uint64_t size, uint64_t *memory, uint64_t *bytes)
 {
     uint64_t least = align_up(b, size);
-    uint64_t want = align_up(b, b->region_bytes);
-    if (want < least)
-        want = least;
+    uint64_t want = larger(align_up(b, b->region_bytes), least);
     int code = source_alloc(b->source, want, SOURCE_LAZY, memory);
     if (code == ERR_OOM) {
         unsigned region_count = b->region_count;
@@ -222,9 +219,7 @@ static int ask_driver(struct bufalloc *b, uint64_t size, uint64_t *memory, uint6
             code = source_alloc(b->source, want, SOURCE_LAZY, memory);
     }
     while (code == ERR_OOM && want > least) {
-        want = align_up(b, want / 2);
-        if (want < least)
-            want = least;
+        want = larger(align_up(b, want / 2), least);
         code = source_alloc(b->source, want, SOURCE_LAZY, memory);
     }
     *bytes = want;

@@ -57,8 +57,7 @@ static int grow(struct null *n, uint64_t bytes)
         code = release_all(n);
         THEN(code, source_alloc(n->source, bytes, SOURCE_LAZY, &m.handle));
     }
-    if (code)
-        return code;
+    TRY(code);
     n->memories = must_grow(n->memories, n->memory_count, &n->memory_capacity, sizeof m);
     n->memories[n->memory_count++] = m;
     return 0;

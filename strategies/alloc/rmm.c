@@ -148,9 +148,8 @@ static int grow(struct rmm *r, uint64_t queue, uint64_t bytes, uint64_t size)
     int code;
     while ((code = source_alloc(r->upstream.source, bytes, SOURCE_LAZY, &memory)) == ERR_OOM &&
            bytes > size)
-        bytes = bytes / 2 > size ? bytes / 2 : size;
-    if (code)
-        return code;
+        bytes = larger(bytes / 2, size);
+    TRY(code);
     struct piece *p = segment_make(&r->upstream, &r->blocks, memory, bytes);
     p->since = queue;
     put(r, p);

@@ -13,6 +13,7 @@
 #include "alloc/allocator.h"
 #include "alloc/piece_index.h"
 #include "base/arena.h"
+#include "base/sort.h"
 
 struct segment {
     struct segment *prev, *next; /* list of all segments, newest first */
@@ -51,7 +52,7 @@ static inline int segments_new(struct source *source, const char *strategy, size
     TRY(source_requires_split(source, strategy));
     struct segments *s = (struct segments *)must_alloc(state_bytes);
     s->source = source;
-    s->unit = source->alignment > least_unit ? source->alignment : least_unit;
+    s->unit = larger(source->alignment, least_unit);
     s->spare_segments.item_bytes = sizeof(struct segment);
     s->spare_pieces.item_bytes = sizeof(struct piece);
     s->index_nodes.item_bytes = sizeof(struct index_node);

@@ -1,5 +1,7 @@
 #include "alloc/segregated_fit.h"
 
+#include "base/sort.h"
+
 struct list_index {
     unsigned first, second;
 };
@@ -175,8 +177,7 @@ static void join_tail(struct fit_range *r, struct fit_node *n)
     link_nodes(n->prev, r->tail);
     if (n->prev)
         n->prev->free_after = 0;
-    if (r->tail->size > r->most)
-        r->most = r->tail->size;
+    r->most = larger(r->most, r->tail->size);
     slab_give(r->nodes, n);
 }
 
@@ -203,8 +204,7 @@ void fit_put_back(struct fit_node *n)
         return;
     }
     n->is_free = true;
-    if (n->size > r->most)
-        r->most = n->size;
+    r->most = larger(r->most, n->size);
     if (n->prev)
         n->prev->free_after = n->size;
     n->next->free_before = n->size;

@@ -2,6 +2,7 @@
 
 #include "alloc/source_sub_buffer.h"
 #include "base/driver_pool.h"
+#include "base/sort.h"
 #include "base/text.h"
 
 int source_check_capacity(struct source *s, uint64_t bytes)
@@ -10,8 +11,7 @@ int source_check_capacity(struct source *s, uint64_t bytes)
     struct source_total unshared = {0}, *total = s->total ? s->total : &unshared;
     const uint64_t needed = source_held_bytes(s) + bytes;
     if (s->capacity_bytes == 0 || (bytes <= s->capacity_bytes && needed <= s->capacity_bytes)) {
-        total->most_served_bytes =
-            needed > total->most_served_bytes ? needed : total->most_served_bytes;
+        total->most_served_bytes = larger(total->most_served_bytes, needed);
         return 0;
     }
     s->counts.refused_count++;
@@ -43,8 +43,7 @@ static int release_memory(struct source *s, uint64_t memory, uint64_t bytes, str
 
 static void grow_to(uint64_t *peak_bytes, uint64_t bytes)
 {
-    if (bytes > *peak_bytes)
-        *peak_bytes = bytes;
+    *peak_bytes = larger(*peak_bytes, bytes);
 }
 
 void source_set_reserved(struct source *s, uint64_t bytes)

@@ -83,8 +83,7 @@ static int stream_alloc(void *state, const struct alloc_request *request, struct
         code = stream_trim(s);
         THEN(code, source_pool_alloc(s->source, request->queue, request->size, &memory));
     }
-    if (code)
-        return code;
+    TRY(code);
     *block = (struct block){.memory = memory, .size = request->size};
     s->live_count++;
     s->live_bytes += block->size;

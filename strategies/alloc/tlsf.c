@@ -58,6 +58,7 @@
 #include "alloc/allocator.h"
 #include "alloc/segregated_fit.h"
 #include "base/slab.h"
+#include "base/sort.h"
 
 enum { HALVINGS_MOST = 3 }; /* 1/8 of a parent is the smallest */
 enum { FOLLOW_CONTE, FOLLOW_VMA, FOLLOW_VMA_LINEAR };
@@ -206,8 +207,7 @@ static uint64_t next_parent_bytes(const struct tlsf *t, uint64_t least, unsigned
 {
     uint64_t bytes = t->parent_bytes, largest = 0;
     for (size_t i = 0; i < t->parent_count; i++)
-        if (t->parents[i]->range.size << t->unit_bits > largest)
-            largest = t->parents[i]->range.size << t->unit_bits;
+        largest = larger(largest, t->parents[i]->range.size << t->unit_bits);
     *halvings = t->upper_bytes ? HALVINGS_MOST : 0;
     for (; *halvings < HALVINGS_MOST; ++*halvings) {
         if (bytes / 2 <= largest || bytes / 2 < 2 * least)
@@ -220,9 +220,7 @@ static uint64_t next_parent_bytes(const struct tlsf *t, uint64_t least, unsigned
 static int ask_driver(struct tlsf *t, uint64_t least, uint64_t *memory, uint64_t *size)
 {
     unsigned halvings;
-    uint64_t bytes = next_parent_bytes(t, least, &halvings);
-    if (bytes < least)
-        bytes = least;
+    uint64_t bytes = larger(next_parent_bytes(t, least, &halvings), least);
     *size = to_units(t, bytes);
     int code = source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory);
     if (code == ERR_OOM && t->empty_count > 0 && !t->as_vma) {

@@ -28,13 +28,11 @@ const struct merge_set *merge_set_find(const char *name)
 
 static const char *set_at(void *context, size_t i)
 {
-    (void)context;
     return merge_sets[i].name; /* NULL after the last */
 }
 
 static const char *extension_at(void *context, size_t i)
 {
-    (void)context;
     return merge_extension_name((unsigned)i);
 }
 

@@ -297,8 +297,7 @@ int buffer_need(struct device_group *g, struct buffer *b, unsigned member, struc
     }
     m->held_bytes += b->bytes;
     g->counts.held_bytes += b->bytes;
-    if (g->counts.held_bytes > g->counts.peak_held_bytes)
-        g->counts.peak_held_bytes = g->counts.held_bytes;
+    g->counts.peak_held_bytes = larger(g->counts.peak_held_bytes, g->counts.held_bytes);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "residency/device_group.h"
 
 struct device_program {
@@ -23,8 +24,7 @@ static int check_bytes(const struct device_group *g, uint64_t bytes, struct erro
 {
     uint64_t most_bytes = 0;
     for (unsigned m = 0; m < g->count; m++)
-        if (g->members[m].device->info->memory_bytes > most_bytes)
-            most_bytes = g->members[m].device->info->memory_bytes;
+        most_bytes = larger(most_bytes, g->members[m].device->info->memory_bytes);
     if (bytes <= most_bytes)
         return 0;
     return error_set(error, ERR_OOM, "asked for %llu bytes: no member of %s has more than %llu",
@@ -48,7 +48,6 @@ static int group_alloc(struct device *device, uint64_t bytes, uint64_t *memory, 
 
 static int group_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
-    (void)bytes;
     return buffer_destroy(self(device), buffer_of(memory), error);
 }
 
@@ -71,9 +70,8 @@ static uint64_t group_free_bytes(struct device *device)
     const struct device_group *g = self(device);
     uint64_t least = UINT64_MAX;
     for (unsigned m = 0; m < g->count; m++) {
-        uint64_t bytes = g->members[m].device->ops->free_bytes(g->members[m].device);
-        if (bytes < least)
-            least = bytes;
+        struct device *d = g->members[m].device;
+        least = smaller(least, d->ops->free_bytes(d));
     }
     return least;
 }
@@ -83,7 +81,6 @@ static int group_discard(struct device *device, uint64_t memory, uint64_t offset
 {
     struct device_group *g = self(device);
     struct buffer *b = buffer_of(memory);
-    (void)error;
     if (bytes == 0)
         return 0;
     struct use use = {b, offset, offset + bytes, USE_REPLACES};
@@ -245,8 +242,6 @@ static void debug_check(const struct device *group)
 #ifdef GAMUT_DEBUG
     if (residency_check(group) != 0)
         abort();
-#else
-    (void)group;
 #endif
 }
 
@@ -381,12 +376,9 @@ int residency_describe(const struct device_info *const *members, unsigned count,
         strcat(strcat(info->id, "+"), d->id);
         if (d->kind != info->kind)
             info->kind = DEVICE_OTHER;
-        if (d->memory_bytes < info->memory_bytes)
-            info->memory_bytes = d->memory_bytes;
-        if (d->max_alloc_bytes < info->max_alloc_bytes)
-            info->max_alloc_bytes = d->max_alloc_bytes;
-        if (d->alignment_bytes > info->alignment_bytes)
-            info->alignment_bytes = d->alignment_bytes;
+        info->memory_bytes = smaller(info->memory_bytes, d->memory_bytes);
+        info->max_alloc_bytes = smaller(info->max_alloc_bytes, d->max_alloc_bytes);
+        info->alignment_bytes = larger(info->alignment_bytes, d->alignment_bytes);
         if (d->max_group_items &&
             (!info->max_group_items || d->max_group_items < info->max_group_items))
             info->max_group_items = d->max_group_items;

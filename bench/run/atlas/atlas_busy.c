@@ -19,7 +19,6 @@
  *   alloc_K, use_K, free_K      the Kth life of a memory of AFTER_WRITE_BYTES after a write: raw
  *                               allocation, launch of a kernel that uses it, free
  */
-#include <stdlib.h>
 
 #include "run/atlas/atlas_bench.h"
 

@@ -41,8 +41,7 @@ int spaces_open(struct spaces *s, const struct fun *fun, struct device *device,
         int code = open_space(s, space, device, strategy, options, capacity_bytes, error);
         if (code && space != SPACE_DEVICE)
             error_prefix(error, "%s memory, which the program uses: ", space_name(space));
-        if (code)
-            return code;
+        TRY(code);
     }
     return 0;
 }
@@ -64,8 +63,7 @@ static int of_all(struct spaces *s, int (*ask)(struct source *source), struct er
         int code = s->of[i] ? ask(&s->source[i]) : 0;
         if (code && !first_failure && error)
             *error = s->source[i].error;
-        if (!first_failure)
-            first_failure = code;
+        ALSO(first_failure, code);
     }
     return first_failure;
 }

@@ -288,8 +288,7 @@ static int record_host_times(struct profiling *w)
     int code = 0;
     while (!code && repeats < REPEATS_MAX && spent_ns < enough_ns) {
         code = recorded_run(w, NULL, NULL);
-        if (w->elapsed_ns < least_elapsed_ns)
-            least_elapsed_ns = w->elapsed_ns;
+        least_elapsed_ns = smaller(least_elapsed_ns, w->elapsed_ns);
         THEN(code, same_run(w, count));
         for (size_t i = 0; i < count && !code; i++) {
             before[repeats * count + i] = gap_before(t, i);
@@ -386,8 +385,7 @@ static int time_plain_runs(struct profiling *w, uint64_t *least_ns, struct looks
     w->is_plain = true;
     for (unsigned i = 0; i < REPEATS_MAX && spent_ns < enough_ns && !code; i++) {
         code = recorded_run(w, NULL, NULL);
-        if (w->run_ns < *least_ns)
-            *least_ns = w->run_ns;
+        *least_ns = smaller(*least_ns, w->run_ns);
         spent_ns += w->run_ns;
         look(w->predictor, looks);
     }

@@ -169,8 +169,7 @@ static int select_group(struct survey *s, const char *selector, struct error *er
         infos[i] = s->devices[i].info;
     int code = device_group_select(selector, infos, s->count, &group, error);
     free(infos);
-    if (code)
-        return code;
+    TRY(code);
     note_found(s, &group, NULL);
     note_selected(s, &group, NULL);
     return 0;

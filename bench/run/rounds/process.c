@@ -273,8 +273,7 @@ int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
     const bool stopped = process_release_signals(&signals);
     if (interrupted)
         *interrupted = stopped;
-    if (code)
-        return code;
+    TRY(code);
     process_end(&process, how);
     if (stopped)
         return 0;

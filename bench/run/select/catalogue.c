@@ -39,8 +39,7 @@ int catalogue_add_file(struct catalogue *c, const char *path, struct error *erro
     struct program *program = NULL;
     THEN(code, program_read(path, text.data, text.length, &program, error));
     text_free(&text);
-    if (code)
-        return code;
+    TRY(code);
     for (unsigned f = 0; f < program->fun_count && !code; f++)
         for (size_t i = 0; i < c->entry_count && !code; i++)
             if (strcmp(c->entries[i].name, program->funs[f].name) == 0)

@@ -20,8 +20,7 @@ static int dry_run_on(struct executor *e, struct device *device, const struct ar
     int code = allocator_parse("raw", &raw, &options, error);
     struct source source = device_source(device, 0);
     THEN(code, allocator_open(&allocator, raw, &options, &source, error));
-    if (code)
-        return code;
+    TRY(code);
     struct allocator *allocators[SPACES];
     for (int s = 0; s < SPACES; s++)
         allocators[s] = &allocator;
@@ -173,8 +172,7 @@ static int make_row(const struct merge_report *r, struct merge_report_row *row, 
     uint64_t start = clock_ns();
     int code = merging_run(r->fun, set, scalars, r->policy, time_limit_ns, &row->merge, error);
     row->planning_ns = clock_ns() - start;
-    if (code)
-        return code;
+    TRY(code);
     row->block_count = count_allocs(&row->merge->fun->body);
     return r->counted ? count_row(row, scalars, error) : 0;
 }

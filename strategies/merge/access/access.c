@@ -579,7 +579,6 @@ static bool loops_move_on(const struct check *c, const struct access_fact *read,
 static bool read_first(const struct check *c, const struct access_fact *read,
                        const struct access_fact *write)
 {
-    (void)c;
     if (read->begin == write->begin) /* `y[i] = ... x[i] ...;` */
         return write->plain;
     return read->end <= write->begin;

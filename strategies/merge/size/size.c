@@ -30,7 +30,6 @@ struct dependence {
 static bool is_counter(const void *context, int number, const struct atom *a)
 {
     const struct dependence *d = context;
-    (void)number;
     return a->op == EXPR_NAME && a->number == d->counter;
 }
 
@@ -38,7 +37,6 @@ static bool is_bound_inside(const void *context, int number, const struct atom *
 {
     const struct dependence *d = context;
     const struct size_name *counter = &d->s->names[d->counter];
-    (void)number;
     if (a->op != EXPR_NAME || a->number == d->counter)
         return false;
     const struct size_name *n = &d->s->names[a->number];
