@@ -6,45 +6,42 @@
  *      iteration.
  *   2. The cursor is at the slot of the next request. A request of the slot's size, and of its tag
  *      where both are known, gets the slot, and the cursor moves on. There is no search.
- *   3. At the end of a round, and at a mark, the next request chooses the round: the one that
- *      follows the last one most recently, or another that begins with this request. If later
- *      requests differ, a round that begins with the same ones and goes on with this one takes its
- *      place.
+ *   3. At the end of a round, and at a mark, the next request chooses the first round that begins
+ *      with it. If later requests differ, a round that begins with the same ones and goes on with
+ *      this one takes its place.
  *   4. A slot is not handed out while another block, freed late or served out of order, has some
  *      of its bytes. The free ranges of the arena are kept in order, so a request and a free take
  *      logarithmic time.
- *   5. A request of another size or tag looks for the next slot of its size. If that is at most
- *      four slots ahead, and no live or skipped slot needs its bytes before, it is handed out
- *      early. If three requests in a row find slots in a row, up to 64 ahead, the cursor moves
- *      there: the slots between were left out. Farther ahead, or back at the first round, it takes
- *      eight.
+ *   5. A request of another size or tag looks for the next slot of its size. If that is
+ *      the one after the cursor's, it is handed out early. If three requests in a row find slots in
+ *      a row, up to 64 ahead, the cursor moves there: the slots between were left out. Farther
+ *      ahead, or back, it takes eight.
  *   6. A smaller request that has no slot of its own size gets the slot at the cursor, if at least
  *      half of it is used.
  *   7. All else is a guest, and the cursor stays: what is inserted shifts nothing. A guest gets the
  *      end of the smallest free range of the arena that holds it, of equal ones the lowest; of a
- *      mapped arena (rule 10) one of which least is to be mapped. If there is none, the driver
+ *      mapped arena (rule 9) one of which least is to be mapped. If there is none, the driver
  *      serves it. What the plan has no place for lies above the plan's height, or is the driver's,
  *      and so do guests of up to 1 MiB in a mapped arena: a small one keeps a chunk mapped.
  *      After four requests in a row without a slot, all requests are guests until a run of requests
  *      (rule 5) or a mark finds the place in the plan again.
- *   8. When no planned block lives, a request that differs begins the sequence again.
- *   9. Where the source has no virtual memory, the arena is one memory, asked for at the first slot
+ *   8. Where the source has no virtual memory, the arena is one memory, asked for at the first slot
  *      that is served. Without a live block in it, trim gives it back, and so does a request that
  *      is refused.
- *  10. Elsewhere the arena is a range of addresses larger than the device. Chunks of 1/256 of the
+ *   9. Elsewhere the arena is a range of addresses larger than the device. Chunks of 1/256 of the
  *      plan's height, and of at least 2 MiB, are mapped as they are needed. All blocks are placed
  *      as `vmm` would place them, too, in a shadow that has no memory. Before the arena holds more
  *      than `vmm` would have held so far, chunks without a live block are unmapped, after a wait
  *      for all queues. So it holds more than `vmm` only where blocks live in all its chunks. If
  *      most requests were guests, one whose slot needs that is a guest where mapped bytes are free.
- *  11. If the slots of a round are taken and given back in the order of the last one, no chunk is
+ *  10. If the slots of a round are taken and given back in the order of the last one, no chunk is
  *      mapped, and the shadow has each where it had it, then all is as when the round began. So it
  *      is after the next one, and neither free ranges nor shadow are kept until that one differs.
  *
  * Why: a program that repeats itself needs no allocator, only the places found once, and a planner
  * that sees all lifetimes comes close to the least memory. A wrong guess of which request it is
  * costs memory and never data. Source: static planners (STAlloc, openvm's VPMM, PyTorch's
- * CPUProfilingAllocator); rules 3 to 11 are gamut's, and say what those leave open.
+ * CPUProfilingAllocator); rules 3 to 10 are gamut's, and say what those leave open.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own, with a sequence
@@ -64,9 +61,7 @@
 #include "base/slab.h"
 
 enum {
-    /* The first three were chosen on one program of bench_planned, where they lose least. */
-    EARLY =
-        4, /* slots ahead that may be handed out early: more take the places of later requests */
+    /* The first two were chosen on one program of bench_planned, where they lose least. */
     RUN_NEAR = 3, /* requests in a row that say that up to NEAR slots were left out */
     NEAR = 64,
     RUN_FAR = 8,
@@ -82,7 +77,6 @@ enum {
     EVENTS = 3, /* of a slot in a round, at most: a block goes, another comes and goes */
 };
 #define NO_PLACE UINT32_MAX
-#define NO_ROUND (-2)
 
 /* A slot and its state, or a guest. */
 struct place {
@@ -113,8 +107,7 @@ struct planned {
     const struct plan_queue *queue; /* of this instance; NULL until its first request */
     struct place *places, nothing;
     struct plan_sized *by_size; /* the plan's slots; NULL until the first is asked for */
-    int round, last_round;      /* -1: before the first one; last_round NO_ROUND: there was none */
-    int *follows;               /* by round + 1: which one came after it, NO_ROUND: none yet */
+    int round;                  /* -1: before the first one */
     uint32_t lead;              /* where the iteration began in the plan */
     bool has_marks;             /* there was one of the plan's */
     bool awaits_mark;        /* the program has marks, and there was none since the round began */
@@ -153,7 +146,6 @@ static int planned_init(struct source *source, const struct option_values *optio
                           .plan = options->given,
                           .pass = 1,
                           .round = -1,
-                          .last_round = NO_ROUND,
                           .spare_guests.item_bytes = sizeof(struct place)};
     p->unit = p->plan->unit;
     byte_ranges_open(&p->gaps);
@@ -202,9 +194,6 @@ static void open_queue(struct planned *p, unsigned queue)
             (struct place){.key = q->slots[i].offset == PLAN_NOT_PLANNED ? 0 : q->slots[i].size,
                            .offset = q->slots[i].offset,
                            .has_tag = q->slots[i].tag != 0};
-    p->follows = must_alloc((q->round_count + (size_t)1) * sizeof *p->follows);
-    for (unsigned r = 0; r <= q->round_count; r++)
-        p->follows[r] = NO_ROUND;
     p->events = must_alloc((EVENTS * (size_t)q->count + 1) * sizeof *p->events);
     set_round(p, -1, 0);
 }
@@ -453,8 +442,6 @@ static void jump(struct planned *p, uint32_t time)
     int round = -1;
     while (time >= plan_round_end(p->queue, round))
         round++;
-    if (round != p->round)
-        p->last_round = p->round;
     p->pass++;
     set_round(p, round, time);
     skip_to(p, time);
@@ -473,31 +460,26 @@ static void enter_round(struct planned *p, int round)
         p->event = 0;
     }
     p->pass++;
-    p->last_round = p->round;
-    p->follows[p->round + 1] = round;
     p->leads = true;
     p->awaits_mark = p->has_marks;
     p->lead = p->queue->rounds[round];
     set_round(p, round, p->lead);
 }
 
-/* Chooses the round that begins with a request. */
+/* Enters the first round that begins with a request. A size that the plan does not have may be that
+ * of a slot which has changed. */
 static void choose_round(struct planned *p, uint64_t size, uint32_t tag)
 {
     const struct plan_queue *q = p->queue;
-    const unsigned turn = p->round < 0 ? 0 : (unsigned)(p->round + 1) % q->turns;
-    const int usual = p->follows[p->round + 1];
-    int found = NO_ROUND;
-    for (int r = (int)turn; r < (int)q->round_count; r += (int)q->turns) {
+    const bool is_changed = slots_of(p, size, 0)->size != size;
+    for (unsigned r = p->round < 0 ? 0 : (unsigned)(p->round + 1) % q->turns; r < q->round_count;
+         r += q->turns) {
         const struct place *first = &p->places[q->rounds[r]];
-        if (size_of(p, first) == size && agree(p, tag, first) && (found == NO_ROUND || r == usual))
-            found = r;
+        if (is_changed || (size_of(p, first) == size && agree(p, tag, first))) {
+            enter_round(p, (int)r);
+            return;
+        }
     }
-    /* A size that the plan does not have may be that of a slot which has changed. */
-    if (found == NO_ROUND && turn < q->round_count && slots_of(p, size, 0)->size != size)
-        found = usual == NO_ROUND ? (int)turn : usual;
-    if (found != NO_ROUND)
-        enter_round(p, found);
 }
 
 static bool has_same_lead(const struct planned *p, uint32_t begin, uint32_t count)
@@ -524,11 +506,7 @@ static bool exchange_round(struct planned *p, uint64_t size, uint32_t tag)
         if (r == p->round || i >= plan_round_end(q, r) || size_of(p, &p->places[i]) != size ||
             !agree(p, tag, &p->places[i]) || !has_same_lead(p, begin, count))
             continue;
-        if (p->round < 0) {
-            p->last_round = p->round;
-            p->pass++;
-        }
-        p->follows[p->last_round + 1] = r;
+        p->pass += p->round < 0;
         set_round(p, r, i);
         p->lead = begin;
         p->awaits_mark = p->has_marks;
@@ -538,26 +516,6 @@ static bool exchange_round(struct planned *p, uint64_t size, uint32_t tag)
 }
 
 /* ---- requests out of order ---- */
-
-static bool overlap(const struct place *a, const struct place *b)
-{
-    return a->key && b->key && a->offset < b->offset + b->key && b->offset < a->offset + a->key;
-}
-
-/* Whether a slot ahead can be handed out now: no live block has its bytes, and no slot before it
- * still needs them. */
-static bool is_ready(struct planned *p, uint32_t i)
-{
-    const struct place *place = &p->places[i];
-    if (!place->key)
-        return true;
-    if (place->live || (p->arena && !is_free(p, place)))
-        return false;
-    for (uint32_t t = p->cursor; t < i; t++)
-        if (!is_served(p, t) && overlap(place, &p->places[t]))
-            return false;
-    return true;
-}
 
 /* The next slot of a size and tag that was not served in this pass. */
 static uint32_t next_of(struct planned *p, uint64_t size, uint32_t tag)
@@ -598,34 +556,13 @@ static uint32_t next_match(struct planned *p, uint64_t size, uint32_t tag)
     if (follows < p->queue->count && size_of(p, &p->places[follows]) == size &&
         !is_served(p, follows) && agree(p, tag, &p->places[follows]))
         return follows;
-    const uint32_t i = next_of(p, size, tag);
-    if (i != NO_PLACE)
-        return i;
-    const struct plan_sized *first = slots_of(p, size, rounds_begin(p));
-    return first->size == size && first->time < p->cursor && agree(p, tag, &p->places[first->time])
-               ? first->time
-               : NO_PLACE;
-}
-
-/* Whether a slot may be near because the cursor is at the end of a round, and the next one
- * begins. */
-static bool begins_round(const struct planned *p, uint32_t i)
-{
-    for (unsigned r = 0; r < p->queue->round_count && p->at == &p->nothing; r++)
-        if (i >= p->queue->rounds[r] && i - p->queue->rounds[r] <= NEAR)
-            return true;
-    return false;
+    return next_of(p, size, tag);
 }
 
 /* The slot for a request that is not the one at the cursor; NO_PLACE: none. */
 static uint32_t find_place(struct planned *p, uint64_t size, uint32_t tag)
 {
     const struct place *at = p->at;
-    if (!p->live_count && p->queue->count && size_of(p, &p->places[0]) == size &&
-        agree(p, tag, &p->places[0])) {
-        jump(p, 0);
-        return 0;
-    }
     if (slots_of(p, size, 0)->size != size)
         return !p->is_lost && size_of(p, at) > size && size_of(p, at) / 2 <= size &&
                        agree(p, tag, at)
@@ -633,7 +570,7 @@ static uint32_t find_place(struct planned *p, uint64_t size, uint32_t tag)
                    : NO_PLACE;
     const uint32_t i = next_match(p, size, tag);
     const bool is_ahead = i != NO_PLACE && i >= p->cursor && i < p->round_end;
-    const bool is_near = is_ahead ? i - p->cursor <= NEAR : begins_round(p, i);
+    const bool is_near = is_ahead && i - p->cursor <= NEAR;
     if (i != NO_PLACE) {
         p->run = i == p->matched + 1 ? p->run + 1 : 1;
         p->matched = i;
@@ -649,7 +586,8 @@ static uint32_t find_place(struct planned *p, uint64_t size, uint32_t tag)
     const uint32_t resident = resident_of(p, size, tag);
     if (resident != NO_PLACE)
         return resident;
-    return !p->is_lost && is_ahead && i - p->cursor <= EARLY && is_ready(p, i) ? i : NO_PLACE;
+    return !p->is_lost && is_ahead && i <= p->cursor + 1 && is_free(p, &p->places[i]) ? i
+                                                                                      : NO_PLACE;
 }
 
 /* ---- requests ---- */
@@ -973,7 +911,6 @@ static void planned_fini(void *state)
     slab_free(&p->spare_guests);
     free(p->places);
     free(p->by_size);
-    free(p->follows);
     free(p->events);
     tag_table_free(&p->tags);
     free(p);
@@ -1000,7 +937,7 @@ void planned_count(const void *state, struct planned_counts *counts)
 }
 
 static const struct allocator_origin planned_origins[] = {
-    {.what = "gamut's own design: rules 3 to 11"},
+    {.what = "gamut's own design: rules 3 to 10"},
     {"STAlloc: planning from a profiled run, arXiv 2507.16274", NULL, NULL, NULL, 2025},
     {"openvm's static planner: recording and replaying allocations, pull request 377",
      "openvm-org/stark-backend", NULL, NULL, 2026},
