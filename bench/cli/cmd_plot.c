@@ -206,7 +206,7 @@ static int plot_command(const struct command_line *line)
     THEN(code, choose_terminals(flag_text(line, "term"), &terminals, &error));
     plot.options.scripts = scripts.data;
     plot.options.terminals = terminals.data;
-    /* A chart of text is as wide as the terminal, unless that is unknown or of no use for a chart. */
+    /* A chart of text is as wide as the terminal, unless that width is unknown or of no use. */
     const size_t columns = terminal_columns(STDOUT_FILENO);
     plot.options.columns = columns >= 40 && columns <= 1000 ? (unsigned)columns : 100;
     for (size_t i = 0; i < line->positional_count && code == 0 && !plot.lacks_gnuplot; i++)
