@@ -100,9 +100,9 @@ def _near(kind, shape, rows):
 
 
 def similar(kind, shape, rows, part):
-    """(0, the most) bytes of a convolution that was not measured: a fourth more than of any of the six measured ones that are most like it, up to twice as much if it is larger."""
+    """(0, the most) bytes of a convolution that was not measured: a fourth more than of any of the six measured ones that are most like it, up to four times as much if it is larger."""
     size, near = _near(kind, shape, rows)
-    return 0, int(max(asked[part - 1] * min(max(size / one, 1), 2) for _, one, asked in near) * 1.25) + MIB
+    return 0, int(max(asked[part - 1] * min(max(size / one, 1), 4) for _, one, asked in near) * 1.25) + MIB
 
 
 def _workspace(part, x, weight, y, more):
