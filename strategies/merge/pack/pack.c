@@ -737,7 +737,7 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
     const bool full = is_large && is_full(c);
     const uint64_t nodes = full && !c->is_joined ? plan_joined(c, enough, deadline_ns) : 0;
     c->has_sweeps = is_large && !full && deadline_ns && !has_interrupted(items, count);
-    if (is_large && deadline_ns && c->plan.height == INT64_MAX) {
+    if (c->has_sweeps) {
         c->plan.height = pack_sweep(items, count, enough, INT64_MAX, 1, c->plan.offset);
         c->plan.method = sweeps;
     }
@@ -753,13 +753,16 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
         const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = is_large ? PACK_FIRST_GAP : (enum pack_gap)(k % PACK_GAP_COUNT);
         struct pack_run run = {.below = c->plan.height,
-                               .deadline_ns = c->plan.height < INT64_MAX ? order_ns : UINT64_MAX};
+                               .deadline_ns = deadline_ns ? order_ns : UINT64_MAX};
         pack_order_fill(items, count, o, order);
-        const int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
+        int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
+        const bool is_late = c->plan.height == INT64_MAX && height == INT64_MAX;
+        if (is_late)
+            height = pack_sweep(items, count, enough, INT64_MAX, 1, offset);
         if (height == INT64_MAX)
             continue;
         c->plan.height = height;
-        c->plan.method = pack_greedy_name(o, gap);
+        c->plan.method = is_late ? sweeps : pack_greedy_name(o, gap);
         memcpy(c->plan.offset, offset, count * sizeof *offset);
     }
     pack_placer_close(placer);

@@ -22,7 +22,7 @@ enum {
     TRIES = 16,       /* at one place in the first sweep; twice as many in the next */
     FAILURES = 3,     /* after so many sweeps without a lower plan there is no other */
     BACK = 8,         /* a try goes back by up to so many parts of the items that are alive */
-    GAPS_MOST = 4096, /* of more, an item looks at so many */
+    GAPS_MOST = 1024, /* of more, an item looks at so many, or until it fits */
     STEPS_GAP = 2,
     STEPS_ITEM = 50,
 };
@@ -115,7 +115,8 @@ static bool place_item(struct sweeper *s, unsigned number)
     double best = HUGE_VAL;
     unsigned below = 0;
     pack_steps += STEPS_ITEM + STEPS_GAP * looks;
-    for (unsigned k = 0; k < looks; k++, i = i + 1 < s->gap_count ? i + 1 : 0) {
+    for (unsigned k = 0; k < (best < HUGE_VAL ? looks : s->gap_count);
+         k++, i = i + 1 < s->gap_count ? i + 1 : 0) {
         const struct gap *gap = &s->gaps[i];
         const double rest = (double)(gap->end - gap->begin - item->size) / (double)item->size;
         if (rest < 0)
