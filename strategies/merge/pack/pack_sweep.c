@@ -31,6 +31,8 @@ static const double GROWTH = 1.0 / 2048;
 /* The weight of what is left of a gap: at first, the least and the spread of its logarithm. Ends
  * weigh less if less than 1 / NEAR of the item's size is left. */
 static const double REST = 0.1, REST_LEAST = 0.02, REST_SPREAD = 3, NEAR = 16;
+/* Without tries the smallest gap is safer. */
+static const double REST_ALONE = 1000;
 
 struct gap {
     int64_t begin, end;
@@ -169,7 +171,7 @@ static bool sweep(struct sweeper *s, int64_t growth, unsigned tries, int64_t bel
     s->gap_count = s->alive = s->ended = 0;
     link_items(s, s->count, s->count + 1);
     set_gap(s, s->count, true);
-    s->rest = REST;
+    s->rest = pack_now() > deadline_ns ? REST_ALONE : REST;
     s->late = 1;
     for (unsigned i = 0, far = 0, tried = 0; i < s->count && s->height < below;) {
         const struct pack_item *item = &s->items[s->by_start[i]];
