@@ -213,7 +213,6 @@ static inline void count_free(struct allocator_counts *counts, uint64_t requeste
     counts->granted_bytes -= granted_bytes;
 }
 
-/* Refuses a request that is not possible. */
 static int refuse(struct source *source, const struct alloc_request *request)
 {
     if (request->size > ALLOCATOR_MOST_BYTES)

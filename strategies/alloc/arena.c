@@ -175,14 +175,14 @@ static struct piece *find(struct superblocks *a, unsigned queue, uint64_t size)
 static int begin(struct superblocks *a)
 {
     const uint64_t held_bytes = source_held_bytes(a->memory.source);
-    uint64_t memory, bytes = a->memory_bytes;
+    uint64_t bytes = a->memory_bytes;
+    struct piece *p;
     if (a->memory.newest)
         return 0;
     if (!bytes && a->device_bytes > held_bytes)
         bytes = (a->device_bytes - held_bytes) / 2;
     bytes = larger(bytes & ~(a->memory.unit - 1), a->superblock_bytes);
-    TRY(source_alloc(a->memory.source, bytes, SOURCE_LAZY, &memory));
-    struct piece *p = segment_make(&a->memory, &a->free, memory, bytes);
+    TRY(segment_make(&a->memory, &a->free, bytes, &p));
     p->since = new_superblock(a);
     put(p);
     return 0;

@@ -119,21 +119,22 @@ static int extend(struct bfc *b, uint64_t size)
     const bool fits = size <= b->next_bytes;
     while (b->next_bytes && b->next_bytes < size)
         b->next_bytes *= 2;
-    uint64_t memory, bytes = b->next_bytes ? segments_round(&b->regions, b->next_bytes) : size;
+    struct piece *c = NULL;
+    uint64_t bytes = b->next_bytes ? segments_round(&b->regions, b->next_bytes) : size;
     const uint64_t next_bytes = b->next_bytes * (fits && b->next_bytes < b->most_bytes ? 2 : 1);
     if (b->most_bytes < ALLOCATOR_MOST_BYTES)
         b->next_bytes = next_bytes;
-    int code = source_alloc(b->regions.source, bytes, SOURCE_LAZY, &memory);
+    int code = segment_make(&b->regions, &b->chunks, bytes, &c);
     while (code == ERR_OOM && bytes > size) {
         /* floats there, too */
         const uint64_t less = segments_round(&b->regions, (uint64_t)((float)bytes * 0.9F));
         bytes = less < bytes ? less : bytes - b->regions.unit;
         if (bytes >= size)
-            code = source_alloc(b->regions.source, bytes, SOURCE_LAZY, &memory);
+            code = segment_make(&b->regions, &b->chunks, bytes, &c);
     }
     TRY(code);
     b->next_bytes = next_bytes;
-    put(segment_make(&b->regions, &b->chunks, memory, bytes), b->lower_bytes ? GAP : LOWER);
+    put(c, b->lower_bytes ? GAP : LOWER);
     return 0;
 }
 

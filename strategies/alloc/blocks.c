@@ -88,13 +88,14 @@ static struct place *empty_place(struct blocks *b, bool last)
 /* Asks the source for a memory of one chunk, which is in no pool. */
 static int make(struct blocks *b, uint64_t bytes, bool is_shared, struct piece **chunk)
 {
-    uint64_t memory;
-    TRY(source_alloc(b->memories.source, bytes, SOURCE_LAZY, &memory));
+    struct piece_index none = {0};
+    TRY(segment_make(&b->memories, &none, bytes, chunk));
     struct place *place = empty_place(b, is_shared);
     place->is_empty = false;
     place->is_shared = is_shared;
     b->block_count += is_shared;
-    *chunk = segment_make(&b->memories, &place->chunks, memory, bytes);
+    place->chunks.nodes = &b->memories.index_nodes;
+    (*chunk)->segment->pool = &place->chunks;
     return 0;
 }
 

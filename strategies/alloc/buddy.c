@@ -71,14 +71,10 @@ static int buddy_alloc(void *state, const struct alloc_request *request, struct 
     const uint64_t size =
         is_direct ? request->size : power_of_two_from(b->heaps.unit, request->size);
     struct piece *p = is_direct ? NULL : index_from(&b->blocks, (struct index_key){size, 0});
-    if (p) {
+    if (p)
         piece_take(p);
-    } else {
-        const uint64_t bytes = is_direct ? size : b->heap_bytes;
-        uint64_t memory;
-        TRY(source_alloc(b->heaps.source, bytes, SOURCE_LAZY, &memory));
-        p = segment_make(&b->heaps, &b->blocks, memory, bytes);
-    }
+    else
+        TRY(segment_make(&b->heaps, &b->blocks, is_direct ? size : b->heap_bytes, &p));
     while (p->size > size)
         put(b, piece_split(&b->heaps, p, p->size / 2));
     *block = piece_block(p);

@@ -330,21 +330,20 @@ static int take_over(struct caching *c, struct piece_index *pool, uint64_t size,
 static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size, uint64_t bytes,
                       struct piece **found)
 {
-    uint64_t given, *memory = &given;
     if (source_held_bytes(c->segments.source) > c->collect_above_bytes)
         TRY(collect(c));
     const uint64_t reserved_bytes = c->segments.source->counts.reserved_bytes;
-    int code = source_alloc(c->segments.source, bytes, SOURCE_LAZY, memory);
+    int code = segment_make(&c->segments, pool, bytes, found);
     if (code == ERR_OOM && c->max_split_bytes != UINT64_MAX) {
         bool enough;
         TRY(release_oversize(c, pool, size, &enough));
         if (enough)
-            code = source_alloc(c->segments.source, bytes, SOURCE_LAZY, memory);
+            code = segment_make(&c->segments, pool, bytes, found);
     }
     if (code == ERR_OOM) {
         TRY(segments_trim(c));
         if (c->segments.source->counts.reserved_bytes < reserved_bytes)
-            code = source_alloc(c->segments.source, bytes, SOURCE_LAZY, memory);
+            code = segment_make(&c->segments, pool, bytes, found);
     }
     unsigned waited = 0;
     if (code == ERR_OOM)
@@ -356,10 +355,8 @@ static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size
             piece_take(*found);
             return 0;
         }
-        code = source_alloc(c->segments.source, bytes, SOURCE_LAZY, memory);
+        code = segment_make(&c->segments, pool, bytes, found);
     }
-    if (!code)
-        *found = segment_make(&c->segments, pool, given, bytes);
     return code;
 }
 
@@ -420,9 +417,8 @@ static int caching_adopt(void *state, const struct adopted_memory *m)
     if (!can_adopt(c, m))
         return ERR_UNSUPPORTED;
     const enum pool_kind kind = m->bytes <= c->small_segment_bytes ? POOL_SMALL : POOL_LARGE;
-    uint64_t memory;
-    TRY(source_alloc(c->segments.source, m->bytes, SOURCE_LAZY, &memory));
-    struct piece *b = segment_make(&c->segments, &c->pools[kind][m->queue], memory, m->bytes);
+    struct piece *b;
+    TRY(segment_make(&c->segments, &c->pools[kind][m->queue], m->bytes, &b));
     for (size_t k = 0; k < m->block_count; k++) {
         const struct adopted_block *adopted = &m->blocks[k];
         const uint64_t offset = adopted->address - m->address;

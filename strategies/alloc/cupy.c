@@ -49,22 +49,20 @@ static int cupy_init(struct source *source, const struct option_values *options,
 }
 
 /* Rules 3 to 5. */
-static int ask(struct cupy *c, uint64_t size, uint64_t *memory)
+static int ask(struct cupy *c, struct piece_index *arena, uint64_t size, struct piece **p)
 {
-    struct source *source = c->memories.source;
     const uint64_t held_bytes = c->memories.held_bytes;
     char asked[64], held[64];
     if (c->limit_bytes && size + held_bytes > c->limit_bytes)
-        return error_set(&source->error, ERR_OOM,
+        return error_set(&c->memories.source->error, ERR_OOM,
                          "asked for %s with %s held, which the limit of "
                          "cupy forbids",
                          text_bytes_exact(asked, size), text_bytes_exact(held, held_bytes));
-    int code = source_alloc(source, size, SOURCE_LAZY, memory);
+    int code = segment_make(&c->memories, arena, size, p);
     if (code != ERR_OOM)
         return code;
     TRY(segments_trim(c));
-    return c->memories.held_bytes < held_bytes ? source_alloc(source, size, SOURCE_LAZY, memory)
-                                               : code;
+    return c->memories.held_bytes < held_bytes ? segment_make(&c->memories, arena, size, p) : code;
 }
 
 static int cupy_alloc(void *state, const struct alloc_request *request, struct block *block)
@@ -73,13 +71,10 @@ static int cupy_alloc(void *state, const struct alloc_request *request, struct b
     struct piece_index *arena = &c->arenas[request->queue];
     const uint64_t size = segments_round(&c->memories, request->size);
     struct piece *p = index_from(arena, (struct index_key){size, 0});
-    if (p) {
+    if (p)
         piece_take(p);
-    } else {
-        uint64_t memory;
-        TRY(ask(c, size, &memory));
-        p = segment_make(&c->memories, arena, memory, size);
-    }
+    else
+        TRY(ask(c, arena, size, &p));
     piece_cut(&c->memories, p, size);
     *block = piece_block(p);
     return 0;

@@ -144,13 +144,11 @@ static uint64_t left_bytes(const struct rmm *r)
 /* Asks for `bytes`, then for half as long as that is enough for `size`, and last for that. */
 static int grow(struct rmm *r, uint64_t queue, uint64_t bytes, uint64_t size)
 {
-    uint64_t memory;
+    struct piece *p = NULL;
     int code;
-    while ((code = source_alloc(r->upstream.source, bytes, SOURCE_LAZY, &memory)) == ERR_OOM &&
-           bytes > size)
+    while ((code = segment_make(&r->upstream, &r->blocks, bytes, &p)) == ERR_OOM && bytes > size)
         bytes = larger(bytes / 2, size);
     TRY(code);
-    struct piece *p = segment_make(&r->upstream, &r->blocks, memory, bytes);
     p->since = queue;
     put(r, p);
     return 0;

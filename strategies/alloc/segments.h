@@ -166,14 +166,16 @@ static inline struct piece *piece_join(struct segments *s, struct piece *p)
     return p;
 }
 
-/* Makes a segment of a memory that the source gave. Returns its one piece, in no pool. */
-static inline struct piece *segment_make(struct segments *s, struct piece_index *pool,
-                                         uint64_t memory, uint64_t bytes)
+/* Asks the source for a memory, and makes a segment of it. *piece: all of it, in no pool. */
+static inline int segment_make(struct segments *s, struct piece_index *pool, uint64_t bytes,
+                               struct piece **piece)
 {
+    uint64_t memory;
+    TRY(source_alloc(s->source, bytes, SOURCE_LAZY, &memory));
     struct segment *made = (struct segment *)slab_take(&s->spare_segments);
     memset(made, 0, sizeof *made);
     made->next = s->newest;
-    made->first = piece_make(s, made, 0, bytes);
+    made->first = *piece = piece_make(s, made, 0, bytes);
     made->pool = pool;
     made->memory = memory;
     made->bytes = bytes;
@@ -185,7 +187,7 @@ static inline struct piece *segment_make(struct segments *s, struct piece_index 
     if (made->next)
         made->next->prev = made;
     s->newest = made;
-    return made->first;
+    return 0;
 }
 
 /* Gives back a segment of one piece, which is in no pool. */

@@ -39,7 +39,6 @@ static inline void insert_free(struct fit_range *r, struct fit_node *n)
     r->second_level[at.first] |= UINT32_C(1) << at.second;
 }
 
-/* Removes the head of a list. */
 static inline void remove_head(struct fit_range *r, struct list_index at, struct fit_node *head)
 {
     struct fit_node *next = head->next_free;
@@ -51,7 +50,6 @@ static inline void remove_head(struct fit_range *r, struct list_index at, struct
         r->first_level &= ~(UINT64_C(1) << at.first);
 }
 
-/* Removes a node of this size. */
 static inline void remove_free(struct fit_range *r, struct fit_node *n, uint64_t size)
 {
     const struct list_index at = list_of(size);
