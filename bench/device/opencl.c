@@ -417,12 +417,6 @@ static int svm_write(struct opencl_device *d, uint64_t memory, uint64_t offset, 
 
 /* ---- reading and writing ---- */
 
-static void remember_mapping(struct opencl_device *d, uint64_t memory, void *host)
-{
-    d->mappings = must_realloc(d->mappings, (d->mapping_count + 1) * sizeof *d->mappings);
-    d->mappings[d->mapping_count++] = (struct opencl_mapping){memory, host};
-}
-
 static struct opencl_mapping *find_mapping(const struct opencl_device *d, uint64_t memory)
 {
     for (size_t i = d->mapping_count; i-- > 0;)
@@ -622,11 +616,13 @@ static int alloc_pinned(struct opencl_device *d, uint64_t bytes, uint64_t *memor
     *host = d->api.clEnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                       bytes, 0, NULL, NULL, &status);
     code = opencl_check(status, "clEnqueueMapBuffer", OPENCL_ASKS, bytes, error);
-    if (code)
+    if (code) {
         d->api.clReleaseMemObject(buffer);
-    else
-        remember_mapping(d, *memory, *host);
-    return code;
+        return code;
+    }
+    d->mappings = must_realloc(d->mappings, (d->mapping_count + 1) * sizeof *d->mappings);
+    d->mappings[d->mapping_count++] = (struct opencl_mapping){*memory, *host};
+    return 0;
 }
 
 static int host_alloc(void *context, enum driver_memory kind, uint64_t bytes, uint64_t *memory,

@@ -265,7 +265,6 @@ static void parse_loop(struct parser *p, struct stm *s)
         parse_scope(p, l->counter, false);
 }
 
-/* Parses the right side of `=`. */
 static void parse_right_side(struct parser *p, struct stm *s)
 {
     const struct name *out = s->out_count ? &p->fun->names[s->outs[0]] : NULL;

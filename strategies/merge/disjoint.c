@@ -239,7 +239,6 @@ static bool add_dim(struct equation *e, struct dim dims[], unsigned *count,
     return dims[k].low && dims[k].high;
 }
 
-/* Adds a region's dimensions. */
 static bool add_region(struct equation *e, struct dim dims[], unsigned *count,
                        const struct region *r, bool opposite)
 {

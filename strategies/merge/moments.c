@@ -52,11 +52,6 @@ static void add_route(struct timeline *t, struct routes *to, const struct route 
     to->items[to->count++] = *route;
 }
 
-static bool is_inside(const struct stm *inner, const struct stm *loop)
-{
-    return inner->first > loop->first && inner->last < loop->last;
-}
-
 /* Adds the routes of `memory`: with the choice, unless it is NULL; without those inside `loop`,
  * unless that is NULL. */
 static void follow(struct timeline *t, int memory, const struct choice *choice,
@@ -99,7 +94,8 @@ static void follow(struct timeline *t, int memory, const struct choice *choice,
         for (unsigned c = 0; c <= inner.items[r].choice_count; c++) {
             const struct choice *next =
                 c < inner.items[r].choice_count ? &inner.items[r].choices[c] : choice;
-            if (!next || (loop && is_inside(next->branch, loop)))
+            if (!next ||
+                (loop && next->branch->first > loop->first && next->branch->last < loop->last))
                 continue;
             route.choices = arena_grow(&t->arena, route.choices, route.choice_count,
                                        &route.choice_capacity, sizeof *route.choices);

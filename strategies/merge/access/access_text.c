@@ -480,12 +480,6 @@ static int read_statement(struct ctext *t, int i, int loop, int depth)
     return end > i ? end : i + 1;
 }
 
-static void ctext_read_statements(struct ctext *t)
-{
-    for (int i = 0; i < t->token_count;)
-        i = read_statement(t, i, CTEXT_NONE, 0);
-}
-
 /* ---- together ------------------------------------------------------------------------------- */
 
 struct ctext *ctext_read(const struct program *program, const struct kernel *kernel,
@@ -503,6 +497,7 @@ struct ctext *ctext_read(const struct program *program, const struct kernel *ker
     mark_assigned(t);
     for (unsigned c = 0; c < program->code_count; c++)
         check_macros(t, &program->codes[c]);
-    ctext_read_statements(t);
+    for (int i = 0; i < t->token_count;)
+        i = read_statement(t, i, CTEXT_NONE, 0);
     return t;
 }
