@@ -25,7 +25,7 @@ static cl_context CL_API_CALL on_clCreateContext(
     const cl_context context =
         next_of(count && devices ? devices[0] : NULL)
             ->clCreateContext(properties, count, devices, notify, data, status);
-    if (context)
+    if (context && listener->context_made)
         listener->context_made(context, begin);
     return context;
 }
@@ -47,7 +47,7 @@ on_clCreateContextFromType(const cl_context_properties *properties, cl_device_ty
     const cl_context context =
         next_of(platform_of(properties))
             ->clCreateContextFromType(properties, type, notify, data, status);
-    if (context)
+    if (context && listener->context_made)
         listener->context_made(context, begin);
     return context;
 }

@@ -82,8 +82,8 @@ struct opencl_listener {
         own; /* entries that take the place of the common ones; NULL: the common one stays */
     cl_command_queue_properties queue_properties; /* each queue gets these in addition */
 
-    uint64_t (*now)(void); /* (optional) NULL: all times are 0 */
-    void (*context_made)(cl_context context, uint64_t begin);
+    uint64_t (*now)(void);                                    /* (optional) NULL: all times are 0 */
+    void (*context_made)(cl_context context, uint64_t begin); /* (optional) */
     void (*queue_made)(cl_command_queue queue, cl_context context,
                        cl_command_queue_properties properties, uint64_t begin);
     void (*kernel_made)(cl_kernel kernel, const char *name); /* NULL: the driver knows the name */

@@ -15,58 +15,36 @@ static _Atomic uint64_t passed_counts[PASSED_COUNT];
  * parent's, and the driver is not called for them. */
 static bool is_forked;
 
-static void note_passed(enum passed what)
-{
-    passed_counts[what]++;
-}
-
-static void lock(void)
-{
-    pthread_mutex_lock(&opencl_lock);
-}
-
-static void unlock(void)
-{
-    pthread_mutex_unlock(&opencl_lock);
-}
-
 /* ---- contexts, queues and kernels ---- */
-
-static void context_made(cl_context context, uint64_t begin)
-{
-    lock();
-    opencl_context(context);
-    unlock();
-}
 
 static void queue_made(cl_command_queue queue, cl_context context,
                        cl_command_queue_properties properties, uint64_t begin)
 {
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     opencl_add_queue(queue, context, properties);
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
 }
 
 static void event_made(cl_event event, cl_context context, uint64_t begin)
 {
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     opencl_lose_order(opencl_context(context));
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
 }
 
 static void retained(enum raw_class class, void *object)
 {
+    if (class == RAW_CLASS_EVENT)
+        return;
+    pthread_mutex_lock(&opencl_lock);
     if (class == RAW_CLASS_KERNEL)
         opencl_retain_kernel(object);
-    if (class != RAW_CLASS_QUEUE && class != RAW_CLASS_CONTEXT)
-        return;
-    lock();
     struct queue *queue = class == RAW_CLASS_QUEUE ? opencl_queue(object) : NULL;
     if (queue)
         queue->references++;
     if (class == RAW_CLASS_CONTEXT)
         opencl_context(object)->references++;
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
 }
 
 static struct context *release_queue(struct queue *queue)
@@ -81,16 +59,16 @@ static struct context *release_queue(struct queue *queue)
 static void releasing(struct opencl_release *release)
 {
     struct context *context = NULL;
+    if (release->class == RAW_CLASS_EVENT)
+        return;
+    pthread_mutex_lock(&opencl_lock);
     if (release->class == RAW_CLASS_KERNEL)
         opencl_release_kernel(release->object);
-    if (release->class != RAW_CLASS_QUEUE && release->class != RAW_CLASS_CONTEXT)
-        return;
-    lock();
-    if (release->class == RAW_CLASS_QUEUE)
+    else if (release->class == RAW_CLASS_QUEUE)
         context = release_queue(opencl_queue(release->object));
     else if (release->object)
         context = opencl_context(release->object);
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     release->note = HANDLE(context);
 }
 
@@ -116,11 +94,11 @@ static bool passes(const struct context *context, const struct opencl_request *r
 {
     const cl_mem_flags flags = r->flags;
     if (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR))
-        note_passed(PASSED_host_pointer);
+        passed_counts[PASSED_host_pointer]++;
     else if ((r->properties && *r->properties) || flags & ~(cl_mem_flags)(ACCESS | HOST | WHERE))
-        note_passed(PASSED_property);
+        passed_counts[PASSED_property]++;
     else if (!context->device)
-        note_passed(PASSED_several_devices);
+        passed_counts[PASSED_several_devices]++;
     else
         return !r->bytes || r->bytes > context->most_bytes || !at_most_one(flags & ACCESS) ||
                !at_most_one(flags & HOST) || !r->host != !(flags & CL_MEM_COPY_HOST_PTR);
@@ -168,6 +146,7 @@ static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int
 {
     struct server *server = opencl_server(block->context);
     struct error error;
+    opencl_asked = r;
     const int code = server_alloc(server, r->bytes, HANDLE(block->owner), block->site->tag,
                                   &block->address, &error);
     *status = code == ERR_OOM ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_OUT_OF_RESOURCES;
@@ -178,11 +157,11 @@ static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int
         free(block);
         return NULL;
     }
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     block->context->references++;
     opencl_add_object(block, handle);
-    unlock();
-    *status = r->host ? opencl_fill_block(block, r->host, r->bytes) : CL_SUCCESS;
+    pthread_mutex_unlock(&opencl_lock);
+    *status = r->host && !opencl_is_raw ? opencl_fill_block(block, r->host, r->bytes) : CL_SUCCESS;
     if (*status == CL_SUCCESS)
         return handle;
     end_object(block);
@@ -191,10 +170,10 @@ static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int
 
 static cl_mem make_buffer(const struct opencl_request *r, cl_int *error)
 {
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     struct context *context = r->context ? opencl_context(r->context) : NULL;
     struct object *block = context && !passes(context, r) ? new_block(context, r) : NULL;
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     return block ? serve(block, r, error) : opencl_make(r, error);
 }
 
@@ -210,10 +189,10 @@ static cl_mem add_view(cl_mem handle, struct object *whole, struct object view)
     object->context = whole->context;
     object->whole = whole;
     object->references = 1;
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     whole->references++;
     opencl_add_object(object, handle);
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     return handle;
 }
 
@@ -254,9 +233,9 @@ static cl_mem part_of(struct object *whole, cl_mem_flags flags, const cl_buffer_
 
 static struct object *block_at(cl_mem handle)
 {
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     struct object *object = handle ? opencl_object(handle) : NULL;
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     return object;
 }
 
@@ -291,7 +270,7 @@ static cl_mem make_image(const struct opencl_request *r, cl_int *error)
     struct object *object = block_at(shown);
     cl_mem image = opencl_make(r, error);
     if (image && !shown)
-        note_passed(PASSED_image);
+        passed_counts[PASSED_image]++;
     if (!object)
         return image;
     if (!image && !object->whole && *error == CL_INVALID_MEM_OBJECT)
@@ -310,7 +289,7 @@ static cl_mem make(const struct opencl_request *request, cl_int *error)
 static void *CL_API_CALL on_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
                                        cl_uint alignment)
 {
-    note_passed(PASSED_shared);
+    passed_counts[PASSED_shared]++;
     return next_of(context)->clSVMAlloc(context, flags, size, alignment);
 }
 
@@ -323,16 +302,17 @@ static void end_object(struct object *object)
     struct object *whole = object->whole;
     cl_mem handle = (cl_mem)(uintptr_t)object->entry.address;
     struct error error;
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     opencl_remove_object(object);
     const bool ends_whole = whole && --whole->references == 0;
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     if (!object->is_memory)
         next_of(handle)->clReleaseMemObject(handle);
     if (object->destructors)
         opencl_destroy_later(context, handle, object->destructors);
     if (!whole) {
-        const uint64_t queue = context->has_lost_order ? SERVE_ALL_QUEUES : HANDLE(object->owner);
+        const uint64_t queue =
+            context->has_lost_order && !opencl_is_raw ? SERVE_ALL_QUEUES : HANDLE(object->owner);
         if (server_free(context->server, object->address, queue, &error))
             process_die(&error);
     }
@@ -345,11 +325,11 @@ static void end_object(struct object *object)
 
 static cl_int CL_API_CALL on_clRetainMemObject(cl_mem handle)
 {
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     struct object *object = handle ? opencl_object(handle) : NULL;
     if (object)
         object->references++;
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     return object ? CL_SUCCESS : next_of(handle)->clRetainMemObject(handle);
 }
 
@@ -357,10 +337,10 @@ static cl_int CL_API_CALL on_clReleaseMemObject(cl_mem handle)
 {
     if (is_forked)
         return CL_SUCCESS;
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     struct object *object = handle ? opencl_object(handle) : NULL;
     const bool ends = object && --object->references == 0;
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     if (!object)
         return next_of(handle)->clReleaseMemObject(handle);
     if (ends)
@@ -377,10 +357,10 @@ static cl_int CL_API_CALL on_clSetMemObjectDestructorCallback(
     if (!call)
         return CL_INVALID_VALUE;
     struct destructor *d = must_alloc(sizeof *d);
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     *d = (struct destructor){object->destructors, call, data};
     object->destructors = d;
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     return CL_SUCCESS;
 }
 
@@ -438,10 +418,10 @@ static cl_int CL_API_CALL on_clGetMemObjectInfo(cl_mem handle, cl_mem_info name,
 {
     unsigned char answer[16];
     size_t needed = 0;
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     struct object *object = handle ? opencl_object(handle) : NULL;
     const bool lies = object && lie(object, name, answer, &needed);
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     if (!lies)
         return next_of(handle)->clGetMemObjectInfo(handle, name, size, value, size_needed);
     return answer_with(answer, needed, size, value, size_needed);
@@ -466,39 +446,40 @@ static cl_int refusal_of(const struct object *block, const struct opencl_command
 static cl_int check_blocks(const struct opencl_command *c)
 {
     cl_int status = CL_SUCCESS;
-    lock();
+    pthread_mutex_lock(&opencl_lock);
     for (unsigned i = 0; i < c->block_count && status == CL_SUCCESS; i++) {
         const struct object *object = c->blocks[i] ? opencl_object(c->blocks[i]) : NULL;
         if (object && !object->whole)
             status = refusal_of(object, c, i);
     }
-    unlock();
+    pthread_mutex_unlock(&opencl_lock);
     return status;
 }
 
 static cl_int before(struct opencl_command *command)
 {
+    if (opencl_is_raw)
+        return CL_SUCCESS;
     const cl_int refusal = command->block_count ? check_blocks(command) : CL_SUCCESS;
     if (refusal)
         return refusal;
     if (command->runs_host) {
-        lock();
+        pthread_mutex_lock(&opencl_lock);
         struct queue *queue = opencl_queue(command->queue);
         if (queue)
             opencl_lose_order(queue->context);
-        unlock();
+        pthread_mutex_unlock(&opencl_lock);
     }
-    return command->kernel ? opencl_use_arguments(command->queue, command->kernel)
-                           : opencl_use(command->queue, command->blocks, command->block_count);
+    return opencl_use(command);
 }
 
 /* Functions of extensions by-pass the layer. Where they can give commands, uses are not seen. */
 static void *function(const char *name)
 {
     if (strstr(name, "Enqueue") || strstr(name, "Command")) {
-        lock();
+        pthread_mutex_lock(&opencl_lock);
         opencl_lose_order(NULL);
-        unlock();
+        pthread_mutex_unlock(&opencl_lock);
     }
     return NULL;
 }
@@ -526,13 +507,14 @@ static void after_fork(void)
 
 static bool begin(const char *via)
 {
-    static bool has_begun;
+    static unsigned drivers;
     struct error error;
     if (process_begin(NULL, SERVING_OPENCL, &error))
         process_die(&error);
-    if (!has_begun)
+    if (!drivers++)
         pthread_atfork(NULL, NULL, after_fork);
-    has_begun = true;
+    opencl_is_raw = strcmp(process_settings()->options.strategy->name, "raw") == 0 &&
+                    !process_settings()->options.debug;
     process_adds(add_statistics);
     return true;
 }
@@ -551,7 +533,6 @@ static const struct opencl_listener listener = {
             ENTRY(clGetMemObjectInfo),
             ENTRY(clGetImageInfo),
         },
-    .context_made = context_made,
     .queue_made = queue_made,
     .kernel_made = opencl_add_kernel,
     .kernel_cloned = opencl_clone_kernel,

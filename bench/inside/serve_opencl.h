@@ -2,11 +2,12 @@
  * its listener (serve_opencl.c) knows.
  *
  * A buffer is a memory that a strategy has asked for, if it begins there, and else a sub-buffer of
- * one. The application gets the driver's own handle, so commands pass through. The server keeps two
- * things: how many references the application holds, and which queue uses which block.
- * clCreateBuffer names no queue. The block belongs to the queue that blocks of its call site were
- * used on before, or else to the last queue of the thread. A wrong guess costs a wait on the
- * device, and never an answer.
+ * one. Under raw it is what the application would get unserved, and is only counted: what is said
+ * below of queues and of waits is for the other strategies. The application gets the driver's own
+ * handle, so commands pass through. The server keeps two things: how many references the
+ * application holds, and which queue uses which block. clCreateBuffer names no queue. The block
+ * belongs to the queue that blocks of its call site were used on before, or else to the last queue
+ * of the thread. A wrong guess costs a wait on the device, and never an answer.
  *
  * The driver is never asked whether the memory of a block may be used again: PoCL 3.1 calls the
  * destructor of a sub-buffer while commands use it.
@@ -112,6 +113,8 @@ enum passed {
 };
 
 extern pthread_mutex_t opencl_lock; /* of all that is declared here */
+extern bool opencl_is_raw;          /* buffers are the driver's own: it keeps order and contents */
+extern _Thread_local const struct opencl_request *opencl_asked; /* by the thread, of the server */
 
 /* ---- serve_opencl_state.c; the caller has the lock, unless it is said otherwise ---- */
 
@@ -139,18 +142,18 @@ struct site *opencl_site(void *place);
 /* The queue that a new block of the site belongs to. */
 struct queue *opencl_guess(struct context *context, const struct site *site);
 
+void opencl_retain_kernel(cl_kernel kernel);
+void opencl_release_kernel(cl_kernel kernel);
+
 /* Without the lock. */
 void opencl_drop_context(struct context *context);
 void opencl_add_kernel(cl_kernel kernel, const char *name);
 void opencl_clone_kernel(cl_kernel kernel, cl_kernel source, uint64_t begin);
-void opencl_retain_kernel(cl_kernel kernel);
-void opencl_release_kernel(cl_kernel kernel);
 /* `value` may be the handle of a block. */
 void opencl_set_argument(cl_kernel kernel, cl_uint index, const void *value);
-/* Call before a command that uses these objects, or the arguments of the kernel. CL_SUCCESS or
+/* Call before a command: it uses its objects, or the arguments of its kernel. CL_SUCCESS or
  * CL_OUT_OF_RESOURCES. */
-cl_int opencl_use(cl_command_queue queue, const void *const *objects, unsigned count);
-cl_int opencl_use_arguments(cl_command_queue queue, cl_kernel kernel);
+cl_int opencl_use(const struct opencl_command *command);
 
 /* ---- serve_opencl_driver.c; without the lock ---- */
 

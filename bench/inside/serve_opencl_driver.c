@@ -11,6 +11,8 @@ enum {
 };
 
 pthread_mutex_t opencl_lock = PTHREAD_MUTEX_INITIALIZER;
+bool opencl_is_raw;
+_Thread_local const struct opencl_request *opencl_asked;
 
 static cl_command_queue handle_of(const struct queue *queue)
 {
@@ -176,9 +178,14 @@ static int alloc_memory(void *of, uint64_t bytes, uint64_t *address, struct erro
 {
     struct context *context = of;
     cl_int status = CL_SUCCESS;
-    cl_mem handle = next_of_context(context)->clCreateBuffer(
-        context_handle(context), CL_MEM_READ_WRITE, bytes, NULL, &status);
+    cl_mem handle = opencl_is_raw
+                        ? opencl_make(opencl_asked, &status)
+                        : next_of_context(context)->clCreateBuffer(
+                              context_handle(context), CL_MEM_READ_WRITE, bytes, NULL, &status);
     TRY(opencl_check(status, "clCreateBuffer", OPENCL_ASKS, bytes, error));
+    *address = HANDLE(handle);
+    if (opencl_is_raw)
+        return 0;
     struct memory *memory = must_alloc(sizeof *memory);
     pthread_mutex_lock(&opencl_lock);
     *memory = (struct memory){.entry.address = context->next_address, .handle = handle};
@@ -189,26 +196,30 @@ static int alloc_memory(void *of, uint64_t bytes, uint64_t *address, struct erro
     return 0;
 }
 
-/* Commands may still use it: the driver keeps the memory of what it has handles of. */
-static int free_memory(void *of, uint64_t address, uint64_t bytes, struct error *error)
-{
-    struct context *context = of;
-    pthread_mutex_lock(&opencl_lock);
-    struct memory *memory = (struct memory *)block_table_remove(&context->memories, address);
-    pthread_mutex_unlock(&opencl_lock);
-    const cl_int status = next_of_context(context)->clReleaseMemObject(memory->handle);
-    free(memory);
-    return opencl_check(status, "clReleaseMemObject", OPENCL_ASKS, bytes, error);
-}
-
 /* NULL: no memory begins there. */
 static cl_mem memory_at(struct context *context, uint64_t address)
 {
+    if (opencl_is_raw)
+        return (cl_mem)(uintptr_t)address;
     pthread_mutex_lock(&opencl_lock);
     const struct memory *memory =
         (const struct memory *)block_table_find(&context->memories, address);
     pthread_mutex_unlock(&opencl_lock);
     return memory ? memory->handle : NULL;
+}
+
+/* Commands may still use it: the driver keeps the memory of what it has handles of. */
+static int free_memory(void *of, uint64_t address, uint64_t bytes, struct error *error)
+{
+    struct context *context = of;
+    const cl_mem handle = memory_at(context, address);
+    if (!opencl_is_raw) {
+        pthread_mutex_lock(&opencl_lock);
+        free(block_table_remove(&context->memories, address));
+        pthread_mutex_unlock(&opencl_lock);
+    }
+    const cl_int status = next_of_context(context)->clReleaseMemObject(handle);
+    return opencl_check(status, "clReleaseMemObject", OPENCL_ASKS, bytes, error);
 }
 
 cl_mem opencl_memory_of(struct context *context, uint64_t address, uint64_t *offset)

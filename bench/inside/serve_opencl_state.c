@@ -204,13 +204,10 @@ struct queue *opencl_guess(struct context *context, const struct site *site)
         return last.queue;
     if (context->last)
         return context->last;
-    for (struct queue *q = context->queues; q; q = q->next)
-        if (q->entry.address)
-            return q;
-    for (struct queue *q = context->queues; q; q = q->next)
-        if (!q->end)
-            return q;
-    return make_place(context);
+    struct queue *q = context->queues;
+    while (q && !q->entry.address && q->end)
+        q = q->next;
+    return q ? q : make_place(context);
 }
 
 static void learn(struct site *site, struct queue *queue)
@@ -288,27 +285,25 @@ void opencl_clone_kernel(cl_kernel handle, cl_kernel source, uint64_t begin)
 
 void opencl_retain_kernel(cl_kernel handle)
 {
-    pthread_mutex_lock(&opencl_lock);
     struct kernel *k = find_kernel(handle);
     if (k)
         k->references++;
-    pthread_mutex_unlock(&opencl_lock);
 }
 
 void opencl_release_kernel(cl_kernel handle)
 {
-    pthread_mutex_lock(&opencl_lock);
     struct kernel *k = find_kernel(handle);
     if (k && --k->references == 0) {
         block_table_remove(&kernels, HANDLE(handle));
         free(k->arguments);
         free(k);
     }
-    pthread_mutex_unlock(&opencl_lock);
 }
 
 void opencl_set_argument(cl_kernel handle, cl_uint index, const void *value)
 {
+    if (opencl_is_raw)
+        return;
     pthread_mutex_lock(&opencl_lock);
     struct kernel *k = find_kernel(handle);
     const bool is_block = value && opencl_object(value);
@@ -398,25 +393,15 @@ static cl_int use_all(struct queue *queue, const void *const *list, unsigned cou
     return uses.count && status == CL_SUCCESS ? wait_for_owners(queue, &uses) : status;
 }
 
-cl_int opencl_use(cl_command_queue handle, const void *const *list, unsigned count)
+cl_int opencl_use(const struct opencl_command *command)
 {
-    struct queue *queue = queue_of_command(handle);
+    struct queue *queue = queue_of_command(command->queue);
     if (!queue)
         return CL_SUCCESS;
     pthread_mutex_lock(&opencl_lock);
-    const cl_int status = use_all(queue, list, count);
-    pthread_mutex_unlock(&opencl_lock);
-    return status;
-}
-
-cl_int opencl_use_arguments(cl_command_queue handle, cl_kernel kernel)
-{
-    struct queue *queue = queue_of_command(handle);
-    if (!queue)
-        return CL_SUCCESS;
-    pthread_mutex_lock(&opencl_lock);
-    const struct kernel *k = find_kernel(kernel);
-    const cl_int status = use_all(queue, k ? k->arguments : NULL, k ? k->count : 0);
+    const struct kernel *k = command->kernel ? find_kernel(command->kernel) : NULL;
+    const cl_int status = k ? use_all(queue, k->arguments, k->count)
+                            : use_all(queue, command->blocks, command->block_count);
     pthread_mutex_unlock(&opencl_lock);
     return status;
 }

@@ -49,7 +49,7 @@ for s in $strategies; do
     for rule in two-queues no-order callbacks threads; do same $rule -s "$s" -- "$blocks" $rule; done
 done
 # What the strategy matters little for: under two of them
-for s in pool tlsf; do
+for s in raw pool tlsf; do
     for rule in user-event facts destructors views mistakes passed contexts callbacks-late; do same $rule -s "$s" -- "$blocks" $rule; done
 done
 for rule in two-queues no-order callbacks callbacks-late; do same $rule -s tlsf --debug -- "$blocks" $rule; done
