@@ -243,8 +243,5 @@ const struct allocator_ops allocator_arena = {
     .init = arena_init,
     .alloc = arena_alloc_block,
     .free = arena_free_block,
-    .trim = segments_trim,
-    .check = segments_check,
-    .reserved = segments_reserved,
-    .fini = segments_fini,
+    SEGMENTS_HOOKS,
 };

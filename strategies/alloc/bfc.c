@@ -197,8 +197,5 @@ const struct allocator_ops allocator_bfc = {
     .init = bfc_init,
     .alloc = bfc_alloc,
     .free = bfc_free,
-    .trim = segments_trim,
-    .check = segments_check,
-    .reserved = segments_reserved,
-    .fini = segments_fini,
+    SEGMENTS_HOOKS,
 };

@@ -67,9 +67,7 @@ static int blocks_init(struct source *source, const struct option_values *option
 
 static uint64_t next_block_bytes(const struct blocks *b)
 {
-    const uint64_t bytes = b->start_bytes
-                           << (b->block_count < DOUBLED_MOST ? b->block_count : DOUBLED_MOST);
-    return bytes < b->most_bytes ? bytes : b->most_bytes;
+    return smaller(b->start_bytes << smaller(b->block_count, DOUBLED_MOST), b->most_bytes);
 }
 
 /* The first or the last empty place, or a new one at the end. */

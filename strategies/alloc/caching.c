@@ -466,8 +466,5 @@ const struct allocator_ops allocator_caching = {
     .alloc = caching_alloc,
     .free = caching_free,
     .adopt = caching_adopt,
-    .trim = segments_trim,
-    .check = segments_check,
-    .reserved = segments_reserved,
-    .fini = segments_fini,
+    SEGMENTS_HOOKS,
 };

@@ -97,8 +97,5 @@ const struct allocator_ops allocator_cupy = {
     .init = cupy_init,
     .alloc = cupy_alloc,
     .free = segments_free,
-    .trim = segments_trim,
-    .check = segments_check,
-    .reserved = segments_reserved,
-    .fini = segments_fini,
+    SEGMENTS_HOOKS,
 };

@@ -293,8 +293,5 @@ const struct allocator_ops allocator_rmm = {
     .init = rmm_init,
     .alloc = rmm_alloc,
     .free = rmm_free,
-    .trim = segments_trim,
-    .check = segments_check,
-    .reserved = segments_reserved,
-    .fini = segments_fini,
+    SEGMENTS_HOOKS,
 };

@@ -288,3 +288,8 @@ static inline void segments_fini(void *state)
     slab_free(&s->index_nodes);
     free(state);
 }
+
+/* Those of a strategy that has none of its own for them. */
+#define SEGMENTS_HOOKS                                                                             \
+    .trim = segments_trim, .check = segments_check, .reserved = segments_reserved,                 \
+    .fini = segments_fini

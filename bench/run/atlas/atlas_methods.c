@@ -224,9 +224,8 @@ int method_free(struct bench *b, const struct open_method *o, struct method_bloc
     memset(block->step_ns, 0, sizeof block->step_ns);
     for (int i = 0; steps[i].call; i++) {
         uint64_t began = bench_begin(b);
-        int step = steps[i].call(b, o->state, block, code ? NULL : error);
+        ALSO(code, steps[i].call(b, o->state, block, code ? NULL : error));
         block->step_ns[i] = bench_end(began);
-        code = code ? code : step;
     }
     return code;
 }

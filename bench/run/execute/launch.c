@@ -33,12 +33,6 @@ static void add_i64(struct kernel_call *call, int64_t value)
     call->arguments[call->argument_count++].i64 = value;
 }
 
-static void add_memory(struct kernel_call *call, uint64_t memory)
-{
-    call->kinds[call->argument_count] = ARG_MEMORY;
-    call->arguments[call->argument_count++].memory = memory;
-}
-
 /* Adds the arguments of an array: memory, offset and strides. */
 static void add_array(const struct executor *e, struct kernel_call *call,
                       const struct launched_array *launched)
@@ -46,7 +40,9 @@ static void add_array(const struct executor *e, struct kernel_call *call,
     const struct array_state *array = launched->state;
     const int64_t offset = array->layout.offset;
     const uint64_t bytes = (uint64_t)offset * launched->element_bytes;
-    add_memory(call, array->memory + (e->adds_offsets && array->memory ? bytes : 0));
+    call->kinds[call->argument_count] = ARG_MEMORY;
+    call->arguments[call->argument_count++].memory =
+        array->memory + (e->adds_offsets && array->memory ? bytes : 0);
     add_i64(call, e->adds_offsets ? 0 : offset);
     for (unsigned d = 0; d < array->layout.rank; d++)
         add_i64(call, array->layout.stride[d]);
