@@ -114,13 +114,6 @@ static bool line_value(const char *path, const char *key, char *value, size_t si
     return found;
 }
 
-static uint64_t meminfo_bytes(const char *key)
-{
-    char value[64];
-    return line_value("/proc/meminfo", key, value, sizeof value) ? strtoull(value, NULL, 10) * 1024
-                                                                 : 0;
-}
-
 /* The physical memory, or less where a container is allowed less. */
 static uint64_t memory_bytes(void)
 {
@@ -213,7 +206,9 @@ static void close_device(struct device *device)
 
 static uint64_t free_bytes(struct device *device)
 {
-    return meminfo_bytes("MemAvailable");
+    char kib[64];
+    const bool is_known = line_value("/proc/meminfo", "MemAvailable", kib, sizeof kib);
+    return is_known ? strtoull(kib, NULL, 10) * 1024 : 0;
 }
 
 /* ---- memory ---- */

@@ -168,14 +168,6 @@ static void note_use(struct parser *p, struct ints *list, int name)
     ints_push(p, list, name);
 }
 
-static struct access *add_access(struct scan *s)
-{
-    struct kernel *k = s->k;
-    k->accesses = arena_grow(&s->p->program->arena, k->accesses, k->access_count,
-                             &s->access_capacity, sizeof *k->accesses);
-    return &k->accesses[k->access_count++];
-}
-
 static void scan_range(struct scan *s, size_t i, size_t end);
 
 /* Notes where the indices after the `[` at `open` are; returns the offset after `]`. */
@@ -212,7 +204,8 @@ static size_t scan_indices(struct scan *s, size_t open, struct access *a, const 
 static size_t scan_access(struct scan *s, int array, size_t begin, size_t word_end)
 {
     const struct name *n = &s->p->fun->names[array];
-    const char *text = s->k->text;
+    struct kernel *k = s->k;
+    const char *text = k->text;
     size_t open = c_skip_blank(text, word_end);
     if (text[open] != '[')
         fail_at(s, begin,
@@ -238,7 +231,9 @@ static size_t scan_access(struct scan *s, int array, size_t begin, size_t word_e
     }
     if (!n->local)
         note_use(s->p, &s->arrays, array);
-    *add_access(s) = a;
+    k->accesses = arena_grow(&s->p->program->arena, k->accesses, k->access_count,
+                             &s->access_capacity, sizeof *k->accesses);
+    k->accesses[k->access_count++] = a;
     for (unsigned d = 0; d < a.rank; d++) /* `x[index[i]]` */
         scan_range(s, a.index[d].begin, a.index[d].end);
     return a.end;

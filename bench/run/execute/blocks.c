@@ -29,14 +29,6 @@ static int ask_again(struct executor *e, struct allocator *allocator,
     return code ? code : allocator_alloc(allocator, request, block);
 }
 
-static int no_allocator(struct executor *e, int name, struct source_position at)
-{
-    const struct name *n = &e->fun->names[name];
-    return program_error(e->program, e->error, ERR_UNSUPPORTED, at,
-                         "'%s' is in %s memory, for which this run has no allocator", n->text,
-                         space_name(n->space));
-}
-
 /* ---- a block of its own --------------------------------------------------------------------- */
 
 /* Asks the allocator of the name's space for block `b`, and accounts for what it got. */
@@ -47,10 +39,13 @@ static int blocks_ask(struct executor *e, int name, const struct expr *size,
     struct allocator *allocator = e->allocators[e->spaces[name]];
     int64_t bytes;
     TRY(execute_block_bytes(e, name, size, at, &bytes));
+    const struct name *n = &e->fun->names[name];
     if (!allocator)
-        return no_allocator(e, name, at);
+        return program_error(e->program, e->error, ERR_UNSUPPORTED, at,
+                             "'%s' is in %s memory, for which this run has no allocator", n->text,
+                             space_name(n->space));
     const struct alloc_request request = {
-        .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
+        .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = n->text};
     run_log_begin_call(e->trace);
     int code = allocator_alloc(allocator, &request, &held->block);
     if (code == ERR_OOM)

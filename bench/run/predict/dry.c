@@ -385,13 +385,6 @@ static double free_after_wait(const struct dry *d, uint64_t bytes, double ns)
 
 /* ---- memory that the driver got back in this run --------------------------------------------- */
 
-static void remember_free(struct dry *d, uint64_t bytes)
-{
-    d->freed_bytes =
-        must_grow(d->freed_bytes, d->freed_count, &d->freed_capacity, sizeof *d->freed_bytes);
-    d->freed_bytes[d->freed_count++] = bytes;
-}
-
 static bool take_freed(struct dry *d, uint64_t bytes)
 {
     for (size_t i = d->freed_count; i-- > 0;)
@@ -762,7 +755,9 @@ static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct e
     struct dry *d = context;
     uint64_t priced_bytes = put_piece_back(d, &d->memories[handle - 1]);
     dry_drop_memory(d, handle);
-    remember_free(d, priced_bytes);
+    d->freed_bytes =
+        must_grow(d->freed_bytes, d->freed_count, &d->freed_capacity, sizeof *d->freed_bytes);
+    d->freed_bytes[d->freed_count++] = priced_bytes;
     const double ns = free_cost(d, priced_bytes);
     const double busy_ns = free_after_wait(d, priced_bytes, ns);
     dry_driver_call(d, "raw", "free", priced_bytes,
