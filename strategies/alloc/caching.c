@@ -171,12 +171,6 @@ static enum pool_kind pool_of(const struct caching *c, uint64_t size)
     return size <= c->small_segment_bytes / 2 ? POOL_SMALL : POOL_LARGE;
 }
 
-static uint64_t segment_bytes(const struct caching *c, uint64_t size)
-{
-    return segments_round(
-        &c->segments, pytorch_segment_bytes(size, c->small_segment_bytes, c->large_segment_bytes));
-}
-
 static bool is_oversize(const struct caching *c, uint64_t size)
 {
     return size >= c->max_split_bytes;
@@ -326,10 +320,12 @@ static int take_over(struct caching *c, struct piece_index *pool, uint64_t size,
     return 0;
 }
 
-/* Makes a segment of `bytes`. *found: its piece, or that of proposal=191302; in no pool. */
-static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size, uint64_t bytes,
+/* Makes a segment for `size`. *found: its piece, or that of proposal=191302; in no pool. */
+static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size,
                       struct piece **found)
 {
+    const uint64_t bytes = segments_round(
+        &c->segments, pytorch_segment_bytes(size, c->small_segment_bytes, c->large_segment_bytes));
     if (source_held_bytes(c->segments.source) > c->collect_above_bytes)
         TRY(collect(c));
     const uint64_t reserved_bytes = c->segments.source->counts.reserved_bytes;
@@ -376,7 +372,7 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
         if (c->proposal == TAKE_OVER)
             TRY(take_over(c, pool, size, &b));
         if (!b)
-            TRY(ask_driver(c, pool, size, segment_bytes(c, size), &b));
+            TRY(ask_driver(c, pool, size, &b));
     }
     if (should_split(c, b->size, size))
         split_block(c, b, size);

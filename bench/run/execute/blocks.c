@@ -2,13 +2,6 @@
  * says when it drops the reference. A block is freed with its last reference. */
 #include "run/execute/executor.h"
 
-static void count_live(struct executor *e, uint64_t bytes)
-{
-    e->counts.live_bytes += bytes;
-    if (e->counts.live_bytes > e->counts.peak_live_bytes)
-        e->counts.peak_live_bytes = e->counts.live_bytes;
-}
-
 int blocks_trim(struct executor *e)
 {
     int code = 0;
@@ -50,8 +43,10 @@ static int blocks_ask(struct executor *e, int name, const struct expr *size,
     int code = allocator_alloc(allocator, &request, &held->block);
     if (code == ERR_OOM)
         code = ask_again(e, allocator, &request, &held->block);
-    if (!code)
-        count_live(e, request.size); /* before the trace, so that its listener sees it */
+    if (!code) /* before the trace, so that its listener sees it */
+        e->counts.live_bytes += request.size;
+    if (e->counts.live_bytes > e->counts.peak_live_bytes)
+        e->counts.peak_live_bytes = e->counts.live_bytes;
     run_log_alloc(e->trace, (unsigned)b, code ? NULL : &held->block, &request);
     if (code)
         return error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag,

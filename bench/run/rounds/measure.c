@@ -77,14 +77,6 @@ struct session {
     struct error error;
 };
 
-static int reset_peaks(struct session *s)
-{
-    int code = spaces_reset_peaks(&s->spaces, &s->error);
-    if (s->m->device->info->members > 1)
-        residency_reset_peak(s->m->device);
-    return code;
-}
-
 static void take_counts(const struct session *s, struct exact_counts *out)
 {
     const struct memory_counts memory = spaces_between(&s->begin.all, &s->end.all);
@@ -105,7 +97,9 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
                     struct exact_counts *counts)
 {
     struct device *d = s->m->device;
-    TRY(reset_peaks(s));
+    TRY(spaces_reset_peaks(&s->spaces, &s->error));
+    if (d->info->members > 1)
+        residency_reset_peak(d);
     TRY(executor_begin(s->executor, s->spaces.of, &s->inputs->inputs.arguments, poison, &s->error));
     TRY(d->ops->sync(d, &s->error));
     TRY(d->ops->mark(d, MARK_START, &s->error));
