@@ -1225,6 +1225,226 @@ def convlstm(rng):
     return trainer(model, loss, rng)
 
 
+# ---- kinds of a sixth draw ----
+
+for name_, arguments_ in {
+    "gpt_neo": dict(name="GPTNeo", low=3, high=8, hidden_size=768, num_layers=6, num_heads=12, attention_types=[[["global", "local"], 3]], train=optimizer_of("RAdam")),
+    "gptj": dict(name="GPTJ", low=4, high=8, n_embd=768, n_layer=6, n_head=12, rotary_dim=32, more={"amp": True}),
+    "falcon_bf16": dict(name="Falcon", low=4, high=10, dtype="bfloat16", hidden_size=1024, num_hidden_layers=7, num_attention_heads=16, more={"clip": True}),
+    "stablelm": dict(name="StableLm", low=3, high=8, hidden_size=768, intermediate_size=2048, num_hidden_layers=6, num_attention_heads=12, num_key_value_heads=12, train=optimizer_of("NAdam")),
+    "olmo2_accumulate": dict(name="Olmo2", low=3, high=6, hidden_size=768, intermediate_size=2304, num_hidden_layers=6, num_attention_heads=12, num_key_value_heads=12, more={"amp": True, "accumulate": 3}),
+    "bigcode": dict(name="GPTBigCode", low=4, high=8, n_embd=768, n_layer=6, n_head=12),
+    "phi3_checkpoints": dict(name="Phi3", low=6, high=12, checkpoints=True, hidden_size=768, intermediate_size=2048, num_hidden_layers=8, num_attention_heads=12, num_key_value_heads=12, pad_token_id=0, train=optimizer_of("Adafactor")),
+    "cohere": dict(name="Cohere", low=3, high=8, hidden_size=768, intermediate_size=2048, num_hidden_layers=5, num_attention_heads=12, num_key_value_heads=12, more={"optimizer": "fused"}),
+    "granite_scaler": dict(name="Granite", low=4, high=8, hidden_size=768, intermediate_size=2048, num_hidden_layers=6, num_attention_heads=12, num_key_value_heads=4, train=optimizer_of("AdamW"), more={"scaler": True}),
+    "mpt": dict(name="Mpt", low=3, high=6, d_model=768, n_layers=6, n_heads=12),
+    "biogpt": dict(name="BioGpt", low=4, high=10, hidden_size=640, num_hidden_layers=6, num_attention_heads=10, intermediate_size=2560, train=optimizer_of("Adamax")),
+    "value_olmoe": dict(name="Olmoe", low=1, high=2, hidden_size=256, num_hidden_layers=2, intermediate_size=256, num_attention_heads=4, num_key_value_heads=4, num_experts=4, num_experts_per_tok=2),
+}.items():
+    NEW[name_ if name_.startswith("value") else "other_" + name_] = lambda rng, arguments_=arguments_: causal(rng, **arguments_)
+
+for name_, (kind_, config_, low_, high_, more_) in {
+    "roberta_padded_amp": ("Roberta", dict(hidden_size=512, num_hidden_layers=7, num_attention_heads=8, intermediate_size=2048), 12, 28, dict(padded=True, amp=True)),
+    "electra_padded": ("Electra", dict(embedding_size=128, hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048), 12, 24, dict(padded=True, train=optimizer_of("Adamax"))),
+    "mpnet_padded": ("MPNet", dict(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048), 10, 20, dict(padded=True, clip=True)),
+    "longformer_padded": ("Longformer", dict(attention_window=64, hidden_size=512, num_hidden_layers=4, num_attention_heads=8, intermediate_size=2048, pad_token_id=1, sep_token_id=2), 6, 12, dict(padded=True)),
+    "roformer": ("RoFormer", dict(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048), 10, 20, dict(train=optimizer_of("RMSprop"))),
+    "nystromformer": ("Nystromformer", dict(hidden_size=512, num_hidden_layers=4, num_attention_heads=8, intermediate_size=2048, segment_means_seq_len=256, num_landmarks=32), 8, 16, dict(length=256)),
+    "squeezebert": ("SqueezeBert", dict(hidden_size=512, embedding_size=512, num_hidden_layers=5, num_attention_heads=8, intermediate_size=2048), 10, 20, {}),
+    "convbert": ("ConvBert", dict(hidden_size=512, embedding_size=256, num_hidden_layers=4, num_attention_heads=8, intermediate_size=2048), 8, 16, dict(amp=True)),
+    "xlm_roberta_accumulate": ("XLMRoberta", dict(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048), 8, 16, dict(padded=True, accumulate=2)),
+}.items():
+    def masked_(rng, kind_=kind_, config_=config_, low_=low_, high_=high_, more_=more_):
+        import transformers
+        config = getattr(transformers, kind_ + "Config")(vocab_size=8000, max_position_embeddings=1026, **config_)
+        return masked(rng, getattr(transformers, kind_ + "ForMaskedLM")(config), rng.randint(low_, high_), **{"length": rng.randint(150, 400), **more_})
+    NEW["other_" + name_] = masked_
+
+for name_, (kind_, config_, more_) in {
+    "pegasus": ("Pegasus", {}, dict(amp=True)), "marian": ("Marian", dict(pad_token_id=0, decoder_start_token_id=0, forced_eos_token_id=None), dict(clip=True)),
+    "blenderbot": ("Blenderbot", {}, dict(accumulate=2)), "m2m_100": ("M2M100", dict(encoder_layerdrop=0.2, decoder_layerdrop=0.2), {}), "mbart_fp16": ("MBart", {}, dict(scaler=True)),
+    "led": ("LED", dict(attention_window=64, max_encoder_position_embeddings=1024), {}),
+}.items():
+    def pairs_(rng, kind_=kind_, config_=config_, more_=more_):
+        import transformers
+        config = getattr(transformers, kind_ + "Config")(vocab_size=8000, d_model=512, encoder_layers=4, decoder_layers=4, encoder_ffn_dim=2048, decoder_ffn_dim=2048, encoder_attention_heads=8, decoder_attention_heads=8, max_position_embeddings=1024, **config_)
+        model, rows, length = getattr(transformers, "MarianMTModel" if kind_ == "Marian" else kind_ + "ForConditionalGeneration")(config), rng.randint(6, 16), rng.randint(128, 320)
+        return masked(rng, model, rows, length, train=optimizer_of("AdamW"), **more_) if "scaler" in more_ else masked(rng, model, rows, length, **more_)
+    NEW["other_" + name_] = pairs_
+
+for name_, (kind_, config_, more_) in {
+    "hubert": ("Hubert", dict(layerdrop=0.1), {}), "data2vec_audio_amp": ("Data2VecAudio", dict(layerdrop=0.0, num_conv_pos_embeddings=5, conv_pos_kernel_size=19), dict(amp=True)),
+    "wavlm": ("WavLM", dict(layerdrop=0.0), {}), "unispeech": ("UniSpeech", dict(layerdrop=0.0), {}),
+}.items():
+    def speech_(rng, kind_=kind_, config_=config_, more_=more_):
+        import torch
+        import transformers
+        model = getattr(transformers, kind_ + "ForCTC")(getattr(transformers, kind_ + "Config")(vocab_size=32, hidden_size=512, num_hidden_layers=5, num_attention_heads=8, intermediate_size=2048, mask_time_prob=0.0, **config_)).cuda()
+        rows, length = rng.randint(2, 6), rng.randint(30000, 80000)
+        return trainer(model, lambda: model(torch.randn(rows, length, device="cuda")).logits.logsumexp(-1).mean(), rng, **more_)
+    NEW["other_" + name_] = speech_
+
+
+@other
+def speech_to_text(rng):
+    import torch
+    import transformers
+    config = transformers.Speech2TextConfig(vocab_size=8000, d_model=384, encoder_layers=4, decoder_layers=3, encoder_attention_heads=6, decoder_attention_heads=6, encoder_ffn_dim=1536, decoder_ffn_dim=1536)
+    model, rows, length = transformers.Speech2TextForConditionalGeneration(config).cuda(), rng.randint(6, 16), rng.randint(400, 900)
+    return trainer(model, lambda: model(input_features=torch.randn(rows, length, 80, device="cuda"), labels=torch.randint(3, 8000, (rows, 60), device="cuda")).loss, rng)
+
+
+@other
+def audio_spectrogram(rng):
+    import torch
+    import transformers
+    model, rows = transformers.ASTModel(transformers.ASTConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=6, intermediate_size=1536, max_length=512)).cuda(), rng.randint(8, 24)
+    return trainer(model, lambda: model(torch.randn(rows, 512, 128, device="cuda")).pooler_output.square().mean(), rng, amp=True)
+
+
+for name_, arguments_ in {"mobilevit": dict(name="MobileViT", size=256), "levit": dict(name="Levit", size=224, train=optimizer_of("NAdam")), "convnextv2_amp": dict(name="ConvNextV2", size=224, more={"amp": True}),
+                          "dpt": dict(name="DPT", size=384, rows_=(4, 10), config={"num_hidden_layers": 6, "backbone_out_indices": [1, 2, 4, 5]}), "swiftformer": dict(name="SwiftFormer", size=224), "poolformer": dict(name="PoolFormer", size=224, train=optimizer_of("Adagrad")),
+                          "hiera": dict(name="Hiera", size=224, rows_=(8, 20)), "focalnet": dict(name="FocalNet", size=224), "siglip": dict(name="SiglipVision", size=224, config={"num_hidden_layers": 6}, more={"amp": True, "clip": True}),
+                          "cvt": dict(name="Cvt", size=224, rows_=(8, 20)), "deit_adadelta": dict(name="DeiT", size=224, config={"num_hidden_layers": 6}, train=optimizer_of("Adadelta"))}.items():
+    NEW["other_" + name_] = lambda rng, arguments_=arguments_: pictures(rng, rows=rng.randint(*arguments_.get("rows_", (12, 32))), **{key: value for key, value in arguments_.items() if key != "rows_"})
+
+
+def clips(rng, name, **more):
+    import torch
+    import transformers
+    model, rows = getattr(transformers, name + "Model")(getattr(transformers, name + "Config")(num_hidden_layers=5, num_frames=8)).cuda(), rng.randint(2, 6)
+    return trainer(model, lambda: model(torch.randn(rows, 8, 3, 224, 224, device="cuda")).last_hidden_state.square().mean(), rng, **more)
+
+
+NEW["other_videomae"], NEW["other_timesformer_amp"] = lambda rng: clips(rng, "VideoMAE"), lambda rng: clips(rng, "Timesformer", amp=True)
+
+
+def series(rng, name, **config):
+    import torch
+    import transformers
+    made = getattr(transformers, name + "Config")(prediction_length=48, context_length=192, lags_sequence=[1, 2, 3], num_time_features=2, d_model=128, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=512, decoder_ffn_dim=512, **config)
+    model, rows, past = getattr(transformers, name + "ForPrediction")(made).cuda(), rng.randint(48, 160), 195
+    make = lambda *shape: torch.rand(rows, *shape, device="cuda")  # noqa: E731
+    return trainer(model, lambda: model(past_values=make(past), past_time_features=make(past, 2), past_observed_mask=torch.ones(rows, past, device="cuda"), future_values=make(48), future_time_features=make(48, 2)).loss, rng)
+
+
+NEW["other_informer"], NEW["other_autoformer"], NEW["other_time_series"] = lambda rng: series(rng, "Informer"), lambda rng: series(rng, "Autoformer"), lambda rng: series(rng, "TimeSeriesTransformer")
+NEW["other_cheb"], NEW["other_tag"] = geometric("ChebConv", (128, 128, 3), (128, 40, 3)), geometric("TAGConv", (128, 128), (128, 40))
+
+
+@other
+def gin(rng):
+    import torch_geometric.nn as g
+    from torch import nn
+    return graphs(rng, lambda: [g.GINConv(nn.Sequential(nn.Linear(a, 256), nn.BatchNorm1d(256), nn.ReLU(), nn.Linear(256, b))) for a, b in ((128, 256), (256, 40))])
+
+
+@other
+def distillation(rng):
+    import torch
+    import torchvision
+    from torch.nn import functional as F
+    teacher, model, rows = torchvision.models.resnet34().cuda().eval().requires_grad_(False), torchvision.models.mobilenet_v2().cuda(), rng.randint(32, 80)
+
+    def loss():
+        x = torch.rand(rows, 3, 192, 192, device="cuda")
+        return F.kl_div(F.log_softmax(model(x) / 2, 1), F.log_softmax(teacher(x) / 2, 1), reduction="batchmean", log_target=True)
+    return trainer(model, loss, rng, amp=True)
+
+
+@other
+def average_of_weights(rng):
+    import torch
+    model = blocks()[1](rng.choice([512, 640]), rng.randint(5, 8)).cuda()
+    step = optimizer_of("SGD")(model, tokens(model, rng.randint(4, 10), rng.randint(300, 800)), rng, momentum=0.9, nesterov=True)
+    mean = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99))
+
+    def both():
+        step()
+        mean.update_parameters(model)
+    return both
+
+
+@other
+def triplets(rng):
+    import torch
+    from torch import nn
+    width, rows = rng.choice([512, 1024]), rng.randint(8000, 24000)
+    model = nn.Sequential(nn.Linear(300, width), nn.LayerNorm(width), nn.Mish(), nn.Linear(width, width), nn.Softplus(), nn.Linear(width, 128)).cuda()
+    return optimizer_of("ASGD")(model, lambda: nn.functional.triplet_margin_loss(*(model(torch.randn(rows, 300, device="cuda")) for _ in range(3))), rng)
+
+
+@other
+def radiance(rng):
+    import torch
+    from torch import nn
+    rays, points = rng.randint(1000, 3000), 64
+    model = nn.Sequential(nn.Linear(63, 256), nn.ReLU(), *(p for _ in range(6) for p in (nn.Linear(256, 256), nn.ReLU())), nn.Linear(256, 4)).cuda()
+
+    def loss():
+        x = torch.rand(rays, points, 3, device="cuda")
+        waves = [f(x * 2**i) for i in range(10) for f in (torch.sin, torch.cos)]
+        out = model(torch.cat([x, *waves], -1))
+        seen = 1 - torch.exp(-nn.functional.softplus(out[..., 3]) / points)
+        weight = seen * torch.cumprod(torch.cat([torch.ones_like(seen[:, :1]), 1 - seen + 1e-10], 1), 1)[:, :-1]
+        return nn.functional.huber_loss((weight[..., None] * out[..., :3].sigmoid()).sum(1), torch.rand(rays, 3, device="cuda"))
+    return trainer(model, loss, rng, optimizer="adam")
+
+
+@other
+def point_net(rng):
+    import torch
+    from torch import nn
+    rows, points = rng.randint(16, 48), rng.choice([1024, 2048])
+    model = nn.ModuleList([nn.Sequential(*(p for a, b in ((3, 64), (64, 128), (128, 1024)) for p in (nn.Conv1d(a, b, 1), nn.BatchNorm1d(b), nn.ReLU()))), nn.Sequential(nn.Linear(1024, 512), nn.BatchNorm1d(512), nn.ReLU(), nn.Dropout(0.3), nn.Linear(512, 40))]).cuda()
+    return trainer(model, lambda: nn.functional.cross_entropy(model[1](model[0](torch.rand(rows, 3, points, device="cuda")).max(2)[0]), torch.randint(0, 40, (rows,), device="cuda"), label_smoothing=0.1), rng)
+
+
+@other
+def flow(rng):
+    import torch
+    from torch import nn
+    width, rows = rng.choice([256, 512]), rng.randint(10000, 40000)
+    model = nn.ModuleList(nn.Sequential(nn.Linear(32, width), nn.ELU(), nn.Linear(width, width), nn.ELU(), nn.Linear(width, 64)) for _ in range(8)).cuda()
+
+    def loss():
+        x, total = torch.randn(rows, 64, device="cuda"), 0
+        for part in model:
+            a, b = x.chunk(2, 1)
+            scale, shift = part(a).chunk(2, 1)
+            x, total = torch.cat([b * scale.tanh().exp() + shift, a], 1), total + scale.tanh().sum(1)
+        return (x.square().sum(1) / 2 - total).mean()
+    return trainer(model, loss, rng, clip=True)
+
+
+@other
+def encoder_of_torch(rng):
+    import torch
+    from torch import nn
+    width, rows, length = rng.choice([512, 768]), rng.randint(6, 16), rng.randint(150, 400)
+    model = nn.Sequential(nn.Embedding(8000, width), nn.TransformerEncoder(nn.TransformerEncoderLayer(width, 8, 4 * width, batch_first=True, activation="gelu"), rng.randint(4, 8)), nn.Linear(width, 8000)).cuda()
+    return optimizer_of("AdamW")(model, tokens(model, rows, length, 8000), rng, scaler=True)
+
+
+@other
+def per_sample_gradients(rng):
+    import torch
+    from torch import nn
+    from torch.func import functional_call, grad, vmap
+    width, rows = rng.choice([256, 512]), rng.randint(64, 256)
+    model = nn.Sequential(nn.Linear(256, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 10)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def step():
+        values = {name: p.detach() for name, p in model.named_parameters()}
+        one = lambda p, x, y: nn.functional.cross_entropy(functional_call(model, p, (x[None],)), y[None])  # noqa: E731
+        found = vmap(grad(one), (None, 0, 0))(values, torch.randn(rows, 256, device="cuda"), torch.randint(0, 10, (rows,), device="cuda"))
+        for name, p in model.named_parameters():
+            p.grad = found[name].clamp(-1, 1).mean(0)
+        optimizer.step()
+    return step
+
+
 PROGRAMS.update(NEW)
 
 
@@ -1737,7 +1957,7 @@ def main():
     elif given.what == "measure":
         predictions = json.load(open(f"{folder}/predictions.json"))
         good = {name: p for name, p in predictions["programs"].items() if "error" not in p}
-        jobs = {(name, conf): (("run", name, predictions["seed"], p["least"][conf], ""), CONFS[conf]) for conf in CONFS for name, p in good.items()}
+        jobs = {(name, conf): (("run", name, predictions["seed"], p["least"][conf], ""), CONFS[conf]) for name, p in good.items() for conf in CONFS}
         measured = {}
         for (name, conf), result in each(jobs, given.jobs, until).items():
             measured.setdefault(name, {})[conf] = result
