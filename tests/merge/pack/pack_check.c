@@ -168,8 +168,10 @@ void pack_training(uint64_t seed, size_t count, struct pack_buffer *buffers)
     struct random r = {seed};
     const size_t weights = count / 40;
     int64_t layer[LAYERS], batch = 1;
-    for (size_t i = 0; i < LAYERS; i++)
-        layer[i] = (int64_t)(1 + random_below(&r, 48)) << random_below(&r, 6);
+    for (size_t i = 0; i < LAYERS; i++) {
+        const uint64_t units = 1 + random_below(&r, 48);
+        layer[i] = (int64_t)units << random_below(&r, 6);
+    }
     for (size_t i = 0; i < count; i++) {
         struct pack_buffer *b = &buffers[i];
         const int64_t now = (int64_t)i, at = (int64_t)((i - weights) % STEP),
