@@ -31,8 +31,7 @@ try: gamut.serve("nosuch")
 except ValueError as wrong: print(wrong)'
     grep -q "there is no strategy 'nosuch'" out || fail "gamut.serve says: $(cat out)"
 fi
-# An estimate, with the PyTorch that this python3 has, or, with GAMUT_TORCH=1, the one that pip fetches (200 MB, so not by itself).
-[ -n "${GAMUT_TORCH:-}" ] && { "$dir/venv/bin/pip" install -q torch --index-url https://download.pytorch.org/whl/cpu || fail "pip install torch"; }
+# An estimate, with the PyTorch that this python3 has.
 torch=$(python3 -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' 2>/dev/null)
 for site in "$dir"/venv/lib/python3*/site-packages; do [ -z "$torch" ] || echo "$torch" >"$site/torch.pth"; done
 if [ ! -e /dev/nvidiactl ] && "$dir/venv/bin/python3" -c 'import torch' 2>/dev/null; then

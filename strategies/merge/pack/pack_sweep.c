@@ -20,9 +20,9 @@ enum {
     ABOVE,
     SIDES,
     TRIES = 16,       /* at one place in the first sweep; twice as many in the next */
-    FAILURES = 3,     /* after so many sweeps without a lower plan there is no other */
-    BACK = 8,         /* a try goes back by up to so many parts of the items that are alive */
-    GAPS_MOST = 1024, /* of more, an item looks at so many, or until it fits */
+    FAILURES = 3,     /* sweeps without a lower plan, after which there is no other */
+    BACK = 8,         /* try k goes back by up to (k + 2) / BACK of the live items */
+    GAPS_MOST = 1024, /* that an item looks at, or more until it fits */
     STEPS_GAP = 2,
     STEPS_ITEM = 50,
 };
