@@ -310,6 +310,7 @@ static void name_oracles(const struct replay_session *s)
         if (s->ended[i] &&
             !allocator_parse_planned(s->all.plans, s->cases[i].key.strategy, &ops, &options,
                                      &error) &&
+            s->rounds[i].program_digest &&
             planned_digest(ops, &options) == s->rounds[i].program_digest)
             fprintf(stderr, "gamut: %s is an oracle: its plan was made of %s itself\n",
                     s->cases[i].key.strategy, s->cases[i].key.workload);

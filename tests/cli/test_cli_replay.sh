@@ -138,6 +138,9 @@ expect 2 "cut.plan:[0-9]*: expected BYTES OFFSET" replay first.trace -s planned:
 sed '/^queue/,$s/^\([0-9]*\) [0-9]* \(.*\)/\1 0 \2/' first.plan >overlap.plan
 expect 2 "overlap.plan: queue 0: slots [0-9]* and [0-9]* overlap" replay first.trace -s planned:trace=overlap.plan --no-save
 expect 0 "1 ok" replay first.trace -s 'p*' --no-save # no pattern means planned
+"$gamut" replay first.trace -s ggml:pool=virtual --no-save >out 2>err
+has "not on dry: ggml:pool=virtual (event .* is not the last of the stack"
+! grep -q "is an oracle" err || fail "a strategy that was skipped is an oracle"
 ! grep -q planned out || fail "a pattern chose planned, which needs a trace"
 expect 0 "2 ok" run -w stencil --smoke -D host -s pool,planned:trace=first.plan --no-save
 expect 2 "first.trace is no plan: gamut trace plan makes one" run -w stencil --smoke -D host -s planned:trace=first.trace --no-save
