@@ -84,7 +84,7 @@ do for [file in terminals] {
         set tmargin at screen down(head)
         set bmargin at screen down(head + means_height)
         set yrange [count + 0.5 + edge : 0.5 - edge]
-        set title word(titles, k) . ": " . first[k] font bold . ",11" offset 0, -0.5
+        set title word(titles, k) . ": " . first[k] font bold . (measures > 1 ? ",9" : ",11") offset 0, -0.5
         unset xlabel
         if (k == 1) { set label 3 (rows > 1 ? sprintf("mean of %d programs", rows) : "") at screen left(k), screen down(is_text ? head - 0.3 * line : head - 9) right offset -0.8, 0 font ",9" textcolor rgb "#404040" }
         plot for [i = 1:(is_text ? 0 : count)] data index 1 every ::(i - 1)::(i - 1) using (clip(at(column(c)))):1:(clip(at(column(c + 1)))):(clip(at(column(c + 2)))) \
