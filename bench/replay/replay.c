@@ -253,7 +253,7 @@ static int give_block(struct replay *r, unsigned slot)
     if (r->knows_calls)
         dry_logged(r->player.dry, at->free_ns);
     else if (r->frees_wait)
-        dry_wait(r->player.dry);
+        dry_wait(r->player.dry, ALLOCATOR_QUEUES_MAX);
     int code = player_free(&r->player, &part->allocator, &at->block,
                            trace_name_of(r->reader, at->name), at->requested);
     at->part = 0;
@@ -309,7 +309,7 @@ static int settle(void *context, uint64_t enough_bytes, unsigned *given)
     if (count && r->live)
         code = live_wait(r->live, r->error);
     else if (count)
-        dry_wait(r->player.dry);
+        dry_wait(r->player.dry, ALLOCATOR_QUEUES_MAX);
     for (size_t i = 0; i < count && bytes < enough_bytes && !code; i++) {
         ++*given;
         bytes += r->slots[all[i].slot].block.size;
@@ -566,6 +566,7 @@ static int play_on_device(struct replay *r, const struct trace_event *e)
 
 static int play_event(struct replay *r, const struct trace_event *e)
 {
+    struct played *at;
     unsigned index;
     switch (e->kind) {
     case TRACE_held:
@@ -582,6 +583,12 @@ static int play_event(struct replay *r, const struct trace_event *e)
             TRY(live_let_go(r->live, &slot_of(r, e->slot)->live, r->event, r->error));
         return give_block(r, e->slot);
     case TRACE_done:
+        /* PyTorch frees a block of the driver's pool that other streams use on a stream of its own,
+         * which waits for them. In its log `done` follows at once for the blocks that none uses. */
+        at = slot_of(r, e->slot);
+        if (r->pending.context && r->options->strategy->opens_pool && !r->live && at->let_go &&
+            at->let_go + 1 < r->event)
+            at->block.queue = ALLOCATOR_QUEUES_MAX - 1;
         return give_block(r, e->slot);
     case TRACE_begin:
         for (unsigned i = 0; i < r->part_count; i++)

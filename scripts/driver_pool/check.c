@@ -1,7 +1,7 @@
 /* Makes logged requests again to the model of the driver's pool: check < LOG, lines
  * "a QUEUE BLOCK BYTES ADDRESS RESERVED NOW", "f QUEUE BLOCK 0 0 0 DONE" (when that free is done),
- * "s" (the host waited for all) and "# NAME" before each pool. Prints how many addresses are the
- * same, and the peaks. */
+ * "s QUEUE" (the host waited for it; 32: for all), "o QUEUE OTHER" (the queue waits for the other)
+ * and "# NAME" before each pool. Prints how many addresses are the same, and the peaks. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,8 +31,10 @@ int main(void)
             sscanf(line, "# %299[^\n]", name);
             stream_pool_free(&pool);
             asked = same = peak = most = 0;
-        } else if (*line == 's') {
-            stream_pool_wait(&pool);
+        } else if (sscanf(line, "s %u", &queue) == 1) {
+            stream_pool_wait(&pool, queue);
+        } else if (sscanf(line, "o %u %u", &queue, &block) == 2) {
+            stream_pool_order(&pool, queue, block);
         } else if (sscanf(line, "%c %u %u %llu %llx %llu %lf", &what, &queue, &block, &bytes,
                           &address, &reserved, &ns) == 7 &&
                    block < BLOCKS) {

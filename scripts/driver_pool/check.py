@@ -1,7 +1,7 @@
 """check.py CHECK LOG...: brings logs of probe and of log.c (.xz) into the form of check.c, and gives them to it.
 
 CHECK is made by: cc -O2 -Ibench -Istrategies -I. scripts/driver_pool/check.c bench/run/predict/stream_pool.c bench/base/arena.c -lm -o CHECK
-Logs: results/data/driver-pool-{idle,held,pytorch}.txt.xz. The model does not know events between streams, nor a wait for one stream: series with those differ."""
+Logs: results/data/driver-pool-{idle,held,pytorch}.txt.xz."""
 import lzma, subprocess, sys
 
 
@@ -19,13 +19,15 @@ def held(lines):
             yield *w[:6], t
         elif w[0] == "f":
             yield *w[:3], 0, 0, 0, done.get((int(w[1]), int(w[3])), 10**9)
-        elif w[0] == "S":
-            yield "s",
+        elif w[0] == "o":
+            yield *w[:3],
+        elif w[0] in "Sse":
+            yield "s", 32 if w[0] == "S" else w[1]
 
 
 def pytorch(lines):
     """Of log.c: "a STREAM BYTES ADDRESS RESERVED CAPTURED CODE NUMBER", "f STREAM ADDRESS NUMBER CAPTURED CODE", "c NUMBER" when that call is done."""
-    done, blocks, count = {}, {}, 0
+    done, blocks, count, events = {}, {}, 0, {}
     for t, w in enumerate(lines):
         if w[0] == "c":
             done.setdefault(w[1], t)
@@ -36,12 +38,16 @@ def pytorch(lines):
             count += 1
         elif w[0] == "f" and w[4] == "0" and w[2] in blocks:
             yield "f", w[1], blocks.pop(w[2]), 0, 0, 0, done.get(w[3], 10**9)
+        elif w[0] == "r":
+            events[w[2]] = w[1]
+        elif w[0] == "w" and w[2] in events:
+            yield "o", w[1], events[w[2]]
         elif w[0] in ("ss", "ds"):
-            yield "s",
+            yield "s", 32 if w[0] == "ds" else w[1]
 
 
 def idle(lines):
-    return ((*w, 0) if w[0] != "s" else ("s",) for w in lines)
+    return ((*w, 0) if w[0] != "s" else ("s", 32) for w in lines)
 
 
 def pools(path):

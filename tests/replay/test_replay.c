@@ -17,7 +17,7 @@
 
 #define HEAD(facts)                                                                                \
     "gamut trace 1\n{\"source\":\"by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"           \
-    "\"lost_beginning\":false,\"knows\":[" facts "]}\n"
+    "\"lost_beginning\":false,\"allocator\":\"caching\",\"knows\":[" facts "]}\n"
 #define BOTH_STAMPS HEAD("\"frees\",\"done\",\"queues\"")
 
 static struct replay_outcome replay_with(const char *log, const char *strategy,
@@ -150,9 +150,17 @@ static void a_refusal_waits_for_blocks_that_were_let_go(void **state)
 
 /* ---- queues and pools ---- */
 
-static void queues_share_no_memory(void **state)
+#define SHARED(given)                                                                              \
+    BOTH_STAMPS "alloc b1 30000000 q0\nalloc b2 9 q0\nalloc b3 31000000 q1\nalloc b4 9 q0\n" given \
+                "alloc b5 30000000 q2\nalloc b6 31000000 q2\n"
+#define GIVEN "free b1 q0\ndone b1 q0\nfree b3 q1\ndone b3 q1\n"
+static void queues_share_memory_only_in_the_drivers_pool(void **state)
 {
     (void)state;
+    /* b5 takes the larger block: by an event, a wait, or as the other is of a later queue. */
+    static const char *const logs[] = {SHARED(GIVEN), SHARED(GIVEN "order q2 other=1\n"),
+                                       SHARED(GIVEN "wait q1\n"),
+                                       SHARED("free b1 q0\nfree b3 q1\ndone b3 q1\ndone b1 q0\n")};
     static const char log[] =
         BOTH_STAMPS "alloc b1 4194304 q0\nfree b1 q0\ndone b1 q0\nalloc b2 4194304 q1\n";
     size_t count;
@@ -164,6 +172,9 @@ static void queues_share_no_memory(void **state)
         if (o.status != CASE_ok && o.status != CASE_skipped)
             fail_msg("%s: %s", all[i]->name, o.reason);
     }
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(replay(logs[i], "stream", 0, FREE_AT_DONE).counts.peak_reserved_bytes,
+                         (i ? 96 : 64) * MIB);
 }
 
 static void private_pools_share_no_memory(void **state)
@@ -436,7 +447,7 @@ int main(void)
         cmocka_unit_test(a_refused_request_ends_the_replay),
         cmocka_unit_test(a_request_refused_in_the_log_is_made_again),
         cmocka_unit_test(a_refusal_waits_for_blocks_that_were_let_go),
-        cmocka_unit_test(queues_share_no_memory),
+        cmocka_unit_test(queues_share_memory_only_in_the_drivers_pool),
         cmocka_unit_test(private_pools_share_no_memory),
         cmocka_unit_test(captured_graphs_keep_their_memory),
         cmocka_unit_test(a_device_aligns_as_it_was_recorded),

@@ -61,7 +61,8 @@ struct memory {
 /* The driver's pool. */
 struct dry_pool {
     bool is_open;
-    bool asked;                               /* since the host last waited */
+    bool asked; /* since the host last waited */
+    bool follows_events;
     uint64_t threshold_bytes, capacity_bytes; /* capacity 0: none */
     uint64_t peak_bytes;                      /* since it was reset */
     struct stream_pool held;
@@ -497,22 +498,22 @@ static const char *const keeping_method = "stream:threshold=max";
 /* Gives back spare memory during a wait, down to keep_bytes, and returns how much longer the wait
  * takes. In the atlas that is the difference between two waits after a free: with a pool that keeps
  * nothing, and with one that keeps everything. */
-static double give_back(struct dry *d, struct dry_pool *p, uint64_t keep_bytes)
+static double give_back(struct dry *d, struct dry_pool *p, unsigned queue, uint64_t keep_bytes)
 {
-    stream_pool_wait(&p->held);
+    stream_pool_wait(&p->held, queue);
     const uint64_t bytes = stream_pool_release(&p->held, keep_bytes);
     return bytes ? more_than(dry_cost(d, releasing_method, "free_sync", bytes),
                              dry_cost(d, keeping_method, "free_sync", bytes))
                  : 0;
 }
 
-static double dry_pool_waited(struct dry *d)
+static double dry_pool_waited(struct dry *d, unsigned queue)
 {
     double ns = 0;
     for (unsigned i = 0; i < d->pool_count; i++) {
         d->pools[i]->asked = false;
         if (d->pools[i]->is_open)
-            ns += give_back(d, d->pools[i], d->pools[i]->threshold_bytes);
+            ns += give_back(d, d->pools[i], queue, d->pools[i]->threshold_bytes);
     }
     return ns;
 }
@@ -535,6 +536,7 @@ static int pool_open(void *context, const struct driver_pool_options *options, u
     struct dry *d = context;
     struct dry_pool *p = must_alloc(sizeof *p);
     *p = (struct dry_pool){.is_open = true,
+                           .follows_events = options->follow_event_dependencies,
                            .threshold_bytes = options->release_threshold_bytes,
                            .capacity_bytes = most_bytes};
     d->pools = must_grow(d->pools, d->pool_count, &d->pool_capacity, sizeof(struct dry_pool *));
@@ -597,7 +599,7 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
 static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
 {
     struct dry *d = context;
-    double ns = give_back(d, pool_of(d, pool), keep_bytes);
+    double ns = give_back(d, pool_of(d, pool), ALLOCATOR_QUEUES_MAX, keep_bytes);
     d->host_ns += ns;
     d->driver_ns += ns;
     return 0;
@@ -769,7 +771,7 @@ static int source_waits(void *context, struct error *error)
 {
     struct dry *d = context;
     double waited = wait_for_device(d);
-    double ns = d->costs.sync_ns + dry_pool_waited(d);
+    double ns = d->costs.sync_ns + dry_pool_waited(d, ALLOCATOR_QUEUES_MAX);
     d->host_ns += ns;
     d->waiting_ns += waited;
     d->driver_ns += waited + ns;
@@ -910,7 +912,7 @@ void dry_expect(struct dry *d, uint64_t bytes, uint64_t address)
 
 void dry_begin(struct dry *d)
 {
-    dry_pool_waited(d);
+    dry_pool_waited(d, ALLOCATOR_QUEUES_MAX);
     d->host_ns = d->device_ns = d->pending_ns = d->pending_busy_ns = 0;
     memset(d->ended_ns, 0, sizeof d->ended_ns);
     d->busy_ns = d->driver_ns = d->waiting_ns = d->first_use_ns = 0;
@@ -956,7 +958,7 @@ void dry_transfer(struct dry *d, const char *call, uint64_t bytes)
         way_ns = ns;
     d->host_ns += way_ns;
     wait_for_device(d);
-    d->host_ns += ns - way_ns + dry_pool_waited(d);
+    d->host_ns += ns - way_ns + dry_pool_waited(d, ALLOCATOR_QUEUES_MAX);
     host_copied(d, bytes);
 }
 
@@ -976,13 +978,20 @@ void dry_end(struct dry *d)
 {
     d->host_ns += d->costs.mark_ns;
     d->device_ns += d->costs.mark_device_ns;
-    dry_wait(d);
+    dry_wait(d, ALLOCATOR_QUEUES_MAX);
 }
 
-void dry_wait(struct dry *d)
+void dry_wait(struct dry *d, unsigned queue)
 {
     wait_for_device(d);
-    d->host_ns += logged_within(d, d->costs.sync_ns) + dry_pool_waited(d);
+    d->host_ns += logged_within(d, d->costs.sync_ns) + dry_pool_waited(d, queue);
+}
+
+void dry_order(struct dry *d, unsigned queue, unsigned other)
+{
+    for (unsigned i = 0; i < d->pool_count; i++)
+        if (d->pools[i]->follows_events)
+            stream_pool_order(&d->pools[i]->held, queue, other);
 }
 
 static uint64_t whole_ns(double ns)

@@ -68,8 +68,11 @@ void dry_command(struct dry *dry, double call_ns, double device_ns);
 /* A blocking transfer, "read" or "write": a call and a command for whose end the host waits. The
  * atlas has its time on an idle device; on a busy one the latency passes while the host waits. */
 void dry_transfer(struct dry *dry, const char *call, uint64_t bytes);
-/* The host waits for the device. */
-void dry_wait(struct dry *dry);
+/* The host waits for the device: for a queue or (ALLOCATOR_QUEUES_MAX) for all. The driver's pools
+ * have that queue's frees back. */
+void dry_wait(struct dry *dry, unsigned queue);
+/* Later commands of a queue wait for those that another has now. The driver's pools know it. */
+void dry_order(struct dry *dry, unsigned queue, unsigned other);
 /* The run ends: a mark is made, and the host waits for it. */
 void dry_end(struct dry *dry);
 /* The times since dry_begin, except allocator_ns. ERR_UNSUPPORTED where the atlas lacks a cost that

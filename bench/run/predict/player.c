@@ -75,5 +75,7 @@ void player_command(struct player *p, const struct trace_event *e,
     else if (e->kind == TRACE_write || e->kind == TRACE_read)
         dry_transfer(p->dry, e->kind == TRACE_write ? "write" : "read", e->bytes);
     else if (e->kind == TRACE_wait)
-        dry_wait(p->dry);
+        dry_wait(p->dry, e->queue);
+    else if (e->kind == TRACE_order && !e->behind)
+        dry_order(p->dry, e->queue, e->other);
 }

@@ -89,11 +89,19 @@ static void let_go(struct stream_pool *p, const struct piece_index *from)
     }
 }
 
-void stream_pool_wait(struct stream_pool *p)
+void stream_pool_wait(struct stream_pool *p, unsigned queue)
 {
     p->now_ns = INFINITY;
-    for (unsigned queue = 0; queue < ALLOCATOR_QUEUES_MAX; queue++)
-        let_go(p, &p->freed[queue]);
+    for (unsigned each = 0; each < ALLOCATOR_QUEUES_MAX; each++)
+        if (queue == each || queue == ALLOCATOR_QUEUES_MAX)
+            let_go(p, &p->freed[each]);
+}
+
+void stream_pool_order(struct stream_pool *p, unsigned queue, unsigned other)
+{
+    for (unsigned each = 0; each < ALLOCATOR_QUEUES_MAX; each++)
+        p->before[queue][each] = larger(p->before[queue][each], p->before[other][each]);
+    p->before[queue][other] = p->frees;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -149,6 +157,19 @@ static struct stream_piece *new_piece(struct stream_pool *p)
     return piece;
 }
 
+static struct stream_piece *of_others(struct stream_pool *p, unsigned queue, uint64_t bytes,
+                                      bool is_ordered)
+{
+    struct stream_piece *piece = NULL;
+    for (unsigned other = 0; other < ALLOCATOR_QUEUES_MAX && !piece; other++) {
+        piece = index_from(&p->freed[other], (struct index_key){bytes, 0});
+        while (piece &&
+               (is_ordered ? piece->freed > p->before[queue][other] : piece->done_ns > p->now_ns))
+            piece = index_after(&p->freed[other], piece->key);
+    }
+    return piece;
+}
+
 static struct stream_piece *choose(struct stream_pool *p, unsigned queue, uint64_t bytes)
 {
     const struct index_key least = {bytes, 0};
@@ -158,11 +179,8 @@ static struct stream_piece *choose(struct stream_pool *p, unsigned queue, uint64
     piece = index_from(&p->free_for_all, least);
     while (piece && unmapped(p, piece->start, piece->size))
         piece = index_after(&p->free_for_all, piece->key);
-    for (unsigned other = 0; other < ALLOCATOR_QUEUES_MAX && !piece; other++) {
-        piece = index_from(&p->freed[other], least);
-        while (piece && piece->done_ns > p->now_ns)
-            piece = index_after(&p->freed[other], piece->key);
-    }
+    piece = piece ? piece : of_others(p, queue, bytes, true);
+    piece = piece ? piece : of_others(p, queue, bytes, false);
     if (piece)
         return piece;
     for (unsigned each = 0; each < ALLOCATOR_QUEUES_MAX; each++)

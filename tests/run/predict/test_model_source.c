@@ -192,6 +192,8 @@ static void pieces_are_chosen_as_the_driver_does(void **state)
         "a0 64 0 64; f0 9; a1 65 64 160; f1 9; w; n0; a2 70 0 160",
         /* none of another queue whose free is not done, alone or joined, until it is done */
         "a0 20 0 32; a1 20 20 64; f0; f1 9; A2 10 40 64; n9; A3 40 0 64",
+        /* one freed before an event that the queue waits for through another, none freed later */
+        "a0 4 0 32; a1 1 4 32; a2 4 5 32; a3 1 9 32; f0 9; o2 0; o1 2; f2 9; A4 4 0 32; A5 4 10 32",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stream_pool pool = {0};
@@ -205,7 +207,9 @@ static void pieces_are_chosen_as_the_driver_does(void **state)
             if (what == 'f' || what == 'F')
                 stream_pool_give(&pool, queue, blocks[name], bytes);
             if (what == 'w')
-                stream_pool_wait(&pool);
+                stream_pool_wait(&pool, ALLOCATOR_QUEUES_MAX);
+            if (what == 'o')
+                stream_pool_order(&pool, name, bytes);
             if (what == 'n')
                 pool.now_ns = name;
             if (what != 'a' && what != 'A')
