@@ -17,10 +17,11 @@
 #include "base/text.h"
 #include "trace/trace.h"
 
-/* Those of PyTorch. Gradients: what a backward pass makes, of parameters and of activations. */
+/* Those of PyTorch, and of estimates: what kernels have while they run, and what is made or copied
+ * to the GPU. Gradients: what a backward pass makes, of parameters and of activations. */
 #define HOLDER_CATEGORIES                                                                          \
     "parameters|gradients|optimizer's state|optimizer's step|activations|" TRACE_SITE_WORKSPACE    \
-    "|cuBLAS workspaces"
+    "|cuBLAS workspaces|temporaries|inputs"
 
 enum { HOLDERS_SHOWN = 5, HOLDERS_LISTED = 20 }; /* sites in a text, and in JSON */
 

@@ -90,7 +90,7 @@ import torch
 model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024)).cuda()
 optimizer = torch.optim.AdamW(model.parameters())
 for i in range(10):
-    loss = model(torch.randn(int(sys.argv[1]), 1024, device="cuda")).square().mean()
+    loss = model(torch.randn(int(sys.argv[1]), 1024, device="cuda")).square().flatten().sort().values.mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -101,6 +101,9 @@ grep -q '^needs .* to .* MiB reserved with default settings, .* to .* MiB with e
 grep -q '^  1GiB: fits$' out && grep -q '^  100MiB: does not fit$' out && grep -q '^  rtx4090: fits$' out || fail "fits: $(cat out)"
 [ "$(grep -c '^step' out)" = 2 ] || fail "it ends in the third step: $(cat out)"
 gamut trace import estimate.trace.txt -o train.trace 2>/dev/null >&2 && gamut trace info train.trace >info && grep -q 'optimizer' info || fail "info: $(cat info)"
+for kind in parameters gradients "optimizer's state" activations temporaries inputs; do
+    grep -q "^name .*\"$kind: " estimate.trace.txt || fail "no block is of the $kind"
+done
 
 # What a GPU does otherwise than fake tensors: autocast's attention, the layout of convolutions in bfloat16, the fast path of MultiheadAttention, small embeddings.
 cat >rules.py <<'END2'

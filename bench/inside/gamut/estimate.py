@@ -162,18 +162,18 @@ class _Program:
             return "optimizer's step"
         return "activations" if any("_call_impl" in text or "torch/nn/functional" in text for text, _ in stack) else None
 
-    def block(self, size, node, stack):
+    def block(self, size, node, stack, category=None):
         if node:
             stack = (*stack, (node.name(), True))
-        return self.writer.alloc(size, stack, self.category(node, stack))
+        return self.writer.alloc(size, stack, category or self.category(node, stack))
 
-    def see(self, tensor, node, stack):
+    def see(self, tensor, node, stack, is_input=False):
         """A storage on the GPU that was not seen before is a block that lives as long as the storage."""
         storage = tensor.untyped_storage()
         key, size = storage._cdata, storage.nbytes()
         if key in self.storages or not size:
             return
-        block = self.block(size, node, stack)
+        block = self.block(size, node, stack, "inputs" if is_input and not self.category(node, stack) else None)
         self.storages[key] = block, weakref.finalize(storage, self.freed, key, block)
 
     def freed(self, key, block):
@@ -286,14 +286,16 @@ class _Program:
         rule = kernels.OPERATORS.get(name)
         before, after = rule(args, results) if rule else ([], [])
         results = kernels.ORDERS.get(name, list)(results)
-        held = [self.block(size, node, stack) for size in before if size]
+        held = [self.block(size, node, stack, "temporaries") for size in before if size]
+        leaves = self.torch.utils._pytree.tree_leaves(args)
+        is_input = not any(isinstance(t, self.torch.Tensor) and t.device.type == "cuda" for t in leaves)  # made, or copied from the CPU
         if name == "_native_multi_head_attention":  # it multiplies before it has its result
             self.library_workspaces(name, node, stack)
         for i in range(max(len(results), len(after))):
             if i < len(results):
-                self.see(results[i], node, stack)
+                self.see(results[i], node, stack, is_input)
             several = (after[i] if isinstance(after[i], list) else [after[i]]) if i < len(after) else []
-            for block in [self.block(size, node, stack) for size in several if size]:
+            for block in [self.block(size, node, stack, "temporaries") for size in several if size]:
                 self.writer.free(block)
         self.library_workspaces(name, node, stack)
         for block in held:
@@ -368,7 +370,7 @@ class _Program:
             self.workspaces.add("dropout")
             self.block(kernels.DROPOUT_STATE, None, self.stack())
 
-        works = lambda: self.writer.free(self.block(workspace, torch._C._current_autograd_node(), self.stack()))  # noqa: E731
+        works = lambda: self.writer.free(self.block(workspace, torch._C._current_autograd_node(), self.stack(), "temporaries"))  # noqa: E731
 
         class Layer(torch.autograd.Function):
             @staticmethod
