@@ -155,25 +155,30 @@ class _Program:
             frame = frame.f_back
         return tuple(reversed(frames))
 
-    def category(self, node, stack):
+    def category(self, node, stack, args):
+        """args: of the operator that makes the block, where it is a result."""
         if node:
             return "gradients"
         if self.in_step:
             return "optimizer's step"
-        return "activations" if any("_call_impl" in text or "torch/nn/functional" in text for text, _ in stack) else None
+        if any("_call_impl" in text or "torch/nn/functional" in text for text, _ in stack):
+            return "activations"
+        is_cuda = lambda t: isinstance(t, self.torch.Tensor) and t.device.type == "cuda"  # noqa: E731
+        # Made, or copied from the CPU
+        return "inputs" if args is not None and not any(map(is_cuda, self.torch.utils._pytree.tree_leaves(args))) else None
 
-    def block(self, size, node, stack, category=None):
+    def block(self, size, node, stack, category=None, args=None):
         if node:
             stack = (*stack, (node.name(), True))
-        return self.writer.alloc(size, stack, category or self.category(node, stack))
+        return self.writer.alloc(size, stack, category or self.category(node, stack, args))
 
-    def see(self, tensor, node, stack, is_input=False):
+    def see(self, tensor, node, stack, args):
         """A storage on the GPU that was not seen before is a block that lives as long as the storage."""
         storage = tensor.untyped_storage()
         key, size = storage._cdata, storage.nbytes()
         if key in self.storages or not size:
             return
-        block = self.block(size, node, stack, "inputs" if is_input and not self.category(node, stack) else None)
+        block = self.block(size, node, stack, args=args)
         self.storages[key] = block, weakref.finalize(storage, self.freed, key, block)
 
     def freed(self, key, block):
@@ -287,13 +292,11 @@ class _Program:
         before, after = rule(args, results) if rule else ([], [])
         results = kernels.ORDERS.get(name, list)(results)
         held = [self.block(size, node, stack, "temporaries") for size in before if size]
-        leaves = self.torch.utils._pytree.tree_leaves(args)
-        is_input = not any(isinstance(t, self.torch.Tensor) and t.device.type == "cuda" for t in leaves)  # made, or copied from the CPU
         if name == "_native_multi_head_attention":  # it multiplies before it has its result
             self.library_workspaces(name, node, stack)
         for i in range(max(len(results), len(after))):
             if i < len(results):
-                self.see(results[i], node, stack, is_input)
+                self.see(results[i], node, stack, args)
             several = (after[i] if isinstance(after[i], list) else [after[i]]) if i < len(after) else []
             for block in [self.block(size, node, stack, "temporaries") for size in several if size]:
                 self.writer.free(block)
