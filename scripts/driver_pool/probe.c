@@ -247,6 +247,59 @@ static void random_ops(const char *name, int kind, int ops, int queues, size_t c
     close_pool();
 }
 #define M(x) ((size_t)(x) << 20)
+// Steps: "a1 40 0" asks for block 1 of 40 MiB on queue 0, "f1 0" frees it there, "h0" holds queue 0 back, "l0 1" lets it go up to its hold 1, "d" lets
+// all go and waits until they are done, "o1 0" makes queue 1 wait for queue 0.
+static const struct designed {
+    const char *name, *steps;
+} designed[] = {
+    {"same queue, held: 40 freed, 40 asked", "h0; a0 40 0; f0 0; a1 40 0"},
+    {"same queue, held: two of 20 freed, 40 asked", "h0; a0 20 0; a1 20 0; f0 0; f1 0; a2 40 0"},
+    {"same queue, held: 64 freed, 65 asked", "h0; a0 64 0; f0 0; a1 65 0"},
+    {"same queue, done: 64 freed, 65 asked", "a0 64 0; f0 0; d; a1 65 0"},
+    {"other queue, held", "h0; a0 40 0; f0 0; a1 40 1"},
+    {"other queue, held, ordered after", "h0; a0 40 0; f0 0; o1 0; a1 40 1"},
+    {"other queue, held, ordered before", "h0; a0 40 0; o1 0; f0 0; a1 40 1"},
+    {"other queue, held, ordered through a third", "h0; a0 40 0; f0 0; o1 0; o2 1; a1 40 2"},
+    {"other queue, held, ordered after, larger piece",
+     "h0; a0 40 0; a1 10 0; f0 0; o1 0; a2 20 1; a3 20 1"},
+    {"other queue, held, two ordered frees side by side",
+     "h0; a0 20 0; a1 20 0; f0 0; f1 0; o1 0; a2 40 1"},
+    {"other queue, held, one free before and one after the order",
+     "h0; a0 20 0; a1 20 0; f0 0; o1 0; f1 0; a2 40 1; a3 20 1"},
+    {"other queue, held, ordered after, 65 asked", "h0; a0 64 0; f0 0; o1 0; a1 65 1"},
+    {"other queue, done", "a0 40 0; f0 0; d; a1 40 1"},
+    {"other queue, done, own queue has a larger one",
+     "a0 40 0; a1 1 0; a2 60 1; f0 0; f2 1; d; a3 40 1"},
+    {"two queues' frees side by side, done, one asks for both",
+     "a0 20 0; a1 20 1; f0 0; f1 1; d; a2 40 0"},
+    {"one held, one done side by side",
+     "a0 20 0; a1 20 1; h0; f0 0; f1 1; l1 0; a2 40 1; a3 20 1; a4 20 2"},
+    {"blocks on one queue freed on another, held", "h1; a0 40 0; f0 1; a1 40 0; a2 40 1"},
+    {"first asked on each of four queues", "a0 4 0; a1 4 1; a2 4 2; a3 4 3"},
+};
+static void designed_ops(const struct designed *d)
+{
+    open_pool(d->name);
+    for (const char *step = d->steps; step; step = strchr(step, ';')) {
+        char what;
+        int first = 0, second = 0, third = 0;
+        step += strspn(step, "; ");
+        sscanf(step, "%c%d %d %d", &what, &first, &second, &third);
+        if (what == 'a')
+            A(first, M(second), third);
+        if (what == 'f')
+            F(first, second);
+        if (what == 'h')
+            hold(first);
+        if (what == 'l')
+            let(first, (uint32_t)second);
+        if (what == 'd')
+            let_all();
+        if (what == 'o')
+            order(first, second);
+    }
+    close_pool();
+}
 int main(int c, char **v)
 {
     CUcontext ctx;
@@ -266,141 +319,8 @@ int main(int c, char **v)
     int ver;
     cuDriverGetVersion(&ver);
     fprintf(out, "# driver %d\n", ver);
-    // designed
-    open_pool("same queue, held: 40 freed, 40 asked");
-    hold(0);
-    A(0, M(40), 0);
-    F(0, 0);
-    A(1, M(40), 0);
-    close_pool();
-    open_pool("same queue, held: two of 20 freed, 40 asked");
-    hold(0);
-    A(0, M(20), 0);
-    A(1, M(20), 0);
-    F(0, 0);
-    F(1, 0);
-    A(2, M(40), 0);
-    close_pool();
-    open_pool("same queue, held: 64 freed, 65 asked");
-    hold(0);
-    A(0, M(64), 0);
-    F(0, 0);
-    A(1, M(65), 0);
-    close_pool();
-    open_pool("same queue, done: 64 freed, 65 asked");
-    A(0, M(64), 0);
-    F(0, 0);
-    let_all();
-    A(1, M(65), 0);
-    close_pool();
-    open_pool("other queue, held");
-    hold(0);
-    A(0, M(40), 0);
-    F(0, 0);
-    A(1, M(40), 1);
-    close_pool();
-    open_pool("other queue, held, ordered after");
-    hold(0);
-    A(0, M(40), 0);
-    F(0, 0);
-    order(1, 0);
-    A(1, M(40), 1);
-    close_pool();
-    open_pool("other queue, held, ordered before");
-    hold(0);
-    A(0, M(40), 0);
-    order(1, 0);
-    F(0, 0);
-    A(1, M(40), 1);
-    close_pool();
-    open_pool("other queue, held, ordered through a third");
-    hold(0);
-    A(0, M(40), 0);
-    F(0, 0);
-    order(1, 0);
-    order(2, 1);
-    A(1, M(40), 2);
-    close_pool();
-    open_pool("other queue, held, ordered after, larger piece");
-    hold(0);
-    A(0, M(40), 0);
-    A(1, M(10), 0);
-    F(0, 0);
-    order(1, 0);
-    A(2, M(20), 1);
-    A(3, M(20), 1);
-    close_pool();
-    open_pool("other queue, held, two ordered frees side by side");
-    hold(0);
-    A(0, M(20), 0);
-    A(1, M(20), 0);
-    F(0, 0);
-    F(1, 0);
-    order(1, 0);
-    A(2, M(40), 1);
-    close_pool();
-    open_pool("other queue, held, one free before and one after the order");
-    hold(0);
-    A(0, M(20), 0);
-    A(1, M(20), 0);
-    F(0, 0);
-    order(1, 0);
-    F(1, 0);
-    A(2, M(40), 1);
-    A(3, M(20), 1);
-    close_pool();
-    open_pool("other queue, held, ordered after, 65 asked");
-    hold(0);
-    A(0, M(64), 0);
-    F(0, 0);
-    order(1, 0);
-    A(1, M(65), 1);
-    close_pool();
-    open_pool("other queue, done");
-    A(0, M(40), 0);
-    F(0, 0);
-    let_all();
-    A(1, M(40), 1);
-    close_pool();
-    open_pool("other queue, done, own queue has a larger one");
-    A(0, M(40), 0);
-    A(1, M(1), 0);
-    A(2, M(60), 1);
-    F(0, 0);
-    F(2, 1);
-    let_all();
-    A(3, M(40), 1);
-    close_pool();
-    open_pool("two queues' frees side by side, done, one asks for both");
-    A(0, M(20), 0);
-    A(1, M(20), 1);
-    F(0, 0);
-    F(1, 1);
-    let_all();
-    A(2, M(40), 0);
-    close_pool();
-    open_pool("one held, one done side by side");
-    A(0, M(20), 0);
-    A(1, M(20), 1);
-    hold(0);
-    F(0, 0);
-    F(1, 1);
-    let(1, 0);
-    A(2, M(40), 1);
-    A(3, M(20), 1);
-    A(4, M(20), 2);
-    close_pool();
-    open_pool("blocks on one queue freed on another, held");
-    hold(1);
-    A(0, M(40), 0);
-    F(0, 1);
-    A(1, M(40), 0);
-    A(2, M(40), 1);
-    close_pool();
-    open_pool("first asked on each of four queues");
-    for (int i = 0; i < 4; i++)
-        A(i, M(4), i);
-    close_pool();
+    for (size_t i = 0; i < sizeof designed / sizeof *designed; i++)
+        designed_ops(&designed[i]);
     for (int i = 0; i < 2; i++) {
         uint64_t z = i + 1;
         //                      kind ops q  cap     h  l  o  s  e  y c a cross
