@@ -35,6 +35,7 @@
 #include "alloc/allocator.h"
 #include "alloc/source_vm.h"
 #include "base/arena.h"
+#include "base/sort.h"
 
 #define LEAST_TO_SPARE (UINT64_C(1) << 36)
 
@@ -75,7 +76,7 @@ static int ggml_init(struct source *source, const struct option_values *options,
     struct ggml *g = must_alloc(sizeof *g + count * sizeof *g->slots);
     g->source = source;
     g->slot_count = count;
-    g->unit_bytes = source->alignment > LEAST_UNIT_BYTES ? source->alignment : LEAST_UNIT_BYTES;
+    g->unit_bytes = larger(source->alignment, LEAST_UNIT_BYTES);
     g->granularity_bytes = info.granularity_bytes;
     if (is_virtual)
         g->range_bytes = vm_round_up(options->value[OPTION_RANGE], info.granularity_bytes);

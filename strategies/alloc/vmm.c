@@ -54,6 +54,7 @@
 #include "alloc/piece_index.h"
 #include "alloc/pytorch_conf.h"
 #include "base/slab.h"
+#include "base/sort.h"
 
 /* With limit=fraction the capacity is a share of the device's memory: of which one is not known. */
 enum { ROUNDING_BYTES = 512, FRACTION_OF = 16 };
@@ -426,7 +427,7 @@ static int vmm_init(struct source *source, const struct option_values *options, 
                                                         : options->value[OPTION_LARGE_CHUNK];
     for (unsigned set = 0; set < SET_COUNT; set++)
         v->small.sets[set].nodes = v->large.sets[set].nodes = &v->index_nodes;
-    v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;
+    v->unit_bytes = larger(source->alignment, ROUNDING_BYTES);
     v->limits_requests = options->value[OPTION_LIMIT] == LIMIT_FRACTION;
     v->memory_bytes = info.memory_bytes;
     if (v->limits_requests && v->memory_bytes < UINT64_MAX / 8 / FRACTION_OF)
