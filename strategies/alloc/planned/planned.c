@@ -12,10 +12,10 @@
  *   4. A slot is not handed out while another block, freed late or served out of order, has some
  *      of its bytes. The free ranges of the arena are kept in order, so a request and a free take
  *      logarithmic time.
- *   5. A request of another size or tag looks for the next slot of its size. If that is
- *      the one after the cursor's, it is handed out early. If three requests in a row find slots in
- *      a row, up to 64 ahead, the cursor moves there: the slots between were left out. Farther
- *      ahead, or back, it takes eight.
+ *   5. A request of another size or tag looks for the next slot of its size. If that is the one
+ *      after the cursor's, it is handed out early. If three requests in a row find slots in a row,
+ *      up to 64 ahead, the cursor moves there: the slots between were left out. Farther ahead, or
+ *      back, it takes eight.
  *   6. A smaller request that has no slot of its own size gets the slot at the cursor, if at least
  *      half of it is used.
  *   7. All else is a guest, and the cursor stays: what is inserted shifts nothing. A guest gets the
