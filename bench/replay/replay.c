@@ -57,6 +57,9 @@ struct replay {
     /* The log has the calls of this very strategy: they cost what they did. The first one does not
      * count, because it makes the driver ready. */
     bool knows_calls, knows_ends, has_asked;
+    bool infers_waits; /* and so needs these two of the last request or free, and request */
+    uint64_t host_ns;
+    unsigned queue;
     bool frees_wait; /* for the device: an application of CUDA is served in the driver's place */
     /* By the log: when the device had ended what it was given so far, and what the current call
      * took of the host without its wait for that. */
@@ -586,8 +589,7 @@ static int play_event(struct replay *r, const struct trace_event *e)
         /* PyTorch frees a block of the driver's pool that other streams use on a stream of its own,
          * which waits for them. In its log `done` follows at once for the blocks that none uses. */
         at = slot_of(r, e->slot);
-        if (r->pending.context && r->options->strategy->opens_pool && !r->live && at->let_go &&
-            at->let_go + 1 < r->event)
+        if (r->infers_waits && at->let_go && at->let_go + 1 < r->event)
             at->block.queue = ALLOCATOR_QUEUES_MAX - 1;
         return give_block(r, e->slot);
     case TRACE_begin:
@@ -617,6 +619,23 @@ static int play_event(struct replay *r, const struct trace_event *e)
     }
 }
 
+/* PyTorch's log has no waits, no events between streams, and not when the device is done with what
+ * is freed. So the device lags behind until the host waits for it: where 2 ms pass from one request
+ * or free to the next. A stream that makes a request after another stream waits for that one. */
+static void infer_waits(struct replay *r, const struct trace_event *e)
+{
+    enum { WAIT_NS = 2000000 };
+    if (e->kind != TRACE_alloc && e->kind != TRACE_free)
+        return;
+    if (r->host_ns && e->time_ns > r->host_ns + WAIT_NS)
+        dry_wait(r->player.dry, ALLOCATOR_QUEUES_MAX);
+    r->host_ns = e->time_ns;
+    if (e->kind == TRACE_alloc && e->queue != r->queue) {
+        dry_order(r->player.dry, e->queue, r->queue);
+        r->queue = e->queue;
+    }
+}
+
 static int play(struct replay *r, const struct trace_event *e)
 {
     const unsigned queue = e->other > e->queue ? e->other : e->queue;
@@ -628,6 +647,8 @@ static int play(struct replay *r, const struct trace_event *e)
         live_call(r->live, e);
     else if (r->timed)
         player_gap(&r->player, e);
+    if (r->infers_waits && e->time_ns)
+        infer_waits(r, e);
     r->own_ns = own_ns(r, e);
     r->ended_ns = e->ended_ns > r->ended_ns ? e->ended_ns : r->ended_ns;
     const int code = play_event(r, e);
@@ -847,6 +868,9 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
     /* Only a log of PyTorch says of the blocks that are not done that other queues use them. */
     if (strncmp(info->allocator, "caching", 7) == 0 || strncmp(info->allocator, "vmm", 3) == 0)
         r.pending = (struct source_pending){&r, settle};
+    r.infers_waits = r.pending.context && options->strategy->opens_pool && !r.live;
+    if (r.infers_waits && info->knows[TRACE_KNOWS_times])
+        dry_lag(r.player.dry);
     struct trace_totals totals;
     /* On a device the checks would be in its times. */
     r.tracks_owners = options->check || options->explain ||

@@ -177,6 +177,27 @@ static void queues_share_memory_only_in_the_drivers_pool(void **state)
                          (i ? 96 : 64) * MIB);
 }
 
+/* In PyTorch's logs a pause of more than 2 ms is a wait: its frees are done then, and not before. A
+ * stream waits for the one that made the request before. Without times every free is done. */
+static void pauses_and_turns_of_pytorchs_log_are_waits(void **state)
+{
+    (void)state;
+#define PAUSE(facts, at, queue)                                                                    \
+    HEAD("\"frees\",\"done\",\"queues\"" facts)                                                    \
+    "alloc b1 96000000 q0 @1000\nalloc b2 9 q0 @1000\nfree b1 q0 @2000\ndone b1 q0 @2000\n"        \
+    "alloc b3 " queue " @" at "\n"
+    static const struct {
+        const char *log;
+        uint64_t mib;
+    } cases[] = {{PAUSE(",\"times\"", "2002000", "128000000 q0"), 224},
+                 {PAUSE(",\"times\"", "2002001", "128000000 q0"), 160},
+                 {PAUSE("", "2002000", "128000000 q0"), 160},
+                 {PAUSE(",\"times\"", "2002000", "96000000 q1"), 96}};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(replay(cases[i].log, "stream", 0, FREE_AT_DONE).counts.peak_reserved_bytes,
+                         cases[i].mib * MIB);
+}
+
 static void private_pools_share_no_memory(void **state)
 {
     (void)state;
@@ -448,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_request_refused_in_the_log_is_made_again),
         cmocka_unit_test(a_refusal_waits_for_blocks_that_were_let_go),
         cmocka_unit_test(queues_share_memory_only_in_the_drivers_pool),
+        cmocka_unit_test(pauses_and_turns_of_pytorchs_log_are_waits),
         cmocka_unit_test(private_pools_share_no_memory),
         cmocka_unit_test(captured_graphs_keep_their_memory),
         cmocka_unit_test(a_device_aligns_as_it_was_recorded),

@@ -71,6 +71,8 @@ void dry_transfer(struct dry *dry, const char *call, uint64_t bytes);
 /* The host waits for the device: for a queue or (ALLOCATOR_QUEUES_MAX) for all. The driver's pools
  * have that queue's frees back. */
 void dry_wait(struct dry *dry, unsigned queue);
+/* What is freed to the driver's pools is not done before the host waits. */
+void dry_lag(struct dry *dry);
 /* Later commands of a queue wait for those that another has now. The driver's pools know it. */
 void dry_order(struct dry *dry, unsigned queue, unsigned other);
 /* The run ends: a mark is made, and the host waits for it. */
