@@ -452,6 +452,8 @@ static int run(struct fit_session *s, const struct command_line *line, struct er
                          bound);
     TRY(session_open(&s->common, line, error));
     TRY(make_fits(s, error));
+    if (flag_text(line, "against") && s->fit_count == s->common.traces.count)
+        return error_set(error, ERR_USAGE, "--against needs another allocator in -s");
     TRY(start(s, error));
     const int code = fit_all(s, error);
     put_fits(s);

@@ -11,12 +11,11 @@
 extern const char kernel_text_new_allocator[]; /* raw.c and new_exported.txt */
 
 static const char told[] =
-    "gamut: wrote %s: it asks the driver for each block, which its functions alloc and free do.\n"
-    "Build it, and try it:\n"
+    "gamut: wrote %s: it asks the driver for each block. Build it, run it, and judge it:\n"
     "  cc -shared -fPIC -O2 -o %s.so %s $(pkg-config --cflags --libs gamut-strategies)\n"
     "  gamut run stencil -s raw,./%s.so\n"
-    "pkg-config finds it where gamut is installed. After make install PREFIX=FOLDER it needs\n"
-    "PKG_CONFIG_PATH=FOLDER/lib/pkgconfig.\n"
+    "  gamut fit --suite corpus:judge -s ./%s.so --against caching --free-at let-go --atlas h200\n"
+    "After make install PREFIX=FOLDER pkg-config needs PKG_CONFIG_PATH=FOLDER/lib/pkgconfig.\n"
     "In the tree of gamut it is strategies/alloc/%s, with X(%s) in list.h\n"
     "and {\"%s\", 0} in tests/alloc/alloc_variants.h.\n";
 
@@ -46,7 +45,7 @@ static int new_command(const struct command_line *line)
     text_add_bytes(&code, from, strlen(from) - 1); /* an embedded text has a newline more */
     THEN(failed, gzip_write_file(path.data, code.data, code.length, true, NULL, &error));
     if (!failed)
-        printf(told, path.data, name, path.data, name, path.data, name, name);
+        printf(told, path.data, name, path.data, name, name, path.data, name, name);
     text_free(&code);
     text_free(&path);
     return failed ? report_error(&error) : EXIT_OK;

@@ -185,8 +185,7 @@ static int add_corpus(struct traces *traces, const char *folder, const char *lis
     }
     return traces->count > before
                ? 0
-               : error_set(error, ERR_USAGE, "no trace of %s has the kind or the half '%s'", list,
-                           part);
+               : error_set(error, ERR_USAGE, "'%s' is no kind or half: gamut list corpus", part);
 }
 
 int traces_of_suite(const char *name, struct traces *traces, struct error *error)

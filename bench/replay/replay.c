@@ -662,7 +662,8 @@ static int check_sound(struct replay *r)
     unsigned broken = 0;
     for (unsigned i = 0; i < r->part_count && !r->ended; i++)
         broken += allocator_check(&r->parts[i]->allocator);
-    return broken ? fail(r, CASE_wrong, "%s has %u broken invariants after event %" PRIu64,
+    return broken ? fail(r, CASE_wrong,
+                         "%s has %u broken invariants, or a wrong reserved(), at event %" PRIu64,
                          r->options->strategy->name, broken, r->event)
                   : 0;
 }

@@ -146,7 +146,7 @@ has "^ggml *30 *0.00 *"
 expect 0 "height 30" plan --lifetimes buffers.csv --planner tvm --format json
 has '"planner": "tvm"'
 has '"height_bytes": 30'
-expect 2 "no such planner" plan --lifetimes buffers.csv --planner tvn
+expect 2 "no planner 'tvn'" plan --lifetimes buffers.csv --planner tvn
 expect 2 "planner is for --lifetimes" plan twice.mem --planner all
 printf 'id,lower,upper,size,offset\na,0,2,10,20\n"b ""x""",1,3,20,0\nc,2,4,5,25\n' >given.csv
 expect 0 "the offsets of the file: valid, height 30 bytes, 0.00 % above the optimum" plan --lifetimes given.csv

@@ -48,7 +48,7 @@ has '^real '
 has '^ *rows: cupy, ffmpeg, jax, lightgbm, opencv, openmm, pyclesperanto, pyopencl, tinygrad, torch$'
 expect 2 "there is no suite of traces 'none'" replay --suite none
 expect 2 "the suite real has no list of kinds and halves" replay --suite real:training
-expect 2 "no trace of .*corpus.json has the kind or the half 'none'" fit --suite corpus:none
+expect 2 "'none' is no kind or half" fit --suite corpus:none
 
 # ---- the corpus: its list says what each trace is, and its means are over programs
 corpus=$here/../../suites/corpus
@@ -90,6 +90,9 @@ has 'better in 2, worse in 1, mixed in 0'
 expect 0 '' fit $some -s pool --against caching --bound 99%
 expect 1 '' fit $some -s blocks --against caching --format csv
 has '^blocks,opencv,,worse,'
+expect 1 '' fit $some -s ggml:pool=virtual --against ggml
+has '^ffmpeg .* worse  event [0-9]*: '
+expect 2 "needs another allocator" fit $some -s caching --against caching
 expect 2 "bound is 'x', expected a percentage" fit $some -s blocks --against caching --bound x
 expect 2 "there is no suite of traces" replay --suite ../tests
 expect 2 "needs TRACE" replay

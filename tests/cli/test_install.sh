@@ -121,8 +121,8 @@ shared mine.c mine.so
 [ "$(grep -E ',(raw|./mine.so),.*,driver_alloc_count,' out | sed 's/.*,//' | sort -u | wc -l)" -eq 1 ] || fail "raw and its copy differ: $(cat out)"
 # Its author asks in which programs of the corpus it is worse than another one; the installed gamut has the corpus too.
 export GAMUT_TIME_LIMIT=10ms # the optimum is not asked for
-BUILD=$build GAMUT=$gamut SUITE=corpus:simulation CC="${CC:-cc} $sanitizers" "$here/scripts/try" mine.c raw >out 2>&1 &&
-    grep -q '^./mine.so against raw: better in 0, worse in 0, mixed in 0, no difference beyond 1% in 4' out || fail "scripts/try: $(cat out)"
+BUILD=$build GAMUT=$gamut SUITE=corpus:simulation CC="${CC:-cc} $sanitizers" "$here/scripts/try" mine.c:first_use=resident raw >out 2>&1 &&
+    grep -q '^./mine.so:first_use=resident against raw: better in 0, worse in 0, mixed in 0, no difference beyond 1% in 4' out || fail "scripts/try: $(cat out)"
 "$installed" fit --suite corpus:simulation -s ./mine.so --against caching --free-at let-go --atlas h200 >out 2>&1
 [ $? -eq 1 ] && grep -q '^flow .* mixed ' out || fail "fit --suite corpus --against: $(cat out)"
 unset GAMUT_TIME_LIMIT

@@ -254,11 +254,10 @@ static int compare_planners(struct lifetimes *l, struct error *error)
     for (size_t i = 0; (planner = pack_planner_at(i)); i++)
         if (!strcmp(wanted, "all") || !strcmp(wanted, pack_planner_name(planner)))
             TRY(compare_planner(l, planner, error));
-    return l->planned_count ? 0
-                            : error_set(error, ERR_USAGE,
-                                        "--planner %s: there is no such planner; gamut plan --help "
-                                        "names them, and all is all of them",
-                                        wanted);
+    return l->planned_count
+               ? 0
+               : error_set(error, ERR_USAGE,
+                           "there is no planner '%s'; gamut plan --help names all", wanted);
 }
 
 static int plan_table(struct lifetimes *l, FILE *out, struct error *error)

@@ -15,8 +15,8 @@ static const char *const measures[MEASURES] = {"reserved_bytes", "capacity_bytes
 enum verdict { SAME, BETTER, MIXED, WORSE };
 
 struct row {
-    const char *program, *kind;
-    double change[MEASURES]; /* a ratio less 1; NaN: unknown */
+    const char *program, *kind, *reason; /* "": it served the program */
+    double change[MEASURES];             /* a ratio less 1; NaN: unknown */
     double worst;
     enum verdict verdict;
 };
@@ -25,6 +25,7 @@ static struct row row_of(const json_t *base, const json_t *mine, double bound)
 {
     struct row row = {.program = tree_get_text(mine, "trace"),
                       .kind = tree_get_text(mine, "kind"),
+                      .reason = tree_get_text(mine, "reason"),
                       .worst = -INFINITY};
     bool better = false, worse = !(tree_get_number(mine, "capacity_bytes") > 0);
     for (int i = 0; i < MEASURES; i++) {
@@ -65,6 +66,8 @@ static void print_rows(const struct row *rows, size_t count, const char *strateg
         struct text_grid_row *row = text_grid_add_row(&grid);
         row->mood = moods[rows[i].verdict];
         row->mood_of = 3;
+        if (*rows[i].reason)
+            row->cells = 4, row->remark = rows[i].reason;
         text_grid_add(&grid, "%s", strategy);
         text_grid_add(&grid, "%s", rows[i].program);
         text_grid_add(&grid, "%s", rows[i].kind);
@@ -111,11 +114,8 @@ size_t against_print(const json_t *fits, const char *base, double bound, enum ta
     struct arena arena = {0};
     json_t *seen = tree_object(), *bases = tree_object(), *fit;
     size_t i, count = 0, worse = 0;
-    json_array_foreach((json_t *)fits, i, fit)
-    {
-        if (strcmp(tree_get_text(fit, "strategy"), base) == 0)
-            tree_put(bases, tree_get_text(fit, "trace"), json_incref(fit));
-    }
+    json_array_foreach((json_t *)fits, i, fit) if (!strcmp(tree_get_text(fit, "strategy"), base))
+        tree_put(bases, tree_get_text(fit, "trace"), json_incref(fit));
     json_array_foreach((json_t *)fits, i, fit)
     {
         const char *mine = tree_get_text(fit, "strategy");
