@@ -433,9 +433,9 @@ static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, 
 /* Memory of so much use is full; if so many times fewer buffers are left, joins may be right. */
 static const double FULL = 0.99;
 enum { FEWER = 4, JOINS_NS = 6000 }; /* with less time for each, joins might not come to an end */
-/* With more than this an order takes so long that there is only one, after a sweep, in a part of
- * the time; then sweeps have all that is left. With less they have half of it. */
-enum { ORDERS_MOST = 1 << 17, ORDER_SHARE = 4 };
+/* With more than this an order takes so long that there is only one, or sweeps have all the time.
+ * With less they have half of it. */
+enum { ORDERS_MOST = 1 << 17 };
 
 static const char sweeps[] = "sweeps through time";
 
@@ -726,7 +726,7 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
     unsigned *order = must_alloc(count * sizeof *order);
     int64_t *offset = must_alloc(count * sizeof *offset);
     struct pack_placer *placer = pack_placer_open(items, count);
-    c->plan.lower_bound = pack_load_bound(items, count);
+    c->plan.lower_bound = pack_load_bound(items, count, NULL);
     if (count <= EXACT_MOST && has_interrupted(items, count))
         c->plan.lower_bound = pack_max(c->plan.lower_bound, pack_clique_bound(items, count));
     c->plan.height = INT64_MAX;
@@ -737,15 +737,10 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
     const bool full = is_large && is_full(c);
     const uint64_t nodes = full && !c->is_joined ? plan_joined(c, enough, deadline_ns) : 0;
     c->has_sweeps = is_large && !full && deadline_ns && !has_interrupted(items, count);
-    if (c->has_sweeps) {
-        c->plan.height = pack_sweep(items, count, enough, INT64_MAX, 1, c->plan.offset);
-        c->plan.method = sweeps;
-    }
-    const int orders = count > ORDERS_MOST ? 1
-                       : is_large          ? sizeof many_orders / sizeof *many_orders
-                                           : PACK_ORDER_COUNT * PACK_GAP_COUNT;
-    const int share = c->has_sweeps ? ORDER_SHARE : 1;
-    const uint64_t order_ns = share_deadline(deadline_ns, 1, share);
+    const int orders = c->has_sweeps         ? 0
+                       : count > ORDERS_MOST ? 1
+                       : is_large            ? sizeof many_orders / sizeof *many_orders
+                                             : PACK_ORDER_COUNT * PACK_GAP_COUNT;
     for (int k = 0; k < orders; k++) {
         if (c->plan.height < INT64_MAX &&
             (c->plan.height <= pack_max(enough, c->plan.lower_bound) || pack_now() > deadline_ns))
@@ -753,17 +748,19 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
         const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = is_large ? PACK_FIRST_GAP : (enum pack_gap)(k % PACK_GAP_COUNT);
         struct pack_run run = {.below = c->plan.height,
-                               .deadline_ns = deadline_ns ? order_ns : UINT64_MAX};
+                               .deadline_ns = deadline_ns ? deadline_ns : UINT64_MAX};
         pack_order_fill(items, count, o, order);
-        int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
-        const bool is_late = c->plan.height == INT64_MAX && height == INT64_MAX;
-        if (is_late)
-            height = pack_sweep(items, count, enough, INT64_MAX, 1, offset);
+        const int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
         if (height == INT64_MAX)
             continue;
         c->plan.height = height;
-        c->plan.method = is_late ? sweeps : pack_greedy_name(o, gap);
+        c->plan.method = pack_greedy_name(o, gap);
         memcpy(c->plan.offset, offset, count * sizeof *offset);
+    }
+    if (c->plan.height == INT64_MAX) {
+        const uint64_t sweep_ns = c->has_sweeps ? share_deadline(deadline_ns, 1, 2) : 1;
+        c->plan.height = pack_sweep(items, count, enough, INT64_MAX, sweep_ns, c->plan.offset);
+        c->plan.method = sweeps;
     }
     pack_placer_close(placer);
     free(order);

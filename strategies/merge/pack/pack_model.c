@@ -238,48 +238,42 @@ void pack_section_loads(const struct pack_item *items, unsigned count, int64_t *
     spread_pads(items, count, sections, pad);
 }
 
-int64_t pack_load_bound(const struct pack_item *items, unsigned count)
+int64_t pack_load_bound(const struct pack_item *items, unsigned count, unsigned *peak)
 {
     const unsigned sections = pack_section_count(items, count);
     int64_t *total = must_alloc((sections + 1) * sizeof *total);
     int64_t *pad = must_alloc((sections + 1) * sizeof *pad);
     pack_section_loads(items, count, total, pad);
     int64_t highest = 0;
-    for (unsigned s = 0; s < sections; s++)
+    for (unsigned s = 0; s < sections; s++) {
+        if (peak && total[s] - pad[s] > highest)
+            *peak = s;
         highest = pack_max(highest, total[s] - pad[s]);
+    }
     free(total);
     free(pad);
     return highest;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    const struct pack_item *const *a = left, *const *b = right;
-    if ((*a)->size != (*b)->size)
-        return (*a)->size > (*b)->size ? -1 : 1;
-    return *a < *b ? -1 : *a > *b;
-}
-
 int64_t pack_clique_bound(const struct pack_item *items, unsigned count)
 {
-    const struct pack_item **sorted = must_alloc((count + 1) * sizeof *sorted);
+    unsigned *order = must_alloc((count + 1) * sizeof *order);
     const struct pack_item **clique = must_alloc((count + 1) * sizeof *clique);
     unsigned members = 0;
     int64_t sum = 0, pad = 0;
-    for (unsigned i = 0; i < count; i++)
-        sorted[i] = &items[i];
-    qsort(sorted, count, sizeof *sorted, by_size);
+    pack_order_fill(items, count, PACK_SIZE, order);
     for (unsigned i = 0; i < count; i++) {
+        const struct pack_item *item = &items[order[i]];
         unsigned met = 0;
-        while (met < members && pack_items_meet(sorted[i], clique[met]))
+        while (met < members && pack_items_meet(item, clique[met]))
             met++;
         if (met < members)
             continue;
-        clique[members++] = sorted[i];
-        sum += sorted[i]->size;
-        pad = pack_max(pad, sorted[i]->pad);
+        clique[members++] = item;
+        sum += item->size;
+        pad = pack_max(pad, item->pad);
     }
-    free(sorted);
+    free(order);
     free(clique);
     return sum - pad;
 }

@@ -66,8 +66,9 @@ unsigned pack_section_count(const struct pack_item *items, unsigned count);
 void pack_section_loads(const struct pack_item *items, unsigned count, int64_t *total,
                         int64_t *pad);
 
-/* No plan of these items is lower than this: the height of the fullest section. */
-int64_t pack_load_bound(const struct pack_item *items, unsigned count);
+/* No plan of these items is lower than this: the height of the fullest section. That section is
+ * *peak, unless NULL. */
+int64_t pack_load_bound(const struct pack_item *items, unsigned count, unsigned *peak);
 
 /* No plan of these items is lower than this: the height of items of which any two are alive at
  * once. Items of several intervals can do so though never all are. Large items are chosen first, so
@@ -144,9 +145,9 @@ int64_t pack_placer_run(struct pack_placer *placer, const unsigned *order, unsig
                         enum pack_gap gap, struct pack_run *run, int64_t *offset);
 void pack_placer_close(struct pack_placer *placer);
 
-/* Plans items in the order of time, again and again, until the plan is as low as `enough`, or that
- * does not help, or the time is over. Returns the height, INT64_MAX if it would not be less than
- * `below`; if that is INT64_MAX there is always a plan, soon after the deadline. */
+/* Plans items in the order of time from their peak on, again and again, until the plan is as low as
+ * `enough`, or that does not help, or the time is over. Returns the height, INT64_MAX if it would
+ * not be less than `below`. If that is INT64_MAX there is one plan, soon after the deadline. */
 int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough, int64_t below,
                    uint64_t deadline_ns, int64_t *offset); /* pack_sweep.c */
 

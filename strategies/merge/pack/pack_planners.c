@@ -238,7 +238,7 @@ static bool is_kept(struct climb *c, int64_t height, int64_t kept, unsigned trie
 static int64_t climb(struct climb *c, struct pack_placer *placer, unsigned tries,
                      uint64_t deadline_ns, int64_t *offset)
 {
-    const int64_t bound = pack_load_bound(c->items, c->count);
+    const int64_t bound = pack_load_bound(c->items, c->count, NULL);
     int64_t *next = must_alloc((c->count + 1) * sizeof *next), kept = INT64_MAX;
     for (unsigned i = 0; i < c->count; i++)
         c->position[c->order[i]] = i;

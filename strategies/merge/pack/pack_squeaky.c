@@ -244,7 +244,7 @@ struct pack_squeaky *pack_squeaky_open(const struct pack_item *items, unsigned c
     s->ranked = must_alloc(count * sizeof *s->ranked);
     s->window_order = must_alloc(count * sizeof *s->window_order);
     s->sections = pack_section_count(items, count);
-    s->bound = pack_load_bound(items, count);
+    s->bound = pack_load_bound(items, count, NULL);
     s->placer = pack_placer_open(items, count);
     s->turn = WHEELS - 1;
     turn_on(s);

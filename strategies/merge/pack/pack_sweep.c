@@ -1,11 +1,16 @@
 /* Plans items in the order of time, as an allocator would, but with the ends of their lives known.
  *
- *   1. An item goes to that end of a gap where its neighbour ends at nearly the same time, so that
+ *   1. The sweep begins where most bytes are alive, and wastes nothing there. From there it goes
+ *      forward to the end, then back to the start. Elsewhere fewer bytes are alive, so that
+ *      there is room for gaps. At the peak, items that end sooner than they are old lie in the
+ *      order of their ends, the others above them in the order of their starts: so both sweeps
+ *      first free items that are neighbours.
+ *   2. An item goes to that end of a gap where its neighbour ends at nearly the same time, so that
  *      gaps grow together. A gap of which little is left is better.
- *   2. Where no gap is large enough, the sweep goes back to an earlier time, and comes to the same
+ *   3. Where no gap is large enough, the sweep goes back to an earlier time, and comes to the same
  *      place with other weights and other gaps. If that does not help some times, the memory
  *      becomes a little higher.
- *   3. The next sweep begins with half of the distance to the bound, and tries more often.
+ *   4. The next sweep begins with half of the distance to the bound, and tries more often.
  *
  * Gaps are few, so that an item takes a fraction of what it takes in pack_place.c.
  */
@@ -19,10 +24,13 @@ enum {
     BELOW,
     ABOVE,
     SIDES,
-    TRIES = 16,       /* at one place in the first sweep; twice as many in the next */
-    FAILURES = 3,     /* sweeps without a lower plan, after which there is no other */
-    BACK = 8,         /* try k goes back by up to (k + 2) / BACK of the live items */
-    GAPS_MOST = 1024, /* that an item looks at, or more until it fits */
+    START = 0,
+    END,
+    MOMENTS,
+    TRIES = 16,      /* at one place in the first sweep; twice as many in the next */
+    FAILURES = 4,    /* sweeps without a lower plan, after which there is no other */
+    BACK = 8,        /* try k goes back by up to (k + 2) / BACK of the live items */
+    GAPS_MOST = 512, /* that an item looks at, or more until it fits */
     STEPS_GAP = 2,
     STEPS_ITEM = 50,
 };
@@ -33,6 +41,8 @@ static const double GROWTH = 1.0 / 2048;
 static const double REST = 0.1, REST_LEAST = 0.02, REST_SPREAD = 3, NEAR = 16;
 /* Without tries the smallest gap is safer. */
 static const double REST_ALONE = 1000;
+/* Most of the logarithm of the weight of age at the peak, after a failure. */
+static const double BIAS = 2;
 
 struct gap {
     int64_t begin, end;
@@ -42,8 +52,11 @@ struct gap {
 struct sweeper {
     struct arena arena;
     const struct pack_item *items;
-    unsigned count, *by_start, *by_end, ended; /* ended: so many have */
-    int64_t *offset, height;                   /* of the memory */
+    unsigned count, *order[MOMENTS], ended; /* ended: so many have */
+    int64_t *offset, height;                /* of the memory */
+    unsigned peak, last;                    /* sections */
+    unsigned *at_peak, peak_count;          /* the items that are alive at the peak, by offset */
+    bool is_back;                           /* time runs back from `last` */
     /* The items that are alive, by offset; item `count` is the floor, count + 1 the ceiling. Those
      * that have ended keep the neighbours that they had. */
     unsigned *neighbour[SIDES], alive;
@@ -58,9 +71,22 @@ static int64_t top_of(const struct sweeper *s, unsigned item)
     return item < s->count ? s->offset[item] + s->items[item].size : 0;
 }
 
+static unsigned start_of(const struct sweeper *s, unsigned item)
+{
+    return s->is_back ? s->last - s->items[item].hull.end : s->items[item].hull.first;
+}
+
 static unsigned end_of(const struct sweeper *s, unsigned item)
 {
-    return item < s->count ? s->items[item].hull.end : UINT32_MAX / 2;
+    if (item >= s->count)
+        return UINT32_MAX / 2;
+    return s->is_back ? s->last - s->items[item].hull.first : s->items[item].hull.end;
+}
+
+/* The item that starts, or ends, as number i. */
+static unsigned nth(const struct sweeper *s, int moment, unsigned i)
+{
+    return s->is_back ? s->order[!moment][s->count - 1 - i] : s->order[moment][i];
 }
 
 /* Makes, changes or drops the gap above an item, whose end is the next item's offset. */
@@ -111,7 +137,7 @@ static void remove_item(struct sweeper *s, unsigned item)
 static bool place_item(struct sweeper *s, unsigned number)
 {
     const struct pack_item *item = &s->items[number];
-    const double life = item->hull.end - item->hull.first;
+    const double end = end_of(s, number), life = end - start_of(s, number);
     const unsigned looks = s->gap_count < GAPS_MOST ? s->gap_count : GAPS_MOST;
     unsigned i = looks < s->gap_count ? (unsigned)random_below(&s->random, s->gap_count) : 0;
     double best = HUGE_VAL;
@@ -125,7 +151,7 @@ static bool place_item(struct sweeper *s, unsigned number)
             continue;
         double apart[SIDES];
         for (int side = BELOW; side < SIDES; side++) {
-            const double late = (double)item->hull.end - gap->ends[side];
+            const double late = end - gap->ends[side];
             apart[side] = late > 0 ? late * s->late : -late;
         }
         const int side = apart[ABOVE] < apart[BELOW] ? ABOVE : BELOW;
@@ -147,8 +173,8 @@ static bool place_item(struct sweeper *s, unsigned number)
 /* Takes back the item that was placed last, and the ends of lives since. */
 static void go_back(struct sweeper *s, unsigned last)
 {
-    while (s->ended > 0 && end_of(s, s->by_end[s->ended - 1]) > s->items[last].hull.first) {
-        const unsigned item = s->by_end[--s->ended];
+    while (s->ended > 0 && end_of(s, nth(s, END, s->ended - 1)) > start_of(s, last)) {
+        const unsigned item = nth(s, END, --s->ended);
         insert_item(s, s->neighbour[BELOW][item], item);
     }
     remove_item(s, last);
@@ -163,35 +189,65 @@ static void grow_memory(struct sweeper *s, const struct pack_item *item, int64_t
     set_gap(s, top, true);
 }
 
-/* One sweep through a memory of s->height, which grows; false if it would reach `below`. */
+/* Lays the items of the peak one on the other; with more `bias` less of them by end. */
+static void lay_peak(struct sweeper *s, double bias)
+{
+    int64_t top = 0;
+    s->peak_count = 0;
+    for (unsigned i = 0; i < 2 * s->count; i++) {
+        const bool is_young = i >= s->count;
+        const unsigned number = is_young ? s->order[START][i - s->count] : s->order[END][i];
+        const struct pack_item *item = &s->items[number];
+        if (item->hull.first > s->peak || item->hull.end <= s->peak ||
+            is_young != (s->peak - item->hull.first < bias * (item->hull.end - s->peak)))
+            continue;
+        s->offset[number] = pack_align(top, item->alignment);
+        top = s->offset[number] + item->size;
+        s->at_peak[s->peak_count++] = number;
+    }
+    s->height = pack_max(s->height, top);
+}
+
+/* Sweeps from the peak in one direction through a memory of s->height, which grows; false if it
+ * would reach `below`, or that is a limit and the time is over. */
 static bool sweep(struct sweeper *s, int64_t growth, unsigned tries, int64_t below,
                   uint64_t deadline_ns)
 {
+    const unsigned peak = s->is_back ? s->last - 1 - s->peak : s->peak;
+    unsigned first = 0;
     memset(s->gap_above, 0, (s->count + 2) * sizeof *s->gap_above);
     s->gap_count = s->alive = s->ended = 0;
     link_items(s, s->count, s->count + 1);
     set_gap(s, s->count, true);
+    for (unsigned i = 0; i < s->peak_count; i++)
+        insert_item(s, i ? s->at_peak[i - 1] : s->count, s->at_peak[i]);
+    while (end_of(s, nth(s, END, s->ended)) <= peak)
+        s->ended++;
+    while (first < s->count && start_of(s, nth(s, START, first)) <= peak)
+        first++;
     s->rest = pack_now() > deadline_ns ? REST_ALONE : REST;
     s->late = 1;
-    for (unsigned i = 0, far = 0, tried = 0; i < s->count && s->height < below;) {
-        const struct pack_item *item = &s->items[s->by_start[i]];
-        while (s->ended < s->count && end_of(s, s->by_end[s->ended]) <= item->hull.first)
-            remove_item(s, s->by_end[s->ended++]);
-        if (place_item(s, s->by_start[i])) {
+    for (unsigned i = first, far = 0, tried = 0; i < s->count && s->height < below;) {
+        const unsigned item = nth(s, START, i);
+        while (s->ended < s->count && end_of(s, nth(s, END, s->ended)) <= start_of(s, item))
+            remove_item(s, nth(s, END, s->ended++));
+        const bool is_late = pack_now() > deadline_ns;
+        if (is_late && below < INT64_MAX)
+            return false;
+        if (place_item(s, item)) {
             i++;
             continue;
         }
-        const bool is_late = pack_now() > deadline_ns;
         tried = i > far ? 1 : tried + 1;
         far = i > far ? i : far;
         if (is_late || tried > tries) {
-            grow_memory(s, item, is_late ? INT64_MAX / 2 : growth);
+            grow_memory(s, &s->items[item], is_late ? INT64_MAX / 2 : growth);
             tried = 0;
             continue;
         }
         const uint64_t most = (uint64_t)s->alive * (tried + 2) / BACK + 1;
-        for (uint64_t back = 1 + random_below(&s->random, most); back > 0 && i > 0; back--)
-            go_back(s, s->by_start[--i]);
+        for (uint64_t back = 1 + random_below(&s->random, most); back > 0 && i > first; back--)
+            go_back(s, nth(s, START, --i));
         s->rest = REST_LEAST * exp(REST_SPREAD * random_unit(&s->random));
         s->late = 0.5 + random_unit(&s->random);
     }
@@ -201,30 +257,37 @@ static bool sweep(struct sweeper *s, int64_t growth, unsigned tries, int64_t bel
 int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough, int64_t below,
                    uint64_t deadline_ns, int64_t *offset)
 {
-    struct sweeper s = {.items = items, .count = count};
-    const int64_t floor = pack_max(enough, pack_load_bound(items, count));
+    struct sweeper s = {.items = items, .count = count, .last = pack_section_count(items, count)};
+    const int64_t floor = pack_max(enough, pack_load_bound(items, count, &s.peak));
     const int64_t growth = (int64_t)((double)floor * GROWTH) + 1;
+    const bool is_first = below == INT64_MAX;
     int64_t best = INT64_MAX;
     unsigned failures = 0;
-    unsigned **numbers[] = {&s.by_start, &s.by_end, &s.neighbour[BELOW], &s.neighbour[ABOVE],
-                            &s.gap_above};
+    unsigned **numbers[] = {&s.order[START],     &s.order[END], &s.neighbour[BELOW],
+                            &s.neighbour[ABOVE], &s.gap_above,  &s.at_peak};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         *numbers[i] = arena_alloc(&s.arena, (count + 2) * sizeof **numbers[i]);
     s.offset = arena_alloc(&s.arena, count * sizeof *s.offset);
     s.gaps = arena_alloc(&s.arena, (count + 2) * sizeof *s.gaps);
-    pack_order_fill(items, count, PACK_TIME, s.by_start);
-    pack_order_fill(items, count, PACK_END, s.by_end);
-    s.height = floor;
-    for (unsigned tries = TRIES; best > floor && failures < FAILURES; tries *= 2) {
-        if (sweep(&s, growth, tries, below, deadline_ns)) {
+    pack_order_fill(items, count, PACK_TIME, s.order[START]);
+    pack_order_fill(items, count, PACK_END, s.order[END]);
+    for (unsigned tries = TRIES; below > floor && failures < FAILURES; tries *= 2) {
+        const uint64_t now = pack_now(), left = deadline_ns > now ? deadline_ns - now : 0;
+        const int64_t half = (below - floor) / 2;
+        s.height = is_first || half < growth ? floor : floor + half;
+        lay_peak(&s, failures ? exp(BIAS * (2 * random_unit(&s.random) - 1)) : 1);
+        bool fits = sweep(&s, growth, tries, below, is_first ? now + left / 2 : deadline_ns);
+        s.is_back = true;
+        fits = fits && sweep(&s, growth, tries, below, deadline_ns);
+        s.is_back = false;
+        if (fits) {
             best = below = pack_height(items, count, s.offset);
             memcpy(offset, s.offset, count * sizeof *offset);
         } else {
             failures++;
         }
-        if (pack_now() > deadline_ns)
+        if (is_first || pack_now() > deadline_ns)
             break;
-        s.height = floor + (below - floor) / 2;
     }
     arena_free(&s.arena);
     return best;

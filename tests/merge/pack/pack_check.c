@@ -129,7 +129,7 @@ int64_t pack_lower_bound(const struct pack_buffer *buffers, size_t count)
     }
     struct pack_model model;
     pack_model_build(&model, plain, count);
-    const int64_t bound = pack_load_bound(model.items, model.count);
+    const int64_t bound = pack_load_bound(model.items, model.count, NULL);
     pack_model_free(&model);
     free(plain);
     return bound;

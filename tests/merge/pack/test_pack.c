@@ -342,7 +342,7 @@ static void test_searches_agree(void **state)
         pack_order_fill(model.items, model.count, (enum pack_order)(i % PACK_ORDER_COUNT), order);
         struct pack_search *search = pack_search_open(model.items, model.count, order);
         struct pack_skyline *skyline = pack_skyline_open(model.items, model.count, order);
-        struct pack_question q = {.capacity = pack_load_bound(model.items, model.count),
+        struct pack_question q = {.capacity = pack_load_bound(model.items, model.count, NULL),
                                   .node_limit = UINT64_MAX,
                                   .deadline_ns = UINT64_MAX,
                                   .offset = offset};
@@ -896,7 +896,7 @@ static void test_sweeps(void **state)
     for (unsigned i = 0; i < model.count; i++)
         all[model.items[i].source] = offset[i];
     assert_int_equal(pack_check(buffers, COUNT, all, low), 0);
-    const int64_t bound = pack_load_bound(model.items, model.count);
+    const int64_t bound = pack_load_bound(model.items, model.count, NULL);
     assert_true(low < late && 100 * (low - bound) < 3 * bound);
     assert_true(pack_sweep(model.items, model.count, late, INT64_MAX, UINT64_MAX, offset) <= late);
     assert_true(pack_sweep(model.items, model.count, 0, bound, UINT64_MAX, offset) == INT64_MAX);
