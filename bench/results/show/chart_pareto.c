@@ -280,8 +280,8 @@ static void add_message(const struct pareto *all, unsigned programs, bool is_reg
              programs > 1 ? " in the mean" : "", first->memory,
              is_regret ? "optimum" : "lower bound");
     if (least != first)
-        text_add(&below, "%s holds the least, %.2f×, and takes %.2f× as long", least->name,
-                 least->memory, least->time / first->time);
+        text_add(&below, "%s holds the least, %.2f×, and takes %.*f× as long", least->name,
+                 least->memory, least->time < 10 * first->time ? 2 : 0, least->time / first->time);
     if (programs > 1)
         text_add(&below, "%s%s of %u programs", below.length ? "; " : "",
                  is_regret ? "a typical one" : "geometric means", programs);
