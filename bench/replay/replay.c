@@ -57,10 +57,10 @@ struct replay {
     /* The log has the calls of this very strategy: they cost what they did. The first one does not
      * count, because it makes the driver ready. */
     bool knows_calls, knows_ends, has_asked;
-    bool infers_waits; /* and so needs these two of the last request or free, and request */
-    uint64_t host_ns;
-    unsigned queue;
-    bool frees_wait; /* for the device: an application of CUDA is served in the driver's place */
+    bool infers_waits;
+    uint64_t host_ns; /* of the last event, if that is a free */
+    unsigned queue;   /* of the last request */
+    bool frees_wait;  /* for the device: an application of CUDA is served in the driver's place */
     /* By the log: when the device had ended what it was given so far, and what the current call
      * took of the host without its wait for that. */
     uint64_t ended_ns, own_ns;
@@ -580,6 +580,8 @@ static int play_event(struct replay *r, const struct trace_event *e)
     case TRACE_free:
         slot_of(r, e->slot)->let_go = r->event;
         slot_of(r, e->slot)->free_ns = r->own_ns;
+        if (r->options->strategy->opens_pool)
+            slot_of(r, e->slot)->block.queue = e->queue;
         if (r->free_at_done)
             return 0;
         if (r->live)
@@ -620,17 +622,14 @@ static int play_event(struct replay *r, const struct trace_event *e)
 }
 
 /* PyTorch's log has no waits, no events between streams, and not when the device is done with what
- * is freed. So the device lags behind until the host waits for it: where 2 ms pass from one request
- * or free to the next. A stream that makes a request after another stream waits for that one. */
+ * is freed. So the device lags behind until the host waits: where 2 ms pass after a free. Pauses
+ * after a request are a kernel's first use. A stream that requests after another waits for it. */
 static void infer_waits(struct replay *r, const struct trace_event *e)
 {
-    enum { WAIT_NS = 2000000 };
-    if (e->kind != TRACE_alloc && e->kind != TRACE_free)
-        return;
-    if (r->host_ns && e->time_ns > r->host_ns + WAIT_NS)
+    if (r->host_ns && e->time_ns > r->host_ns + 2000000)
         dry_wait(r->player.dry, ALLOCATOR_QUEUES_MAX);
-    r->host_ns = e->time_ns;
-    if (e->kind == TRACE_alloc && e->queue != r->queue) {
+    r->host_ns = e->kind == TRACE_free ? e->time_ns : 0;
+    if (e->kind == TRACE_alloc) {
         dry_order(r->player.dry, e->queue, r->queue);
         r->queue = e->queue;
     }
@@ -647,7 +646,7 @@ static int play(struct replay *r, const struct trace_event *e)
         live_call(r->live, e);
     else if (r->timed)
         player_gap(&r->player, e);
-    if (r->infers_waits && e->time_ns)
+    if (r->infers_waits && e->time_ns && (e->kind == TRACE_alloc || e->kind == TRACE_free))
         infer_waits(r, e);
     r->own_ns = own_ns(r, e);
     r->ended_ns = e->ended_ns > r->ended_ns ? e->ended_ns : r->ended_ns;
@@ -843,6 +842,12 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
         return error_set(error, ERR_UNSUPPORTED, "%s: the trace has no frees",
                          trace_reader_path(reader));
     struct dry_device device = options->device;
+    struct trace_totals totals = {.queues = 2}; /* if they are not known */
+    trace_read_totals(reader, &totals);
+    const bool is_pytorch =
+        strncmp(info->allocator, "caching", 7) == 0 || strncmp(info->allocator, "vmm", 3) == 0;
+    device.lags = info->knows[TRACE_KNOWS_times] &&
+                  (is_pytorch || (totals.by_kind[TRACE_wait] && !device.atlas));
     if (info->alignment_bytes > device.alignment)
         device.alignment = info->alignment_bytes;
     struct replay r = {
@@ -857,6 +862,7 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
         .free_at_done = replay_frees_at_done(reader, options->free_at),
         .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
         .knows_ends = !options->live && options->device.atlas && info->knows[TRACE_KNOWS_ends],
+        .infers_waits = is_pytorch && options->strategy->opens_pool && !options->live,
         .is_before_start = *adopts,
         .asks_refused = !options->live && !options->strategy->serves_plan &&
                         (options->must_serve_refused || device.capacity_bytes),
@@ -867,15 +873,10 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
     /* Only a log of PyTorch says of the blocks that are not done that other queues use them. */
-    if (strncmp(info->allocator, "caching", 7) == 0 || strncmp(info->allocator, "vmm", 3) == 0)
+    if (is_pytorch)
         r.pending = (struct source_pending){&r, settle};
-    r.infers_waits = r.pending.context && options->strategy->opens_pool && !r.live;
-    if (r.infers_waits && info->knows[TRACE_KNOWS_times])
-        dry_lag(r.player.dry);
-    struct trace_totals totals;
     /* On a device the checks would be in its times. */
-    r.tracks_owners = options->check || options->explain ||
-                      (!r.live && (!trace_read_totals(reader, &totals) || totals.queues > 1));
+    r.tracks_owners = options->check || options->explain || (!r.live && totals.queues > 1);
     if (!r.live)
         dry_on_release(r.player.dry, r.tracks_owners ? forget : NULL, &r.owners);
     int code = play_all(&r);

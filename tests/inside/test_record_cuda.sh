@@ -40,6 +40,7 @@ done
 [ "$(grep -oE '^(alloc|free|done|wait) (b[34]|q1)' text | sed -n '/alloc b3/,/done b4/p' | tr '\n' ';')" = \
     "alloc b3;free b3;alloc b4;done b3;wait q1;free b4;done b4;" ] || fail "in order: $(grep -E ' b[34] ' text)"
 [ "$(grep -cE '^alloc b[34] 4096 q1 ' text)" -eq 2 ] || fail "a block that was asked for on a stream has another queue"
+grep -q '^free b4 q2' text || fail "a block that was freed on another stream: $(grep '^free b4 ' text)"
 # One call frees three mapped ranges; the command in the middle one uses that alone.
 [ "$(grep -E '^(free|done) b[567] ' text | wc -l)" -eq 6 ] || fail "cuMemUnmap"
 grep -q '^fill 10 .* uses=b6w' text || fail "an address inside a mapped range is no use of it"

@@ -15,9 +15,10 @@
 #include "tests/run/predict/model_fixture.h"
 #include "tests/trace/trace_fixture.h"
 
-#define HEAD(facts)                                                                                \
+#define HEAD_OF(allocator, facts)                                                                  \
     "gamut trace 1\n{\"source\":\"by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"           \
-    "\"lost_beginning\":false,\"allocator\":\"caching\",\"knows\":[" facts "]}\n"
+    "\"lost_beginning\":false,\"allocator\":\"" allocator "\",\"knows\":[" facts "]}\n"
+#define HEAD(facts) HEAD_OF("caching", facts)
 #define BOTH_STAMPS HEAD("\"frees\",\"done\",\"queues\"")
 
 static struct replay_outcome replay_with(const char *log, const char *strategy,
@@ -177,25 +178,28 @@ static void queues_share_memory_only_in_the_drivers_pool(void **state)
                          (i ? 96 : 64) * MIB);
 }
 
-/* In PyTorch's logs a pause of more than 2 ms is a wait: its frees are done then, and not before. A
- * stream waits for the one that made the request before. Without times every free is done. */
-static void pauses_and_turns_of_pytorchs_log_are_waits(void **state)
+/* In PyTorch's logs a pause of 2 ms after a free is a wait, and a stream waits for the one that
+ * asked before. Recordings have their waits, and the stream of a free. */
+static void a_device_lags_behind_until_a_wait(void **state)
 {
     (void)state;
-#define PAUSE(facts, at, queue)                                                                    \
-    HEAD("\"frees\",\"done\",\"queues\"" facts)                                                    \
-    "alloc b1 96000000 q0 @1000\nalloc b2 9 q0 @1000\nfree b1 q0 @2000\ndone b1 q0 @2000\n"        \
-    "alloc b3 " queue " @" at "\n"
-    static const struct {
-        const char *log;
-        uint64_t mib;
-    } cases[] = {{PAUSE(",\"times\"", "2002000", "128000000 q0"), 224},
-                 {PAUSE(",\"times\"", "2002001", "128000000 q0"), 160},
-                 {PAUSE("", "2002000", "128000000 q0"), 160},
-                 {PAUSE(",\"times\"", "2002000", "96000000 q1"), 96}};
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(replay(cases[i].log, "stream", 0, FREE_AT_DONE).counts.peak_reserved_bytes,
-                         cases[i].mib * MIB);
+#define LAG(of, facts, queue, then)                                                                \
+    HEAD_OF(of, "\"queues\",\"frees\"" facts)                                                      \
+    "alloc b1 96000000 q0 @1\nalloc b2 9 q0 @1\nfree b1 " queue " @1\n" then
+#define PAUSE(facts, then) LAG("caching", ",\"done\"" facts, "q0", "done b1 q0 @1\nalloc b3 " then)
+#define KEPT(queue, wait)  LAG("raw", ",\"times\"", queue, "alloc b3 96000000 q0 @1\n" wait)
+    static const char *const logs[] = {
+        PAUSE(",\"times\"", "128000000 q0 @2000001\n"),
+        PAUSE(",\"times\"", "9 q0 @2\nalloc b4 128000000 q0 @3000000\n"),
+        KEPT("q1", "wait q0 @2\n"),
+        PAUSE("", "128000000 q0 @2000001\n"),
+        PAUSE(",\"times\"", "128000000 q0 @2000002\n"),
+        KEPT("q0", "wait q0 @2\n"),
+        PAUSE(",\"times\"", "96000000 q1 @2\n")};
+    static const unsigned steps[] = {7, 7, 6, 5, 5, 3, 3};
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(replay(logs[i], "stream", 0, FREE_AT_LET_GO).counts.peak_reserved_bytes,
+                         steps[i] * 32 * MIB);
 }
 
 static void private_pools_share_no_memory(void **state)
@@ -469,7 +473,7 @@ int main(void)
         cmocka_unit_test(a_request_refused_in_the_log_is_made_again),
         cmocka_unit_test(a_refusal_waits_for_blocks_that_were_let_go),
         cmocka_unit_test(queues_share_memory_only_in_the_drivers_pool),
-        cmocka_unit_test(pauses_and_turns_of_pytorchs_log_are_waits),
+        cmocka_unit_test(a_device_lags_behind_until_a_wait),
         cmocka_unit_test(private_pools_share_no_memory),
         cmocka_unit_test(captured_graphs_keep_their_memory),
         cmocka_unit_test(a_device_aligns_as_it_was_recorded),

@@ -79,7 +79,6 @@ struct dry {
 
     unsigned pool_count, pool_capacity;
     struct dry_pool **pools; /* by handle, from 1 on */
-    bool lags;
     struct dry_chunks pages; /* the driver cuts small memories from these */
 
     double host_ns, device_ns;    /* the two clocks */
@@ -592,7 +591,7 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
     const char *call = knows(d, method, "free_used") ? "free_used" : "free";
     pool_of(d, pool)->asked = true;
     stream_pool_give(&pool_of(d, pool)->held, queue, d->memories[handle - 1].place,
-                     d->lags ? INFINITY : d->device_ns);
+                     d->device.lags ? INFINITY : d->device_ns);
     dry_drop_memory(d, handle);
     dry_driver_call(d, method, "free", bytes, dry_cost(d, method, call, bytes));
     return 0;
@@ -987,11 +986,6 @@ void dry_wait(struct dry *d, unsigned queue)
 {
     wait_for_device(d);
     d->host_ns += logged_within(d, d->costs.sync_ns) + dry_pool_waited(d, queue);
-}
-
-void dry_lag(struct dry *d)
-{
-    d->lags = true;
 }
 
 void dry_order(struct dry *d, unsigned queue, unsigned other)

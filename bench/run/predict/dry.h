@@ -27,6 +27,7 @@ struct dry_device {
     bool can_touch;      /* memory can be made resident ahead of its use */
     bool can_split;      /* as in struct source */
     bool has_pool;       /* the device has a stream-ordered pool */
+    bool lags;           /* what is freed to the pool is not done before the host waits */
     uint64_t vm_granularity_bytes; /* 0: the device has no virtual memory */
     uint64_t page_bytes;     /* smaller memories are cut from pages of this size; 0: none are */
     bool pages_at_use;       /* ... when they are first used; false: when they are allocated */
@@ -71,8 +72,6 @@ void dry_transfer(struct dry *dry, const char *call, uint64_t bytes);
 /* The host waits for the device: for a queue or (ALLOCATOR_QUEUES_MAX) for all. The driver's pools
  * have that queue's frees back. */
 void dry_wait(struct dry *dry, unsigned queue);
-/* What is freed to the driver's pools is not done before the host waits. */
-void dry_lag(struct dry *dry);
 /* Later commands of a queue wait for those that another has now. The driver's pools know it. */
 void dry_order(struct dry *dry, unsigned queue, unsigned other);
 /* The run ends: a mark is made, and the host waits for it. */

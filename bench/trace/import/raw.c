@@ -47,6 +47,7 @@ struct object {
             uint64_t owners; /* a whole block: live parts, and 1 while its own handle lives */
             uint64_t views;  /* a whole block: objects that are parts of it */
             bool gone_follows, has_ended;
+            unsigned freed_on; /* number of the queue; 0: its own */
         } block;
         struct {
             unsigned number; /* in the trace, from 1 on; 0: no event has named the queue */
@@ -416,7 +417,7 @@ static void end_block(struct raw_import *r, struct object *block, bool is_gone)
     struct trace_event e = event_of(r, block->device, TRACE_free);
     const bool was_freed = block->is.block.owners == 0;
     const struct import_block *live = import_find(block->device->stream, block->is.block.key);
-    e.queue = live ? live->queue : 0;
+    e.queue = block->is.block.freed_on ? block->is.block.freed_on - 1 : live ? live->queue : 0;
     block->is.block.owners = 0;
     block->references = 0;
     if (!was_freed)
@@ -473,6 +474,7 @@ static void release(struct raw_import *r)
 static void free_in_order(struct raw_import *r, struct object *block, struct object *queue)
 {
     block->is.block.gone_follows = true;
+    block->is.block.freed_on = index_of(queue) + 1;
     end_block(r, block, false);
     treap_remove(&r->places, &block->place);
     block->last = 0;

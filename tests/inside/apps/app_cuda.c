@@ -101,7 +101,7 @@ static void copies(CUdeviceptr a, CUdeviceptr b, CUstream first, CUstream second
 }
 
 /* The second block has the first one's address, before the host knows that the first is done. */
-static void in_order(CUstream stream)
+static void in_order(CUstream stream, CUstream other)
 {
     CUdeviceptr c, d;
     ASK(cuMemAllocAsync(&c, 4096, stream));
@@ -110,8 +110,8 @@ static void in_order(CUstream stream)
     ASK(cuMemAllocAsync(&d, 4096, stream));
     ASK(cuMemsetD8Async(d, 4, 4096, stream));
     ASK(cuStreamSynchronize(stream));
-    ASK(cuMemFreeAsync(d, stream));
-    ASK(cuStreamSynchronize(stream));
+    ASK(cuMemFreeAsync(d, other));
+    ASK(cuStreamSynchronize(other));
 }
 
 static void mapped(void)
@@ -193,7 +193,7 @@ static void all(void)
     launches(a, b);
     unused(first);
     copies(a, b, first, second);
-    in_order(first);
+    in_order(first, second);
     mapped();
     ASK(cuStreamDestroy_v2(second));
     ASK(cuStreamCreate(&again, 0));
