@@ -255,15 +255,10 @@ static uint64_t end_of(const struct planned *p, const struct place *place)
     return place->offset + round_up(p, place->key);
 }
 
-static uint64_t shadow_round(uint64_t bytes)
-{
-    return (bytes + SHADOW_UNIT - 1) / SHADOW_UNIT * SHADOW_UNIT;
-}
-
 /* As `vmm` places a block: in the smallest free piece, of equals the lowest, the last one last. */
 static void shadow_take(struct planned *p, struct place *place)
 {
-    const uint64_t bytes = shadow_round(place->key);
+    const uint64_t bytes = vm_round_up(place->key, SHADOW_UNIT);
     const bool is_large = bytes > SMALL_MOST;
     struct shadow *s = &p->shadow[is_large];
     const struct byte_range *at = byte_ranges_best(&s->free, bytes), *next;
@@ -284,7 +279,8 @@ static void shadow_take(struct planned *p, struct place *place)
 
 static void shadow_give(struct planned *p, const struct place *place)
 {
-    const uint64_t at = (uint64_t)place->shadow * SHADOW_UNIT, bytes = shadow_round(place->key);
+    const uint64_t at = (uint64_t)place->shadow * SHADOW_UNIT,
+                   bytes = vm_round_up(place->key, SHADOW_UNIT);
     byte_ranges_add(&p->shadow[bytes > SMALL_MOST].free, at, at + bytes);
 }
 
@@ -556,7 +552,11 @@ static uint32_t next_match(struct planned *p, uint64_t size, uint32_t tag)
     if (follows < p->queue->count && size_of(p, &p->places[follows]) == size &&
         !is_served(p, follows) && agree(p, tag, &p->places[follows]))
         return follows;
-    return next_of(p, size, tag);
+    const uint32_t next = next_of(p, size, tag);
+    if (next != NO_PLACE)
+        return next;
+    const struct plan_sized *first = slots_of(p, size, rounds_begin(p));
+    return first->size == size && agree(p, tag, &p->places[first->time]) ? first->time : NO_PLACE;
 }
 
 /* The slot for a request that is not the one at the cursor; NO_PLACE: none. */
