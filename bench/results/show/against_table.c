@@ -79,7 +79,7 @@ static void print_rows(const struct row *rows, size_t count, const char *strateg
                 text_grid_add(&grid, "%+.*f%%", rows[i].change[m] < 1, 100 * rows[i].change[m]);
         }
     }
-    text_grid_print(&grid, format, NULL, out);
+    text_grid_print(&grid, format, &(struct terminal){.width = terminal_of(out).width}, out);
     text_grid_free(&grid);
 }
 

@@ -23,7 +23,7 @@ static void add_share(struct text_grid *grid, double share)
 static void print_strategies(const struct standings *all, enum table_format format, FILE *out)
 {
     struct text_grid grid = text_grid_of(
-        "strategy|>regret|>worst|in^5|>least capacity|>driver time a request|>driver calls^4|"
+        "strategy|>regret|>worst^1|>in^5|>least capacity|>driver time a request|>driver calls^4|"
         ">hits^3|>idle at peak^2|front");
     grid.complete = "--format md has all";
     grid.column[5].hidden = grid.column[9].hidden = !all->has_times;
@@ -41,7 +41,7 @@ static void print_strategies(const struct standings *all, enum table_format form
         add_share(&grid, s->idle_share);
         text_grid_add(&grid, "%s", s->on_front ? "yes" : "");
     }
-    text_grid_print(&grid, format, NULL, out);
+    text_grid_print(&grid, format, &(struct terminal){.width = terminal_of(out).width}, out);
     text_grid_free(&grid);
 }
 
@@ -68,8 +68,8 @@ static void print_kinds(const json_t *fits, enum table_format format, struct are
 {
     size_t count;
     const char **kinds = standings_kinds(fits, &count, arena);
-    struct text_grid grid = text_grid_of("kind of program|>programs|least regret|"
-                                         "least regret below 1 µs a request|PyTorch's default");
+    struct text_grid grid = text_grid_of("kind of program|>programs^2|>least regret^3|"
+                                         ">least regret below 1 µs a request|>PyTorch's default^1");
     for (size_t i = 0; i < count; i++) {
         const struct standings all = standings_of(fits, kinds[i], arena);
         text_grid_add_row(&grid);
@@ -81,7 +81,7 @@ static void print_kinds(const json_t *fits, enum table_format format, struct are
     }
     if (count) {
         fputc('\n', out);
-        text_grid_print(&grid, format, NULL, out);
+        text_grid_print(&grid, format, &(struct terminal){.width = terminal_of(out).width}, out);
     }
     text_grid_free(&grid);
 }
