@@ -45,6 +45,8 @@ has "$escape\\[1m"
 fits 80 run --suite mine.json --no-save --smoke
 fits 80 compare a.json b.json --show all
 has ' metric .* base .* new .* change'
+fits 80 print "$here/../../results/data/corpus.json.gz"
+has '^left out for width: worst, in, driver calls, hits, idle at peak; '
 fits 80 list
 fits 80 plan stencil -m all
 has 'left out for width: '

@@ -94,8 +94,8 @@ void standings_print(const json_t *fits, enum table_format format, FILE *out)
     const bool is_for_people = format != TABLE_CSV;
     if (is_for_people)
         fprintf(out,
-                "%s. Regret: reserved at the peak over the optimum, of a typical program, "
-                "with its 95%% interval over programs.\n\n",
+                "%s. Regret: reserved at the peak over the optimum, of a typical\n"
+                "program, with its 95%% interval over programs.\n\n",
                 text_count(programs, (double)all.program_count, "program"));
     print_strategies(&all, format, out);
     if (is_for_people && all.has_times)
