@@ -32,14 +32,18 @@ static void import(const char *log, const char *trace, struct requests *program)
 }
 
 /* Plans a trace of the folder; *spec names the plan. Limit 0: one greedy order, which is fast. */
+/* Writes the plan of a trace, and hands it out unless `plan` is NULL. */
 static void plan_as(const char *trace, uint64_t step_limit, const char *name, char spec[512],
                     struct offset_plan *plan)
 {
+    struct offset_plan own, *made = plan ? plan : &own;
     struct error error;
-    must(plan_of_trace_within(trace_path(trace), step_limit, plan, &error), &error);
-    must(plan_verify(plan, &error), &error);
-    must(plan_write(plan, trace_path(name), true, &error), &error);
+    must(plan_of_trace_within(trace_path(trace), step_limit, made, &error), &error);
+    must(plan_verify(made, &error), &error);
+    must(plan_write(made, trace_path(name), true, &error), &error);
     snprintf(spec, 512, "planned:trace=%s", trace_path(name));
+    if (!plan)
+        plan_free(made);
 }
 
 /* Two runs of a program with different seeds: 5 steps are recorded, 9 others served. */
@@ -239,12 +243,10 @@ static void deviations_cost_memory_and_not_data(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct requests recorded, changed;
-        struct offset_plan plan;
         char spec[512], what[128];
         random_program(seed, &recorded);
         requests_write(&recorded, trace_path("random.trace"));
-        plan_as("random.trace", 0, "random.plan", spec, &plan);
-        plan_free(&plan);
+        plan_as("random.trace", 0, "random.plan", spec, NULL);
         for (int kind = 0; kind < DEVIATIONS; kind++)
             for (unsigned s = 0; s < sizeof shares / sizeof *shares; s++) {
                 snprintf(what, sizeof what, "seed %u, deviation %d, share %g", (unsigned)seed, kind,
@@ -267,7 +269,6 @@ static void a_round_that_came_again_and_again_may_differ(void **state)
     (void)state;
     for (unsigned late = 99; late; late = late == 99 ? 8 : 0) {
         struct requests p = {0};
-        struct offset_plan plan;
         for (unsigned i = 0; i < 12; i++) {
             requests_add(&p, &(struct step){.marks = true});
             add_step(&p, false, 2 * i, 0, 1024);
@@ -280,10 +281,8 @@ static void a_round_that_came_again_and_again_may_differ(void **state)
         }
         requests_finish(&p);
         requests_write(&p, trace_path("again.trace"));
-        if (late == 99) {
-            plan_as("again.trace", 0, "again.plan", spec, &plan);
-            plan_free(&plan);
-        }
+        if (late == 99)
+            plan_as("again.trace", 0, "again.plan", spec, NULL);
         serve_soundly(&p, spec, "a late free");
         requests_free(&p);
     }
@@ -296,17 +295,15 @@ static void a_program_that_left_its_plan_comes_back(void **state)
     (void)state;
     for (unsigned leaves = 0; leaves < 2; leaves++) {
         struct requests p = {0};
-        struct offset_plan plan = {0};
         struct served served;
         for (unsigned i = 0; i < 240; i++)
             add_pair(&p, leaves && i >= 46 && i < 52 ? 77 : 1024 * (1 + i % 12));
         requests_finish(&p);
         requests_write(&p, trace_path("back.trace"));
         if (!leaves)
-            plan_as("back.trace", 0, "back.plan", spec, &plan);
+            plan_as("back.trace", 0, "back.plan", spec, NULL);
         requests_serve(&p, spec, true, &served);
         assert_true(served.planned.hit_count > 200);
-        plan_free(&plan);
         requests_free(&p);
     }
 }
@@ -317,18 +314,16 @@ static void a_recorded_program_is_served_whole(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct requests recorded;
-        struct offset_plan plan;
         struct served served;
         char spec[512];
         random_program(seed, &recorded);
         requests_write(&recorded, trace_path("whole.trace"));
-        plan_as("whole.trace", 0, "whole.plan", spec, &plan);
+        plan_as("whole.trace", 0, "whole.plan", spec, NULL);
         requests_serve(&recorded, spec, true, &served);
         assert_int_equal(served.planned.inserted_count + served.planned.larger_count, 0);
         assert_int_equal(served.planned.busy_count, 0);
         assert_int_equal(served.planned.hit_count + served.planned.left_out_count,
                          recorded.block_count);
-        plan_free(&plan);
         requests_free(&recorded);
     }
 }
