@@ -29,7 +29,8 @@ enum {
     MOMENTS,
     TRIES = 16,      /* at one place in the first sweep; twice as many in the next */
     FAILURES = 4,    /* sweeps without a lower plan, after which there is no other */
-    BACK = 8,        /* try k goes back by up to (k + 2) / BACK of the live items */
+    BACK = 8,        /* try k goes back by up to (k + 2) / BACK of the live items, */
+    BACK_MOST = 40,  /* at most by this / BACK */
     GAPS_MOST = 512, /* that an item looks at, or more until it fits */
     STEPS_GAP = 2,
     STEPS_ITEM = 50,
@@ -245,7 +246,8 @@ static bool sweep(struct sweeper *s, int64_t growth, unsigned tries, int64_t bel
             tried = 0;
             continue;
         }
-        const uint64_t most = (uint64_t)s->alive * (tried + 2) / BACK + 1;
+        const uint64_t most =
+            (uint64_t)s->alive * (tried + 2 < BACK_MOST ? tried + 2 : BACK_MOST) / BACK + 1;
         for (uint64_t back = 1 + random_below(&s->random, most); back > 0 && i > first; back--)
             go_back(s, nth(s, START, --i));
         s->rest = REST_LEAST * exp(REST_SPREAD * random_unit(&s->random));

@@ -10,15 +10,22 @@
  * Then many buffers, with the lifetimes of a training run (pack_check.h): the time of the first
  * greedy order, and how far above the bytes alive at once the plan is within ten times the limit.
  *
- *     bench_pack [SECONDS]      the limit for one plan, 1 by default; one thread
+ *     bench_pack [SECONDS]            the limit for one plan, 1 by default; one thread
+ *     bench_pack million [SECONDS [KIND SEED]]
+ *         kinds of a million buffers, or the one of these numbers from 0 on, as lines of JSON: how
+ *         far above the bytes alive at once the plans are within the limit, 10 by default
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "merge/pack/pack.h"
+#include "merge/pack/pack_model.h"
 #include "tests/merge/pack/pack_check.h"
 #include "results/statistics/statistics.h"
 
@@ -145,8 +152,100 @@ static void scale(double limit_s)
     }
 }
 
+/* ---- a million ------------------------------------------------------------------------------- */
+
+enum { MILLION = 1000000, SEEDS = 3, FIRST_SEED = 7 };
+
+static const struct kind {
+    const char *name;
+    double alive;            /* on average; 0: both ends are random */
+    double steps;            /* for each buffer */
+    bool is_each;            /* one starts after the other; else at random */
+    char life, size;         /* (u)niform, (e)xponential, with uniform (l)ogarithms */
+    double unit, most;       /* the size is unit times 1 to most */
+    int64_t duration, bytes; /* not 0: a full memory */
+} kinds[] = {
+    {"400 alive", 400, 4, false, 'u', 'u', 1, 1e9, 0, 0},
+    {"4,000 alive", 4000, 4, false, 'u', 'u', 1, 1e9, 0, 0},
+    {"1,000 alive, one starts in each step", 1000, 1, true, 'u', 'u', 1, 1e9, 0, 0},
+    {"1,000 alive, lives from 1 to 10⁶, logarithms uniform", 1000, 1, false, 'l', 'u', 1, 1e9, 0,
+     0},
+    {"512 alive, exponential lives, logarithms of sizes uniform", 512, 1, true, 'e', 'l', 512, 1e5,
+     0, 0},
+    {"1,000 alive, logarithms of sizes uniform from 1 B to 1 GB", 1000, 1, false, 'u', 'l', 1, 1e9,
+     0, 0},
+    {"both ends at random: 500,000 alive", 0, 1, false, 'u', 'u', 1, 1e9, 0, 0},
+    {"a training run", 0, 0, false, 0, 0, 0, 0, 0, 0},
+    {"full memory, 10¹² steps of 10¹² B", 0, 0, false, 0, 0, 0, 0, 1000000000000, 1000000000000},
+    {"full memory, 10⁶ steps of 10⁹ B", 0, 0, false, 0, 0, 0, 0, 1000000, 1000000000},
+    {"full memory, 10⁵ steps of 1 MiB", 0, 0, false, 0, 0, 0, 0, 100000, 1 << 20},
+};
+
+static double draw_life(struct random *random, const struct kind *kind)
+{
+    const double unit = random_unit(random), mean = kind->alive * kind->steps, most = 1e6;
+    return kind->life == 'u'   ? unit * 2 * mean
+           : kind->life == 'e' ? -log(1 - unit) * mean
+                               : pow(most, unit) * mean * log(most) / (most - 1);
+}
+
+static int64_t draw_size(struct random *random, const struct kind *kind)
+{
+    const double unit = random_unit(random);
+    return (int64_t)kind->unit *
+           (1 + (int64_t)(kind->size == 'u' ? unit * kind->most : pow(kind->most, unit)));
+}
+
+static void make_kind(const struct kind *kind, uint64_t seed, struct pack_buffer *buffers)
+{
+    const uint64_t steps = (uint64_t)(MILLION * kind->steps);
+    struct random random = {seed};
+    if (kind->duration)
+        pack_guillotine(seed, MILLION, kind->duration, kind->bytes, buffers);
+    else if (!steps)
+        pack_training(seed, MILLION, buffers);
+    for (size_t i = 0; steps && i < MILLION; i++) {
+        struct pack_buffer *b = &buffers[i];
+        b->lower = (int64_t)(kind->is_each ? (uint64_t)((double)i * kind->steps)
+                                           : random_below(&random, steps));
+        b->upper = kind->alive > 0 ? b->lower + (int64_t)draw_life(&random, kind)
+                                   : (int64_t)random_below(&random, steps);
+        const struct pack_interval ends = {pack_min(b->lower, b->upper),
+                                           pack_max(b->lower, b->upper) + 1};
+        *b = (struct pack_buffer){.lower = ends.lower, .upper = ends.upper};
+        b->size = draw_size(&random, kind);
+    }
+}
+
+/* Prints a line of JSON for each kind and seed, or for one of them. */
+static void million(double limit_s, size_t kind, uint64_t seed)
+{
+    struct pack_buffer *buffers = must_alloc(MILLION * sizeof *buffers);
+    const size_t kind_count = sizeof kinds / sizeof *kinds;
+    for (size_t k = 0; k < kind_count * SEEDS; k++) {
+        const struct kind *of = &kinds[k / SEEDS];
+        if (kind < kind_count && k != kind * SEEDS + seed)
+            continue;
+        memset(buffers, 0, MILLION * sizeof *buffers);
+        make_kind(of, FIRST_SEED + k % SEEDS, buffers);
+        struct pack_result result = plan_many(buffers, MILLION, limit_s);
+        printf("{\"kind\": \"%s\", \"seed\": %zu, \"above_percent\": %.5f, \"seconds\": %.2f, "
+               "\"by\": \"%s\"}\n",
+               of->name, FIRST_SEED + k % SEEDS, above_bound(&result),
+               (double)result.elapsed_ns / 1e9, result.method);
+        fflush(stdout);
+        pack_result_free(&result);
+    }
+    free(buffers);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "million") == 0) {
+        million(argc > 2 ? atof(argv[2]) : 10, argc > 4 ? strtoul(argv[3], NULL, 10) : SIZE_MAX,
+                argc > 4 ? strtoul(argv[4], NULL, 10) : 0);
+        return 0;
+    }
     const double limit_s = argc > 1 ? atof(argv[1]) : 1;
     struct pack_buffer *buffers = must_alloc(MOST * sizeof *buffers);
     int64_t *offset = must_alloc(MOST * sizeof *offset);

@@ -897,7 +897,7 @@ static void test_sweeps(void **state)
         all[model.items[i].source] = offset[i];
     assert_int_equal(pack_check(buffers, COUNT, all, low), 0);
     const int64_t bound = pack_load_bound(model.items, model.count, NULL);
-    assert_true(low < late && 100 * (low - bound) < 3 * bound);
+    assert_true(low < late && 100 * (low - bound) < bound);
     assert_true(pack_sweep(model.items, model.count, late, INT64_MAX, UINT64_MAX, offset) <= late);
     assert_true(pack_sweep(model.items, model.count, 0, bound, UINT64_MAX, offset) == INT64_MAX);
     pack_model_free(&model);
