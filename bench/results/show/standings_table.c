@@ -23,9 +23,9 @@ static void add_share(struct text_grid *grid, double share)
 static void print_strategies(const struct standings *all, enum table_format format, FILE *out)
 {
     struct text_grid grid = text_grid_of(
-        "strategy|>regret|>worst^1|>in^5|>least capacity|>driver time a request|>driver calls^4|"
+        "strategy|>regret|>worst^1|>in^5|>least capacity|>driver/request|>driver calls^4|"
         ">hits^3|>idle at peak^2|front");
-    grid.complete = "--format md has all";
+    grid.complete = "-f md has all";
     grid.column[5].hidden = grid.column[9].hidden = !all->has_times;
     for (size_t i = 0; i < all->count; i++) {
         const struct standing *s = &all->each[i];
