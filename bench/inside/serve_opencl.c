@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/slab.h"
 #include "base/tree.h"
 #include "inside/serve_opencl.h"
 
 static _Atomic uint64_t passed_counts[PASSED_COUNT];
+static struct slab spare = {.item_bytes = sizeof(struct object)}; /* with the lock */
 
 /* A forked process has neither the driver's threads nor those that held locks: the blocks are its
  * parent's, and the driver is not called for them. */
@@ -134,7 +135,7 @@ static cl_mem hand_out(struct object *block, cl_int *error)
 /* With the lock. */
 static struct object *new_block(struct context *context, const struct opencl_request *r)
 {
-    struct object *block = must_alloc(sizeof *block);
+    struct object *block = slab_take(&spare);
     *block =
         (struct object){.context = context, .references = 1, .flags = r->flags, .bytes = r->bytes};
     block->site = opencl_site(r->caller);
@@ -151,19 +152,18 @@ static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int
                                   &block->address, &error);
     *status = code == ERR_OOM ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_OUT_OF_RESOURCES;
     cl_mem handle = code ? NULL : hand_out(block, status);
-    if (!handle) {
-        if (!code)
-            server_free(server, block->address, HANDLE(block->owner), &error);
-        free(block);
-        return NULL;
-    }
+    if (!handle && !code)
+        server_free(server, block->address, HANDLE(block->owner), &error);
     pthread_mutex_lock(&opencl_lock);
-    block->context->references++;
-    opencl_add_object(block, handle);
+    block->context->references += handle != NULL;
+    handle ? opencl_add_object(block, handle) : slab_give(&spare, block);
     pthread_mutex_unlock(&opencl_lock);
+    if (!handle)
+        return NULL;
     *status = r->host && !opencl_is_raw ? opencl_fill_block(block, r->host, r->bytes) : CL_SUCCESS;
     if (*status == CL_SUCCESS)
         return handle;
+    pthread_mutex_lock(&opencl_lock);
     end_object(block);
     return NULL;
 }
@@ -184,12 +184,12 @@ static cl_mem add_view(cl_mem handle, struct object *whole, struct object view)
 {
     if (!handle)
         return NULL;
-    struct object *object = must_alloc(sizeof *object);
-    *object = view;
-    object->context = whole->context;
-    object->whole = whole;
-    object->references = 1;
+    view.context = whole->context;
+    view.whole = whole;
+    view.references = 1;
     pthread_mutex_lock(&opencl_lock);
+    struct object *object = slab_take(&spare);
+    *object = view;
     whole->references++;
     opencl_add_object(object, handle);
     pthread_mutex_unlock(&opencl_lock);
@@ -295,15 +295,16 @@ static void *CL_API_CALL on_clSVMAlloc(cl_context context, cl_svm_mem_flags flag
 
 /* ---- references ---- */
 
-/* The driver still has the handle, the application has none. */
-static void end_object(struct object *object)
+/* The driver still has the handle, the application has none. With the lock, which it gives up. */
+static void end_object(struct object *ended)
 {
+    const struct object copy = *ended, *object = &copy;
     struct context *context = object->context;
     struct object *whole = object->whole;
     cl_mem handle = (cl_mem)(uintptr_t)object->entry.address;
     struct error error;
-    pthread_mutex_lock(&opencl_lock);
     opencl_remove_object(object);
+    slab_give(&spare, ended);
     const bool ends_whole = whole && --whole->references == 0;
     pthread_mutex_unlock(&opencl_lock);
     if (!object->is_memory)
@@ -315,12 +316,12 @@ static void end_object(struct object *object)
             context->has_lost_order && !opencl_is_raw ? SERVE_ALL_QUEUES : HANDLE(object->owner);
         if (server_free(context->server, object->address, queue, &error))
             process_die(&error);
-    }
-    free(object);
-    if (ends_whole)
-        end_object(whole);
-    else if (!whole)
         opencl_drop_context(context);
+    }
+    if (!ends_whole)
+        return;
+    pthread_mutex_lock(&opencl_lock);
+    end_object(whole);
 }
 
 static cl_int CL_API_CALL on_clRetainMemObject(cl_mem handle)
@@ -339,13 +340,11 @@ static cl_int CL_API_CALL on_clReleaseMemObject(cl_mem handle)
         return CL_SUCCESS;
     pthread_mutex_lock(&opencl_lock);
     struct object *object = handle ? opencl_object(handle) : NULL;
-    const bool ends = object && --object->references == 0;
-    pthread_mutex_unlock(&opencl_lock);
-    if (!object)
-        return next_of(handle)->clReleaseMemObject(handle);
-    if (ends)
+    if (object && --object->references == 0)
         end_object(object);
-    return CL_SUCCESS;
+    else
+        pthread_mutex_unlock(&opencl_lock);
+    return object ? CL_SUCCESS : next_of(handle)->clReleaseMemObject(handle);
 }
 
 static cl_int CL_API_CALL on_clSetMemObjectDestructorCallback(
