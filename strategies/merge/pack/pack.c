@@ -437,8 +437,6 @@ enum { FEWER = 4, JOINS_NS = 6000 }; /* with less time for each, joins might not
  * With less they have half of it. */
 enum { ORDERS_MOST = 1 << 17 };
 
-static const char sweeps[] = "sweeps through time";
-
 /* A set of buffers whose lives overlap no others: an independent problem. */
 struct component {
     struct pack_model model;
@@ -446,7 +444,7 @@ struct component {
     size_t *buffer; /* the caller's number of each buffer that the model was built from */
     unsigned round; /* how often it was searched */
     unsigned parts; /* of the gap; the next height asked for is lower by one part */
-    bool has_capacity, is_joined, has_sweeps;
+    bool has_capacity, is_joined;
     uint64_t guesses; /* joins that were searched for a plan as low as asked for */
     uint64_t joined_nodes, lower_nodes; /* of these searches, and of those for lower plans */
     struct pack_squeaky *squeaky;
@@ -656,17 +654,10 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
                       .use_skyline = pack_skyline_fits(c->model.items, c->model.count)};
     e.offset = must_alloc(e.count * sizeof *e.offset);
     for (; !is_done(&e) && c->plan.height >= next; c->round++) {
-        if (c->round == 0 && c->has_sweeps) {
-            const uint64_t sweeps_ns =
-                e.count > ORDERS_MOST ? deadline_ns : share_deadline(deadline_ns, 1, 2);
-            if (pack_sweep(e.items, e.count, pack_max(enough, c->plan.lower_bound), c->plan.height,
-                           sweeps_ns, e.offset) < INT64_MAX)
-                keep_plan(&e, sweeps);
-        } else if (e.count > EXACT_MOST) {
+        if (e.count > EXACT_MOST)
             try_orders(&e, c, 1);
-        } else {
+        else
             search_round(&e, c);
-        }
     }
     for (int i = 0; i < ORDERS; i++) {
         pack_search_close(e.search[i]);
@@ -736,8 +727,8 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
     const bool is_large = count > EXACT_MOST;
     const bool full = is_large && is_full(c);
     const uint64_t nodes = full && !c->is_joined ? plan_joined(c, enough, deadline_ns) : 0;
-    c->has_sweeps = is_large && !full && deadline_ns && !has_interrupted(items, count);
-    const int orders = c->has_sweeps         ? 0
+    const bool has_sweeps = is_large && !full && deadline_ns && !has_interrupted(items, count);
+    const int orders = has_sweeps            ? 0
                        : count > ORDERS_MOST ? 1
                        : is_large            ? sizeof many_orders / sizeof *many_orders
                                              : PACK_ORDER_COUNT * PACK_GAP_COUNT;
@@ -758,9 +749,10 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
         memcpy(c->plan.offset, offset, count * sizeof *offset);
     }
     if (c->plan.height == INT64_MAX) {
-        const uint64_t sweep_ns = c->has_sweeps ? share_deadline(deadline_ns, 1, 2) : 1;
-        c->plan.height = pack_sweep(items, count, enough, INT64_MAX, sweep_ns, c->plan.offset);
-        c->plan.method = sweeps;
+        const uint64_t end_ns =
+            count > ORDERS_MOST ? deadline_ns : share_deadline(deadline_ns, 1, 2);
+        c->plan.height = pack_sweep(items, count, enough, has_sweeps ? end_ns : 1, c->plan.offset);
+        c->plan.method = "sweeps through time";
     }
     pack_placer_close(placer);
     free(order);
@@ -871,6 +863,7 @@ static uint64_t plan_components(struct component *components, size_t count, int6
     for (size_t i = 0; i < count; i++) {
         const double part = components[i].model.count;
         nodes += plan_greedily(&components[i], enough, share_deadline(deadline_ns, part, left));
+        enough = pack_max(enough, components[i].plan.lower_bound);
         left -= part;
     }
     return nodes + lower_components(components, count, enough, deadline_ns);

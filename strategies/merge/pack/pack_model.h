@@ -146,9 +146,8 @@ int64_t pack_placer_run(struct pack_placer *placer, const unsigned *order, unsig
 void pack_placer_close(struct pack_placer *placer);
 
 /* Plans items in the order of time from their peak on, again and again, until the plan is as low as
- * `enough`, or that does not help, or the time is over. Returns the height, INT64_MAX if it would
- * not be less than `below`. If that is INT64_MAX there is one plan, soon after the deadline. */
-int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough, int64_t below,
+ * `enough`, or that does not help, or the time is over. Returns the height. */
+int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough,
                    uint64_t deadline_ns, int64_t *offset); /* pack_sweep.c */
 
 /* The squeaky wheel: one better order after another. */

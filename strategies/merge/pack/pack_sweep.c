@@ -256,14 +256,13 @@ static bool sweep(struct sweeper *s, int64_t growth, unsigned tries, int64_t bel
     return s->height < below;
 }
 
-int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough, int64_t below,
+int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough,
                    uint64_t deadline_ns, int64_t *offset)
 {
     struct sweeper s = {.items = items, .count = count, .last = pack_section_count(items, count)};
     const int64_t floor = pack_max(enough, pack_load_bound(items, count, &s.peak));
     const int64_t growth = (int64_t)((double)floor * GROWTH) + 1;
-    const bool is_first = below == INT64_MAX;
-    int64_t best = INT64_MAX;
+    int64_t below = INT64_MAX;
     unsigned failures = 0;
     unsigned **numbers[] = {&s.order[START],     &s.order[END], &s.neighbour[BELOW],
                             &s.neighbour[ABOVE], &s.gap_above,  &s.at_peak};
@@ -276,6 +275,7 @@ int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough
     for (unsigned tries = TRIES; below > floor && failures < FAILURES; tries *= 2) {
         const uint64_t now = pack_now(), left = deadline_ns > now ? deadline_ns - now : 0;
         const int64_t half = (below - floor) / 2;
+        const bool is_first = below == INT64_MAX;
         s.height = is_first || half < growth ? floor : floor + half;
         lay_peak(&s, failures ? exp(BIAS * (2 * random_unit(&s.random) - 1)) : 1);
         bool fits = sweep(&s, growth, tries, below, is_first ? now + left / 2 : deadline_ns);
@@ -283,14 +283,14 @@ int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t enough
         fits = fits && sweep(&s, growth, tries, below, deadline_ns);
         s.is_back = false;
         if (fits) {
-            best = below = pack_height(items, count, s.offset);
+            below = pack_height(items, count, s.offset);
             memcpy(offset, s.offset, count * sizeof *offset);
         } else {
             failures++;
         }
-        if (is_first || pack_now() > deadline_ns)
+        if (pack_now() > deadline_ns)
             break;
     }
     arena_free(&s.arena);
-    return best;
+    return below;
 }

@@ -144,7 +144,7 @@ int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_o
     int64_t *at = must_alloc((model.count + 1) * sizeof *at);
     int64_t height;
     if (order == PACK_ORDER_COUNT) {
-        height = pack_sweep(model.items, model.count, 0, INT64_MAX, 1, at);
+        height = pack_sweep(model.items, model.count, 0, 1, at);
     } else {
         pack_order_fill(model.items, model.count, order, numbers);
         struct pack_run run = {.below = INT64_MAX, .deadline_ns = UINT64_MAX};
