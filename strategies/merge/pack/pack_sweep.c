@@ -138,7 +138,7 @@ static void remove_item(struct sweeper *s, unsigned item)
 static bool place_item(struct sweeper *s, unsigned number)
 {
     const struct pack_item *item = &s->items[number];
-    const double end = end_of(s, number), life = end - start_of(s, number);
+    const double end = end_of(s, number), per_life = 1 / (end - start_of(s, number));
     const unsigned looks = s->gap_count < GAPS_MOST ? s->gap_count : GAPS_MOST;
     unsigned i = looks < s->gap_count ? (unsigned)random_below(&s->random, s->gap_count) : 0;
     double best = HUGE_VAL;
@@ -147,16 +147,16 @@ static bool place_item(struct sweeper *s, unsigned number)
     for (unsigned k = 0; k < (best < HUGE_VAL ? looks : s->gap_count);
          k++, i = i + 1 < s->gap_count ? i + 1 : 0) {
         const struct gap *gap = &s->gaps[i];
-        const double rest = (double)(gap->end - gap->begin - item->size) / (double)item->size;
-        if (rest < 0)
+        if (gap->end - gap->begin < item->size)
             continue;
+        const double rest = (double)(gap->end - gap->begin - item->size) / (double)item->size;
         double apart[SIDES];
         for (int side = BELOW; side < SIDES; side++) {
             const double late = end - gap->ends[side];
             apart[side] = late > 0 ? late * s->late : -late;
         }
         const int side = apart[ABOVE] < apart[BELOW] ? ABOVE : BELOW;
-        const double cost = apart[side] / life * fmin(1, NEAR * rest) + s->rest * fmin(1, rest);
+        const double cost = apart[side] * per_life * fmin(1, NEAR * rest) + s->rest * fmin(1, rest);
         const int64_t over = (gap->end - item->size) % item->alignment;
         const int64_t at =
             side == BELOW ? pack_align(gap->begin, item->alignment) : gap->end - item->size - over;
