@@ -181,6 +181,35 @@ has "^pass  results  *looked_at/here: will be made"
 expect 0 "the noise floor of host is [0-9.]* % for a case, [0-9.]* % for all cases of a strategy" \
     run --aa --smoke -w canny,fft,crypt -s raw --rounds 12 --results floors
 
+# ---- each flag of each command without its value, with an empty one, with a flag that no command has, and each command on files that it cannot read
+# refused GLOB ARGUMENT...: one process a usage, as there are many; the only error on stderr is like GLOB. (plan shows the line of the program below it.)
+refused() {
+    glob=$1 tests=$((tests + 1)) wrong=$((wrong + 1))
+    shift
+    "$gamut" "$@" >out 2>err </dev/null
+    [ $? -eq 2 ] && [ ! -s out ] || fail "gamut $*: not a mistake"
+    {
+        read -r line
+        # shellcheck disable=SC2254
+        case $line in $glob) ;; *) fail "gamut $*: stderr is not like $glob" ;; esac
+        while read -r line; do case $line in *gamut:* | *Sanitizer* | *"runtime error"*) fail "gamut $*: more than one error" ;; esac done
+    } <err
+}
+mkdir unread unread/folder
+(cd unread && : >empty && echo '{"schema": ' >half.json && echo "no kind" >unknown)
+before=$(ls -R) wrong=0
+for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
+    for flag in $("$gamut" "$command" --help | sed -n 's/^  [-a-z, ]*\(--[a-z-]*\) [A-Z].*/\1/p'); do
+        refused "*$flag needs a value*" "$command" "$flag"
+        refused "*$flag*expected *" "$command" "$flag="
+    done
+    refused "*--no-such-flag*" "$command" --no-such-flag
+    case $command in record | serve) continue ;; esac # these are names of applications there
+    for file in missing.json folder empty half.json unknown; do refused "gamut: *" "$command" "unread/$file"; done
+done
+[ $wrong -ge 300 ] || fail "only $wrong wrong usages were found in the help"
+[ "$(ls -R)" = "$before" ] || fail "a wrong usage left a file behind"
+
 # ---- manual and completion
 expect 0 "" man
 has "^.SH EXIT STATUS"
