@@ -1,6 +1,7 @@
 /* The least capacity of small traces, worked out by hand, and of real ones: it serves the trace,
  * and FIT_STEP_BYTES less do not. */
 #include <inttypes.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include "base/tree.h"
 #include "replay/ages.h"
 #include "replay/fit.h"
+#include "trace/text.h"
 #include "tests/trace/trace_fixture.h"
 
 #define HEAD                                                                                       \
@@ -430,6 +432,122 @@ static void ages_are_found_once(void **state)
     ages_free(&ages);
 }
 
+/* ---- random traces against naive answers ---- */
+
+enum { SWEPT_BLOCKS = 7, SWEPT_TRACES = 60 };
+
+struct swept {
+    uint64_t size[SWEPT_BLOCKS];
+    unsigned from[SWEPT_BLOCKS], to[SWEPT_BLOCKS]; /* numbers of events; `to` is the free */
+    uint64_t offset[SWEPT_BLOCKS], best;
+};
+
+static void draw_swept(struct swept *swept, struct random *random, struct text *log)
+{
+    unsigned live[SWEPT_BLOCKS], count = 0, event = 0, block = 0;
+    text_add(log, "%s", HEAD);
+    while (block < SWEPT_BLOCKS || count) {
+        if (block < SWEPT_BLOCKS && (!count || random_below(random, 100) < 60)) {
+            swept->size[block] = 1 + random_below(random, 3000);
+            swept->from[block] = event;
+            text_add(log, "alloc b%u %" PRIu64 " q0\n", block + 1, swept->size[block]);
+            live[count++] = block++;
+        } else {
+            const unsigned at = (unsigned)random_below(random, count);
+            swept->to[live[at]] = event;
+            text_add(log, "free b%u q0\n", live[at] + 1);
+            live[at] = live[--count];
+        }
+        event++;
+    }
+}
+
+/* Every order in which blocks can be put at the lowest place that is free: one of them is best. */
+static void try_orders(struct swept *s, unsigned placed, uint64_t height)
+{
+    if (height >= s->best)
+        return;
+    if (placed == (1U << SWEPT_BLOCKS) - 1)
+        s->best = height;
+    for (unsigned b = 0; b < SWEPT_BLOCKS; b++) {
+        if (placed >> b & 1)
+            continue;
+        uint64_t at = 0;
+        for (unsigned i = 0; i < SWEPT_BLOCKS; i++)
+            if (placed >> i & 1 && s->from[i] < s->to[b] && s->from[b] < s->to[i] &&
+                at < s->offset[i] + s->size[i] && s->offset[i] < at + s->size[b]) {
+                at = s->offset[i] + s->size[i];
+                i = UINT_MAX; /* from the first again */
+            }
+        s->offset[b] = at;
+        try_orders(s, placed | 1U << b, at + s->size[b] > height ? at + s->size[b] : height);
+    }
+}
+
+static void naive_answers_hold(void **state)
+{
+    static const char *const strategies[] = {"raw", "pool",     "caching", "tagged", "tlsf", "vmm",
+                                             "bfc", "bufalloc", "arena",   "stream", "ggml"};
+    struct random random = {3};
+    (void)state;
+    for (unsigned n = 0; n < SWEPT_TRACES; n++) {
+        struct swept swept = {.best = UINT64_MAX};
+        struct text log = {0};
+        draw_swept(&swept, &random, &log);
+        import_good("swept", log.data);
+        const char *path = trace_path("swept.trace");
+        uint64_t most = 0;
+        for (unsigned at = 0; at < 2 * SWEPT_BLOCKS; at++) {
+            uint64_t sum = 0;
+            for (unsigned b = 0; b < SWEPT_BLOCKS; b++)
+                sum += swept.from[b] <= at && at < swept.to[b] ? swept.size[b] : 0;
+            most = sum > most ? sum : most;
+        }
+        try_orders(&swept, 0, 0);
+
+        /* The trace, and the trace of its text. */
+        struct trace_reader *reader;
+        struct trace_totals totals, again;
+        struct error error = {0};
+        char *text = NULL;
+        size_t size;
+        must(trace_open(path, &reader, &error), &error);
+        FILE *out = open_memstream(&text, &size);
+        must(trace_print(reader, out, &error), &error);
+        fclose(out);
+        totals = *trace_reader_totals(reader);
+        trace_close(reader);
+        assert_int_equal(totals.peak_bytes, most);
+        import_good("printed", text);
+        free(text);
+        must(trace_open(trace_path("printed.trace"), &reader, &error), &error);
+        assert_true(trace_read_totals(reader, &again));
+        trace_close(reader);
+        assert_int_equal(again.digest, totals.digest);
+
+        struct lifetimes lifetimes = lifetimes_of(path);
+        struct optimum optimum;
+        lifetimes_optimum(&lifetimes, 1000000000, &optimum);
+        assert_true(optimum.known && optimum.proven);
+        assert_int_equal(optimum.bytes, swept.best);
+        assert_int_equal(lifetimes.demand.peak_bytes, most);
+        lifetimes_free(&lifetimes);
+
+        for (unsigned i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+            const struct fit fit = fit_of(path, strategies[i]);
+            assert_int_equal(fit.status, CASE_ok);
+            assert_true(fit.lowest_bytes >= most);
+            assert_true(fit.lowest_bytes <= fit.capacity_bytes);
+            assert_int_equal(replayed(path, strategies[i], fit.capacity_bytes), CASE_ok);
+            assert_int_equal(replayed(path, strategies[i], fit.lowest_bytes), CASE_ok);
+            assert_int_equal(replayed(path, strategies[i], most - 1), CASE_oom);
+            if (fit.refused_bytes)
+                assert_int_equal(replayed(path, strategies[i], fit.refused_bytes), CASE_oom);
+        }
+        text_free(&log);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +562,7 @@ int main(void)
         cmocka_unit_test(a_hole_is_below_the_least_capacity),
         cmocka_unit_test(the_lowest_capacity_is_the_least),
         cmocka_unit_test(ages_are_found_once),
+        cmocka_unit_test(naive_answers_hold),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
 }
