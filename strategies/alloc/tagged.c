@@ -30,9 +30,9 @@
  *
  * The published code walks all slots. Here a table finds the entry of a tag, and from v2 on an
  * index by size and slot finds the entry of a size. If the smallest entry that is big enough wastes
- * too much for v4, all larger ones do, and only those with the request's tag are acceptable: v4 has
- * a second index, by tag, size and slot. The same entry is chosen, and the same calls reach the
- * driver. steal=yes walks.
+ * too much for v4, all larger ones do, and only those with the request's tag are acceptable. For
+ * these v4 makes a second index, by tag, size and slot, the first time. The same entry is chosen,
+ * and the same calls reach the driver. steal=yes walks.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
@@ -58,7 +58,7 @@ struct entry {
 struct tagged {
     struct source *source;
     enum policy policy;
-    bool one_entry_per_tag, release_on_failure, steal;
+    bool one_entry_per_tag, release_on_failure, steal, has_by_tag;
 
     struct entry *entries;
     uint64_t *valid; /* bit i: entries[i] holds a block */
@@ -71,7 +71,7 @@ struct tagged {
 
     /* The items are slots plus 1, cast to pointers. */
     struct piece_index by_size; /* from v2 on: all entries by size_key */
-    struct piece_index by_tag;  /* v4: all entries by tag_key */
+    struct piece_index by_tag;  /* v4: all entries by tag_key, from the first search in it on */
     struct slab nodes;
 
     uint64_t held_bytes, live_bytes;
@@ -127,11 +127,6 @@ static struct tag_cell *cell_of_tag(struct tagged *t, const char *tag)
         cell->value = number;
     }
     return cell;
-}
-
-static bool is_valid(const struct tagged *t, uint32_t slot)
-{
-    return t->valid[slot / 64] >> (slot % 64) & 1;
 }
 
 /* The first valid slot at or after `slot`, or NO_SLOT. */
@@ -191,6 +186,13 @@ static uint32_t first_open_slot(struct tagged *t)
     return t->first_open_word * 64 + (uint32_t)__builtin_ctzll(~t->valid[t->first_open_word]);
 }
 
+static void index_by_tag(struct tagged *t, uint32_t slot)
+{
+    const struct entry *e = &t->entries[slot];
+    index_put(&t->by_tag, tag_key(cell_of_tag(t, e->tag)->value, e->size, slot),
+              (void *)((uintptr_t)slot + 1));
+}
+
 static void insert_entry(struct tagged *t, const struct block *block, const char *tag)
 {
     uint32_t slot = first_open_slot(t);
@@ -198,13 +200,12 @@ static void insert_entry(struct tagged *t, const struct block *block, const char
     t->valid[slot / 64] |= UINT64_C(1) << (slot % 64);
     t->used++;
     t->held_bytes += block->size;
-    void *item = (void *)((uintptr_t)slot + 1);
     if (t->one_entry_per_tag)
         cell_of_tag(t, tag)->value = slot + 1;
     if (t->policy >= POLICY_V2)
-        index_put(&t->by_size, size_key(t, block->size, slot), item);
-    if (t->policy == POLICY_V4)
-        index_put(&t->by_tag, tag_key(cell_of_tag(t, tag)->value, block->size, slot), item);
+        index_put(&t->by_size, size_key(t, block->size, slot), (void *)((uintptr_t)slot + 1));
+    if (t->has_by_tag)
+        index_by_tag(t, slot);
 }
 
 static struct entry take_entry(struct tagged *t, uint32_t slot)
@@ -219,7 +220,7 @@ static struct entry take_entry(struct tagged *t, uint32_t slot)
         cell_of_tag(t, entry.tag)->value = 0;
     if (t->policy >= POLICY_V2)
         index_take(&t->by_size, size_key(t, entry.size, slot));
-    if (t->policy == POLICY_V4)
+    if (t->has_by_tag)
         index_take(&t->by_tag, tag_key(cell_of_tag(t, entry.tag)->value, entry.size, slot));
     return entry;
 }
@@ -257,19 +258,22 @@ static uint32_t find_stolen(const struct tagged *t, uint64_t size)
 }
 
 /* From v3 on: the smallest acceptable entry, the first one of equals. */
-static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag)
+static uint32_t find_best(struct tagged *t, uint64_t size, const char *tag)
 {
     uint32_t slot = first_from(&t->by_size, (struct index_key){size, 0});
     if (t->policy == POLICY_V3 || slot == NO_SLOT || t->entries[slot].size < SMALL_BYTES ||
         t->entries[slot].size - size < size)
         return slot;
+    for (uint32_t i = t->has_by_tag ? NO_SLOT : next_valid(t, 0); i != NO_SLOT;
+         i = next_valid(t, i + 1))
+        index_by_tag(t, i);
+    t->has_by_tag = true;
     const struct tag_cell *cell = tag_table_find(&t->tags, tag);
     slot = cell ? first_from(&t->by_tag, tag_key(cell->value, size, 0)) : NO_SLOT;
     return slot != NO_SLOT && t->entries[slot].tag == tag ? slot : NO_SLOT;
 }
 
-/* *slot receives the slot to take, or NO_SLOT. Releases the tag's own entry where the policy does.
- */
+/* *slot receives the slot to take, or NO_SLOT. The tag's own entry may be released. */
 static int choose(struct tagged *t, uint64_t size, const char *tag, uint32_t *slot)
 {
     if (!t->one_entry_per_tag) {
@@ -317,12 +321,8 @@ static int tagged_alloc(void *state, const struct alloc_request *request, struct
 static int tagged_free(void *state, const struct block *block, const char *tag)
 {
     struct tagged *t = state;
-    int code = 0;
-    if (t->one_entry_per_tag) {
-        uint32_t existing = slot_of_tag(t, tag);
-        if (existing != NO_SLOT)
-            code = release_entry(t, existing);
-    }
+    const uint32_t existing = t->one_entry_per_tag ? slot_of_tag(t, tag) : NO_SLOT;
+    const int code = existing == NO_SLOT ? 0 : release_entry(t, existing);
     insert_entry(t, block, tag);
     t->live_bytes -= block->size;
     return code;
@@ -349,7 +349,8 @@ static unsigned check_tags(const struct tagged *t)
             continue;
         uint32_t slot = cell->value - 1;
         filled++;
-        broken += slot >= t->capacity || !is_valid(t, slot) || t->entries[slot].tag != cell->tag;
+        broken +=
+            slot >= t->capacity || next_valid(t, slot) != slot || t->entries[slot].tag != cell->tag;
     }
     broken += known != t->tags.count;
     broken += filled != (t->one_entry_per_tag ? t->used : 0);
@@ -361,15 +362,7 @@ static unsigned check_indices(const struct tagged *t)
     uint64_t by_size, by_tag;
     unsigned broken = index_check(&t->by_size, &by_size) + index_check(&t->by_tag, &by_tag);
     broken += by_size != (t->policy >= POLICY_V2 ? t->used : 0);
-    broken += by_tag != (t->policy == POLICY_V4 ? t->used : 0);
-    for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1)) {
-        const struct entry *e = &t->entries[i];
-        broken += by_size > 0 && first_from(&t->by_size, size_key(t, e->size, i)) != i;
-        if (by_tag > 0) {
-            const struct tag_cell *cell = tag_table_find(&t->tags, e->tag);
-            broken += !cell || first_from(&t->by_tag, tag_key(cell->value, e->size, i)) != i;
-        }
-    }
+    broken += by_tag != (t->has_by_tag ? t->used : 0);
     return broken;
 }
 
@@ -387,6 +380,10 @@ static unsigned tagged_check(const void *state)
         bytes += e->size;
         broken += e->size != least_size(t, e->size) || e->memory == 0;
         broken += t->one_entry_per_tag && slot_of_tag(t, e->tag) != i;
+        broken += t->by_size.root && first_from(&t->by_size, size_key(t, e->size, i)) != i;
+        const struct tag_cell *cell = tag_table_find(&t->tags, e->tag);
+        broken += t->has_by_tag &&
+                  (!cell || first_from(&t->by_tag, tag_key(cell->value, e->size, i)) != i);
         for (uint32_t j = next_valid(t, 0); j < i; j = next_valid(t, j + 1))
             broken += t->entries[j].memory == e->memory;
     }
