@@ -1,5 +1,6 @@
 #include "merge/pack/pack_model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,4 +298,62 @@ bool pack_items_meet(const struct pack_item *a, const struct pack_item *b)
             return true;
     }
     return false;
+}
+
+/* ---- greedy orders: by size, duration, area (their product) or time; an item goes into the lowest
+ * gap that is large enough, or into the smallest one. None is best everywhere. pack_planners.c has
+ * the orders of other projects. ---- */
+
+/* The logarithm of the factor from one class of sizes to the next. */
+static const double CLASS_STEP = 0.3;
+
+struct keyed {
+    double first, second;
+    unsigned item;
+};
+
+/* Both keys from large to small, then the order of the items. */
+static int by_keys(const void *left, const void *right)
+{
+    const struct keyed *a = left, *b = right;
+    if (a->first != b->first)
+        return a->first > b->first ? -1 : 1;
+    if (a->second != b->second)
+        return a->second > b->second ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
+}
+
+void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_order order,
+                     unsigned *out)
+{
+    struct keyed *keyed = must_alloc((count + 1) * sizeof *keyed);
+    for (unsigned i = 0; i < count; i++) {
+        const double size = (double)items[i].size, duration = items[i].duration;
+        const struct keyed keys[] = {
+            [PACK_SIZE] = {size, duration, i},
+            [PACK_DURATION] = {duration, size, i},
+            [PACK_AREA] = {size * duration, size, i},
+            [PACK_TIME] = {-(double)items[i].hull.first, size, i},
+            [PACK_END] = {-(double)items[i].hull.end, size, i},
+            [PACK_CLASS] = {floor(log(size) / CLASS_STEP), -(double)items[i].hull.first, i},
+        };
+        keyed[i] = keys[order];
+    }
+    qsort(keyed, count, sizeof *keyed, by_keys);
+    for (unsigned i = 0; i < count; i++)
+        out[i] = keyed[i].item;
+    free(keyed);
+}
+
+static const char *const order_names[][PACK_GAP_COUNT] = {
+    [PACK_SIZE] = {"size, first gap", "size, best gap"},
+    [PACK_DURATION] = {"duration, first gap", "duration, best gap"},
+    [PACK_AREA] = {"area, first gap", "area, best gap"},
+    [PACK_TIME] = {"time, first gap", "time, best gap"},
+    [PACK_CLASS] = {"class of size, first gap", "class of size, best gap"},
+};
+
+const char *pack_greedy_name(enum pack_order order, enum pack_gap gap)
+{
+    return order_names[order][gap];
 }
