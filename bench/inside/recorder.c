@@ -243,6 +243,7 @@ static bool flush(struct recorder_thread *t)
 static void after_fork(void)
 {
     /* The mapping is that of the parent's file. Its other threads are not here. */
+    free(recorder_self);
     recorder_self = NULL;
     if (recorder.has_key)
         pthread_setspecific(recorder.key, NULL);
