@@ -155,8 +155,12 @@ static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int
     if (!handle && !code)
         server_free(server, block->address, HANDLE(block->owner), &error);
     pthread_mutex_lock(&opencl_lock);
-    block->context->references += handle != NULL;
-    handle ? opencl_add_object(block, handle) : slab_give(&spare, block);
+    if (handle) {
+        block->context->references++;
+        opencl_add_object(block, handle);
+    } else {
+        slab_give(&spare, block);
+    }
     pthread_mutex_unlock(&opencl_lock);
     if (!handle)
         return NULL;

@@ -114,8 +114,11 @@ size_t against_print(const json_t *fits, const char *base, double bound, enum ta
     struct arena arena = {0};
     json_t *seen = tree_object(), *bases = tree_object(), *fit;
     size_t i, count = 0, worse = 0;
-    json_array_foreach((json_t *)fits, i, fit) if (!strcmp(tree_get_text(fit, "strategy"), base))
-        tree_put(bases, tree_get_text(fit, "trace"), json_incref(fit));
+    json_array_foreach((json_t *)fits, i, fit)
+    {
+        if (strcmp(tree_get_text(fit, "strategy"), base) == 0)
+            tree_put(bases, tree_get_text(fit, "trace"), json_incref(fit));
+    }
     json_array_foreach((json_t *)fits, i, fit)
     {
         const char *mine = tree_get_text(fit, "strategy");
