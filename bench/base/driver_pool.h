@@ -36,3 +36,8 @@ struct driver_pool_ops {
     /* Restarts the peak from the bytes held at present. */
     int (*reset_peak)(void *context, uint64_t pool, struct error *error);
 };
+/* Of functions that are named as the members are. */
+#define DRIVER_POOL_OPS                                                                            \
+    {                                                                                              \
+        pool_open, pool_close, pool_alloc, pool_free, pool_trim, pool_reserved, pool_reset_peak    \
+    }

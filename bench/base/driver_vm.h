@@ -33,3 +33,8 @@ struct driver_vm_ops {
     int (*unmap)(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
                  struct error *error);
 };
+/* Of functions that are named as the members are. */
+#define DRIVER_VM_OPS                                                                              \
+    {                                                                                              \
+        vm_info, vm_reserve, vm_unreserve, vm_create, vm_release, vm_map, vm_access, vm_unmap      \
+    }

@@ -549,15 +549,7 @@ static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
     return pool_set(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero, error);
 }
 
-static const struct driver_pool_ops pool_ops = {
-    .open = pool_open,
-    .close = pool_close,
-    .alloc = pool_alloc,
-    .free = pool_free,
-    .trim = pool_trim,
-    .reserved = pool_reserved,
-    .reset_peak = pool_reset_peak,
-};
+static const struct driver_pool_ops pool_ops = DRIVER_POOL_OPS;
 
 /* ---- virtual memory ---- */
 
@@ -659,16 +651,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     return CUDA_CALL(&d->api, cuMemUnmap, bytes, error, range + offset, bytes);
 }
 
-static const struct driver_vm_ops vm_ops = {
-    .info = vm_info,
-    .reserve = vm_reserve,
-    .unreserve = vm_unreserve,
-    .create = vm_create,
-    .release = vm_release,
-    .map = vm_map,
-    .access = vm_access,
-    .unmap = vm_unmap,
-};
+static const struct driver_vm_ops vm_ops = DRIVER_VM_OPS;
 
 /* ---- several devices ----
  *

@@ -430,16 +430,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     return pages == MAP_FAILED ? call_failed("mmap", bytes, error) : 0;
 }
 
-static const struct driver_vm_ops vm_ops = {
-    .info = vm_info,
-    .reserve = vm_reserve,
-    .unreserve = vm_unreserve,
-    .create = vm_create,
-    .release = vm_release,
-    .map = vm_map,
-    .access = vm_access,
-    .unmap = vm_unmap,
-};
+static const struct driver_vm_ops vm_ops = DRIVER_VM_OPS;
 
 /* ---- kernels ---- */
 

@@ -462,26 +462,9 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
 
 /* ---- the source ---- */
 
-static const struct driver_pool_ops fake_pool = {
-    .open = pool_open,
-    .close = pool_close,
-    .alloc = pool_alloc,
-    .free = pool_free,
-    .trim = pool_trim,
-    .reserved = pool_reserved,
-    .reset_peak = pool_reset_peak,
-};
+static const struct driver_pool_ops fake_pool = DRIVER_POOL_OPS;
 
-static const struct driver_vm_ops fake_vm = {
-    .info = vm_info,
-    .reserve = vm_reserve,
-    .unreserve = vm_unreserve,
-    .create = vm_create,
-    .release = vm_release,
-    .map = vm_map,
-    .access = vm_access,
-    .unmap = vm_unmap,
-};
+static const struct driver_vm_ops fake_vm = DRIVER_VM_OPS;
 
 static const struct source_ops fake_ops = {
     .alloc = fake_alloc, .touch = fake_touch, .free = fake_free, .sync = fake_sync};
