@@ -1,6 +1,7 @@
 #include "replay/replay.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,10 +58,13 @@ struct replay {
     /* The log has the calls of this very strategy: they cost what they did. The first one does not
      * count, because it makes the driver ready. */
     bool knows_calls, knows_ends, has_asked;
-    bool infers_waits;
-    uint64_t host_ns; /* of the last event, if that is a free */
-    unsigned queue;   /* of the last request */
-    bool frees_wait;  /* for the device: an application of CUDA is served in the driver's place */
+    /* Inferred: the event after each wait, and how much slower the device is before it than it can
+     * be. NULL: none are inferred. */
+    double (*waits)[2];
+    unsigned wait, wait_count, wait_capacity;
+    double *log_ns;  /* now, and when the device has done what came before */
+    unsigned queue;  /* of the last request */
+    bool frees_wait; /* for the device: an application of CUDA is served in the driver's place */
     /* By the log: when the device had ended what it was given so far, and what the current call
      * took of the host without its wait for that. */
     uint64_t ended_ns, own_ns;
@@ -591,7 +595,7 @@ static int play_event(struct replay *r, const struct trace_event *e)
         /* PyTorch frees a block of the driver's pool that other streams use on a stream of its own,
          * which waits for them. In its log `done` follows at once for the blocks that none uses. */
         at = slot_of(r, e->slot);
-        if (r->infers_waits && at->let_go && at->let_go + 1 < r->event)
+        if (r->log_ns && at->let_go && at->let_go + 1 < r->event)
             at->block.queue = ALLOCATOR_QUEUES_MAX - 1;
         return give_block(r, e->slot);
     case TRACE_begin:
@@ -622,14 +626,47 @@ static int play_event(struct replay *r, const struct trace_event *e)
 }
 
 /* PyTorch's log has no waits, no events between streams, and not when the device is done with what
- * is freed. So the device lags behind until the host waits: where 2 ms pass after a free. Pauses
- * after a request are a kernel's first use. A stream that requests after another waits for it. */
+ * is freed. The host waits where 2 ms pass after a free: pauses after a request are a kernel's
+ * first use. A stream that requests after another waits for it. The device begins 8 us after the
+ * host and takes 2 us and 1 ns for each 3,000 bytes of a request, or is slower, so that it ends
+ * with the wait that comes next. If that is longer than 3 times what the host does before, nothing
+ * is done before it. */
+#define LEAST_NS(bytes) (2000 + (double)(bytes) / 3000)
+static int find_waits(struct replay *r)
+{
+    struct trace_event e;
+    double begin_ns = 0, free_ns = 0, work_ns = 0;
+    int more;
+    for (uint64_t event = 1; (more = trace_next(r->reader, &e, r->error)) > 0; event++) {
+        if (!e.time_ns || (e.kind != TRACE_alloc && e.kind != TRACE_free))
+            continue;
+        const double ns = e.time_ns, waited_ns = free_ns > 0 ? ns - free_ns : 0;
+        if (waited_ns > 2e6 || !r->waits) {
+            const double all_ns = ns - begin_ns;
+            r->waits = must_reach(r->waits, r->wait_count + 1, &r->wait_capacity, sizeof *r->waits);
+            r->waits[r->wait_count][0] = event;
+            r->waits[r->wait_count++][1] = waited_ns > 0.75 * all_ns ? INFINITY : all_ns / work_ns;
+            begin_ns = ns;
+            work_ns = 0;
+        }
+        work_ns += e.kind == TRACE_alloc ? LEAST_NS(e.bytes) : 0;
+        free_ns = e.kind == TRACE_free ? ns : 0;
+    }
+    return more ? more : trace_rewind(r->reader, r->error);
+}
+
 static void infer_waits(struct replay *r, const struct trace_event *e)
 {
-    if (r->host_ns && e->time_ns > r->host_ns + 2000000)
+    if (r->event == r->waits[r->wait][0]) {
         dry_wait(r->player.dry, ALLOCATOR_QUEUES_MAX);
-    r->host_ns = e->kind == TRACE_free ? e->time_ns : 0;
+        r->log_ns[1] = 0;
+        r->wait++;
+    }
+    const double slower = fmax(1, r->waits[r->wait][1]);
+    r->log_ns[0] = e->time_ns;
+    r->log_ns[1] = isinf(slower) ? slower : fmax(r->log_ns[1], r->log_ns[0] + 8000);
     if (e->kind == TRACE_alloc) {
+        r->log_ns[1] += LEAST_NS(e->bytes) * slower;
         dry_order(r->player.dry, e->queue, r->queue);
         r->queue = e->queue;
     }
@@ -646,7 +683,7 @@ static int play(struct replay *r, const struct trace_event *e)
         live_call(r->live, e);
     else if (r->timed)
         player_gap(&r->player, e);
-    if (r->infers_waits && e->time_ns && (e->kind == TRACE_alloc || e->kind == TRACE_free))
+    if (r->waits && e->time_ns && (e->kind == TRACE_alloc || e->kind == TRACE_free))
         infer_waits(r, e);
     r->own_ns = own_ns(r, e);
     r->ended_ns = e->ended_ns > r->ended_ns ? e->ended_ns : r->ended_ns;
@@ -671,6 +708,8 @@ static int play_all(struct replay *r)
 {
     struct trace_event event;
     int more = trace_rewind(r->reader, r->error);
+    if (!more && r->log_ns)
+        more = find_waits(r);
     if (!more)
         more = open_parts(r);
     if (!more && r->live)
@@ -846,8 +885,10 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
     trace_read_totals(reader, &totals);
     const bool is_pytorch =
         strncmp(info->allocator, "caching", 7) == 0 || strncmp(info->allocator, "vmm", 3) == 0;
-    device.lags = info->knows[TRACE_KNOWS_times] &&
-                  (is_pytorch || (totals.by_kind[TRACE_wait] && !device.atlas));
+    double log_ns[] = {0, INFINITY};
+    if (info->knows[TRACE_KNOWS_times] &&
+        (is_pytorch || (totals.by_kind[TRACE_wait] && !device.atlas)))
+        device.log_ns = log_ns;
     if (info->alignment_bytes > device.alignment)
         device.alignment = info->alignment_bytes;
     struct replay r = {
@@ -862,7 +903,7 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
         .free_at_done = replay_frees_at_done(reader, options->free_at),
         .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas,
         .knows_ends = !options->live && options->device.atlas && info->knows[TRACE_KNOWS_ends],
-        .infers_waits = is_pytorch && options->strategy->opens_pool && !options->live,
+        .log_ns = is_pytorch && options->strategy->opens_pool && !options->live ? log_ns : NULL,
         .is_before_start = *adopts,
         .asks_refused = !options->live && !options->strategy->serves_plan &&
                         (options->must_serve_refused || device.capacity_bytes),
@@ -891,6 +932,7 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
     free(r.slots);
     free(r.uses);
     free(r.kept);
+    free(r.waits);
     *adopts = r.cannot_adopt;
     return code;
 }

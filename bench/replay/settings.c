@@ -10,8 +10,8 @@
 #define PYTORCH_SEGMENTS "20MiB|12MiB|16MiB|32MiB"
 #define PYTORCH_CONF     "PYTORCH_CUDA_ALLOC_CONF"
 
-/* Its cudaMallocAsync backend is left out: the dry device holds up to twice what the driver's pool
- * holds there. Collection by age is too, because it needs a limit. */
+/* Its cudaMallocAsync backend is left out: what the driver's pool holds depends on how far the
+ * device lags, which no log says. Collection by age is too, because it needs a limit. */
 static const struct family pytorch_families[] = {
     {"caching", PYTORCH_CONF "=", "", "unset " PYTORCH_CONF},
     {"vmm", PYTORCH_CONF "=expandable_segments:True", "", NULL},

@@ -8,11 +8,11 @@ programs = sys.argv[5:]
 began = time.time()
 import torch, torch._dynamo, torchvision, torch.optim
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
-import serve_programs as sp, more_programs as extra, unseen_programs as unseen
+import serve_programs as sp, more_programs as extra, unseen_programs as unseen, heldout_programs as heldout
 lock, gate = mp.Lock(), mp.Semaphore(16 if mode == "record" else 4)
 def one(name, run):
     os.environ["SHIM_LOG"] = f"{out}/{name}.{run}.shim"
-    if name in ("graph", "gat"): import torch_geometric.nn
+    if name in ("graph", "gat", "gin"): import torch_geometric.nn
     gate.acquire()
     if True:
         if time.time() - began > seconds: (gate.release(), os._exit(3))
@@ -22,11 +22,11 @@ def one(name, run):
         t = time.time()
         if mode == "record": torch.cuda.memory._record_memory_history(enabled="all", context=None, max_entries=10**7)
         wait, loss, peaks = sp.prepare(name, "default")
-        step = getattr(next(m for m in (sp, extra, unseen) if hasattr(m, name)), name)()
+        step = getattr(next(m for m in (sp, extra, unseen, heldout) if hasattr(m, name)), name)()
         held, used = [], []
         for i in range(6):
             l = step(i)
-            if i == 5 or not hasattr(unseen, name): wait()
+            if i == 5 or not (hasattr(unseen, name) or hasattr(heldout, name)): wait()
             held.append(peaks()[0]); used.append(peaks()[1])
         r = {"program": name, "mode": mode, "run": run, "reserved_peak": peaks()[0], "allocated_peak": peaks()[1], "held": held, "used": used, "seconds": time.time() - t}
         s = torch.cuda.memory_stats()

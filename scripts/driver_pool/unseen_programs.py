@@ -1,4 +1,4 @@
-"""Six programs of which no rule was made. They wait for the device where such loops do, and not after each step."""
+"""Six programs on which the device's pace was chosen, and not the rule for waits. They wait for the device where such loops do, and not after each step."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

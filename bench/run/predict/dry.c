@@ -564,7 +564,7 @@ static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t byt
     struct dry *d = context;
     struct dry_pool *p = pool_of(d, pool);
     struct stream_piece *place;
-    p->held.now_ns = d->host_ns;
+    p->held.now_ns = d->device.log_ns ? d->device.log_ns[0] : d->host_ns;
     const uint64_t new_bytes = stream_pool_take(&p->held, queue, bytes, p->capacity_bytes, &place);
     if (new_bytes == UINT64_MAX)
         return error_set(error, ERR_OOM, "the model's pool has reached its capacity");
@@ -591,7 +591,7 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
     const char *call = knows(d, method, "free_used") ? "free_used" : "free";
     pool_of(d, pool)->asked = true;
     stream_pool_give(&pool_of(d, pool)->held, queue, d->memories[handle - 1].place,
-                     d->device.lags ? INFINITY : d->device_ns);
+                     d->device.log_ns ? d->device.log_ns[1] : d->device_ns);
     dry_drop_memory(d, handle);
     dry_driver_call(d, method, "free", bytes, dry_cost(d, method, call, bytes));
     return 0;
@@ -622,15 +622,7 @@ static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
     return 0;
 }
 
-static const struct driver_pool_ops dry_pool_ops = {
-    .open = pool_open,
-    .close = pool_close,
-    .alloc = pool_alloc,
-    .free = pool_free,
-    .trim = pool_trim,
-    .reserved = pool_reserved,
-    .reset_peak = pool_reset_peak,
-};
+static const struct driver_pool_ops dry_pool_ops = DRIVER_POOL_OPS;
 
 /* ---- virtual memory -------------------------------------------------------------------------- */
 
@@ -707,16 +699,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     return vm_call(d, "unmap", bytes);
 }
 
-static const struct driver_vm_ops dry_vm_ops = {
-    .info = vm_info,
-    .reserve = vm_reserve,
-    .unreserve = vm_unreserve,
-    .create = vm_create,
-    .release = vm_release,
-    .map = vm_map,
-    .access = vm_access,
-    .unmap = vm_unmap,
-};
+static const struct driver_vm_ops dry_vm_ops = DRIVER_VM_OPS;
 
 /* ---- the source ------------------------------------------------------------------------------ */
 

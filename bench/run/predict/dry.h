@@ -27,7 +27,7 @@ struct dry_device {
     bool can_touch;      /* memory can be made resident ahead of its use */
     bool can_split;      /* as in struct source */
     bool has_pool;       /* the device has a stream-ordered pool */
-    bool lags;           /* what is freed to the pool is not done before the host waits */
+    double *log_ns;      /* now, and when what is freed to the pool is done; NULL: by the clocks */
     uint64_t vm_granularity_bytes; /* 0: the device has no virtual memory */
     uint64_t page_bytes;     /* smaller memories are cut from pages of this size; 0: none are */
     bool pages_at_use;       /* ... when they are first used; false: when they are allocated */
