@@ -2,14 +2,10 @@
  * TEST(test_arena) ..., and gives each file's main the file's name. The binary runs the file by
  * whose name it is called:
  *     test_arena [PATTERN]      its tests, or those whose name matches, such as '*grow*' */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/base/cmocka.h"
 
 #define TEST(name) int name(void);
 TESTS

@@ -1,17 +1,12 @@
 #include "tests/alloc/fake_queues.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "base/driver_pool.h"
 #include "base/driver_vm.h"
+#include "tests/base/cmocka.h"
 
 enum { ADDRESS_COUNT = 1 << 26 }; /* granules: 16 GiB */
 

@@ -1,17 +1,14 @@
 #include "tests/alloc/fake_source.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/planned/plans.h"
 #include "base/arena.h"
 #include "base/driver_pool.h"
 #include "base/driver_sub_buffer.h"
 #include "base/driver_vm.h"
+#include "tests/base/cmocka.h"
 
 /* ---- what all calls do ---- */
 

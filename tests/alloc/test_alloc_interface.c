@@ -1,15 +1,10 @@
 /* What is common to all strategies: finding one, opening one, and what the harness counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "alloc/registry.h"
 #include "tests/alloc/fake_source.h"
+#include "tests/base/cmocka.h"
 
 /* The names of the registry, as errors list them. */
 static void add_names(struct text *text)

@@ -15,19 +15,14 @@
  * pools and of virtual memory are told in fake_source.h. The fake driver aligns to 64 bytes and can
  * split.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "alloc/allocator.h"
 #include "base/random.h"
 #include "tests/alloc/fake_source.h"
+#include "tests/base/cmocka.h"
 
 struct policy_case {
     const char *rule;

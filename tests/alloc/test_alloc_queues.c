@@ -1,17 +1,12 @@
 /* Memory is reused only in order: random programs on several queues, under every strategy, on a
  * device that runs the queues against each other as it likes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/planned/plans.h"
 #include "alloc/registry.h"
 #include "tests/alloc/alloc_variants.h"
 #include "tests/alloc/fake_queues.h"
+#include "tests/base/cmocka.h"
 
 enum { LIVE_MOST = 24, STEP_COUNT = 800, SEED_COUNT = 4, TAG_COUNT = 5 };
 static const uint64_t device_bytes = 128 << 20;

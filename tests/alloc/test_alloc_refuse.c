@@ -1,17 +1,12 @@
 /* A driver that fails its k-th call, for every k: nothing leaks, every failure is reported, and
  * what could be served after a release is served. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/registry.h"
 #include "base/random.h"
 #include "tests/alloc/alloc_variants.h"
 #include "tests/alloc/fake_source.h"
+#include "tests/base/cmocka.h"
 
 enum { LIVE_MOST = 16, TAG_COUNT = 6, STEP_COUNT = 90 };
 

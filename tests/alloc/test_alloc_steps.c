@@ -1,13 +1,8 @@
 /* How the work of a pair of free and alloc grows with the number of live blocks, of which half as
  * many are free (used_heap.h). Work is counted, not timed: the strategies are compiled so that each
  * part of a function that runs without a branch calls a function of this file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/base/cmocka.h"
 #include "used_heap.h"
 
 enum { FEW_LIVE = 1000, MANY_LIVE = 32 * FEW_LIVE, PAIRS = 1000 };

@@ -1,19 +1,14 @@
 /* Long random traces through every strategy, compared with an oracle that knows only which bytes
  * are taken, and through `tagged`, compared with the free list as it was published: all slots are
  * walked at every request. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/allocator.h"
 #include "base/random.h"
 #include "tests/alloc/alloc_variants.h"
 #include "tests/alloc/fake_source.h"
+#include "tests/base/cmocka.h"
 
 enum {
     LIVE_MOST = 80,

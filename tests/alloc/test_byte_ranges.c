@@ -1,13 +1,9 @@
 /* Sets of bytes against a table with a mark for each byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/planned/byte_ranges.h"
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 
 enum { BYTES = 200, STEPS = 20000 };
 

@@ -1,17 +1,12 @@
 /* Compares `caching` with a slow implementation of its policy: the same blocks in the same places,
  * and the same driver calls in the same order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/allocator.h"
 #include "base/random.h"
 #include "tests/alloc/fake_source.h"
+#include "tests/base/cmocka.h"
 
 enum { SEGMENTS_MOST = 300, PIECES_MOST = 64, LIVE_MOST = 60, STEP_COUNT = 3000, QUEUE_COUNT = 2 };
 static const uint64_t kib = 1024;

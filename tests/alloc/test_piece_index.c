@@ -1,13 +1,8 @@
 /* Compares the index of pieces with an array that is searched from end to end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "alloc/piece_index.h"
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 
 enum { MINORS = 60, KEYS = 50 * MINORS, STEPS = 60000 };
 

@@ -1,14 +1,9 @@
 /* What stands in PYTORCH_CUDA_ALLOC_CONF is the same strategy as its translation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/pytorch_conf.h"
 #include "alloc/registry.h"
+#include "tests/base/cmocka.h"
 
 static void words_are_options(void **state)
 {

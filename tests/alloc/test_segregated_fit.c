@@ -1,14 +1,9 @@
 /* Compares segregated fit with a slow implementation of its rule: all free pieces are in one array
  * and are looked at one by one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "alloc/segregated_fit.h"
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 
 enum { PIECES_MOST = 400, STEP_COUNT = 20000 };
 

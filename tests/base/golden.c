@@ -1,16 +1,11 @@
 #include "tests/base/golden.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
+#include "tests/base/cmocka.h"
 
 char *golden_read(const char *path)
 {

@@ -1,14 +1,9 @@
 /* Arenas: items are zeroed and aligned, in chunks of all sizes. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
+#include "tests/base/cmocka.h"
 
 enum { LINE_BYTES = 64 };
 

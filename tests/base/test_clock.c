@@ -1,14 +1,9 @@
 /* Spans: when the processor's counter is refused, and what it says where it is not. */
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
+#include "tests/base/cmocka.h"
 
 static void test_when_the_counter_is_refused(void **state)
 {

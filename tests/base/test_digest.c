@@ -1,15 +1,10 @@
 /* What two runs have to have in common: digests of programs and of inputs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "program/program.h"
 #include "run/select/inputs.h"
+#include "tests/base/cmocka.h"
 
 static const char written[] =
     "fun twice(n: i64, f: f32, x: [n]f32) {\n"

@@ -1,9 +1,5 @@
 /* Files that gzip may have compressed: what is read, and how a bad one is refused. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/gzip_file.h"
+#include "tests/base/cmocka.h"
 
 enum { BYTES = 100000 };
 

@@ -1,16 +1,11 @@
 /* Rules of paths and tables of fields: what they let through, and what they say of the rest. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/json_rules.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 
 static const struct json_rule rules[] = {
     {"", RULE_OBJECT | RULE_CLOSED},

@@ -1,14 +1,10 @@
 /* A status line: overwritten on a terminal, a line every ten seconds elsewhere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/terminal.h"
+#include "tests/base/cmocka.h"
 
 /* What is written for a line that was shown `pause_ns` ago. */
 static char *shown(bool redraws, bool drawn, uint64_t pause_ns, const char *text)

@@ -1,13 +1,8 @@
 /* Comma lists, and names that do not exist. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
+#include "tests/base/cmocka.h"
 
 static void items_come_in_order(void **state)
 {

@@ -1,14 +1,9 @@
 /* Compares the ordered set with an array that is searched from end to end. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/random.h"
 #include "base/treap.h"
+#include "tests/base/cmocka.h"
 
 enum { KEY_COUNT = 200, STEP_COUNT = 20000 };
 

@@ -1,14 +1,10 @@
 /* Command lines and the environment, against one table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "cli/flags.h"
+#include "tests/base/cmocka.h"
 
 static const struct flag flags[] = {
     {"list", 'l', FLAG_LIST, .fallback = "none", .help = "some names"},

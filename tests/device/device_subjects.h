@@ -1,13 +1,8 @@
 /* The devices that the device tests run on: the host, and the first device of each other API. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "device/device.h"
+#include "tests/base/cmocka.h"
 
 struct subject {
     struct device *device;

@@ -2,11 +2,6 @@
  * on the host device, which is made to fail for good at a launch of the workload srad, and on a
  * group of two of them, at the first migration of the workload pipeline. The build sends every call
  * of device_open and device_open_all to this file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +12,7 @@
 #include "run/rounds/process.h"
 #include "run/select/inputs.h"
 #include "run/rounds/rounds.h"
+#include "tests/base/cmocka.h"
 
 /* ---- a device that gets lost ---------------------------------------------------------------- */
 

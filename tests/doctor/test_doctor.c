@@ -1,15 +1,10 @@
 /* Each check of `gamut doctor` as a function of the facts, and how rows are printed. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/base/cmocka.h"
 #include "tests/doctor/doctor_fixture.h"
 #include "tests/base/golden.h"
 

@@ -3,20 +3,15 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "device/host_build.h"
 #include "doctor/doctor.h"
+#include "tests/base/cmocka.h"
 
 /* ---- NVML ------------------------------------------------------------------------------------ */
 

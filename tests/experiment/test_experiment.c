@@ -1,15 +1,10 @@
 /* Experiments in a result: what follows from rounds, answers that must agree, tables, bad files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "experiment/experiment.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/file/experiment_fixture.h"
 #include "tests/base/golden.h"
 #include "results/file/experiment_result.h"

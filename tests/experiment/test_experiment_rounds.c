@@ -1,20 +1,15 @@
 /* An experiment's rounds against workers that behave badly: this program starts itself as `worker`,
  * and the strategies of the experiment say what its fourth row does there. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "experiment/experiment_rounds.h"
 #include "results/file/experiment_result.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/file/record_fixture.h"
 #include "run/rounds/process.h"
 

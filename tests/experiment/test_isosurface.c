@@ -1,14 +1,8 @@
 /* The isosurface experiment from the inside: tables, reference, mesh, and every method of getting
  * memory on the host, which the command's own checks rely on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "base/random.h"
@@ -17,6 +11,7 @@
 /* The kernels as functions. */
 #include "experiment/isosurface.kernel"
 #include "experiment/list.h"
+#include "tests/base/cmocka.h"
 #include "tests/experiment/isosurface_mesh.h"
 
 enum { CELLS = 6, BALL_LAYERS = 2, BALL_CHUNKS = 4 };

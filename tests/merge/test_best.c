@@ -1,10 +1,5 @@
 /* The set `best` never needs more memory than any other set, under either release policy: what runs
  * on the host hold. Of several programs it takes the one that keeps the least. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +9,7 @@
 #include "run/select/merging.h"
 #include "run/select/readings.h"
 #include "run/select/select.h"
+#include "tests/base/cmocka.h"
 
 static const struct measure_options once = {.least_samples = 1, .most_samples = 1, .seed = 42};
 

@@ -1,15 +1,11 @@
 /* The bytes alive at each moment, under trials: the same as in a plain array of all moments. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "merge/numbers.h"
+#include "tests/base/cmocka.h"
 #include "tests/program/generate_program.h"
 
 enum { PROGRAMS = 60, TRIALS = 200, MOMENTS = 4096 };

@@ -1,14 +1,10 @@
 /* Disjointness: what is proved of regions must be so of the lists of their elements. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/disjoint.h"
+#include "tests/base/cmocka.h"
 #include "tests/merge/size/size_print.h"
 #include "tests/merge/size/size_simulation.h"
 

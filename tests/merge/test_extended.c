@@ -2,19 +2,14 @@
  * policy. If it needs no less than `coalesce`, it makes no more copies, and copies no more bytes.
  *
  * GAMUT_PROGRAMS=N tries N random programs; GAMUT_SEED=S begins at another seed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "merge/merge.h"
 #include "run/select/inputs.h"
 #include "run/select/merging.h"
+#include "tests/base/cmocka.h"
 #include "tests/program/generate_program.h"
 #include "tests/program/shadow.h"
 

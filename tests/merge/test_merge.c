@@ -4,16 +4,11 @@
  * The programs are those of tests/programs/merge; the shadow machine is the judge. What lets a pass
  * make an invalid program is found by the verifier, and the error names the pass.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "merge/memory.h"
 #include "base/text.h"

@@ -14,17 +14,13 @@
  * `<=` may stand before each. `needs` says that the answer is wrong without that condition. A
  * `wish` is right but not reached yet: once it is, it has to become `expect`. Whatever a file says,
  * every set has to give right answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc/registry.h"
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "merge/merge.h"
 #include "run/execute/execute.h"

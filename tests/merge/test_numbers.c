@@ -1,16 +1,12 @@
 /* The sizes of blocks with values that the program reads: those of a dry run. No merged program
  * depends on them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/merge.h"
 #include "merge/numbers.h"
+#include "tests/base/cmocka.h"
 
 /* The body of f(n: i64, x: [4]i64), with x = [5, 7, 0, 9] and n = 2 or what is given as values of
  * c, and the bytes of the block in which `a` is. */

@@ -1,9 +1,4 @@
 /* Dry runs: they count what a run on the host counts, and refuse what they can't know. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +7,7 @@
 #include "run/select/readings.h"
 #include "run/rounds/measure.h"
 #include "run/select/select.h"
+#include "tests/base/cmocka.h"
 
 static const struct measure_options once = {.least_samples = 1, .most_samples = 1, .seed = 1};
 

@@ -1,10 +1,5 @@
 /* Places on the axis of an address map, and the cells that cover it, against what was in use at
  * each step. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +8,7 @@
 #include "base/tree.h"
 #include "pages/address_places.h"
 #include "pages/history.h"
+#include "tests/base/cmocka.h"
 
 /* ---- places ---- */
 

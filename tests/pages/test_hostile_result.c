@@ -1,11 +1,6 @@
 /* Results whose texts are written to be carried out: every text of a result is replaced by such a
  * one, wherever the reader takes it, and a report with all charts is made. gnuplot is the only
  * program that may start: each payload would leave a file PWN. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +13,7 @@
 #include "results/facts/case.h"
 #include "pages/folder.h"
 #include "pages/report.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/show/chart_fixture.h"
 
 /* %s is the text that was there: names that stand in several places stay the same name. */

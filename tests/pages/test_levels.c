@@ -1,15 +1,11 @@
 /* Levels of detail against the exact bytes: sums at each moment, the peak at each level, and each
  * block in one chunk. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/random.h"
 #include "pages/levels.h"
+#include "tests/base/cmocka.h"
 
 enum { LIVE = 3000 };
 

@@ -1,10 +1,7 @@
 /* The report: that nothing in a result file breaks out of its page, that the page is valid and
  * loads nothing, that failures stand at its top, and that a folder is either a whole report or left
  * alone. */
-#include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "base/tree.h"
 #include "results/file/answer.h"

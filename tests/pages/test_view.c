@@ -1,11 +1,6 @@
 /* A page as its script reads it: every block of the trace is there once, with its own numbers, at a
  * place that the strategy held and no other block had; and names that are written to be carried out
  * stay names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +9,7 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 #include "pages/view.h"
 

@@ -1,15 +1,11 @@
 /* The program format: what is refused and how, round trips, and what annotation makes of a program.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "program/generate.h"
 #include "program/program.h"

@@ -1,10 +1,5 @@
 /* The shadow machine: right answers for the programs of the tree, and every violation found in
  * programs made to have it, but not with the check turned off. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "tests/base/cmocka.h"
 #include "tests/program/generate_program.h"
 #include "tests/merge/merge_check.h"
 #include "run/select/catalogue.h"

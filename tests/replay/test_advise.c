@@ -1,17 +1,12 @@
 /* Advice for small traces, worked out by hand; and how settings are written in the words of
  * applications. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "alloc/registry.h"
 #include "replay/advise.h"
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 
 #define HEAD_OF(source)                                                                            \

@@ -1,16 +1,11 @@
 /* Ages of memory that was free when a recording began, worked out by hand. The calls of a log are
  * of segments "a" to "i"; "a" to "e" are wholly free at the start. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "replay/ages.h"
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 
 #define AT(segment)      " q0 address=0x" segment "\n"

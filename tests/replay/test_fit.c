@@ -2,21 +2,16 @@
  * and FIT_STEP_BYTES less do not. */
 #include <inttypes.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/registry.h"
 #include "base/random.h"
 #include "base/tree.h"
 #include "replay/ages.h"
 #include "replay/fit.h"
+#include "tests/base/cmocka.h"
 #include "trace/text.h"
 #include "tests/trace/trace_fixture.h"
 

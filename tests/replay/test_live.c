@@ -1,17 +1,12 @@
 /* Replays of small traces on the host device, in real time, and on a fake one whose queues run in
  * any order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "alloc/registry.h"
 #include "replay/replay.h"
+#include "tests/base/cmocka.h"
 #include "tests/device/fake_devices.h"
 #include "tests/trace/trace_fixture.h"
 

@@ -1,16 +1,11 @@
 /* Plans of traces, and what `planned` does where the program deviates from its recording: the
  * memory it holds on real programs, and no block over another on random ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/random.h"
 #include "replay/plan.h"
+#include "tests/base/cmocka.h"
 #include "tests/replay/served.h"
 #include "tests/trace/trace_fixture.h"
 

@@ -4,20 +4,15 @@
  *     test_pytorch                                 the histories of tests/traces
  *     test_pytorch TRACE [STRATEGY [CAPACITY]]     another one: prints what differs, in a line
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/text.h"
 #include "replay/exactness.h"
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 
 struct driver_call {

@@ -1,17 +1,12 @@
 /* Replays of small traces whose outcome is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "alloc/registry.h"
 #include "replay/owners.h"
 #include "replay/replay.h"
+#include "tests/base/cmocka.h"
 #include "tests/run/predict/model_fixture.h"
 #include "tests/trace/trace_fixture.h"
 

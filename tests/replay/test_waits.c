@@ -1,14 +1,9 @@
 /* Waits of traces that are written by hand, with exact figures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "replay/waits.h"
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 
 #define HEAD(more)                                                                                 \

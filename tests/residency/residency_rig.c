@@ -1,11 +1,8 @@
 #include "tests/residency/residency_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
+
+#include "tests/base/cmocka.h"
 
 void rig_mix(const union launch_value *a, int64_t begin, int64_t end)
 {

@@ -1,12 +1,8 @@
 /* Groups of devices: what moves against what must, by which way, and what happens when memory, a
  * device or an order is missing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
+#include "tests/base/cmocka.h"
 #include "tests/residency/residency_rig.h"
 
 /* ---- what moves, strategy by strategy -------------------------------------------------------- */

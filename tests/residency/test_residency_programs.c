@@ -1,10 +1,5 @@
 /* Whole programs on groups of host devices: every workload, and random programs, with their kernels
  * on random devices, before and after merging, give the bits that one device gives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +9,7 @@
 #endif
 
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 #include "tests/program/generate_program.h"
 #include "run/select/device_group.h"
 #include "run/rounds/measure.h"

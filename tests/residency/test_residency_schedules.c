@@ -1,12 +1,8 @@
 /* Groups of devices: random schedules against a plain array of bytes, and against what a perfect
  * strategy would move. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
+#include "tests/base/cmocka.h"
 #include "tests/residency/residency_rig.h"
 
 enum { COMMANDS = 400, SCHEDULES = 60 };

@@ -1,12 +1,9 @@
 /* Who holds what: sites are grouped by their beginnings, and sites of recordings say categories. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 #include "trace/holders.h"
 

@@ -1,16 +1,12 @@
 /* The logs of other tools: small ones of each form beside the trace that they give, and wrong lines
  * beside what is said of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <dlfcn.h>
 
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 #include "trace/raw.h"
 

@@ -1,16 +1,11 @@
 /* The CSV of buffers and their lifetimes, read and written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/arena.h"
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 #include "trace/lifetime_table.h"
 
 static const struct {

@@ -1,17 +1,12 @@
 /* Snapshots of PyTorch: pickles of all protocols and JSON give the same trace, real ones give what
  * PyTorch's own history says, and a pickle that would run code is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
 #include "base/gzip_file.h"
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 #include "trace/import/pytorch.h"
 #include "trace/import/pytorch_sites.h"

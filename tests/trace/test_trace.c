@@ -1,17 +1,13 @@
 /* The trace file: what is written reads back, as a file and as text; what is damaged is refused
  * with its place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 #include "trace/codec.h"
 #include "trace/edit.h"

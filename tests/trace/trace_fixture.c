@@ -1,14 +1,11 @@
 #include "tests/trace/trace_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/base/cmocka.h"
 #include "trace/text.h"
 
 /* In memory where that is possible: each trace that is written waits for its disk. */

@@ -1,11 +1,7 @@
 /* The reference of bfast, on a series whose fit and moving sums are known. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_bfast;

@@ -1,11 +1,8 @@
 /* bfs's graphs, and the check of its distances against distances that are known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_bfs;

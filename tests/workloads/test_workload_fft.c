@@ -1,15 +1,10 @@
 /* The FFT workload: its inputs repeat, and its check knows right answers from wrong ones. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_fft;

@@ -1,14 +1,10 @@
 /* The reference of the bodies, against motions that are known by hand and laws that hold for any.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_nbody;

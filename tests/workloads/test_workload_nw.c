@@ -1,11 +1,8 @@
 /* nw's inputs and scores, against two sequences whose alignment is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_nw;

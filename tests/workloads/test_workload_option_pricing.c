@@ -1,16 +1,11 @@
 /* The option pricing workload: its points, bridge and market are what they claim to be, and its
  * check knows right prices from wrong ones. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_option_pricing;

@@ -1,10 +1,7 @@
 /* radix_sort's keys and reference, against keys whose order is known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_radix_sort;

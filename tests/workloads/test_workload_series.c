@@ -1,14 +1,10 @@
 /* The reference of the Fourier coefficients, against those that Java Grande publishes and against
  * the integrals that they approximate. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_series;

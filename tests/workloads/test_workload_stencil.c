@@ -1,12 +1,9 @@
 /* The stencil's inputs and reference, against cases whose answer is known without simulating. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/base/cmocka.h"
 #include "workload.h"
 
 extern const struct workload workload_stencil;

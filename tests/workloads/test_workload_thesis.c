@@ -1,16 +1,12 @@
 /* The programs of workloads/thesis: their answers, and their peaks against the published ones. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/rounds/measure.h"
 #include "run/select/select.h"
+#include "tests/base/cmocka.h"
 
 extern const struct workload workload_thesis;
 

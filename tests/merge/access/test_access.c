@@ -1,14 +1,10 @@
 /* What the text of a kernel tells about memory. Every row of the in-place table is checked twice:
  * what the analysis says, and what happens when the kernel is really run in place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/base/cmocka.h"
 #include "tests/merge/access/access_rows.h"
 #include "tests/base/golden.h"
 #include "tests/device/kernel_run.h"

@@ -1,15 +1,11 @@
 /* Random kernels: what the analysis allows in place is run in place. Random tokens: whatever the
  * parser accepts, the analysis ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "base/text.h"
+#include "tests/base/cmocka.h"
 #include "tests/device/kernel_run.h"
 #include "tests/merge/access/access_print.h"
 

@@ -1,10 +1,5 @@
 /* The offset planner: known optima, a brute force on small cases, both exact searches on their own,
  * and limits. Every plan goes through pack_check. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +8,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "merge/pack/pack_model.h"
+#include "tests/base/cmocka.h"
 #include "tests/merge/pack/pack_check.h"
 #include "trace/lifetime_table.h"
 

@@ -1,13 +1,9 @@
 /* Sizes: canonical forms, equalities, bounds; what is claimed is checked on numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/size/size.h"
+#include "tests/base/cmocka.h"
 #include "tests/merge/size/size_print.h"
 #include "tests/merge/size/size_simulation.h"
 

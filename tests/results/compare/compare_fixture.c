@@ -1,17 +1,12 @@
 #include "tests/results/compare/compare_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/random.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 
 enum { SAMPLES = 3, CASE_ROUNDS = 10 };
 

@@ -1,16 +1,11 @@
 /* Comparisons: verdicts, what varies, what would settle it, and that swapping mirrors. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/compare/compare_fixture.h"
 #include "tests/base/golden.h"
 #include "base/tree.h"

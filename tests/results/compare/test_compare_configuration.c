@@ -1,17 +1,12 @@
 /* The rows over all cases of a configuration: what single cases don't show, and what must not
  * show. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/compare/compare_fixture.h"
 #include "tests/base/golden.h"
 #include "results/facts/case.h"

@@ -1,14 +1,9 @@
 /* The exit codes of a comparison, as one table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/commands.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/compare/compare_fixture.h"
 #include "base/tree.h"
 

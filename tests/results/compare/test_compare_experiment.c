@@ -1,15 +1,10 @@
 /* Comparing the rows of experiments. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/base/cmocka.h"
 #include "tests/results/compare/compare_fixture.h"
 #include "tests/base/golden.h"
 #include "results/file/experiment_result.h"

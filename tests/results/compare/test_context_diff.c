@@ -1,16 +1,11 @@
 /* What files may differ in: which facts drop cases, which leave times out, which are noted
  * alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/compare/compare_fixture.h"
 
 /* Puts a fact into a part of a result: "host", "tool", "device", "settings" or "case" (canny's). */

@@ -1,18 +1,13 @@
 /* Gates: what is understood, what is refused and how that is said, and any text at all. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/random.h"
 #include "base/text.h"
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "results/compare/gates.h"
 #include "base/tree.h"

@@ -1,17 +1,12 @@
 /* Which configuration wins on which machine, and what a wrong choice costs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/tree.h"
 #include "results/compare/machines.h"
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "tests/results/compare/compare_fixture.h"
 

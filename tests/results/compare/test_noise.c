@@ -1,17 +1,13 @@
 /* The noise floor: what it is measured from, who takes it over, and what it does to a verdict. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "results/compare/compare.h"
 #include "results/compare/noise.h"
 #include "results/file/draft.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 
 enum { BLOCK = 6 };
 

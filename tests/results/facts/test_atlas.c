@@ -1,20 +1,15 @@
 /* What an atlas knows, without a device: fits, costs between points, what calls wait for, and the
  * file it is kept in. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/random.h"
 #include "results/facts/atlas.h"
 #include "results/show/table.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/file/record_fixture.h"
 
 static void add(struct atlas_curve *curve, uint64_t bytes, uint64_t live_count, uint64_t ns)

@@ -1,18 +1,13 @@
 /* Counters, statistics, and rounds on the wire. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/random.h"
 #include "results/facts/case.h"
 #include "results/statistics/statistics.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/file/record_fixture.h"
 
 static bool ends_in(const char *text, const char *end)

@@ -1,15 +1,11 @@
 #include "tests/results/file/result_tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "base/json_rules.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 
 struct result_tree result_tree_of(struct result_draft *draft)
 {

@@ -1,13 +1,7 @@
 /* The answer of results with known times and bytes, as sentences. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
@@ -18,6 +12,7 @@
 #include "results/file/measured.h"
 #include "results/file/standings.h"
 #include "results/file/draft.h"
+#include "tests/base/cmocka.h"
 
 enum { ROUNDS = 6 };
 

@@ -1,19 +1,14 @@
 /* Result files: what is made of rounds, and what is refused when a file is read. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
 #include "results/file/draft.h"
 #include "base/tree.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/file/experiment_fixture.h"
 #include "tests/results/file/record_fixture.h"
 

@@ -1,10 +1,6 @@
 /* Result files and comparisons against the committed JSON Schemas. The judge is Python's module
  * jsonschema, in a process of its own that answers one question after the other. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "base/tree.h"
 #include "results/file/result.h"

@@ -1,8 +1,4 @@
 /* The split of a list into shards. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +7,7 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "results/file/shard.h"
+#include "tests/base/cmocka.h"
 
 enum { ITEMS_MOST = 300, TRIES = 200 };
 

@@ -3,18 +3,13 @@
 #include <ctype.h>
 #include <glob.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/show/chart_fixture.h"
 #include "tests/base/golden.h"
 #include "results/show/chart.h"

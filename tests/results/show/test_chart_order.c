@@ -1,20 +1,15 @@
 /* What the charts of programs and configurations put first, what their axes show, and what they
  * call noise: rows of dots, and time against memory. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/text.h"
 #include "base/tree.h"
 #include "results/show/chart.h"
 #include "results/file/result.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/file/record_fixture.h"
 
 /* A result of cases that are made of words: "program strategy speedup lo hi held_MiB". The baseline

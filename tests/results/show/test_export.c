@@ -1,16 +1,11 @@
 /* The formats of other tools, on a made-up result that has a case of each kind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/tree.h"
 #include "results/show/table.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/file/record_fixture.h"
 
 static char *print(const json_t *root, enum table_format format)

@@ -1,15 +1,10 @@
 /* The matrix of cases: which rows and columns it has, what stands in a cell, and what is left
  * out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/tree.h"
 #include "results/show/matrix.h"
+#include "tests/base/cmocka.h"
 #include "tests/results/file/result_tree.h"
 
 static const struct {

@@ -1,16 +1,11 @@
 /* What a result looks like as a table, Markdown and CSV, on a made-up result that has a
  * case of each kind: good, out of memory, wrong, not deterministic, without a baseline. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "results/show/table.h"
 #include "base/tree.h"

@@ -1,15 +1,10 @@
 /* One grid as text at several widths, as Markdown and as CSV. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "results/show/text_grid.h"
+#include "tests/base/cmocka.h"
 
 enum { NAME, KIND, TIME, SIZE, NOTE };
 

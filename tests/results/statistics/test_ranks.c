@@ -1,16 +1,11 @@
 /* Shifts by ranks against all orders and signs that there are, and Holm's adjustment. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/random.h"
 #include "results/statistics/ranks.h"
 #include "results/statistics/statistics.h"
+#include "tests/base/cmocka.h"
 
 static bool near(double a, double b)
 {

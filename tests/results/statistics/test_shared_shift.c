@@ -1,17 +1,12 @@
 /* A shift that many cases share, against all deals that there are and against noise as it is. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/random.h"
 #include "results/statistics/shared_shift.h"
 #include "results/statistics/statistics.h"
+#include "tests/base/cmocka.h"
 
 enum { CASES_MOST = 40, ROUNDS_MOST = 80 };
 

@@ -2,19 +2,14 @@
  * that are busy for as long as they were told, and calls that take and wait for what a test says.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "run/atlas/atlas_measure.h"
 #include "run/atlas/atlas_bench.h"
+#include "tests/base/cmocka.h"
 
 enum {
     SLOW_NS = 50000000,

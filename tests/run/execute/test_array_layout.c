@@ -1,13 +1,9 @@
 /* Layouts in numbers: equality and overlap against a list of the elements themselves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "run/execute/executor.h"
+#include "tests/base/cmocka.h"
 
 enum { SPACE = 4096, MIDDLE = SPACE / 2 };
 

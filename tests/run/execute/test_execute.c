@@ -1,15 +1,11 @@
 /* Programs from tests/programs on every device there is, under every strategy and release policy;
  * what is counted; and what is refused while a program runs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "run/rounds/measure.h"
 

@@ -1,11 +1,7 @@
 /* What a launch takes for granted, by where its arrays lie; and the grids of GPUs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "run/execute/executor.h"
+#include "tests/base/cmocka.h"
 
 enum { BIG = 1 << 30 };
 

@@ -1,11 +1,6 @@
 /* Nothing allocates host memory in a timed region: malloc and its like are counted (the linker
  * wraps them) while a program that has run once runs again. Only gamut's own code is counted, not
  * what a driver or a threading library does by itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +9,7 @@
 #include "run/select/inputs.h"
 #include "run/execute/spaces.h"
 #include "run/execute/run_log.h"
+#include "tests/base/cmocka.h"
 
 static unsigned long calls;
 

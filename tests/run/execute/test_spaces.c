@@ -1,13 +1,7 @@
 /* Memory spaces when a program runs: an allocator each, books of all together, loads from pinned
  * memory, and every workload whose memory `place` moves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/alloc/fake_source.h"
 #include "run/execute/execute.h"
@@ -17,6 +11,7 @@
 #include "run/select/merging.h"
 #include "run/select/select.h"
 #include "run/execute/spaces.h"
+#include "tests/base/cmocka.h"
 
 static const struct measure_options once = {.least_samples = 2, .most_samples = 2, .seed = 1};
 

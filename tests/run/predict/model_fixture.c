@@ -1,11 +1,7 @@
+#include "tests/base/cmocka.h"
 #include "tests/run/predict/model_fixture.h"
 #include "alloc/registry.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
 #include <string.h>
 

@@ -1,16 +1,12 @@
 /* The cost model on traces small enough to be added up by hand, and on random ones for what holds
  * of every trace. Times are in microseconds here, so that the sums can be read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc/registry.h"
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 #include "tests/run/predict/model_fixture.h"
 
 /* ---- by hand -------------------------------------------------------------------------------- */

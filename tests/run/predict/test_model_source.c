@@ -1,14 +1,10 @@
 /* The cost model's source where it offers more than plain memories: the driver's pool, and virtual
  * memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "run/predict/stream_pool.h"
+#include "tests/base/cmocka.h"
 #include "tests/run/predict/model_fixture.h"
 
 /* ---- the driver's pool ---------------------------------------------------------------------- */

@@ -1,16 +1,11 @@
 /* The reason of a case that fails: the first one, and what is true besides. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "alloc/source.h"
 #include "run/rounds/measure.h"
 #include "run/select/device_group.h"
+#include "tests/base/cmocka.h"
 
 /* The Makefile puts this function in the place of source_free. */
 int __real_source_free(struct source *source, uint64_t memory, uint64_t bytes);

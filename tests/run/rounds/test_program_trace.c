@@ -1,10 +1,5 @@
 /* The trace of a program that was made without a device has the blocks of a measured run on one:
  * played again, it counts what the run counted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +10,7 @@
 #include "run/rounds/measure.h"
 #include "run/select/program_trace.h"
 #include "run/select/select.h"
+#include "tests/base/cmocka.h"
 #include "tests/trace/trace_fixture.h"
 
 static void must(int code, const struct error *error)

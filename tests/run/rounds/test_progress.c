@@ -1,14 +1,10 @@
 /* The progress line's text: a position and an honest estimate. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "run/rounds/progress.h"
+#include "tests/base/cmocka.h"
 
 static const uint64_t second = 1000000000;
 static const struct case_key key = {

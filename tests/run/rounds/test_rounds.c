@@ -1,15 +1,10 @@
 /* The run loop against workers that behave badly: this program starts itself as `worker`, and the
  * name of a case's strategy says what it does there. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "results/facts/case.h"
@@ -17,6 +12,7 @@
 #include "run/rounds/devices.h"
 #include "run/rounds/process.h"
 #include "run/rounds/rounds.h"
+#include "tests/base/cmocka.h"
 
 /* ---- the worker ---------------------------------------------------------------------------- */
 

@@ -1,14 +1,9 @@
 /* What `gamut list workloads` says of a program: sentences of its file's comments. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "run/select/catalogue.h"
+#include "tests/base/cmocka.h"
 
 #define ONE "fun one(n: i64) { let a: [n]i32 = iota in a }\n"
 #define TWO "fun two(n: i64) { let b: [n]i32 = iota in b }\n"

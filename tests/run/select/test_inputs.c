@@ -1,15 +1,10 @@
 /* What a dataset may say: the numbers that it gives and expects. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "program/program.h"
 #include "run/select/inputs.h"
+#include "tests/base/cmocka.h"
 
 /* A fun with a scalar `s` and an array `x` of the type, which is also that of the result `y`. `at`
  * is the position of what is refused; NULL where nothing is. */

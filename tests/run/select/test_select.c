@@ -1,17 +1,13 @@
 /* From lists and globs to cases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "run/select/select.h"
+#include "tests/base/cmocka.h"
 
 /* Three workloads of two files; only names matter here. */
 static struct dataset image_datasets[] = {{.name = "smoke"}, {.name = "small"}, {.name = "medium"}};

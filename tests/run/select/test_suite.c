@@ -1,14 +1,10 @@
 /* Suite files: what they select, what is refused and where, and the table that comes of one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "tests/base/cmocka.h"
 #include "tests/base/golden.h"
 #include "results/file/result.h"
 #include "results/show/table.h"
