@@ -38,6 +38,4 @@ struct driver_pool_ops {
 };
 /* Of functions that are named as the members are. */
 #define DRIVER_POOL_OPS                                                                            \
-    {                                                                                              \
-        pool_open, pool_close, pool_alloc, pool_free, pool_trim, pool_reserved, pool_reset_peak    \
-    }
+    pool_open, pool_close, pool_alloc, pool_free, pool_trim, pool_reserved, pool_reset_peak

@@ -35,6 +35,4 @@ struct driver_vm_ops {
 };
 /* Of functions that are named as the members are. */
 #define DRIVER_VM_OPS                                                                              \
-    {                                                                                              \
-        vm_info, vm_reserve, vm_unreserve, vm_create, vm_release, vm_map, vm_access, vm_unmap      \
-    }
+    vm_info, vm_reserve, vm_unreserve, vm_create, vm_release, vm_map, vm_access, vm_unmap

@@ -300,20 +300,31 @@ static void ended(void *context, size_t index, const struct case_round *round)
                      s->all.count, s->cases[index].key.strategy, s->cases[index].key.workload);
 }
 
-/* A plan of the trace itself knows the future, which a program does not. */
-static void name_oracles(const struct replay_session *s)
+/* A plan of the trace itself knows the future. A log of PyTorch does not know the device. */
+static void name_limits(const struct replay_session *s)
 {
+    bool told = false;
     for (size_t i = 0; i < s->all.count; i++) {
         const struct allocator_ops *ops;
         struct option_values options;
+        struct trace_reader *reader;
         struct error error;
-        if (s->ended[i] &&
-            !allocator_parse_planned(s->all.plans, s->cases[i].key.strategy, &ops, &options,
-                                     &error) &&
-            s->rounds[i].program_digest &&
+        if (!s->ended[i] ||
+            allocator_parse_planned(s->all.plans, s->cases[i].key.strategy, &ops, &options, &error))
+            continue;
+        if (s->rounds[i].program_digest &&
             planned_digest(ops, &options) == s->rounds[i].program_digest)
             fprintf(stderr, "gamut: %s is an oracle: its plan was made of %s itself\n",
                     s->cases[i].key.strategy, s->cases[i].key.workload);
+        if (told || s->on_device || !ops->opens_pool ||
+            trace_open(s->cases[i].path, &reader, &error))
+            continue;
+        told = replay_is_of_pytorch(trace_reader_info(reader));
+        if (told)
+            fputs("gamut: stream: PyTorch's log does not say when the device is done with a block: "
+                  "of 21 programs 18 reserved as much within 2 %, 3 from 16 % less to 5 % more\n",
+                  stderr);
+        trace_close(reader);
     }
 }
 
@@ -325,7 +336,7 @@ static int report_result(struct replay_session *s, struct error *error)
     result_summarise(result);
     int code = table_print(result, (enum table_format)flag_number(s->common.line, "format"),
                            (enum table_show)flag_number(s->common.line, "show"), stdout, error);
-    name_oracles(s);
+    name_limits(s);
     if (s->on_device)
         compare_times(s);
     int exit_code =

@@ -64,7 +64,6 @@
 #define FLAG_ONLY_WORKLOADS FLAG_ONLY("workload", 'w', "of these workloads")
 #define FLAG_ONLY_STRATEGIES                                                                       \
     FLAG_ONLY("strategy", 's', "of these strategies, with their options")
-#define FLAG_ONLY_DEVICES FLAG_ONLY("device", 'D', "on these devices")
 
 /* ---- replays without a device ---- */
 

@@ -549,7 +549,7 @@ static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
     return pool_set(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero, error);
 }
 
-static const struct driver_pool_ops pool_ops = DRIVER_POOL_OPS;
+static const struct driver_pool_ops pool_ops = {DRIVER_POOL_OPS};
 
 /* ---- virtual memory ---- */
 
@@ -651,7 +651,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     return CUDA_CALL(&d->api, cuMemUnmap, bytes, error, range + offset, bytes);
 }
 
-static const struct driver_vm_ops vm_ops = DRIVER_VM_OPS;
+static const struct driver_vm_ops vm_ops = {DRIVER_VM_OPS};
 
 /* ---- several devices ----
  *

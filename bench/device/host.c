@@ -430,7 +430,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     return pages == MAP_FAILED ? call_failed("mmap", bytes, error) : 0;
 }
 
-static const struct driver_vm_ops vm_ops = DRIVER_VM_OPS;
+static const struct driver_vm_ops vm_ops = {DRIVER_VM_OPS};
 
 /* ---- kernels ---- */
 

@@ -871,6 +871,11 @@ static bool can_start(struct trace_reader *reader, const struct replay_options *
     return can;
 }
 
+bool replay_is_of_pytorch(const struct trace_info *info)
+{
+    return strncmp(info->allocator, "caching", 7) == 0 || strncmp(info->allocator, "vmm", 3) == 0;
+}
+
 static int replay_once(struct trace_reader *reader, const struct replay_options *options,
                        const struct replay_listener *listener, const struct ages *ages,
                        bool *adopts, struct replay_outcome *outcome, struct error *error)
@@ -883,8 +888,7 @@ static int replay_once(struct trace_reader *reader, const struct replay_options 
     struct dry_device device = options->device;
     struct trace_totals totals = {.queues = 2}; /* if they are not known */
     trace_read_totals(reader, &totals);
-    const bool is_pytorch =
-        strncmp(info->allocator, "caching", 7) == 0 || strncmp(info->allocator, "vmm", 3) == 0;
+    const bool is_pytorch = replay_is_of_pytorch(info);
     double log_ns[] = {0, INFINITY};
     if (info->knows[TRACE_KNOWS_times] &&
         (is_pytorch || (totals.by_kind[TRACE_wait] && !device.atlas)))

@@ -105,9 +105,9 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
 /* Adds "the request of 753 MiB that was refused is served", if there was one. */
 void replay_add_refused(struct text *out, const struct replay_refused *refused);
 
-/* Whether a replay of this trace frees blocks at `done`: a log that knows one stamp only has that
- * one.
- */
+/* Whether it is a log of PyTorch, which has no waits and does not say when the device is done. */
+bool replay_is_of_pytorch(const struct trace_info *info);
+/* Whether a replay of this trace frees blocks at `done`: a log that knows one stamp only has it. */
 bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at free_at);
 
 /* A dry device like an NVIDIA GPU of this capacity (0: 80 GiB, and no limit). Its costs are those

@@ -459,9 +459,9 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
 
 /* ---- the source ---- */
 
-static const struct driver_pool_ops fake_pool = DRIVER_POOL_OPS;
+static const struct driver_pool_ops fake_pool = {DRIVER_POOL_OPS};
 
-static const struct driver_vm_ops fake_vm = DRIVER_VM_OPS;
+static const struct driver_vm_ops fake_vm = {DRIVER_VM_OPS};
 
 static const struct source_ops fake_ops = {
     .alloc = fake_alloc, .touch = fake_touch, .free = fake_free, .sync = fake_sync};

@@ -124,6 +124,13 @@ expect 0 "wrote unet.trace" trace import "$traces/pytorch/settings/unet.9.pickle
 expect 0 "2 ok" replay unet.trace -s 'recorded,caching:conf={max_split_size_mb:64,max_non_split_rounding_mb:32}' --no-save
 has "caching:conf={expandable_segments:True,max_split_size_mb:64} .* 4.54 GiB"
 has "caching:conf={max_split_size_mb:64,max_non_split_rounding_mb:32} .* 4.96 GiB"
+# How far the driver's pool was off, as the tables of docs/numbers.md have it.
+expect 0 "$(awk -F, '$3 + 0 { n = split($5, runs, " "); low = high = runs[1] + $4
+        for (i in runs) { x = runs[i] + $4; low = x < low ? x : low; high = x > high ? x : high }
+        off = ($3 < low ? low : $3 > high ? high : $3) / $3 - 1; good += off < 1 / 0.98 - 1 && off > 1 / 1.02 - 1
+        all++; least = off < least ? off : least; most = off > most ? off : most }
+    END { printf "of %d programs %d reserved as much within 2 %%, %d from %.0f %% less to %.0f %% more", all, good,
+        all - good, -100 * least, 100 * most }' "$here"/../../results/data/driver-pool*.csv)" replay unet.trace -s stream --no-save
 expect 2 "did you mean max_split_size_mb?" replay unet.trace -s 'caching:conf={max_split_sizemb:64}' --no-save
 
 # ---- planned from a recording

@@ -622,7 +622,7 @@ static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
     return 0;
 }
 
-static const struct driver_pool_ops dry_pool_ops = DRIVER_POOL_OPS;
+static const struct driver_pool_ops dry_pool_ops = {DRIVER_POOL_OPS};
 
 /* ---- virtual memory -------------------------------------------------------------------------- */
 
@@ -699,7 +699,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     return vm_call(d, "unmap", bytes);
 }
 
-static const struct driver_vm_ops dry_vm_ops = DRIVER_VM_OPS;
+static const struct driver_vm_ops dry_vm_ops = {DRIVER_VM_OPS};
 
 /* ---- the source ------------------------------------------------------------------------------ */
 
