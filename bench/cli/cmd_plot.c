@@ -46,7 +46,7 @@ struct plot {
     struct chart_options options;
     const struct result *result;
     unsigned made, failed;
-    bool lacks_gnuplot;
+    int over; /* the error after which nothing can be drawn: no gnuplot, or nowhere to write */
 };
 
 static bool has_word(const char *words, const char *word)
@@ -77,7 +77,7 @@ static void draw_chart(struct plot *plot, const struct chart *chart)
     if (count == 0)
         error_set(&nothing, ERR_NOT_FOUND, "the result has no cases for the chart %s to show",
                   chart->name);
-    for (size_t i = 0; i < count && !plot->lacks_gnuplot; i++) {
+    for (size_t i = 0; i < count && !plot->over; i++) {
         struct error error = {0};
         struct text made = {0};
         int code = chart_draw(chart, &subjects[i], &plot->options, &made, &error);
@@ -87,7 +87,7 @@ static void draw_chart(struct plot *plot, const struct chart *chart)
             report_error(&error);
             /* One picture may be too large while the others are fine. */
             plot->failed += plot->by_name || code != ERR_USAGE;
-            plot->lacks_gnuplot = code == ERR_UNSUPPORTED;
+            plot->over = code == ERR_UNSUPPORTED || code == ERR_IO ? code : 0;
         } else {
             plot->made++;
             if (made.length)
@@ -105,7 +105,7 @@ static void draw_chart(struct plot *plot, const struct chart *chart)
 static void draw_file(struct plot *plot)
 {
     const unsigned made_before = plot->made, failed_before = plot->failed;
-    for (size_t c = 0; plot->charts[c] && !plot->lacks_gnuplot; c++)
+    for (size_t c = 0; plot->charts[c] && !plot->over; c++)
         draw_chart(plot, plot->charts[c]);
     if (plot->made == made_before && plot->failed == failed_before) {
         struct error error;
@@ -209,13 +209,13 @@ static int plot_command(const struct command_line *line)
     /* A chart of text is as wide as the terminal, unless that width is unknown or of no use. */
     const size_t columns = terminal_columns(STDOUT_FILENO);
     plot.options.columns = columns >= 40 && columns <= 1000 ? (unsigned)columns : 100;
-    for (size_t i = 0; i < line->positional_count && code == 0 && !plot.lacks_gnuplot; i++)
+    for (size_t i = 0; i < line->positional_count && code == 0 && !plot.over; i++)
         code = plot_file(&plot, line, line->positional[i], &error);
     text_free(&scripts);
     text_free(&terminals);
     if (code)
         return report_error(&error);
-    return plot.lacks_gnuplot ? EXIT_NOTHING_RAN : plot.failed ? EXIT_INPUT : EXIT_OK;
+    return plot.over == ERR_UNSUPPORTED ? EXIT_NOTHING_RAN : plot.failed ? EXIT_INPUT : EXIT_OK;
 }
 
 const struct command command_plot = {

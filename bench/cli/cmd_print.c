@@ -31,21 +31,18 @@ static int print_result(const struct result *result, enum table_format format, e
                         struct error *error)
 {
     const bool is_for_people = format == TABLE_TEXT || format == TABLE_MARKDOWN;
-    if (result->experiment_count && (is_for_people || format == TABLE_CSV)) {
+    const bool is_table = is_for_people || format == TABLE_CSV;
+    if (result->experiment_count && is_table)
         experiment_tables_print(result, format, stdout);
-        return 0;
-    }
-    if (json_array_size(result->advice) && (is_for_people || format == TABLE_CSV)) {
+    else if (json_array_size(result->advice) && is_table)
         advice_table_print(result->advice, format, stdout);
-        return 0;
-    }
-    if (json_array_size(result->fits) && (is_for_people || format == TABLE_CSV)) {
+    else if (json_array_size(result->fits) && is_table)
         standings_print(result->fits, format, stdout);
-        return 0;
-    }
-    if (json_array_size(result->atlas) && is_for_people)
+    else if (json_array_size(result->atlas) && is_for_people)
         return print_atlases(result->atlas, error);
-    return table_print(result, format, show, stdout, error);
+    else
+        return table_print(result, format, show, stdout, error);
+    return 0;
 }
 
 /* Loads and summarises all files or none. */

@@ -27,8 +27,8 @@ enum trace_format { FORMAT_TEXT, FORMAT_JSON };
 
 static const struct flag flags[] = {
     {"out", 'o', FLAG_TEXT,
-     .help = "the file to write (export: default stdout). import writes FILE-DEVICE.trace if the "
-             "log has several devices"},
+     .help = "import, cut, plan, export: the file to write (export: default stdout). import writes "
+             "FILE-DEVICE.trace if the log has several devices"},
     FLAG_FORCE,
     {"format", 'f', FLAG_CHOICE, .value = "FORMAT", .fallback = "text", .choices = "text|json",
      .help = "info, waits: what is printed on stdout"},
@@ -332,8 +332,7 @@ static int cut(const struct command_line *line, struct trace_reader *reader, str
                               .last = last->given ? last->number : UINT64_MAX};
     struct trace_totals totals;
     TRY(find_out(line, &out, error));
-    if (phase && (first->given || last->given))
-        return error_set(error, ERR_USAGE, "cut: --phase names the events: no --first or --last");
+    TRY(flags_exclude(line, "phase", "first,last", error));
     if (phase)
         TRY(trace_find_phase(reader, phase, &part, error));
     TRY(trace_cut(reader, &part, out, flag_number(line, "force"), &totals, error));
@@ -600,6 +599,19 @@ enum { ACTIONS = sizeof actions / sizeof *actions };
 
 TEXT_NAMES(action_name, ACTIONS, actions[i].name)
 
+/* The help of a flag that is for some actions names them: "diff: ..., waits: ...". */
+static int check_flags(const struct command_line *line, const char *action, struct error *error)
+{
+    for (const struct flag *f = flags; f->name; f++) {
+        const char *at = strstr(f->help, action);
+        if (flag_is_typed(line, f->name) && strchr(f->help, ':') &&
+            !(at && strchr(":,", at[strlen(action)])))
+            return error_set(error, ERR_USAGE, "trace %s does not read --%s, which is for %.*s",
+                             action, f->name, (int)strcspn(f->help, ":"), f->help);
+    }
+    return 0;
+}
+
 static int find_action(const struct command_line *line, const struct action **action,
                        struct error *error)
 {
@@ -616,7 +628,7 @@ static int find_action(const struct command_line *line, const struct action **ac
     if (actions[i].files != ANY_FILES && actions[i].files != files)
         return error_set(error, ERR_USAGE, "trace %s: expected %zu file%s, found %zu",
                          actions[i].name, actions[i].files, actions[i].files > 1 ? "s" : "", files);
-    return 0;
+    return check_flags(line, actions[i].name, error);
 }
 
 static int run_action(const struct command_line *line, struct traces *traces, uint64_t *differences,

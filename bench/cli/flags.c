@@ -119,25 +119,14 @@ static int set_flag(struct command_line *line, size_t i, const char *where, cons
         return error_set(error, ERR_USAGE,
                          "%s is empty, expected %s: is a variable of a script not set?", where,
                          flag_value_name(flag));
-    switch (flag->type) {
-    case FLAG_SWITCH:
+    if (flag->type == FLAG_SWITCH) {
         if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
             return error_set(error, ERR_USAGE, "%s is '%s', expected 1 or 0", where, text);
         value->number = text[0] == '1';
-        break;
-    case FLAG_LIST:
-        if (value->given)
-            text = arena_printf(&line->arena, "%s,%s", value->text, text);
-        break;
-    case FLAG_TEXT:
-        break;
-    case FLAG_CHOICE:
-    case FLAG_COUNT:
-    case FLAG_BYTES:
-    case FLAG_TIME:
-        if (option_value(&spec, where, text, &value->number, error))
-            return ERR_USAGE;
-        break;
+    } else if (flag->type == FLAG_LIST && value->given) {
+        text = arena_printf(&line->arena, "%s,%s", value->text, text);
+    } else if (flag->type != FLAG_LIST && flag->type != FLAG_TEXT) {
+        TRY(option_value(&spec, where, text, &value->number, error));
     }
     value->text = text;
     return 0;
@@ -173,18 +162,13 @@ static int read_word(struct command_line *line, int argc, char **argv, int *at, 
     bool has_value = *value != 0;
     if (is_long && has_value)
         value++;
-    int code;
-    if (command->flags[i].type == FLAG_SWITCH) {
-        if (has_value)
-            return error_set(error, ERR_USAGE, "%s takes no value", where);
-        code = flags_set(line, i, where, "1", error);
-    } else {
-        if (!has_value && ++*at == argc)
-            return error_set(error, ERR_USAGE, "%s needs a value: %s", where,
-                             flag_value_name(&command->flags[i]));
-        code = flags_set(line, i, where, has_value ? value : argv[*at], error);
-    }
-    return code;
+    if (command->flags[i].type == FLAG_SWITCH)
+        return has_value ? error_set(error, ERR_USAGE, "%s takes no value", where)
+                         : flags_set(line, i, where, "1", error);
+    if (!has_value && ++*at == argc)
+        return error_set(error, ERR_USAGE, "%s needs a value: %s", where,
+                         flag_value_name(&command->flags[i]));
+    return flags_set(line, i, where, has_value ? value : argv[*at], error);
 }
 
 static int read_words(struct command_line *line, int argc, char **argv, struct error *error)
@@ -232,8 +216,7 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
         const char *text = getenv(flags_variable(variable, command->flags[i].name));
         if (line->flag[i].given || !text || !*text)
             continue;
-        if (flags_set(line, i, variable, text, error))
-            return ERR_USAGE;
+        TRY(flags_set(line, i, variable, text, error));
         line->flag[i].in_environment = true;
     }
     return 0;
@@ -300,7 +283,9 @@ void flags_help(const struct command *command, FILE *out)
     text_grid_free(&grid);
     if (command->flags->name) {
         char variable[64];
-        fprintf(out, "\nThe environment sets flags too, --%s as %s; the flag wins.\n",
+        fprintf(out,
+                "\nThe environment sets flags too, --%s as %s; the flag wins.\n"
+                "A list that is given twice grows; of another flag the last value counts.\n",
                 command->flags->name, flags_variable(variable, command->flags->name));
     }
     struct text notes = {0}, examples = {0};

@@ -207,8 +207,75 @@ for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
     case $command in record | serve) continue ;; esac # these are names of applications there
     for file in missing.json folder empty half.json unknown; do refused "gamut: *" "$command" "unread/$file"; done
 done
-[ $wrong -ge 300 ] || fail "only $wrong wrong usages were found in the help"
+
+# ---- wrong values of each flag: of another type, below or beyond what a number can be, of another unit, a word that is none of a list, a missing file; and each
+# wrong value before and after a right one
+cases=$(echo floors/*/*.json)
+for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
+    case $command in
+    experiment) more=isosurface ;;
+    plan) more="canny -m none" ;;
+    plot) more=$cases ;;
+    report) more="$result --out no_report" ;;
+    print | join) more=$result ;;
+    replay | fit | explain | advise | view) more=$trace ;;
+    record | serve) more="-- true" ;;
+    trace) more="import $trace" ;;
+    *) more= ;;
+    esac
+    "$gamut" "$command" --help | sed -n 's/^  [-a-z, ]*\(--[a-z-]*\) \([A-Z]\S*\)  \(.*\)/\1 \2 \3/p' >flags
+    while read -r flag value help; do
+        case $value in
+        N | M) wrongs="few -1 1.5 5parsec 99999999999999999999" right=1 ;;
+        SIZE) wrongs="lots -1 5parsec 1e999 99999999999999999999 99999999999999999999GiB" right=1GiB ;;
+        TIME) wrongs="soon -1s 5parsec 1e999s 99999999999999999999s" right=1s ;;
+        PART) wrongs="much -1% 5parsec nan 1e999" right= ;;
+        K/N) wrongs="few 0/2 3/2 1/0 -1/2 1/99999999999999999999" right= ;;
+        METRIC:LIMIT) wrongs="few wall_ns wall_ns: wall_ns:much wall_ns:-1 wall_ns:nan wall_ns:5parsec" right= ;;
+        *) wrongs=no_such right=$(expr "$help" : '.*: \([a-z0-9-]*\)|.*') ;;
+        esac
+        case $command$flag in
+        *--out | *--results | *--name | *--title | trace--phase | plan--why) continue ;; # any word is one
+        fit--bound) more="$trace -s raw --against raw" ;;
+        plan--lifetimes) more= ;;
+        plan--planner) more="--lifetimes $here/../merge/pack/minimalloc_A.csv" ;;
+        compare--by) more=$cases ;;
+        compare--*) more="$cases $cases" ;;
+        serve--atlas) more="--beside $trace -- true" ;;
+        view--workload | view--dataset | view--merge | view--release) more=$cases ;;
+        esac
+        for value in $wrongs; do
+            case $value in no_such) said="no[ _]such" ;; *) said="${flag#--}*${value##*:}" ;; esac
+            # shellcheck disable=SC2086
+            refused "gamut: *$said*" "$command" "$flag=$value" $more
+        done
+        # shellcheck disable=SC2086
+        [ -z "$right" ] || {
+            refused "gamut: *$said*" "$command" "$flag=$value" "$flag=$right" $more
+            refused "gamut: *$said*" "$command" "$flag" "$right" "$flag" "$value" $more
+        }
+    done <flags
+done
+rm flags
+[ $wrong -ge 700 ] || fail "only $wrong wrong usages were found in the help"
 [ "$(ls -R)" = "$before" ] || fail "a wrong usage left a file behind"
+
+# ---- a flag given twice: a list grows, of another flag the last value counts
+expect 0 "" list strategies -f text
+mv out text
+expect 0 "" list strategies -f json --format=text
+cmp -s out text || fail "list: -f json -f text is not text"
+expect 0 "8 events" trace cut "$trace" --first 1 --last 2 --out first.trace --first=5 --last=10 --out last.trace
+[ ! -e first.trace ] && [ -e last.trace ] || fail "trace cut: --out first --out last is not last"
+expect 0 "2 cases, 1 round" run -w canny --smoke -s raw --no-save -w fft -f json --rounds 5 --rounds 1
+grep -q '"canny"' out && grep -q '"fft"' out || fail "run: -w canny -w fft is not both"
+expect 2 "trace info does not read --first, which is for cut" trace info "$trace" --first 2
+expect 2 "trace waits does not read --actions, which is for diff" trace waits "$trace" --actions
+expect 2 "trace show does not read --out, which is for import, cut, plan, export" trace show "$trace" --out shown
+expect 2 "--atlas is for --beside" serve --atlas h200 -- true
+expect 2 "--dataset says nothing without merge sets" plan canny --dataset small
+expect 2 "right.mem/x could not be made" plot $cases --out right.mem/x
+[ "$(wc -l <err)" -eq 1 ] || fail "plot: the folder is told more than once"
 
 # ---- manual and completion
 expect 0 "" man

@@ -319,6 +319,8 @@ static int serve_application(struct serving *s, int *exit_code, struct error *er
     TRY(check_line(s, error));
     if (flag_text(s->line, "beside"))
         TRY(predict(s, error));
+    else if (flag_is_typed(s->line, "atlas"))
+        return error_set(error, ERR_USAGE, "--atlas is for --beside");
     if (out)
         TRY(result_file_check(out, flag_number(s->line, "force"), error));
     /* A rename to --out stays within its folder. */

@@ -267,9 +267,10 @@ static int check_usage(const struct command_line *line, struct error *error)
         return error_set(error, ERR_USAGE, "--%s is for --lifetimes",
                          flag_text(line, "capacity") ? "capacity" : "planner");
     if (!flag_text(line, "merge")) {
-        const char *what = line->positional_count > 1 ? line->positional[1]
-                           : flag_text(line, "why")   ? "--why"
-                                                      : NULL;
+        const char *what = line->positional_count > 1       ? line->positional[1]
+                           : flag_text(line, "why")         ? "--why"
+                           : flag_is_typed(line, "dataset") ? "--dataset"
+                                                            : NULL;
         return what ? error_set(error, ERR_USAGE, "%s says nothing without merge sets: try -m all",
                                 what)
                     : 0;
