@@ -475,18 +475,17 @@ static void *CL_API_CALL on_clGetExtensionFunctionAddressForPlatform(cl_platform
 
 /* ---- the table ---- */
 
-static cl_icd_dispatch entries = {
-    ENTRY(clCreateContext),
-    ENTRY(clCreateContextFromType),
-    ENTRY(clCreateCommandQueue),
-    ENTRY(clCreateCommandQueueWithProperties),
+static const cl_icd_dispatch common = {
+    ENTRY(clCreateContext),      ENTRY(clCreateContextFromType),
+    ENTRY(clCreateCommandQueue), ENTRY(clCreateCommandQueueWithProperties),
+    ENTRY(clCreateBuffer),       ENTRY(clCreateBufferWithProperties),
+    ENTRY(clCreateImage),        ENTRY(clCreateImageWithProperties),
+    ENTRY(clCreateImage2D),      ENTRY(clCreateImage3D),
+    ENTRY(clRetainContext),      ENTRY(clReleaseContext),
+    ENTRY(clRetainCommandQueue), ENTRY(clReleaseCommandQueue),
+    ENTRY(clRetainMemObject),    ENTRY(clReleaseMemObject)};
+static const cl_icd_dispatch commands = {
     ENTRY(clCreateUserEvent),
-    ENTRY(clCreateBuffer),
-    ENTRY(clCreateBufferWithProperties),
-    ENTRY(clCreateImage),
-    ENTRY(clCreateImageWithProperties),
-    ENTRY(clCreateImage2D),
-    ENTRY(clCreateImage3D),
     ENTRY(clCreateKernel),
     ENTRY(clCreateKernelsInProgram),
     ENTRY(clCloneKernel),
@@ -521,18 +520,12 @@ static cl_icd_dispatch entries = {
     ENTRY(clEnqueueMarker),
     ENTRY(clEnqueueBarrier),
     ENTRY(clEnqueueWaitForEvents),
-    ENTRY(clGetExtensionFunctionAddress),
-    ENTRY(clGetExtensionFunctionAddressForPlatform),
-    ENTRY(clRetainContext),
-    ENTRY(clReleaseContext),
-    ENTRY(clRetainCommandQueue),
-    ENTRY(clReleaseCommandQueue),
-    ENTRY(clRetainMemObject),
-    ENTRY(clReleaseMemObject),
     ENTRY(clRetainKernel),
     ENTRY(clReleaseKernel),
     ENTRY(clRetainEvent),
     ENTRY(clReleaseEvent),
+    ENTRY(clGetExtensionFunctionAddress),
+    ENTRY(clGetExtensionFunctionAddressForPlatform),
 };
 
 void opencl_put_entries(cl_icd_dispatch *to, const cl_icd_dispatch *from)
@@ -547,7 +540,11 @@ void opencl_put_entries(cl_icd_dispatch *to, const cl_icd_dispatch *from)
 
 const cl_icd_dispatch *opencl_entries(const struct opencl_listener *given)
 {
+    static cl_icd_dispatch entries;
     listener = given;
+    opencl_put_entries(&entries, &common);
+    if (given->before)
+        opencl_put_entries(&entries, &commands);
     opencl_put_entries(&entries, &given->own);
     return &entries;
 }

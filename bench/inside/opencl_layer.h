@@ -75,8 +75,8 @@ struct opencl_command {
 struct opencl_listener {
     const char *name;     /* for the loader */
     const char *variable; /* of the environment: without it the layer does nothing */
-    /* Begins, or goes on with a further driver; false: there is nothing to do. `via` as in struct
-     * raw_head. */
+    /* Begins, or goes on with a further driver; false: there is nothing to do. It may still change
+     * the listener. `via` as in struct raw_head. */
     bool (*begin)(const char *via);
     cl_icd_dispatch
         own; /* entries that take the place of the common ones; NULL: the common one stays */
@@ -97,7 +97,8 @@ struct opencl_listener {
     void (*released)(const struct opencl_release *release, cl_int status);
     /* Makes a buffer or an image, by opencl_make or in another way. */
     cl_mem (*make)(const struct opencl_request *request, cl_int *error);
-    /* Before the driver's entry. A status other than CL_SUCCESS refuses the command. */
+    /* (optional) Before the driver's entry. A status other than CL_SUCCESS refuses the command.
+     * NULL: commands, kernels, events and extensions are the driver's alone. */
     cl_int (*before)(struct opencl_command *command);
     void (*after)(struct opencl_command *command, cl_int status); /* (optional) also of a failure */
     /* The application asks for a function of an extension. Returns one that stands in its place, or
@@ -127,7 +128,7 @@ static inline const cl_icd_dispatch *next_of(const void *object)
     return opencl_nexts[i].table;
 }
 
-/* The entries of the layer, with those that are the listener's own. Called once. */
+/* The entries of the layer, with those that are the listener's own. The listener has begun. */
 const cl_icd_dispatch *opencl_entries(const struct opencl_listener *listener);
 /* Copies the entries that are not NULL. */
 void opencl_put_entries(cl_icd_dispatch *to, const cl_icd_dispatch *from);

@@ -32,7 +32,6 @@ typedef cl_int(CL_API_CALL *list_function)(cl_uint count, cl_platform_id *platfo
                                            cl_uint *count_needed);
 
 static const struct opencl_listener *listener;
-static const cl_icd_dispatch *entries;
 static cl_icd_dispatch originals[OPENCL_DRIVERS_MOST]; /* of the tables that have the entries */
 static cl_platform_id platforms[PLATFORMS_MOST];
 static cl_uint platform_count;
@@ -83,7 +82,7 @@ EXPORTED cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch *ta
     /* An older loader has a shorter table: the entries after its end are NULL. */
     memcpy(&next, target, (count < known ? count : known) * sizeof(void *));
     opencl_nexts[0].table = &next;
-    *layer = entries;
+    *layer = opencl_entries(listener);
     return CL_SUCCESS;
 }
 
@@ -114,7 +113,7 @@ static void take_over(cl_icd_dispatch *table, const char *via)
         return;
     originals[i] = *table;
     opencl_nexts[i] = (struct opencl_next){table, &originals[i]};
-    opencl_put_entries(table, entries);
+    opencl_put_entries(table, opencl_entries(listener));
 }
 
 static void load_driver(const char *library, const char *via)
@@ -187,7 +186,6 @@ void opencl_listen(const struct opencl_listener *given)
 {
     const char *preload = getenv("LD_PRELOAD");
     listener = given;
-    entries = opencl_entries(given);
     if (preload && strstr(preload, "_opencl.so") && getenv(listener->variable))
         load_drivers("preload");
 }

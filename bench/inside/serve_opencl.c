@@ -10,6 +10,7 @@
 #include "inside/serve_opencl.h"
 
 static _Atomic uint64_t passed_counts[PASSED_COUNT];
+static struct opencl_listener listener;                           /* see the end */
 static struct slab spare = {.item_bytes = sizeof(struct object)}; /* with the lock */
 
 /* A forked process has neither the driver's threads nor those that held locks: the blocks are its
@@ -138,6 +139,8 @@ static struct object *new_block(struct context *context, const struct opencl_req
     struct object *block = slab_take(&spare);
     *block =
         (struct object){.context = context, .references = 1, .flags = r->flags, .bytes = r->bytes};
+    if (opencl_counts)
+        return block;
     block->site = opencl_site(r->caller);
     block->owner = opencl_guess(context, block->site);
     return block;
@@ -147,7 +150,6 @@ static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int
 {
     struct server *server = opencl_server(block->context);
     struct error error;
-    opencl_asked = r;
     const int code = server_alloc(server, r->bytes, HANDLE(block->owner), block->site->tag,
                                   &block->address, &error);
     *status = code == ERR_OOM ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_OUT_OF_RESOURCES;
@@ -164,7 +166,7 @@ static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int
     pthread_mutex_unlock(&opencl_lock);
     if (!handle)
         return NULL;
-    *status = r->host && !opencl_is_raw ? opencl_fill_block(block, r->host, r->bytes) : CL_SUCCESS;
+    *status = r->host ? opencl_fill_block(block, r->host, r->bytes) : CL_SUCCESS;
     if (*status == CL_SUCCESS)
         return handle;
     pthread_mutex_lock(&opencl_lock);
@@ -172,8 +174,35 @@ static cl_mem serve(struct object *block, const struct opencl_request *r, cl_int
     return NULL;
 }
 
+/* Where opencl_counts: the buffer is the one that the application would get unserved. */
+static cl_mem count_buffer(const struct opencl_request *r, cl_int *error)
+{
+    const cl_mem handle = opencl_make(r, error);
+    pthread_mutex_lock(&opencl_lock);
+    struct context *c = r->context ? opencl_context(r->context) : NULL;
+    const bool is_counted = c && !passes(c, r);
+    if (is_counted) {
+        c->counts.alloc_count++;
+        c->counts.refused_count += !handle;
+    }
+    if (is_counted && handle) {
+        struct object *block = new_block(c, r);
+        block->address = HANDLE(handle);
+        opencl_add_object(block, handle);
+        c->counts.reserved_bytes += r->bytes;
+        if (c->counts.peak_reserved_bytes < c->counts.reserved_bytes)
+            c->counts.peak_reserved_bytes = c->counts.reserved_bytes;
+    }
+    pthread_mutex_unlock(&opencl_lock);
+    if (is_counted && !c->server)
+        opencl_server(c);
+    return handle;
+}
+
 static cl_mem make_buffer(const struct opencl_request *r, cl_int *error)
 {
+    if (opencl_counts)
+        return count_buffer(r, error);
     pthread_mutex_lock(&opencl_lock);
     struct context *context = r->context ? opencl_context(r->context) : NULL;
     struct object *block = context && !passes(context, r) ? new_block(context, r) : NULL;
@@ -300,25 +329,28 @@ static void *CL_API_CALL on_clSVMAlloc(cl_context context, cl_svm_mem_flags flag
 /* ---- references ---- */
 
 /* The driver still has the handle, the application has none. With the lock, which it gives up. */
-static void end_object(struct object *ended)
+static void end_object(struct object *object)
 {
-    const struct object copy = *ended, *object = &copy;
     struct context *context = object->context;
     struct object *whole = object->whole;
+    struct destructor *destructors = object->destructors;
     cl_mem handle = (cl_mem)(uintptr_t)object->entry.address;
+    const uint64_t address = object->address, owner = HANDLE(object->owner);
+    const bool is_memory = object->is_memory;
     struct error error;
+    context->counts.free_count += !whole;
+    context->counts.reserved_bytes -= object->bytes; /* a view has none */
     opencl_remove_object(object);
-    slab_give(&spare, ended);
+    slab_give(&spare, object);
     const bool ends_whole = whole && --whole->references == 0;
     pthread_mutex_unlock(&opencl_lock);
-    if (!object->is_memory)
+    if (!is_memory)
         next_of(handle)->clReleaseMemObject(handle);
-    if (object->destructors)
-        opencl_destroy_later(context, handle, object->destructors);
-    if (!whole) {
-        const uint64_t queue =
-            context->has_lost_order && !opencl_is_raw ? SERVE_ALL_QUEUES : HANDLE(object->owner);
-        if (server_free(context->server, object->address, queue, &error))
+    if (destructors)
+        opencl_destroy_later(context, handle, destructors);
+    if (!whole && !opencl_counts) {
+        const uint64_t queue = context->has_lost_order ? SERVE_ALL_QUEUES : owner;
+        if (server_free(context->server, address, queue, &error))
             process_die(&error);
         opencl_drop_context(context);
     }
@@ -383,8 +415,6 @@ static bool lie(struct object *object, cl_mem_info name, void *answer, size_t *s
         return !object->whole && ANSWER(&object->bytes);
     case CL_MEM_REFERENCE_COUNT:
         return ANSWER(&references);
-    case CL_MEM_HOST_PTR:
-        return ANSWER(&(void *){NULL});
     case CL_MEM_ASSOCIATED_MEMOBJECT:
         return ANSWER(&whole);
     case CL_MEM_OFFSET:
@@ -393,27 +423,6 @@ static bool lie(struct object *object, cl_mem_info name, void *answer, size_t *s
         return false;
     }
 #undef ANSWER
-}
-
-static cl_int answer_with(const void *answer, size_t needed, size_t size, void *value,
-                          size_t *size_needed)
-{
-    if (value && size < needed)
-        return CL_INVALID_VALUE;
-    if (value)
-        memcpy(value, answer, needed);
-    if (size_needed)
-        *size_needed = needed;
-    return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL on_clGetImageInfo(cl_mem handle, cl_image_info name, size_t size,
-                                            void *value, size_t *size_needed)
-{
-    const struct object *object = block_at(handle);
-    if (!object || name != CL_IMAGE_BUFFER)
-        return next_of(handle)->clGetImageInfo(handle, name, size, value, size_needed);
-    return answer_with(&object->shown, sizeof object->shown, size, value, size_needed);
 }
 
 static cl_int CL_API_CALL on_clGetMemObjectInfo(cl_mem handle, cl_mem_info name, size_t size,
@@ -427,7 +436,13 @@ static cl_int CL_API_CALL on_clGetMemObjectInfo(cl_mem handle, cl_mem_info name,
     pthread_mutex_unlock(&opencl_lock);
     if (!lies)
         return next_of(handle)->clGetMemObjectInfo(handle, name, size, value, size_needed);
-    return answer_with(answer, needed, size, value, size_needed);
+    if (value && size < needed)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, answer, needed);
+    if (size_needed)
+        *size_needed = needed;
+    return CL_SUCCESS;
 }
 
 /* ---- commands ---- */
@@ -461,8 +476,6 @@ static cl_int check_blocks(const struct opencl_command *c)
 
 static cl_int before(struct opencl_command *command)
 {
-    if (opencl_is_raw)
-        return CL_SUCCESS;
     const cl_int refusal = command->block_count ? check_blocks(command) : CL_SUCCESS;
     if (refusal)
         return refusal;
@@ -516,13 +529,16 @@ static bool begin(const char *via)
         process_die(&error);
     if (!drivers++)
         pthread_atfork(NULL, NULL, after_fork);
-    opencl_is_raw = strcmp(process_settings()->options.strategy->name, "raw") == 0 &&
-                    !process_settings()->options.debug;
+    const struct serve_settings *s = process_settings();
+    opencl_counts = strcmp(s->strategy, "raw") == 0 && !s->options.capacity_bytes &&
+                    !s->options.records && !s->options.debug;
+    if (opencl_counts)
+        listener.before = NULL;
     process_adds(add_statistics);
     return true;
 }
 
-static const struct opencl_listener listener = {
+static struct opencl_listener listener = {
     .name = "gamut serve",
     .variable = "GAMUT_SERVE",
     .begin = begin,
@@ -534,7 +550,6 @@ static const struct opencl_listener listener = {
             ENTRY(clReleaseMemObject),
             ENTRY(clSetMemObjectDestructorCallback),
             ENTRY(clGetMemObjectInfo),
-            ENTRY(clGetImageInfo),
         },
     .queue_made = queue_made,
     .kernel_made = opencl_add_kernel,

@@ -2,8 +2,8 @@
  * its listener (serve_opencl.c) knows.
  *
  * A buffer is a memory that a strategy has asked for, if it begins there, and else a sub-buffer of
- * one. Under raw it is what the application would get unserved, and is only counted: what is said
- * below of queues and of waits is for the other strategies. The application gets the driver's own
+ * one. Under raw alone (opencl_counts) the driver serves all, and buffers are only counted: what is
+ * said below is for the other strategies. The application gets the driver's own
  * handle, so commands pass through. The server keeps two things: how many references the
  * application holds, and which queue uses which block. clCreateBuffer names no queue. The block
  * belongs to the queue that blocks of its call site were used on before, or else to the last queue
@@ -59,6 +59,7 @@ struct context {
     cl_command_queue own; /* NULL, or a queue for first contents */
     struct block_table memories;
     uint64_t next_address;
+    struct source_counts counts; /* of its buffers, where opencl_counts */
 };
 
 /* A function that the application wants to be called when an object is destroyed. */
@@ -113,8 +114,7 @@ enum passed {
 };
 
 extern pthread_mutex_t opencl_lock; /* of all that is declared here */
-extern bool opencl_is_raw;          /* buffers are the driver's own: it keeps order and contents */
-extern _Thread_local const struct opencl_request *opencl_asked; /* by the thread, of the server */
+extern bool opencl_counts;          /* raw without a limit, a recording or the debug mode */
 
 /* ---- serve_opencl_state.c; the caller has the lock, unless it is said otherwise ---- */
 

@@ -11,8 +11,7 @@ enum {
 };
 
 pthread_mutex_t opencl_lock = PTHREAD_MUTEX_INITIALIZER;
-bool opencl_is_raw;
-_Thread_local const struct opencl_request *opencl_asked;
+bool opencl_counts;
 
 static cl_command_queue handle_of(const struct queue *queue)
 {
@@ -178,14 +177,9 @@ static int alloc_memory(void *of, uint64_t bytes, uint64_t *address, struct erro
 {
     struct context *context = of;
     cl_int status = CL_SUCCESS;
-    cl_mem handle = opencl_is_raw
-                        ? opencl_make(opencl_asked, &status)
-                        : next_of_context(context)->clCreateBuffer(
-                              context_handle(context), CL_MEM_READ_WRITE, bytes, NULL, &status);
+    cl_mem handle = next_of_context(context)->clCreateBuffer(
+        context_handle(context), CL_MEM_READ_WRITE, bytes, NULL, &status);
     TRY(opencl_check(status, "clCreateBuffer", OPENCL_ASKS, bytes, error));
-    *address = HANDLE(handle);
-    if (opencl_is_raw)
-        return 0;
     struct memory *memory = must_alloc(sizeof *memory);
     pthread_mutex_lock(&opencl_lock);
     *memory = (struct memory){.entry.address = context->next_address, .handle = handle};
@@ -199,7 +193,7 @@ static int alloc_memory(void *of, uint64_t bytes, uint64_t *address, struct erro
 /* NULL: no memory begins there. */
 static cl_mem memory_at(struct context *context, uint64_t address)
 {
-    if (opencl_is_raw)
+    if (opencl_counts)
         return (cl_mem)(uintptr_t)address;
     pthread_mutex_lock(&opencl_lock);
     const struct memory *memory =
@@ -213,11 +207,9 @@ static int free_memory(void *of, uint64_t address, uint64_t bytes, struct error 
 {
     struct context *context = of;
     const cl_mem handle = memory_at(context, address);
-    if (!opencl_is_raw) {
-        pthread_mutex_lock(&opencl_lock);
-        free(block_table_remove(&context->memories, address));
-        pthread_mutex_unlock(&opencl_lock);
-    }
+    pthread_mutex_lock(&opencl_lock);
+    free(block_table_remove(&context->memories, address));
+    pthread_mutex_unlock(&opencl_lock);
     const cl_int status = next_of_context(context)->clReleaseMemObject(handle);
     return opencl_check(status, "clReleaseMemObject", OPENCL_ASKS, bytes, error);
 }
@@ -397,6 +389,20 @@ void opencl_describe_context(struct context *context)
     context->most_bytes = device_number(context, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
 }
 
+/* Each buffer is one request and one call of the driver. */
+static void state_counts(void *context, struct serve_state *state)
+{
+    pthread_mutex_lock(&opencl_lock);
+    const struct source_counts n = ((const struct context *)context)->counts;
+    pthread_mutex_unlock(&opencl_lock);
+    const uint64_t asked = n.alloc_count, live = n.reserved_bytes, peak = n.peak_reserved_bytes;
+    state->driver = n;
+    state->blocks =
+        (struct allocator_counts){asked, n.free_count, 0, asked, live, peak, live, peak};
+    state->serve.refused_count = n.refused_count;
+    state->live_count = asked - n.refused_count - n.free_count;
+}
+
 static struct serve_driver driver_of(struct context *context)
 {
     static const struct source_ops memories = {.alloc = alloc_memory, .free = free_memory};
@@ -418,7 +424,8 @@ static struct serve_driver driver_of(struct context *context)
         .join = join,
         .wait = wait_for_queues,
         .fill = fill,
-        .read = read_back};
+        .read = read_back,
+        .state = opencl_counts ? state_counts : NULL};
 }
 
 struct server *opencl_server(struct context *context)

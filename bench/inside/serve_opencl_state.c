@@ -302,8 +302,6 @@ void opencl_release_kernel(cl_kernel handle)
 
 void opencl_set_argument(cl_kernel handle, cl_uint index, const void *value)
 {
-    if (opencl_is_raw)
-        return;
     pthread_mutex_lock(&opencl_lock);
     struct kernel *k = find_kernel(handle);
     const bool is_block = value && opencl_object(value);

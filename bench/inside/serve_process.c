@@ -159,8 +159,8 @@ static json_t *device_to_json(const struct served_device *device)
     PEAK_LIST(X)
     MEMORY_CALL_LIST(X)
 #undef X
-    tree_put(counters, "driver_alloc_ns", tree_count(state.driver.alloc_ns));
-    tree_put(counters, "driver_free_ns", tree_count(state.driver.free_ns));
+    tree_put(counters, "driver_alloc_ns", tree_count_or_null(state.driver.alloc_ns));
+    tree_put(counters, "driver_free_ns", tree_count_or_null(state.driver.free_ns));
 #define X(name, help) tree_put(serve, #name, tree_count(state.serve.name));
     SERVE_LIST(X)
 #undef X

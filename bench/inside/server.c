@@ -802,5 +802,7 @@ void server_state(struct server *s, bool checks, struct serve_state *state)
     state->driver.reserved_bytes = s->held.reserved_bytes;
     state->driver.peak_reserved_bytes = s->held.peak_reserved_bytes;
     state->blocks = s->counts;
+    if (s->driver.state)
+        s->driver.state(s->driver.context, state);
     leave(s, 0);
 }

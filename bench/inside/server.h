@@ -37,6 +37,8 @@
 /* The queue that the block was asked for on. */
 #define SERVE_OWN_QUEUE (UINT64_MAX - 1)
 
+struct serve_state;
+
 /* The functions of an API that the server calls. A queue is the application's handle as a number.
  * `context` is that of the table. */
 struct serve_driver {
@@ -76,6 +78,8 @@ struct serve_driver {
                 uint64_t bytes, uint64_t *mark, struct error *error);
     /* (optional) A call of the server ends. */
     void (*leave)(void *context);
+    /* (optional) The API counts by itself, and asks the server for nothing: puts its counts. */
+    void (*state)(void *context, struct serve_state *state);
 };
 
 struct serve_options {

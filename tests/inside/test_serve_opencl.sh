@@ -95,6 +95,15 @@ for s in $strategies tlsf:parent=1MiB; do
     cmp -s predicted.counters served.counters || fail "$s: predicted $(cat predicted.counters) served $(cat served.counters)"
 done
 
+# Under raw the driver serves and gamut only counts, unless there is a limit, a recording or the debug mode: the counts are the same.
+for rule in churn facts destructors views contexts; do
+    for flags in "" "--mem-limit 1GiB"; do
+        "$gamut" serve --force -s raw $flags -o raw.json -- "$blocks" $rule >out 2>err || fail "$rule under raw $flags ends with $?: $(cat err)"
+        jq -c '[.cases[].counters.cold]' raw.json >"counted.${flags:0:1}"
+    done
+    grep -q '"free_count":[1-9]' counted. && cmp -s counted. counted.- || fail "what is counted of $rule under raw: $(diff counted. counted.-)"
+done
+
 "$gamut" serve -s pool --beside gone.trace -- "$blocks" churn >out 2>err
 [ $? = 2 ] && grep -q '^gamut: .*gone.trace' err || fail "beside a trace that is not there: $(cat err)"
 
