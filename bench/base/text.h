@@ -80,6 +80,11 @@ int text_nearest(const char *word, const char *(*name)(void *context, size_t i),
         return i < (count) ? (text) : NULL;                                                        \
     }
 
+/* Rows of a list X(name, sentence): its names, its sentences, and both, as texts between braces. */
+#define TEXT_NAME(name, ...)          #name,
+#define TEXT_SENTENCE(name, sentence) sentence,
+#define TEXT_BOTH(name, sentence)     {#name, sentence},
+
 /* The bytes before the first character of `stops` that is not between braces; the whole length if
  * there is none. Braces keep an option's value together: "conf={a:1,b:2}:kind=device". */
 size_t text_span(const char *text, const char *stops);

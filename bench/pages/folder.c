@@ -9,11 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const folders[] = {
-#define X(name, help) #name,
-    REPORT_FOLDER_LIST(X)
-#undef X
-};
+static const char *const folders[] = {REPORT_FOLDER_LIST(TEXT_NAME)};
 enum { FOLDERS = sizeof folders / sizeof *folders, HEAD_BYTES = 4096 };
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *level)

@@ -1,12 +1,10 @@
 #include "program/element.h"
 
+#include "base/text.h"
+
 const char *element_name(enum element element)
 {
-    static const char *const names[] = {
-#define X(name, type, bytes, field) #name,
-        ELEMENT_LIST(X)
-#undef X
-    };
+    static const char *const names[] = {ELEMENT_LIST(TEXT_NAME)};
     return names[element];
 }
 

@@ -26,11 +26,7 @@ struct search {
 
 const char *fit_cause_name(enum fit_cause cause)
 {
-    static const char *const names[] = {
-#define X(name, sentence) #name,
-        FIT_CAUSE_LIST(X)
-#undef X
-    };
+    static const char *const names[] = {FIT_CAUSE_LIST(TEXT_NAME)};
     return names[cause];
 }
 

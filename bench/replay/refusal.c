@@ -1,8 +1,6 @@
 #include "replay/refusal.h"
 
-#define X(name, words) {#name, words},
-const char *const free_places[][2] = {FREE_PLACE_LIST(X)};
-#undef X
+const char *const free_places[][2] = {FREE_PLACE_LIST(TEXT_BOTH)};
 
 /* A walk through all memories. Free pieces are of the pool of the live blocks in their memory. */
 struct walk {

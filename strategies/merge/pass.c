@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -30,11 +32,7 @@ const char *merge_condition_sentence(enum merge_condition c)
 
 static const struct {
     const char *name, *sentence;
-} extension_list[EXTENSION_COUNT] = {
-#define X(name, sentence) {#name, sentence},
-    MERGE_EXTENSION_LIST(X)
-#undef X
-};
+} extension_list[EXTENSION_COUNT] = {MERGE_EXTENSION_LIST(TEXT_BOTH)};
 
 const char *merge_extension_name(unsigned extension)
 {

@@ -267,11 +267,7 @@ static json_t *decision_json(const struct fun *fun, const struct merge_event *e)
 
 static json_t *copies_json(const struct dry_run *run)
 {
-    static const char *const kinds[] = {
-#define X(name, help) #name,
-        COPY_KIND_LIST(X)
-#undef X
-    };
+    static const char *const kinds[] = {COPY_KIND_LIST(TEXT_NAME)};
     json_t *json = tree_object();
     for (int k = 0; k < COPY_KINDS; k++) {
         const struct copy_counts *copy = &run->copy[k];

@@ -11,11 +11,7 @@
 #include "results/facts/case.h"
 #include "results/file/experiment_result.h"
 
-static const char *const outcome_names[] = {
-#define X(name, help) #name,
-    COMPARE_OUTCOME_LIST(X)
-#undef X
-};
+static const char *const outcome_names[] = {COMPARE_OUTCOME_LIST(TEXT_NAME)};
 enum { OUTCOMES = sizeof outcome_names / sizeof *outcome_names };
 
 enum compare_outcome compare_outcome(const json_t *comparison)
@@ -242,11 +238,7 @@ static bool has_unsure_row(const struct comparer *c)
 static const char *first_words(const struct comparer *c, enum compare_outcome outcome,
                                const json_t *findings)
 {
-    static const char *const sentences[] = {
-#define X(name, help) help,
-        COMPARE_OUTCOME_LIST(X)
-#undef X
-    };
+    static const char *const sentences[] = {COMPARE_OUTCOME_LIST(TEXT_SENTENCE)};
     if (c->nothing == outcome && c->nothing_because)
         return c->nothing_because;
     if ((outcome == COMPARE_failed || outcome == COMPARE_regression) && json_array_size(findings))

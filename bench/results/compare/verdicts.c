@@ -15,11 +15,7 @@
 
 #include "results/compare/comparer.h"
 
-const char *const verdict_names[VERDICTS] = {
-#define X(name, help) #name,
-    COMPARE_VERDICT_LIST(X)
-#undef X
-};
+const char *const verdict_names[VERDICTS] = {COMPARE_VERDICT_LIST(TEXT_NAME)};
 
 /* More rounds than these are too many to wait for. */
 static const unsigned most_rounds = 1000;

@@ -10,16 +10,13 @@
 #include "base/arena.h"
 #include "base/json_rules.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "base/tree.h"
 
 /* ---- what a call waits for ---- */
 
 /* The words by class, then NULL. */
-static const char *const atlas_wait_names[] = {
-#define X(name, help) #name,
-    ATLAS_WAIT_LIST(X)
-#undef X
-        NULL};
+static const char *const atlas_wait_names[] = {ATLAS_WAIT_LIST(TEXT_NAME) NULL};
 
 const char *atlas_wait_name(enum atlas_wait wait)
 {

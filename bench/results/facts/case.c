@@ -7,12 +7,9 @@
 
 #include "base/arena.h"
 #include "base/json_rules.h"
+#include "base/text.h"
 
-const char *const case_status_names[] = {
-#define X(name, help) #name,
-    CASE_STATUS_LIST(X)
-#undef X
-        NULL};
+const char *const case_status_names[] = {CASE_STATUS_LIST(TEXT_NAME) NULL};
 
 const char *const case_check_names[] = {[CHECK_NONE] = "none",
                                         [CHECK_REFERENCE] = "reference",

@@ -73,9 +73,7 @@ extern const char *const case_check_names[];
 
 struct case_model {
     bool asked; /* false: no prediction was asked for, and the rest means nothing */
-#define X(name, help) uint64_t name;
-    MODEL_LIST(X)
-#undef X
+    MODEL_LIST(COUNTER)
     char why_not[256]; /* why predicted_ns is unknown, and perhaps others; "" if it is known */
 };
 

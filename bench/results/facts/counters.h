@@ -92,25 +92,20 @@ struct copy_counts {
     uint64_t count, bytes, elided_count, elided_bytes;
 };
 
+#define COUNTER(name, ...) uint64_t name;
 struct memory_counts {
-#define X(name, unit, kind, better, help) uint64_t name;
-    PEAK_LIST(X)
-    MEMORY_CALL_LIST(X)
-#undef X
+    PEAK_LIST(COUNTER)
+    MEMORY_CALL_LIST(COUNTER)
 };
 
 struct exact_counts {
-#define X(name, unit, kind, better, help) uint64_t name;
-    EXACT_LIST(X)
-#undef X
+    EXACT_LIST(COUNTER)
     struct copy_counts copy[COPY_KINDS];
 };
 
 /* One timed run. Unknown is UINT64_MAX here and null in a file. */
 struct sample {
-#define X(name, unit, kind, better, help) uint64_t name;
-    SAMPLE_LIST(X)
-#undef X
+    SAMPLE_LIST(COUNTER)
 };
 #define UNKNOWN_NS UINT64_MAX
 

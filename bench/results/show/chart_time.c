@@ -38,11 +38,7 @@ enum portion {
         PORTIONS
 };
 
-static const char *const titles[] = {
-#define X(name, title) title,
-    PORTION_LIST(X)
-#undef X
-};
+static const char *const titles[] = {PORTION_LIST(TEXT_SENTENCE)};
 
 /* The most rows that a picture can show. */
 enum { ROWS_MOST = 420 };

@@ -101,11 +101,7 @@ static void add_driver_calls(struct text_grid *grid, const struct result_case *o
 static void add_copies(struct text_grid *grid, const struct exact_counts *counts,
                        const char *prefix)
 {
-    static const char *const kinds[] = {
-#define X(name, help) #name,
-        COPY_KIND_LIST(X)
-#undef X
-    };
+    static const char *const kinds[] = {COPY_KIND_LIST(TEXT_NAME)};
     double count = 0, bytes = 0;
     char name[64], size[32];
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -10,11 +10,7 @@
 
 static const struct {
     const char *name, *sentence;
-} origins[READINGS_COUNT] = {
-#define X(name, sentence) {#name, sentence},
-    READINGS_LIST(X)
-#undef X
-};
+} origins[READINGS_COUNT] = {READINGS_LIST(TEXT_BOTH)};
 
 const char *readings_from_name(enum readings_from from)
 {

@@ -839,11 +839,7 @@ static void add_unseen(json_t *unseen, uint64_t count, const char *format, const
 
 static void name_unseen(const struct raw_import *r)
 {
-    static const char *const kinds[RAW_KINDS] = {
-#define X(name, help) #name,
-        RAW_KIND_LIST(X)
-#undef X
-    };
+    static const char *const kinds[RAW_KINDS] = {RAW_KIND_LIST(TEXT_NAME)};
     const struct raw_head *head = r->records.head;
     json_t *unseen = json_object();
     for (unsigned i = 0; i < RAW_UNSEEN_MOST && head->unseen[i].name[0]; i++) {
