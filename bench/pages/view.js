@@ -126,7 +126,6 @@ let panes = [];
 let frame = 0, timer = 0;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-
 // ---- colours ----
 
 const pixel = (r, g, b) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
@@ -175,7 +174,6 @@ function plotWidth() {
   const panel = view.panels.find((p) => p.canvas);
   return Math.max(50, Math.floor(((panel && panel.canvas.clientWidth) || 800) * ratio() - LEFT * ratio() - 4));
 }
-
 
 // The first column whose moment is not before m.
 function columnOf(moment, m) {
@@ -226,7 +224,6 @@ function byteStep(most) {
   return niceStep(most / unit, 4) * unit;
 }
 
-
 // The chunks of as many levels as fit; complete: none is left out.
 function chunksOf(all, from, to) {
   const chosen = [];
@@ -265,14 +262,9 @@ const summaryLevel = (l) =>
 const strategyLevel = (s, l) =>
   unpack(s.summary[l], (c) => ({ granted: c.steps(data.summary[l].count), reserved: c.steps(data.summary[l].count) }));
 
-
 function phaseAt(moment) {
-  let low = 0, high = phases.moment.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (phases.moment[middle] <= moment) low = middle + 1; else high = middle;
-  }
-  return low ? phases.name[low - 1] : 0;
+  const begun = columnOf(phases.moment, moment + 1);
+  return begun ? phases.name[begun - 1] : 0;
 }
 
 // ---- the axis ----
@@ -459,7 +451,6 @@ function drawActive(panel, got, set, image) {
   }
 }
 
-
 // What blocks take of each cell of the map at most, below the blocks that are drawn one by one.
 function drawCover(panel, pixels, width, height, scale) {
   const { stride, row_bytes: high, most } = panel.strategy.cover, light = dark.matches ? [60, 67, 78] : [217, 222, 229];
@@ -474,7 +465,6 @@ function drawCover(panel, pixels, width, height, scale) {
       if (row[cells[c]] && pixels[p] === colours[0]) pixels[p] = colours[row[cells[c]]];
   }
 }
-
 
 // The highest address of a map in the window.
 function topOf(of) {
@@ -735,7 +725,6 @@ function pick(panel, column, y) {
   return { text: head + "\nno block at " + bytesText(value) };
 }
 
-
 // Bytes and blocks by name at a moment, as many as fit; the rest is "others". What must be read first is added to `need`.
 function heldAt(moment, need) {
   const held = new Map();
@@ -866,7 +855,6 @@ function legend() {
   }));
 }
 
-
 // A call stack that stays; Escape or the button closes it.
 function showStack(title, frames) {
   byId("stack").replaceChildren(...(frames.length ? [element("h3", {}, title + " ", button("×", "close the call stack", () => showStack("", []))),
@@ -954,7 +942,6 @@ function find(text) {
 }
 
 // Who holds what at the selected moment, or what of it is new since another.
-// Who holds what at the selected moment, or what of it is new since another.
 function tellMoment() {
   const { moment, base } = view, need = [], now = moment.pane.heldAt(moment, need);
   const told = base ? changesOf(now, base.pane.heldAt(base, need)) : now, words = datas.map((one) => one.word);
@@ -992,7 +979,6 @@ function tellMoment() {
       .sort((a, b) => byBytes(a[1], b[1])).map(([name, bytes]) => name + " " + signed(bytes, bytesText)).join(", ") })] : []),
     ...flames, element("div", { className: "scroll" }, table));
 }
-// Selects a moment, or the one that it is compared with.
 // Selects moments, one of each trace; or compares another of the same trace with the selected one.
 function select(moments, compares) {
   if (areTwo) [view.moment, view.base] = moments;

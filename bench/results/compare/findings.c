@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "results/compare/comparer.h"
@@ -252,13 +253,7 @@ static void write_sentence(struct arena *arena, struct group *g)
     text_free(&out);
 }
 
-static int worst_first(const void *a, const void *b)
-{
-    const struct group *x = a, *y = b;
-    if (x->weight != y->weight)
-        return (x->weight < y->weight) - (x->weight > y->weight);
-    return x->rows[0] < y->rows[0] ? -1 : x->rows[0] > y->rows[0];
-}
+ORDER_FROM_MOST(worst_first, struct group, weight, rows[0])
 
 static struct group *groups_of(struct comparer *c, const struct compare_file *candidate,
                                unsigned *count)
