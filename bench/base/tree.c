@@ -123,6 +123,13 @@ size_t tree_index_of(json_t *seen, const char *name, size_t count)
     return count;
 }
 
+void tree_print(json_t *tree, size_t layout, FILE *out)
+{
+    json_dumpf(tree, out, layout);
+    fputc('\n', out);
+    json_decref(tree);
+}
+
 const char *tree_get_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));

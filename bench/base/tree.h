@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* An empty object; the caller owns it. */
 json_t *tree_object(void);
@@ -34,6 +35,9 @@ json_t *tree_count_or_null(uint64_t value);        /* null for 0 too */
 json_t *tree_count_if_known(int64_t value);        /* null below 0 */
 /* An integer if the value is whole, so that bytes stay exact; null for NaN and infinity. */
 json_t *tree_number(double value);
+
+/* Prints a tree and a line's end. `layout` are flags of json_dumpf. Takes over the reference. */
+void tree_print(json_t *tree, size_t layout, FILE *out);
 
 /* The text of a member, owned by the object; "" if it is missing, null or of another type. */
 const char *tree_get_text(const json_t *object, const char *key);

@@ -1,6 +1,7 @@
 /* gamut doctor: checks whether this machine is fit to measure on. */
 #include <stdio.h>
 
+#include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/flag_groups.h"
 #include "doctor/doctor.h"
@@ -21,9 +22,7 @@ static int doctor_command(const struct command_line *line)
     doctor_check(&facts, &rows);
     if (flag_number(line, "format") == FORMAT_JSON) {
         json_t *json = doctor_json(&rows);
-        json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-        putchar('\n');
-        json_decref(json);
+        tree_print(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9), stdout);
     } else {
         doctor_print(&rows, stdout);
     }

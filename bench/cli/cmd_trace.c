@@ -269,9 +269,7 @@ static int info_of(const struct command_line *line, struct trace_reader *reader,
         tree_put(json, "cut_off", json_boolean(trace_was_cut(reader, &lost)));
         tree_put(json, "untimed_commands", tree_count(found.untimed));
         tree_put(json, "holders", holders_to_json(&holders));
-        json_dumpf(json, stdout, JSON_INDENT(1));
-        putchar('\n');
-        json_decref(json);
+        tree_print(json, JSON_INDENT(1), stdout);
     }
     holders_free(&holders);
     return code;
@@ -574,10 +572,8 @@ static int waits(const struct command_line *line, const struct traces *traces, s
             putchar('\n');
         code = waits_of(line, traces->paths[i], line->positional[i + 1], all, error);
     }
-    if (all && !code) {
-        json_dumpf(all, stdout, JSON_INDENT(1));
-        putchar('\n');
-    }
+    if (all && !code)
+        tree_print(json_incref(all), JSON_INDENT(1), stdout);
     json_decref(all);
     return code;
 }

@@ -118,9 +118,7 @@ void session_print_json(struct session *s, const char *list)
 {
     json_t *root = tree_object();
     tree_put(root, list, json_incref(*list_of(&s->recording.draft.result, list)));
-    json_dumpf(root, stdout, JSON_INDENT(1));
-    putchar('\n');
-    json_decref(root);
+    tree_print(root, JSON_INDENT(1), stdout);
 }
 
 int session_error(const struct session *s, struct error *error)

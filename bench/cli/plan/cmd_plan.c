@@ -243,9 +243,7 @@ static int report_all(const struct command_line *line, const struct choice *choi
     if (!code && as_json) {
         json_t *root = tree_object();
         tree_put(root, "plans", plans);
-        json_dumpf(root, stdout, JSON_INDENT(1));
-        putchar('\n');
-        json_decref(root);
+        tree_print(root, JSON_INDENT(1), stdout);
     } else {
         json_decref(plans);
     }

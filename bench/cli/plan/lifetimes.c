@@ -208,9 +208,7 @@ static void print_json(const struct lifetimes *l, FILE *out)
     tree_put(top, "given", given_json(l));
     tree_put(top, "planners", l->planned ? planners_json(l) : json_null());
     tree_put(root, "lifetimes", top);
-    json_dumpf(root, out, JSON_INDENT(1));
-    fputc('\n', out);
-    json_decref(root);
+    tree_print(root, JSON_INDENT(1), out);
 }
 
 static struct pack_buffer *buffers_of(const struct lifetime_table *table)

@@ -9,13 +9,7 @@
 #include "base/tree.h"
 #include "results/file/measured.h"
 
-/* Takes `tree`. */
-static void print_tree(json_t *tree, size_t layout, FILE *out)
-{
-    json_dumpf(tree, out, layout | JSON_REAL_PRECISION(12));
-    fputc('\n', out);
-    json_decref(tree);
-}
+enum { DIGITS = JSON_REAL_PRECISION(12) };
 
 /* "canny/medium/none/last-use/pool/cuda:0": unique within a result. */
 static void add_name(struct text *out, const struct result_case *one)
@@ -86,7 +80,7 @@ void export_lines(const struct result *result, FILE *out)
         tree_put(line, "reason", tree_text_or_null(one->reason));
         if (one->status == CASE_ok)
             put_metrics(line, one);
-        print_tree(line, JSON_COMPACT, out);
+        tree_print(line, DIGITS | JSON_COMPACT, out);
     }
 }
 
@@ -216,8 +210,8 @@ void export_google_benchmark(const struct result *result, FILE *out)
     json_t *all = tree_array();
     for (size_t i = 0; i < result->case_count; i++)
         add_google_case(all, &result->cases[i], i);
-    print_tree(tree_pack("{s:o, s:o}", "context", google_context(result), "benchmarks", all),
-               JSON_INDENT(2), out);
+    tree_print(tree_pack("{s:o, s:o}", "context", google_context(result), "benchmarks", all),
+               DIGITS | JSON_INDENT(2), out);
 }
 
 /* ---- Bencher's metric format ---------------------------------------------------------------- */
@@ -271,7 +265,7 @@ void export_bmf(const struct result *result, FILE *out)
         json_decref(measures);
         text_free(&name);
     }
-    print_tree(all, JSON_INDENT(2), out);
+    tree_print(all, DIGITS | JSON_INDENT(2), out);
 }
 
 /* ---- Otava's JSON --------------------------------------------------------------------------- */
@@ -335,7 +329,7 @@ void export_otava(const struct result *results, size_t count, FILE *out)
             tree_append(all, run_of(&results[i], json_incref(metrics)));
         json_decref(metrics);
     }
-    print_tree(all, JSON_INDENT(1), out);
+    tree_print(all, DIGITS | JSON_INDENT(1), out);
     json_decref(points);
     json_decref(names);
 }

@@ -291,10 +291,8 @@ int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
 
 void worker_send(FILE *out, json_t *line)
 {
-    json_dumpf(line, out, JSON_COMPACT);
-    fputc('\n', out);
+    tree_print(line, JSON_COMPACT, out);
     fflush(out);
-    json_decref(line);
 }
 
 int worker_main(const struct worker_job *jobs)
