@@ -1,7 +1,7 @@
 """check.py CHECK LOG...: brings logs of probe and of log.c (.xz) into the form of check.c, and gives them to it.
 
 CHECK is made by: cc -O2 -Ibench -Istrategies -I. scripts/driver_pool/check.c bench/run/predict/stream_pool.c bench/base/arena.c -lm -o CHECK
-Logs: results/data/driver-pool-{idle,held,pytorch}.txt.xz."""
+Logs: results/data/driver-pool-{idle,held,pytorch,pytorch-unseen}.txt.xz."""
 import lzma, subprocess, sys
 
 
