@@ -343,7 +343,7 @@ static int run_serve(const struct command_line *line)
 {
     struct serving s = {.line = line};
     struct error error = {0};
-    int exit_code;
+    int exit_code = 0;
     const int code = serve_application(&s, &exit_code, &error);
     arena_free(&s.arena);
     return code ? application_exit_code(0, code, &error) : exit_code;
