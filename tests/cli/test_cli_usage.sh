@@ -41,8 +41,6 @@ expect 0 "" run --help
 has "GAMUT_WORKLOAD"
 expect 2 "did you mean --rounds?" run --ruonds 3
 expect 2 "from 1 to" run --rounds 0
-expect 2 "whole number" run --rounds few
-expect 2 "needs a value" run --rounds
 expect 2 "a size such as" run --mem-limit lots
 expect 2 "did you mean table?" run --format tabel
 expect 2 "did you mean stencil_hoisted?" run stencil_hosted
@@ -150,7 +148,6 @@ for command in list man completion plan; do
     expect 2 "there are: .*--help" "$command" --no-such-flag
     ! grep -q "(null)" err || fail "gamut $command: (null)"
 done
-expect 2 "expected one of text|json" list --format csv
 expect 0 "" list devices
 has "^host "
 expect 0 "" list strategies
@@ -162,7 +159,6 @@ has "^  disjoint "
 
 # ---- is the machine fit
 expect 2 "did you mean --format?" doctor --fromat json
-expect 2 "expected one of table|json" doctor --format xml
 expect 2 "one argument too many" doctor host
 expect 3 "" doctor --results right.mem/x
 has "^fail  results  *right.mem/x: Not a directory -> set GAMUT_RESULTS"

@@ -9,8 +9,10 @@
 #include "alloc/registry.h"
 #include "base/random.h"
 #include "base/tree.h"
+#include "replay/advise.h"
 #include "replay/ages.h"
 #include "replay/fit.h"
+#include "replay/plan.h"
 #include "tests/base/cmocka.h"
 #include "trace/text.h"
 #include "tests/trace/trace_fixture.h"
@@ -63,6 +65,7 @@ static struct fit fit_of(const char *path, const char *strategy)
 
 static struct ages *kept_ages;
 static struct replay_refusal refused_last;
+static uint64_t held_last;
 
 /* How a replay with this capacity ends. */
 static enum case_status replayed(const char *path, const char *strategy, uint64_t capacity_bytes)
@@ -70,16 +73,19 @@ static enum case_status replayed(const char *path, const char *strategy, uint64_
     struct replay_options options = {
         .device = replay_device(0, NULL), .free_at = FREE_AT_DONE, .ages = kept_ages};
     struct option_values values;
+    struct allocator_plans plans = {.make = plan_of_trace};
     struct replay_outcome outcome;
     struct trace_reader *reader;
     struct error error = {0};
-    must(allocator_parse(strategy, &options.strategy, &values, &error), &error);
+    must(allocator_parse_planned(&plans, strategy, &options.strategy, &values, &error), &error);
     options.options = &values;
     options.device.capacity_bytes = capacity_bytes;
     must(trace_open(path, &reader, &error), &error);
     must(replay_trace(reader, &options, NULL, &outcome, &error), &error);
     trace_close(reader);
+    allocator_plans_free(&plans);
     refused_last = outcome.refusal;
+    held_last = outcome.counts.peak_reserved_bytes;
     return outcome.status;
 }
 
@@ -479,6 +485,54 @@ static void try_orders(struct swept *s, unsigned placed, uint64_t height)
     }
 }
 
+/* The plan's file is the plan, and a replay of it needs its arena in whole chunks. */
+static void check_plan(const char *path)
+{
+    struct offset_plan made, read;
+    struct error error = {0};
+    char spec[512];
+    const char *file = trace_path("swept.plan");
+    must(plan_of_trace(path, &made, &error), &error);
+    must(plan_verify(&made, &error), &error);
+    must(plan_write(&made, file, true, &error), &error);
+    must(plan_read(file, &read, &error), &error);
+    const struct plan_queue *a = made.queues, *b = read.queues;
+    assert_true(read.queue_count == 1 && read.digest == made.digest);
+    assert_true(b->count == a->count && b->height == a->height);
+    for (unsigned i = 0; i < a->count; i++)
+        assert_true(a->slots[i].size == b->slots[i].size && a->slots[i].end == b->slots[i].end &&
+                    a->slots[i].offset == b->slots[i].offset);
+    snprintf(spec, sizeof spec, "planned:trace=%s", file);
+    assert_int_equal(replayed(path, spec, 0), CASE_ok);
+    assert_int_equal(held_last, (a->height + 2 * MIB - 1) / (2 * MIB) * (2 * MIB));
+    plan_free(&made);
+    plan_free(&read);
+}
+
+/* What the advice says of a setting is what its replay holds. */
+static void check_advice(const char *path)
+{
+    const struct advise_options options = {
+        .application = "gamut", .current = "pool", .free_at = FREE_AT_DONE, .jobs = 1};
+    struct advise advise;
+    struct error error = {0};
+    bool interrupted;
+    must(advise_traces(&path, 1, &options, &advise, &interrupted, &error), &error);
+    const struct advised_setting *best = &advise.advices[0].best;
+    assert_int_equal(replayed(path, "pool", 0), CASE_ok);
+    assert_int_equal(held_last, advise.traces[0].now.reserved_bytes);
+    if (best->is_known) {
+        struct text spec = {0};
+        setting_spec(&best->setting, &spec);
+        assert_int_equal(replayed(path, spec.data, 0), CASE_ok);
+        assert_int_equal(held_last, best->on[0].reserved_bytes);
+        assert_true(advise.advices[0].leave ||
+                    held_last * 100 <= advise.traces[0].now.reserved_bytes * 99);
+        text_free(&spec);
+    }
+    advise_free(&advise);
+}
+
 static void naive_answers_hold(void **state)
 {
     static const char *const strategies[] = {"raw", "pool",     "caching", "tagged", "tlsf", "vmm",
@@ -527,6 +581,11 @@ static void naive_answers_hold(void **state)
         assert_int_equal(optimum.bytes, swept.best);
         assert_int_equal(lifetimes.demand.peak_bytes, most);
         lifetimes_free(&lifetimes);
+        assert_int_equal(replayed(path, "raw", 0), CASE_ok);
+        assert_int_equal(held_last, most);
+        check_plan(path);
+        if (n % 10 == 0)
+            check_advice(path);
 
         for (unsigned i = 0; i < sizeof strategies / sizeof *strategies; i++) {
             const struct fit fit = fit_of(path, strategies[i]);
