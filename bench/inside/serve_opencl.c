@@ -532,8 +532,7 @@ static bool begin(const char *via)
     const struct serve_settings *s = process_settings();
     opencl_counts = strcmp(s->strategy, "raw") == 0 && !s->options.capacity_bytes &&
                     !s->options.records && !s->options.debug;
-    if (opencl_counts)
-        listener.before = NULL;
+    listener.before = opencl_counts ? NULL : before;
     process_adds(add_statistics);
     return true;
 }

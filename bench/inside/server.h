@@ -38,7 +38,6 @@
 #define SERVE_OWN_QUEUE (UINT64_MAX - 1)
 
 struct serve_state;
-
 /* The functions of an API that the server calls. A queue is the application's handle as a number.
  * `context` is that of the table. */
 struct serve_driver {
