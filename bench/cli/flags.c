@@ -65,7 +65,8 @@ static const char *flag_name(void *flags, size_t i)
     return ((const struct flag *)flags)[i].name;
 }
 
-char *flags_variable(char out[64], const char *name)
+/* The environment variable of a flag: "GAMUT_MEM_LIMIT" for "mem-limit". */
+static char *variable_of(char out[64], const char *name)
 {
     size_t n = (size_t)snprintf(out, 64, "GAMUT_%s", name);
     for (size_t i = 6; i < n && i < 63; i++)
@@ -213,7 +214,7 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
     TRY(read_words(line, argc, argv, error));
     for (size_t i = 0; i < count; i++) {
         char variable[64];
-        const char *text = getenv(flags_variable(variable, command->flags[i].name));
+        const char *text = getenv(variable_of(variable, command->flags[i].name));
         if (line->flag[i].given || !text || !*text)
             continue;
         TRY(flags_set(line, i, variable, text, error));
@@ -286,7 +287,7 @@ void flags_help(const struct command *command, FILE *out)
         fprintf(out,
                 "\nThe environment sets flags too, --%s as %s; the flag wins.\n"
                 "A list that is given twice grows; of another flag the last value counts.\n",
-                command->flags->name, flags_variable(variable, command->flags->name));
+                command->flags->name, variable_of(variable, command->flags->name));
     }
     struct text notes = {0}, examples = {0};
     command_add_notes(&notes, command->name);

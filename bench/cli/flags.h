@@ -140,9 +140,6 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
 int flags_set(struct command_line *line, size_t i, const char *where, const char *text,
               struct error *error);
 
-/* The environment variable of a flag: "GAMUT_MEM_LIMIT" for "mem-limit". Returns `out`. */
-char *flags_variable(char out[64], const char *name);
-
 /* Prints the text of `gamut COMMAND --help`. */
 void flags_help(const struct command *command, FILE *out);
 

@@ -68,7 +68,8 @@ enum { SAMPLES_MOST = 100 }; /* frames whose times are kept, evenly spread */
 
 /* ---- the field ------------------------------------------------------------------------------- */
 
-struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64_t seed)
+/* About a third of the chunks of a window have triangles. */
+static struct isosurface_field hills_of(uint32_t window, uint32_t cells, uint64_t seed)
 {
     uint32_t octave = 0;
     while (2u << octave <= cells)
@@ -142,7 +143,7 @@ static int surface_open(struct device *device, const struct experiment_settings 
                              .window = (uint32_t)value[OPTION_WINDOW],
                              .cells = (uint32_t)value[OPTION_CELLS],
                              .frames = (uint32_t)value[OPTION_FRAMES]};
-    s->hills = isosurface_hills(s->window, s->cells, settings->seed);
+    s->hills = hills_of(s->window, s->cells, settings->seed);
     int code = marcher_open(device, s->window, s->cells, s->frames + s->window, &s->marcher, error);
     if (code) {
         free(s);

@@ -43,8 +43,6 @@ struct isosurface_field {
     int32_t middle, slope;
     uint32_t seed;
 };
-/* Hills: about a third of the chunks of a window have triangles. */
-struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64_t seed);
 
 /* ---- the right answer (isosurface_check.c), computed without tables and kernels ---- */
 

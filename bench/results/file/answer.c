@@ -430,7 +430,8 @@ static const char *skipped_name(const struct ranking *r, const struct configurat
     return c->key.strategy;
 }
 
-const char *answer_why_skipped(const char *reason)
+/* The reason of a skipped case, without the name of its strategy. */
+static const char *why_skipped(const char *reason)
 {
     const char *start = reason ? strstr(reason, " could not start: ") : NULL;
     return start ? start + strlen(" could not start: ") : reason;
@@ -444,7 +445,7 @@ bool answer_tells_skipped(const struct answer *answer, const struct result_case 
                        i < device->sentence_count && !is_told;
          i++)
         is_told = strncmp(device->sentences[i], "not on ", 7) == 0 &&
-                  strstr(device->sentences[i], answer_why_skipped(one->reason));
+                  strstr(device->sentences[i], why_skipped(one->reason));
     return is_told;
 }
 
@@ -453,7 +454,7 @@ static void add_not_here(struct answer_device *out, const char *name, const char
     for (size_t i = 0; i < out->not_here_count; i++)
         if (strcmp(out->not_here[i], name) == 0)
             return;
-    out->why_not_here[out->not_here_count] = answer_why_skipped(why);
+    out->why_not_here[out->not_here_count] = why_skipped(why);
     out->not_here[out->not_here_count++] = name;
 }
 

@@ -47,8 +47,6 @@ const struct answer_device *answer_find(const struct answer *answer, const char 
 
 /* Does the answer name the case's strategy, and the reason, among those that its device lacks? */
 bool answer_tells_skipped(const struct answer *answer, const struct result_case *one);
-/* The reason of a skipped case, without the name of its strategy. */
-const char *answer_why_skipped(const char *reason);
 
 /* Was the configuration judged so: "fastest", "within", "unsure", "slower"? */
 bool answer_has_verdict(const struct answer_ranked *one, const char *verdict);

@@ -79,7 +79,7 @@ struct naming naming_of(const struct chart_subject *of)
     return differ;
 }
 
-void naming_row(const struct naming *naming, const struct case_key *key, struct text *out)
+static void name_row(const struct naming *naming, const struct case_key *key, struct text *out)
 {
     text_add(out, "%s", key->workload);
     if (naming->dataset)
@@ -125,7 +125,7 @@ static void matrix_label(struct matrix *matrix, const struct matrix_rules *rules
     for (size_t i = 0; (one = case_next(matrix->of, &i));) {
         struct text row = {0}, column = {0};
         const bool is_skipped = one->status == CASE_skipped;
-        naming_row(&matrix->naming, &one->key, &row);
+        name_row(&matrix->naming, &one->key, &row);
         name_column(matrix, &one->key, &column);
         labels_add(&matrix->rows, row.data);
         if (!rules->is_baseline || !rules->is_baseline(one))
@@ -150,7 +150,7 @@ static size_t column_of(const struct matrix *matrix, const struct case_key *key)
 static void set_cell(struct matrix *matrix, const struct result_case *cell)
 {
     struct text row = {0};
-    naming_row(&matrix->naming, &cell->key, &row);
+    name_row(&matrix->naming, &cell->key, &row);
     const size_t r = labels_find(&matrix->rows, row.data);
     const size_t c = column_of(matrix, &cell->key);
     text_free(&row);

@@ -40,8 +40,6 @@ struct naming {
 };
 /* Compares all cases of the subject's device; ignores the rest of the subject. */
 struct naming naming_of(const struct chart_subject *of);
-/* Adds the name of a row: "canny" or "canny medium". */
-void naming_row(const struct naming *naming, const struct case_key *key, struct text *out);
 /* Adds the name of a column: "pool", "pool best", "pool best scope"; without the strategy "best",
  * "best scope". */
 void naming_column(const struct naming *naming, bool with_strategy, const struct case_key *key,
