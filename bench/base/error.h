@@ -22,11 +22,8 @@
     X(ERR_INTERNAL, -13, "this is a bug in gamut")                                                 \
     X(ERR_EXISTS, -14, "there is a file of that name")
 
-enum error_code {
-#define X(name, value, sentence) name = value,
-    ERROR_LIST(X)
-#undef X
-};
+#define ERROR_CODE(name, value, ...) name = value,
+enum error_code { ERROR_LIST(ERROR_CODE) };
 
 struct error {
     int code;

@@ -22,11 +22,8 @@
     X(EXIT_NOTHING_RAN, 77, "nothing could run: there is no device, or no program for it")         \
     X(EXIT_INTERRUPTED, 130, "interrupted; the file holds what was measured until then")
 
-enum exit_code {
-#define X(name, code, sentence) name = code,
-    EXIT_CODE_LIST(X)
-#undef X
-};
+#define EXIT_CODE(name, code, ...) name = code,
+enum exit_code { EXIT_CODE_LIST(EXIT_CODE) };
 
 enum flag_type {
     FLAG_SWITCH, /* no value; in the environment 1 or 0 */

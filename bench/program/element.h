@@ -17,12 +17,8 @@ enum { RANK_MAX = 8 };
     X(f32, float, 4, f32)                                                                          \
     X(f64, double, 8, f64)
 
-enum element {
-#define X(name, type, bytes, field) ELEMENT_##name,
-    ELEMENT_LIST(X)
-#undef X
-        ELEMENTS
-};
+#define ELEMENT(name, ...) ELEMENT_##name,
+enum element { ELEMENT_LIST(ELEMENT) ELEMENTS };
 
 /* The value of a scalar; which field holds it follows from its element type. */
 union scalar {

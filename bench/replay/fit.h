@@ -76,11 +76,8 @@ enum { FIT_STEP_BYTES = 512, FIT_ABOVE_REPLAYS = 32, FIT_BELOW_REPLAYS = 100 };
     X(rounding, "they would fit, and most of the rest is lost by rounding blocks up")              \
     X(fragmentation, "they would fit, and most of the rest is free, in pieces that do not serve")
 
-enum fit_cause {
-#define X(name, sentence) FIT_##name,
-    FIT_CAUSE_LIST(X)
-#undef X
-};
+#define FIT_CAUSE(name, ...) FIT_##name,
+enum fit_cause { FIT_CAUSE_LIST(FIT_CAUSE) };
 const char *fit_cause_name(enum fit_cause cause);
 
 struct fit_options {

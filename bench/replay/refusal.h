@@ -10,12 +10,8 @@
     X(other_sizes, "in the pool for blocks of other sizes")                                        \
     X(other_queues, "on other streams")                                                            \
     X(other_pools, "in other pools, such as those of captured graphs")
-enum free_place {
-#define X(name, words) FREE_##name,
-    FREE_PLACE_LIST(X)
-#undef X
-        FREE_PLACES
-};
+#define FREE_PLACE(name, ...) FREE_##name,
+enum free_place { FREE_PLACE_LIST(FREE_PLACE) FREE_PLACES };
 extern const char *const free_places[FREE_PLACES][2]; /* name and words */
 
 /* The request, and the state after the allocator gave back what it could. */

@@ -43,12 +43,8 @@
     X(first_use, true, "first use")                                                                \
     X(command, true, "other command")
 
-enum wait_kind {
-#define X(name, hidden, title) WAIT_##name,
-    WAIT_KIND_LIST(X)
-#undef X
-        WAIT_KINDS
-};
+#define WAIT_KIND(name, ...) WAIT_##name,
+enum wait_kind { WAIT_KIND_LIST(WAIT_KIND) WAIT_KINDS };
 const char *wait_kind_title(enum wait_kind kind);
 bool wait_is_hidden(enum wait_kind kind);
 

@@ -40,12 +40,8 @@
               * driver_map of 0 bytes there is the begin of a range of addresses; `granted`: the   \
               * bytes that are mapped at a time */
 
-enum trace_kind {
-#define X(name) TRACE_##name,
-    TRACE_KIND_LIST(X)
-#undef X
-        TRACE_KINDS
-};
+#define TRACE_KIND(name) TRACE_##name,
+enum trace_kind { TRACE_KIND_LIST(TRACE_KIND) TRACE_KINDS };
 
 /* A command's use of a block. A recorder that cannot tell has both bits set. */
 enum trace_access { TRACE_READS = 1, TRACE_WRITES = 2 };

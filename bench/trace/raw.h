@@ -72,12 +72,8 @@ enum {
     X(pool_end, "object: a context. words: number of a private pool, which no graph uses any "     \
                 "more")
 
-enum raw_kind {
-#define X(name, help) RAW_##name,
-    RAW_KIND_LIST(X)
-#undef X
-        RAW_KINDS
-};
+#define RAW_KIND(name, ...) RAW_##name,
+enum raw_kind { RAW_KIND_LIST(RAW_KIND) RAW_KINDS };
 
 enum raw_class {
     RAW_CLASS_CONTEXT,

@@ -50,12 +50,8 @@ enum { TRACE_VERSION = 4 };
     X(ends)         /* when the device had ended each command */                                   \
     X(phases)       /* where phases of the application begin and end */
 
-enum trace_fact {
-#define X(name) TRACE_KNOWS_##name,
-    TRACE_FACT_LIST(X)
-#undef X
-        TRACE_FACTS
-};
+#define TRACE_FACT(name) TRACE_KNOWS_##name,
+enum trace_fact { TRACE_FACT_LIST(TRACE_FACT) TRACE_FACTS };
 const char *trace_fact_name(enum trace_fact fact);
 const char *trace_kind_name(enum trace_kind kind);
 

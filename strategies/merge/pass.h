@@ -72,12 +72,8 @@ enum merge_condition {
 
 #define MERGE_EXTENSION_LIST(X) MERGE_BEYOND_LIST(X) MERGE_SPACE_LIST(X) MERGE_LIMIT_LIST(X)
 
-enum merge_extension {
-#define X(name, sentence) EXTENSION_##name,
-    MERGE_EXTENSION_LIST(X)
-#undef X
-        EXTENSION_COUNT
-};
+#define MERGE_EXTENSION(name, ...) EXTENSION_##name,
+enum merge_extension { MERGE_EXTENSION_LIST(MERGE_EXTENSION) EXTENSION_COUNT };
 
 /* The extensions beyond the thesis, without those that move memories to other spaces. */
 #define X(name, sentence) | 1u << EXTENSION_##name

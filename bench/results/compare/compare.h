@@ -77,11 +77,8 @@
     X(unsure, "no regression, but some gated metric is unsure")                                    \
     X(ok, "no gated metric is worse")
 
-enum compare_outcome {
-#define X(name, help) COMPARE_##name,
-    COMPARE_OUTCOME_LIST(X)
-#undef X
-};
+#define COMPARE_OUTCOME(name, ...) COMPARE_##name,
+enum compare_outcome { COMPARE_OUTCOME_LIST(COMPARE_OUTCOME) };
 
 struct compare_file {
     const struct result *result; /* borrowed; its rounds need not be summarised */

@@ -8,12 +8,8 @@
 
 enum change { CHANGE_NONE, CHANGE_BETTER, CHANGE_WORSE };
 
-enum verdict {
-#define X(name, help) VERDICT_##name,
-    COMPARE_VERDICT_LIST(X)
-#undef X
-        VERDICTS
-};
+#define COMPARE_VERDICT(name, ...) VERDICT_##name,
+enum verdict { COMPARE_VERDICT_LIST(COMPARE_VERDICT) VERDICTS };
 
 /* The change of one metric of a case, of all cases of a configuration, or of a row of an
  * experiment. `verdict` and `effect` describe the change itself; `is_regression` depends on the

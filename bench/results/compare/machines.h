@@ -35,12 +35,8 @@
       "The time of each configuration over that of the fastest on the machine: the geometric "     \
       "mean over programs, and the worst one.")
 
-enum machines_table {
-#define X(name, title, about) MACHINES_##name,
-    MACHINES_TABLE_LIST(X)
-#undef X
-        MACHINES_TABLES
-};
+#define MACHINES_TABLE(name, ...) MACHINES_##name,
+enum machines_table { MACHINES_TABLE_LIST(MACHINES_TABLE) MACHINES_TABLES };
 /* Titles, and a sentence below them. */
 extern const char *const machines_titles[MACHINES_TABLES], *const machines_abouts[MACHINES_TABLES];
 

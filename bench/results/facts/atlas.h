@@ -21,11 +21,8 @@
     X(own_queue, "returns when the commands before it in its queue are done")                      \
     X(device, "returns when all queues of the device are done")
 
-enum atlas_wait {
-#define X(name, help) ATLAS_WAITS_##name,
-    ATLAS_WAIT_LIST(X)
-#undef X
-};
+#define ATLAS_WAIT(name, ...) ATLAS_WAITS_##name,
+enum atlas_wait { ATLAS_WAIT_LIST(ATLAS_WAIT) };
 /* The word for a class, as in files. */
 const char *atlas_wait_name(enum atlas_wait wait);
 

@@ -19,12 +19,8 @@
     X(error, "a driver, a compiler or the program failed")                                         \
     X(wrong, "the answer differs from the reference")
 
-enum case_status {
-#define X(name, help) CASE_##name,
-    CASE_STATUS_LIST(X)
-#undef X
-        CASE_STATUSES
-};
+#define CASE_STATUS(name, ...) CASE_##name,
+enum case_status { CASE_STATUS_LIST(CASE_STATUS) CASE_STATUSES };
 /* The words by status, then NULL. */
 extern const char *const case_status_names[];
 /* The word for a status, as in files. */

@@ -81,12 +81,8 @@
       "the same bytes: " #copy)                                                                    \
     X(elided_##copy##_bytes, BYTES, EXACT, HIGHER, "bytes of the copies not made: " #copy)
 
-enum copy_kind {
-#define X(name, help) COPY_##name,
-    COPY_KIND_LIST(X)
-#undef X
-        COPY_KINDS
-};
+#define COPY_KIND(name, ...) COPY_##name,
+enum copy_kind { COPY_KIND_LIST(COPY_KIND) COPY_KINDS };
 
 struct copy_counts {
     uint64_t count, bytes, elided_count, elided_bytes;

@@ -31,12 +31,8 @@
     X(STRATEGY, "strategy (model)")                                                                \
     X(REST, "rest")
 
-enum portion {
-#define X(name, title) PORTION_##name,
-    PORTION_LIST(X)
-#undef X
-        PORTIONS
-};
+#define PORTION(name, ...) PORTION_##name,
+enum portion { PORTION_LIST(PORTION) PORTIONS };
 
 static const char *const titles[] = {PORTION_LIST(TEXT_SENTENCE)};
 

@@ -13,12 +13,8 @@
     X(run, "values that the program reads are those of one run on the host")                       \
     X(unknown, "a value that the program reads is not known")
 
-enum readings_from {
-#define X(name, sentence) READINGS_##name,
-    READINGS_LIST(X)
-#undef X
-        READINGS_COUNT
-};
+#define READINGS_FROM(name, ...) READINGS_##name,
+enum readings_from { READINGS_LIST(READINGS_FROM) READINGS_COUNT };
 const char *readings_from_name(enum readings_from from);     /* "run" */
 const char *readings_from_sentence(enum readings_from from); /* what a user reads */
 

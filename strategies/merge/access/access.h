@@ -101,12 +101,8 @@ unsigned access_line(const struct kernel_access *ka, size_t offset);
     X(ORDER, "the array is read, or may be read, after the result is written")                     \
     X(TYPE, "C compilers may assume that values of these two types never share memory")
 
-enum access_check {
-#define X(name, sentence) ACCESS_CHECK_##name,
-    ACCESS_CHECK_LIST(X)
-#undef X
-        ACCESS_CHECKS
-};
+#define ACCESS_CHECK(name, ...) ACCESS_CHECK_##name,
+enum access_check { ACCESS_CHECK_LIST(ACCESS_CHECK) ACCESS_CHECKS };
 #define ACCESS_WITHOUT(name) (1u << ACCESS_CHECK_##name)
 
 /* The sentence of the list. */
