@@ -13,11 +13,8 @@
 #include "replay/cases.h"
 #include "run/rounds/rounds.h"
 
-static const struct command *const commands[] = {
-#define X(name) &command_##name,
-    COMMAND_LIST(X)
-#undef X
-};
+#define COMMAND(name) &command_##name,
+static const struct command *const commands[] = {COMMAND_LIST(COMMAND)};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void version(void)

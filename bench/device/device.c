@@ -8,11 +8,8 @@
 #include "base/text.h"
 #include "device/list.h"
 
-static const struct device_ops *const apis[] = {
-#define X(name) &device_##name,
-    DEVICE_API_LIST(X)
-#undef X
-};
+#define API(name) &device_##name,
+static const struct device_ops *const apis[] = {DEVICE_API_LIST(API)};
 enum { API_COUNT = sizeof apis / sizeof *apis };
 
 const struct device_ops *const *device_api_list(size_t *count)

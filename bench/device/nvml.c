@@ -13,14 +13,11 @@ static const char library_name[] = "libnvidia-ml.so.1";
 
 int nvml_load(struct nvml_api *api, struct error *error)
 {
+#define FUNCTION(name, parameters) {#name, offsetof(struct nvml_api, name)},
     static const struct {
         const char *name;
         size_t offset;
-    } functions[] = {
-#define X(name, parameters) {#name, offsetof(struct nvml_api, name)},
-        NVML_FUNCTION_LIST(X)
-#undef X
-    };
+    } functions[] = {NVML_FUNCTION_LIST(FUNCTION)};
     *api = (struct nvml_api){0};
     void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)

@@ -45,10 +45,9 @@ struct nvml_pci {
     X(nvmlDeviceGetComputeRunningProcesses, (void *gpu, unsigned *count, void *none))              \
     X(nvmlDeviceGetGraphicsRunningProcesses, (void *gpu, unsigned *count, void *none))
 
+#define NVML_FUNCTION(name, parameters) int(*name) parameters;
 struct nvml_api {
-#define X(name, parameters) int(*name) parameters;
-    NVML_FUNCTION_LIST(X)
-#undef X
+    NVML_FUNCTION_LIST(NVML_FUNCTION)
 };
 
 /* Bits of nvmlDeviceGetCurrentClocksThrottleReasons: why the clock is not at its highest. */

@@ -12,16 +12,10 @@ struct function {
     const char *name;
     size_t offset; /* in struct opencl_api */
 };
-static const struct function functions[] = {
-#define X(name) {#name, offsetof(struct opencl_api, name)},
-    OPENCL_FUNCTION_LIST(X)
-#undef X
-};
-static const struct function svm_functions[] = {
-#define X(name, result, parameters) {#name, offsetof(struct opencl_api, name)},
-    OPENCL_SVM_LIST(X)
-#undef X
-};
+#define FUNCTION(name) {#name, offsetof(struct opencl_api, name)},
+static const struct function functions[] = {OPENCL_FUNCTION_LIST(FUNCTION)};
+#define SVM_FUNCTION(name, result, parameters) {#name, offsetof(struct opencl_api, name)},
+static const struct function svm_functions[] = {OPENCL_SVM_LIST(SVM_FUNCTION)};
 
 int opencl_api_load(struct opencl_api *api, struct error *error)
 {

@@ -5,11 +5,8 @@
 
 #include "experiment/list.h"
 
-static const struct experiment *const experiments[] = {
-#define X(name) &experiment_##name,
-    EXPERIMENT_LIST(X)
-#undef X
-};
+#define EXPERIMENT(name) &experiment_##name,
+static const struct experiment *const experiments[] = {EXPERIMENT_LIST(EXPERIMENT)};
 enum { EXPERIMENTS = sizeof experiments / sizeof *experiments };
 
 const struct experiment *const *experiment_list(size_t *count)

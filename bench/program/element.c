@@ -10,11 +10,8 @@ const char *element_name(enum element element)
 
 size_t element_bytes(enum element element)
 {
-    static const size_t sizes[] = {
-#define X(name, type, bytes, field) bytes,
-        ELEMENT_LIST(X)
-#undef X
-    };
+#define BYTES(name, type, bytes, field) bytes,
+    static const size_t sizes[] = {ELEMENT_LIST(BYTES)};
     return sizes[element];
 }
 

@@ -26,11 +26,8 @@ struct expr *expr_name(struct program *program, enum element type, int name)
     return e;
 }
 
-const struct expr_operator expr_operators[EXPR_OPS] = {
-#define X(name, text, arity) [EXPR_##name] = {text, arity},
-    EXPR_OP_LIST(X)
-#undef X
-};
+#define OPERATOR(name, text, arity) [EXPR_##name] = {text, arity},
+const struct expr_operator expr_operators[EXPR_OPS] = {EXPR_OP_LIST(OPERATOR)};
 
 /* clang-format off */
 unsigned expr_binding(enum expr_op op)

@@ -12,11 +12,8 @@ struct name_table {
 
 const char *space_name(enum space space)
 {
-    static const char *const names[] = {
-#define X(name, text, sentence) [SPACE_##name] = text,
-        SPACE_LIST(X)
-#undef X
-    };
+#define SPACE_TEXT(name, text, sentence) [SPACE_##name] = text,
+    static const char *const names[] = {SPACE_LIST(SPACE_TEXT)};
     return names[space];
 }
 

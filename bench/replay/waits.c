@@ -7,14 +7,11 @@
 #include "base/sort.h"
 #include "base/tree.h"
 
+#define KIND(name, hidden, title) {#name, title, hidden},
 static const struct {
     const char *name, *title;
     bool is_hidden;
-} kinds[WAIT_KINDS] = {
-#define X(name, hidden, title) {#name, title, hidden},
-    WAIT_KIND_LIST(X)
-#undef X
-};
+} kinds[WAIT_KINDS] = {WAIT_KIND_LIST(KIND)};
 
 const char *wait_kind_title(enum wait_kind kind)
 {

@@ -4,14 +4,11 @@
 #include "base/file_kind.h"
 #include "trace/import.h"
 
+#define IMPORTER(function, name) {name, import_##function},
 static const struct importer {
     const char *name;
     int (*import)(struct import *log, struct error *error);
-} importers[] = {
-#define X(function, name) {name, import_##function},
-    IMPORTER_LIST(X)
-#undef X
-};
+} importers[] = {IMPORTER_LIST(IMPORTER)};
 enum { IMPORTERS = sizeof importers / sizeof *importers };
 
 TEXT_NAMES(importer_name, IMPORTERS, importers[i].name)

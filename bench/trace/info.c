@@ -6,16 +6,9 @@
 #include "base/json_rules.h"
 #include "trace/trace.h"
 
-static const char *const fact_names[TRACE_FACTS] = {
-#define X(name) #name,
-    TRACE_FACT_LIST(X)
-#undef X
-};
-static const char *const kind_names[TRACE_KINDS] = {
-#define X(name) #name,
-    TRACE_KIND_LIST(X)
-#undef X
-};
+#define NAME(name) #name,
+static const char *const fact_names[TRACE_FACTS] = {TRACE_FACT_LIST(NAME)};
+static const char *const kind_names[TRACE_KINDS] = {TRACE_KIND_LIST(NAME)};
 
 const char *trace_fact_name(enum trace_fact fact)
 {

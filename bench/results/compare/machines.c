@@ -68,16 +68,10 @@ struct machines {
     const struct machine_configuration *safest; /* NULL: none is everywhere */
 };
 
-const char *const machines_titles[] = {
-#define X(name, title, about) title,
-    MACHINES_TABLE_LIST(X)
-#undef X
-};
-const char *const machines_abouts[] = {
-#define X(name, title, about) about,
-    MACHINES_TABLE_LIST(X)
-#undef X
-};
+#define TITLE(name, title, about) title,
+#define ABOUT(name, title, about) about,
+const char *const machines_titles[] = {MACHINES_TABLE_LIST(TITLE)};
+const char *const machines_abouts[] = {MACHINES_TABLE_LIST(ABOUT)};
 
 static struct place *place_of(const struct machines *m, size_t p, size_t c, size_t at)
 {

@@ -7,13 +7,10 @@
 
 const struct case_key baseline_raw = {.strategy = "raw"};
 
+#define MEMBER(member) {offsetof(struct case_key, member), sizeof baseline_raw.member},
 static const struct {
     size_t offset, size;
-} members[] = {
-#define X(member) {offsetof(struct case_key, member), sizeof baseline_raw.member},
-    BASELINE_LIST(X)
-#undef X
-};
+} members[] = {BASELINE_LIST(MEMBER)};
 enum { MEMBERS = sizeof members / sizeof *members };
 
 static const char *member_of(const struct case_key *key, size_t member)

@@ -279,14 +279,11 @@ static void merge_good_round(struct result *result, struct result_case *one,
 static void set_samples(struct result *result, struct result_round *round,
                         const struct case_round *from)
 {
+#define METRIC(name, ...) {#name, offsetof(struct sample, name)},
     static const struct {
         const char *name;
         size_t offset;
-    } metrics[] = {
-#define X(name, unit, kind, better, help) {#name, offsetof(struct sample, name)},
-        SAMPLE_LIST(X)
-#undef X
-    };
+    } metrics[] = {SAMPLE_LIST(METRIC)};
     enum { METRICS = sizeof metrics / sizeof *metrics };
     round->cold_sample_count = round->sample_count = METRICS;
     round->cold_sample = arena_alloc(&result->arena, METRICS * sizeof *round->cold_sample);

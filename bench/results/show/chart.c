@@ -12,11 +12,8 @@
 #include "base/digest.h"
 #include "results/show/gnuplot.h"
 
-static const struct chart *const charts[] = {
-#define X(name) &chart_##name,
-    CHART_LIST(X)
-#undef X
-};
+#define CHART(name) &chart_##name,
+static const struct chart *const charts[] = {CHART_LIST(CHART)};
 enum { CHARTS = sizeof charts / sizeof *charts };
 
 const struct chart *chart_at(size_t i)

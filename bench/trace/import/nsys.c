@@ -43,10 +43,9 @@ static const char magic[] = "SQLite format 3", library_name[] = "libsqlite3.so.0
 enum { SQLITE_OPEN_READONLY = 1, SQLITE_INTEGER = 1, SQLITE_ROW = 100 };
 enum { SQLITE_DONE = 101, SQLITE_LIMIT_LENGTH = 0, STEPS_A_CALL = 10000, VALUE_MOST = 1 << 20 };
 
+#define MEMBER(result, name, parameters) result(*name) parameters;
 struct sqlite_api {
-#define X(result, name, parameters) result(*name) parameters;
-    SQLITE_FUNCTION_LIST(X)
-#undef X
+    SQLITE_FUNCTION_LIST(MEMBER)
 };
 
 /* The columns that are asked for, in this order. Older exports lack the last ones. */
@@ -67,14 +66,11 @@ struct nsys {
 
 static int load(struct nsys *n, struct error *error)
 {
+#define FUNCTION(result, name, parameters) {#name, offsetof(struct sqlite_api, name)},
     static const struct {
         const char *name;
         size_t offset;
-    } functions[] = {
-#define X(result, name, parameters) {#name, offsetof(struct sqlite_api, name)},
-        SQLITE_FUNCTION_LIST(X)
-#undef X
-    };
+    } functions[] = {SQLITE_FUNCTION_LIST(FUNCTION)};
     void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
         return error_set(error, ERR_UNSUPPORTED,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "base/text.h"
 #include "merge/access/access_text.h"
 
 /* ---- indices --------------------------------------------------------------------------------- */
@@ -639,11 +640,7 @@ bool access_in_place(const struct kernel_access *ka, const struct access_questio
     return true;
 }
 
-static const char *const check_sentences[ACCESS_CHECKS] = {
-#define X(name, sentence) [ACCESS_CHECK_##name] = sentence,
-    ACCESS_CHECK_LIST(X)
-#undef X
-};
+static const char *const check_sentences[] = {ACCESS_CHECK_LIST(TEXT_SENTENCE)};
 
 const char *access_check_sentence(enum access_check check)
 {
