@@ -120,11 +120,9 @@ static void print_header(const struct page *page, const char *title)
 
 static void print_file(const struct page *page, const struct page_file *file)
 {
-    static void (*const sections[])(const struct page *, const struct page_file *) = {
-#define X(name) section_##name,
-        FILE_SECTION_LIST(X)
-#undef X
-    };
+#define SECTION(name) section_##name,
+    static void (*const sections[])(const struct page *,
+                                    const struct page_file *) = {FILE_SECTION_LIST(SECTION)};
     struct text devices = {0};
     add_subject(&devices, file);
     html_print(page->out, "<div id=\"%s\">\n", file->id);

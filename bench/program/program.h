@@ -85,12 +85,8 @@ enum name_kind { NAME_SCALAR, NAME_ARRAY, NAME_MEMORY };
     X(DEVICE, "device", "memory of the device")                                                    \
     X(PINNED, "pinned", "memory of the host that the device reaches")
 
-enum space {
-#define X(name, text, sentence) SPACE_##name,
-    SPACE_LIST(X)
-#undef X
-        SPACES
-};
+#define SPACE_OF(name, ...) SPACE_##name,
+enum space { SPACE_LIST(SPACE_OF) SPACES };
 const char *space_name(enum space space); /* "device", … */
 
 /* Element [i, j] is at element offset + i * stride[0] + j * stride[1] of the block. offset == NULL

@@ -6,11 +6,8 @@
 #include "alloc/pytorch_conf.h"
 #include "base/text.h"
 
-static const struct allocator_ops *const strategies[] = {
-#define X(name) &allocator_##name,
-    ALLOCATOR_LIST(X)
-#undef X
-};
+#define ALLOCATOR(name) &allocator_##name,
+static const struct allocator_ops *const strategies[] = {ALLOCATOR_LIST(ALLOCATOR)};
 enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
 
 const struct option_spec allocator_options[] = {

@@ -48,15 +48,10 @@ void case_round_free(struct case_round *round)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
+#define REQUIRED(name) JSON_FIELD(TEXT, struct case_key, name),
+#define OPTIONAL(name) JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, name),
 static const struct json_field key_fields[] = {
-#define X(name) JSON_FIELD(TEXT, struct case_key, name),
-    CASE_KEY_LIST(X)
-#undef X
-#define X(name) JSON_OPTIONAL(TEXT_OR_NULL, struct case_key, name),
-        CASE_KEY_OPTIONAL_LIST(X)
-#undef X
-            JSON_FIELDS_END,
-};
+    CASE_KEY_LIST(REQUIRED) CASE_KEY_OPTIONAL_LIST(OPTIONAL) JSON_FIELDS_END};
 const struct json_struct case_key_struct = {key_fields, sizeof(struct case_key)};
 
 json_t *case_key_to_json(const struct case_key *key)

@@ -16,12 +16,8 @@
     X(percent, ">%^1", "saved_percent")                                                            \
     X(fits_now, ">fits now^4", "capacity_bytes")                                                   \
     X(fits_then, ">fits then^3", "advised_capacity_bytes")
-enum number {
-#define X(name, title, csv) NUMBER_##name,
-    NUMBER_LIST(X)
-#undef X
-        NUMBERS
-};
+#define NUMBER_OF(name, ...) NUMBER_##name,
+enum number { NUMBER_LIST(NUMBER_OF) NUMBERS };
 
 /* A line of the table. Texts are borrowed from the JSON; "" where it has none. */
 struct program {
@@ -204,13 +200,11 @@ static void add_total(struct text_grid *grid, const struct program *programs, si
 
 void advice_table_print(const json_t *advice, enum table_format format, FILE *out)
 {
-#define X(name, title, csv) title "|"
-    static const char *const for_people = "program|" NUMBER_LIST(X) "sure|~setting";
-#undef X
-#define X(name, title, csv) csv "|"
+#define TITLE(name, title, csv) title "|"
+#define CSV(name, title, csv)   csv "|"
+    static const char *const for_people = "program|" NUMBER_LIST(TITLE) "sure|~setting";
     static const char *const for_programs =
-        "trace|" NUMBER_LIST(X) "sure|strategy|setting|for|reason";
-#undef X
+        "trace|" NUMBER_LIST(CSV) "sure|strategy|setting|for|reason";
     const bool is_csv = format == TABLE_CSV;
     size_t count;
     struct text_grid grid = text_grid_of(is_csv ? for_programs : for_people);

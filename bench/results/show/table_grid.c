@@ -37,13 +37,8 @@
     X(COPIES, ">copies^9")                                                                         \
     X(ELIDED, ">elided^16")
 
-enum column {
-#define X(name, title) COLUMN_##name,
-    COLUMN_LIST(X)
-#undef X
-        COLUMNS,
-    FIRST_MEASURED = COLUMN_WALL
-};
+#define COLUMN_OF(name, title) COLUMN_##name,
+enum column { COLUMN_LIST(COLUMN_OF) COLUMNS, FIRST_MEASURED = COLUMN_WALL };
 
 /* ---- the cells of a case --------------------------------------------------------------------- */
 
