@@ -2,23 +2,68 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/arena.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "base/tree.h"
 #include "pages/view.h"
 #include "trace/holders.h"
 
+/* ---- packed columns ---- */
+
+/* Adds a number: seven bits a byte (LEB128). */
+static void pack_number(struct text *bytes, uint64_t number)
+{
+    char packed[10];
+    size_t length = 0;
+    for (; number >= 128; number >>= 7)
+        packed[length++] = (char)(number | 128);
+    packed[length++] = (char)number;
+    text_add_bytes(bytes, packed, length);
+}
+
+/* Adds a difference, from -2^62 to 2^62. */
+static void pack_difference(struct text *bytes, int64_t difference)
+{
+    pack_number(bytes, difference < 0 ? (uint64_t)-difference * 2 - 1 : (uint64_t)difference * 2);
+}
+
+static void write_base64(FILE *out, const unsigned char *bytes, size_t length)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < length; i += 3) {
+        const size_t left = length - i;
+        const unsigned second = left > 1 ? bytes[i + 1] : 0, third = left > 2 ? bytes[i + 2] : 0;
+        const unsigned three = (unsigned)bytes[i] << 16 | second << 8 | third;
+        const char four[] = {digits[three >> 18], digits[three >> 12 & 63],
+                             left > 1 ? digits[three >> 6 & 63] : '=',
+                             left > 2 ? digits[three & 63] : '='};
+        fwrite(four, 1, sizeof four, out);
+    }
+}
+
+/* Prints the element that holds packed bytes, deflated by zlib, in base64. Empties `bytes`. Returns
+ * its number, by which the page's script finds it. */
 static json_t *put(struct view_data *data, struct text *bytes)
 {
-    packed_write(data->out, data->count, bytes);
+    uLongf length = compressBound(bytes->length);
+    unsigned char *packed = must_alloc(length);
+    compress2(packed, &length, (const unsigned char *)(bytes->length ? bytes->data : ""),
+              bytes->length, 6); /* the room is enough, and there is no other error */
+    fprintf(data->out, "<script type=\"text/plain\" id=\"b%u\">", data->count);
+    write_base64(data->out, packed, length);
+    fputs("</script>\n", data->out);
+    free(packed);
+    bytes->length = 0;
     return tree_count(data->count++);
 }
 
 /* A signed difference to the value before. */
 static void pack_step(struct text *bytes, uint64_t *before, uint64_t value)
 {
-    packed_difference(bytes, (int64_t)(value - *before));
+    pack_difference(bytes, (int64_t)(value - *before));
     *before = value;
 }
 
@@ -47,12 +92,12 @@ static json_t *names_of(struct view_data *data, const struct view_history *h)
     }
     json_t *texts = put(data, &bytes);
     for (unsigned i = 0; i < h->name_count; i++)
-        packed_number(&bytes, used[i] != FRAME
-                                  ? 0
-                                  : 1 + all[i].is_hidden +
-                                        (all[i].caller ? 2ULL * (i - all[i].caller) : 0));
+        pack_number(&bytes,
+                    used[i] != FRAME
+                        ? 0
+                        : 1 + all[i].is_hidden + (all[i].caller ? 2ULL * (i - all[i].caller) : 0));
     for (unsigned i = 0; i < h->name_count; i++)
-        packed_number(&bytes, i < h->label_capacity ? h->labels[i] : 0);
+        pack_number(&bytes, i < h->label_capacity ? h->labels[i] : 0);
     json_t *frames = put(data, &bytes);
     text_free(&bytes);
     free(used);
@@ -67,7 +112,7 @@ static json_t *phases_of(struct view_data *data, const struct view_history *h)
     for (unsigned i = 0; i < h->phase_count; i++)
         pack_step(&bytes, &before, h->phases[i].moment);
     for (unsigned i = 0; i < h->phase_count; i++)
-        packed_number(&bytes, h->phases[i].name);
+        pack_number(&bytes, h->phases[i].name);
     json_t *number = put(data, &bytes);
     text_free(&bytes);
     return number;
@@ -84,7 +129,7 @@ static json_t *summary_of(struct view_data *data, const struct view_summary *s)
             pack_step(&bytes, &requested, level->buckets[i].requested);
         for (uint32_t i = 0; i < level->count; i++) {
             const uint64_t begin = s->first + (uint64_t)i * level->stride;
-            packed_number(&bytes, level->buckets[i].at > begin ? level->buckets[i].at - begin : 0);
+            pack_number(&bytes, level->buckets[i].at > begin ? level->buckets[i].at - begin : 0);
         }
         for (uint32_t i = 0; i < level->count; i++)
             pack_step(&bytes, &time_ns, level->buckets[i].time_ns);
@@ -104,9 +149,9 @@ static void pack_lives(struct text *bytes, const struct view_blocks *blocks, con
     for (unsigned i = 0; i < count; i++)
         pack_step(bytes, &born, blocks->items[order[i]].born);
     for (unsigned i = 0; i < count; i++)
-        packed_number(bytes, blocks->items[order[i]].died - blocks->items[order[i]].born);
+        pack_number(bytes, blocks->items[order[i]].died - blocks->items[order[i]].born);
     for (unsigned i = 0; i < count; i++)
-        packed_number(bytes, blocks->items[order[i]].bytes);
+        pack_number(bytes, blocks->items[order[i]].bytes);
 }
 
 static json_t *chunk_of(const struct view_chunk *c, json_t *number)
@@ -125,7 +170,7 @@ static json_t *blocks_of(struct view_data *data, const struct view_blocks *block
         const uint32_t *order = levels->order + chunk->begin;
         pack_lives(&bytes, blocks, order, chunk->count);
         for (unsigned i = 0; i < chunk->count; i++)
-            packed_number(&bytes, blocks->items[order[i]].site);
+            pack_number(&bytes, blocks->items[order[i]].site);
         tree_append(chunks, chunk_of(chunk, put(data, &bytes)));
     }
     text_free(&bytes);
@@ -201,7 +246,7 @@ static json_t *places_of(struct view_data *data, const struct view_history *h,
         for (unsigned i = 0; i < chunk->count; i++) {
             const uint64_t granted = s->places[order[i]].granted;
             const uint64_t requested = h->blocks.items[order[i]].bytes;
-            packed_number(&bytes, granted > requested ? granted - requested : 0);
+            pack_number(&bytes, granted > requested ? granted - requested : 0);
         }
         tree_append(chunks, put(data, &bytes));
     }

@@ -1,5 +1,5 @@
-/* The data of a page: packed columns (see below), each an element of its own, and an object that
- * says which is which.
+/* The data of a page: columns that are packed by zlib, each an element of its own, and an object
+ * that says which is which.
  *
  *   {"first", "last", "has_times", "has_sites", "names": {"count", "texts": number,
  *    "frames": number}, "phase_count", "phases": number,
@@ -31,7 +31,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/text.h"
 #include "pages/history.h"
 #include "pages/levels.h"
 
@@ -47,14 +46,3 @@ json_t *data_of_history(struct view_data *data, const struct view_history *histo
 json_t *data_of_strategy(struct view_data *data, const struct view_history *history,
                          const struct view_levels *levels, const char *name,
                          uint64_t measured_bytes, const struct view_strategy *strategy);
-
-/* Packed columns: seven bits a byte (LEB128), deflated by zlib, in base64. */
-
-/* Adds a number. */
-void packed_number(struct text *bytes, uint64_t number);
-/* Adds a difference, from -2^62 to 2^62. */
-void packed_difference(struct text *bytes, int64_t difference);
-
-/* The element of a page that holds packed bytes; the page's script finds it by its number. Empties
- * `bytes`. */
-void packed_write(FILE *out, unsigned number, struct text *bytes);
