@@ -1,6 +1,5 @@
 /* gamut plot: draws the charts of result files. */
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/text.h"
 #include "device/opencl_device.h"
 
 /* The argument that a kernel's parameter was last set to. */

@@ -8,7 +8,6 @@
  * that never lives is left out.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/sort.h"

@@ -10,7 +10,6 @@
 #include "base/driver_memory.h"
 #include "trace/codec.h"
 #include "trace/import.h"
-#include "trace/text.h"
 
 enum { INDEX_MOST = (1 << 24) - 1 };
 
