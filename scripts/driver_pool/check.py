@@ -26,11 +26,20 @@ def held(lines):
 
 
 def pytorch(lines):
-    """Of log.c: "a STREAM BYTES ADDRESS RESERVED CAPTURED CODE NUMBER", "f STREAM ADDRESS NUMBER CAPTURED CODE", "c NUMBER" when that call is done."""
-    done, blocks, count, events = {}, {}, 0, {}
+    """Of log.c: "a STREAM BYTES ADDRESS RESERVED CAPTURED CODE NUMBER", "f STREAM ADDRESS NUMBER CAPTURED CODE", "c NUMBER" when that call is done. A free that
+    is not done when its stream begins to wait for another, without a request between, counts as done with the next call after that wait: so the driver sees it."""
+    done, blocks, count, events, frees, behind = {}, {}, 0, {}, {}, {}
     for t, w in enumerate(lines):
         if w[0] == "c":
             done.setdefault(w[1], t)
+    for t, w in enumerate(lines):
+        if w[0] == "w":
+            behind.setdefault(w[1], set()).update(n for n in frees.get(w[1], ()) if done.get(n, 10**9) > t)
+        elif w[0] in "af":
+            number = w[7 if w[0] == "a" else 3]
+            for n in behind.pop(w[1], ()):
+                done[n] = max(done.get(n, 10**9), done.get(number, 10**9))
+            frees[w[1]] = [] if w[0] == "a" else [*frees.get(w[1], ()), number]
     for t, w in enumerate(lines):
         if w[0] == "a" and w[5] == "0":
             blocks[w[3]] = count

@@ -73,14 +73,20 @@ static void put(struct stream_pool *p, struct stream_piece *piece, struct piece_
         use(p, piece, 1);
 }
 
-/* What a queue has freed becomes free for all if it is done, what was freed last at first. */
-static void let_go(struct stream_pool *p, const struct piece_index *from)
+static bool is_done(const struct stream_pool *p, unsigned queue, const struct stream_piece *piece)
 {
+    return (p->has_asked[queue] ? piece->done_ns : p->last_done_ns[queue]) <= p->now_ns;
+}
+
+/* What a queue has freed, up to a free, becomes free for all if it is done, the last at first. */
+static void let_go(struct stream_pool *p, unsigned queue, uint64_t until)
+{
+    const struct piece_index *from = &p->freed[queue];
     const struct index_key least = {0};
     struct stream_piece *piece = index_from(from, least);
     p->order.nodes = &p->nodes;
     for (; piece; piece = index_after(from, piece->key))
-        if (piece->done_ns <= p->now_ns)
+        if (piece->freed <= until && is_done(p, queue, piece))
             index_put(&p->order, (struct index_key){UINT64_MAX - piece->freed, 0}, piece);
     while ((piece = index_from(&p->order, least))) {
         index_take(&p->order, (struct index_key){UINT64_MAX - piece->freed, 0});
@@ -93,8 +99,9 @@ void stream_pool_wait(struct stream_pool *p, unsigned queue)
 {
     p->now_ns = INFINITY;
     for (unsigned each = 0; each < ALLOCATOR_QUEUES_MAX; each++)
-        if (queue == each || queue == ALLOCATOR_QUEUES_MAX)
-            let_go(p, &p->freed[each]);
+        let_go(p, each,
+               queue == each || queue == ALLOCATOR_QUEUES_MAX ? UINT64_MAX
+                                                              : p->before[queue][each]);
 }
 
 void stream_pool_order(struct stream_pool *p, unsigned queue, unsigned other)
@@ -164,7 +171,7 @@ static struct stream_piece *of_others(struct stream_pool *p, unsigned queue, uin
     for (unsigned other = 0; other < ALLOCATOR_QUEUES_MAX && !piece; other++) {
         piece = index_from(&p->freed[other], (struct index_key){bytes, 0});
         while (piece &&
-               (is_ordered ? piece->freed > p->before[queue][other] : piece->done_ns > p->now_ns))
+               (is_ordered ? piece->freed > p->before[queue][other] : !is_done(p, other, piece)))
             piece = index_after(&p->freed[other], piece->key);
     }
     return piece;
@@ -184,7 +191,7 @@ static struct stream_piece *choose(struct stream_pool *p, unsigned queue, uint64
     if (piece)
         return piece;
     for (unsigned each = 0; each < ALLOCATOR_QUEUES_MAX; each++)
-        let_go(p, &p->freed[each]);
+        let_go(p, each, UINT64_MAX);
     piece = index_from(&p->free_for_all, least);
     return piece ? piece : p->end;
 }
@@ -219,6 +226,7 @@ uint64_t stream_pool_take(struct stream_pool *p, unsigned queue, uint64_t bytes,
         p->first = p->end = new_piece(p);
         p->end->size = UINT64_MAX / 2;
     }
+    p->has_asked[queue] = true;
     struct stream_piece *piece = choose(p, queue, bytes);
     const unsigned first = (unsigned)(piece->start / step_bytes),
                    last = steps_to(piece->start + bytes);
@@ -250,7 +258,7 @@ void stream_pool_give(struct stream_pool *p, unsigned queue, struct stream_piece
     use(p, piece, -1u);
     p->block_bytes -= piece->size;
     piece->freed = ++p->frees;
-    piece->done_ns = done_ns;
+    piece->done_ns = p->last_done_ns[queue] = done_ns;
     put(p, piece, &p->freed[queue]);
 }
 

@@ -190,6 +190,13 @@ static void pieces_are_chosen_as_the_driver_does(void **state)
         "a0 20 0 32; a1 20 20 64; f0; f1 9; A2 10 40 64; n9; A3 40 0 64",
         /* one freed before an event that the queue waits for through another, none freed later */
         "a0 4 0 32; a1 1 4 32; a2 4 5 32; a3 1 9 32; f0 9; o2 0; o1 2; f2 9; A4 4 0 32; A5 4 10 32",
+        /* of another queue one whose free is done; but of a queue that never asked, none until its
+         * latest free is done */
+        "a0 4 0 32; a1 1 4 32; a2 4 5 32; f0 1; f2 9; n5; A3 4 0 32",
+        "a0 4 0 32; a1 1 4 32; a2 4 5 32; F0 1; F2 9; n5; a3 4 9 32; n9; a4 4 0 32",
+        /* After a wait for queue 1 alone, what another freed before an event that it waits for. */
+        "a0 4 0 32; A1 4 4 32; a2 1 8 32; f0 9; o1 0; F1; W1; n0; a3 8 0 32",
+        "a0 4 0 32; A1 4 4 32; a2 1 8 32; o1 0; f0 9; F1; W1; n0; a3 8 9 32",
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stream_pool pool = {0};
@@ -204,6 +211,8 @@ static void pieces_are_chosen_as_the_driver_does(void **state)
                 stream_pool_give(&pool, queue, blocks[name], bytes);
             if (what == 'w')
                 stream_pool_wait(&pool, ALLOCATOR_QUEUES_MAX);
+            if (what == 'W')
+                stream_pool_wait(&pool, name);
             if (what == 'o')
                 stream_pool_order(&pool, name, bytes);
             if (what == 'n')
