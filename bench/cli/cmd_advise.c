@@ -221,20 +221,34 @@ static void print_search(const struct page *page, const struct advise *advise,
     line(page, "elsewhere", &other);
 }
 
+/* "into 3.66 GiB as it is", and a smaller capacity that serves where one between the two does not. */
+static void add_fit(struct text *out, const struct fit *fit, const char *how)
+{
+    char least[32], lowest[32];
+    text_add(out, "into %s%s", text_bytes(least, fit->capacity_bytes), how);
+    if (fit->lowest_bytes < fit->refused_bytes)
+        text_add(out, " (a hole: into %s too, but not into all above it)",
+                 text_bytes(lowest, fit->lowest_bytes));
+}
+
 static void print_fits(const struct page *page, const struct advised_trace *trace,
                        const struct advice *advice)
 {
     const struct fit *now = &advice->current_fit, *then = &advice->best.fit;
-    char after[32], before[32], bound[32];
+    char needed[32], bound[32];
     struct text fits = {0};
-    if (!advice->leave && then->status == CASE_ok)
-        text_add(&fits, "into %s; ", text_bytes(after, then->capacity_bytes));
-    if (now->status == CASE_ok)
-        text_add(&fits, "into %s as it is; ", text_bytes(before, now->capacity_bytes));
+    if (!advice->leave && then->status == CASE_ok) {
+        add_fit(&fits, then, "");
+        text_add(&fits, "; ");
+    }
+    if (now->status == CASE_ok) {
+        add_fit(&fits, now, " as it is");
+        text_add(&fits, "; ");
+    }
     const struct fit *last = advice->leave || then->status != CASE_ok ? now : then;
     if (last->knows_needed && last->needed_bytes < last->capacity_bytes)
         text_add(&fits, "perhaps into %s with smaller workspaces of cuDNN; ",
-                 text_bytes(before, last->needed_bytes));
+                 text_bytes(needed, last->needed_bytes));
     text_add(&fits, "the live blocks%s alone are %s",
              trace->demand.refused_count ? " and the refused requests" : "",
              text_bytes(bound, trace->demand.peak_bytes));
@@ -426,8 +440,11 @@ static void add_losses(struct text *out, const struct advise *advise, const stru
              text_bytes(reserved, peak), trace->is_refused ? WITHOUT_LIMIT : "",
              text_bytes(lived, live), text_bytes(lost, lost_bytes),
              text_percent(share, 100 * (double)lost_bytes / (double)(peak + !peak)));
-    if (now->status == CASE_ok)
-        text_add(out, "It fits into %s.\n", text_bytes(lived, now->capacity_bytes));
+    if (now->status == CASE_ok) {
+        text_add(out, "It fits ");
+        add_fit(out, now, "");
+        text_add(out, ".\n");
+    }
     if (advice->leave) {
         text_add(out,
                  trace->is_refused ? "None of %zu settings serves all requests under the limit"
@@ -438,8 +455,10 @@ static void add_losses(struct text *out, const struct advise *advise, const stru
     add_with(out, &advice->best.setting);
     text_add(out, " it reserves ");
     add_held(out, trace, &advice->best.on[0]);
-    if (then->status == CASE_ok)
-        text_add(out, ", and fits into %s", text_bytes(lived, then->capacity_bytes));
+    if (then->status == CASE_ok) {
+        text_add(out, ", and fits ");
+        add_fit(out, then, "");
+    }
 }
 
 static void add_explained(struct text *out, const struct advise *advise,
@@ -506,6 +525,7 @@ static json_t *measure_to_json(const struct advised_trace *trace, const char *sp
              tree_known(m->refused.count, m->refused.served_count));
     if (fit) {
         tree_put(json, "capacity_bytes", tree_known(fit->status == CASE_ok, fit->capacity_bytes));
+        tree_put(json, "lowest_bytes", tree_known(fit->status == CASE_ok, fit->lowest_bytes));
         tree_put(json, "needed_bytes", tree_known(fit->knows_needed, fit->needed_bytes));
     }
     return json;

@@ -196,6 +196,8 @@ expect 0 "" advise "$traces/pytorch/cudnn/unet_bench.trace"
 has "^  fits .*perhaps into 1.26 GiB with smaller workspaces of cuDNN; "
 expect 0 "" fit "$traces/pytorch/h100/resnet.trace" -s caching --time-limit 1ms
 has "a hole: 3.63 GiB serves too, and some capacities above it do not"
+expect 0 "" advise "$traces/pytorch/h100/resnet.trace"
+has "^  fits .*; into 3.67 GiB as it is (a hole: into 3.63 GiB too, but not into all above it); "
 "$gamut" trace import "$traces/rmm/small.csv" -o rmm.trace 2>err
 expect 2 "does not say which allocator was recorded: name a strategy" fit rmm.trace -s recorded
 expect 77 "device memory" fit gnn.trace -s pool:kind=pinned
