@@ -35,7 +35,7 @@ expect() {
     [ "$got" -eq "$code" ] || fail "gamut $*: exit $got, expected $code"
     if [ -z "$pattern" ]; then
         # Where a command takes long, a line every ten seconds says how far it is.
-        ! grep -Evq '^gamut: ([0-9]* replays?|advice [0-9/]*), ' err || fail "gamut $*: something on stderr"
+        ! grep -Evq '^gamut: ([0-9]* replays?|(advice|fit) [0-9/]*), ' err || fail "gamut $*: something on stderr"
     else
         grep -q -e "$pattern" err || fail "gamut $*: stderr lacks '$pattern'"
     fi
