@@ -221,7 +221,7 @@ static void print_search(const struct page *page, const struct advise *advise,
     line(page, "elsewhere", &other);
 }
 
-/* "into 3.66 GiB as it is", and a smaller capacity that serves where one between the two does not. */
+/* "into 3.66 GiB as it is", and a smaller capacity that serves where one between does not. */
 static void add_fit(struct text *out, const struct fit *fit, const char *how)
 {
     char least[32], lowest[32];
