@@ -24,12 +24,12 @@ needs() {
 # counts TRACE: how many events of each kind, on one line
 counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
 
-# record_replay TRACE OUT: the record of a replay on PoCL under raw, which is timed: the second one. gamut replays in a process of its own.
+# record_replay TRACE OUT: the record of a replay on PoCL under raw, which is timed: the second one. The trace is that of the process that replays: the one before it makes no call that counts.
 record_replay() {
     local folder
     folder=$(mktemp -d "$dir/again.XXXXXX")
     "$gamut" record -o "$folder/again.trace" -- "$gamut" replay "$1" -D opencl -s raw --no-gaps --rounds 1 --no-save >"$folder/out" 2>&1 &&
-        "$gamut" trace cut --force --phase "replay 1" -o "$2" "$folder"/again-*.trace 2>>"$folder/out" || { fail "the record of a replay of $1: $(cat "$folder/out")"; return 1; }
+        "$gamut" trace cut --force --phase "replay 1" -o "$2" "$folder/again.trace" 2>>"$folder/out" || { fail "the record of a replay of $1: $(cat "$folder/out")"; return 1; }
     rm -r "$folder"
 }
 

@@ -93,6 +93,7 @@ expect 2 "cannot be started" record -o no.trace -- ./nosuch
 expect 2 "the file is there" record -o layer.trace -- "$app"
 expect 2 "APPLICATION" record
 expect 77 "nothing was recorded" record -o no.trace -- true
+expect 77 "in a way that gamut sees$" record --via preload -o no.trace -- true
 # A loader that reads no variable: gamut finds out before the application begins.
 mkdir deaf && sed 's/OPENCL_LAYERS/OPENCL_NOTHIN/g; s/OCL_ICD_VENDORS/OCL_ICD_NOTHING/g' "$(ldd "$app" | awk '/libOpenCL/ { print $3 }')" >deaf/libOpenCL.so.1
 LD_LIBRARY_PATH=$PWD/deaf expect 77 "nothing was recorded: .* for a loader of its own try --via preload" record --via layer -o no.trace -- "$app"

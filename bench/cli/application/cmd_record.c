@@ -50,6 +50,7 @@ struct recording {
         uint64_t bytes;
     } * files;
     unsigned count, capacity;
+    bool has_out; /* a process has the name of --out */
 };
 
 /* ---- before ---- */
@@ -110,7 +111,7 @@ static int set_environment(struct recording *r, struct error *error)
 
 /* ---- after ---- */
 
-/* The process that began first has the name of --out. */
+/* The process that began first, and did something, has the name of --out. */
 static int by_begin(const void *left, const void *right)
 {
     const struct raw_file *a = left, *b = right;
@@ -177,17 +178,27 @@ static void say_trace(const struct recording *r, const struct raw_file *file,
     }
 }
 
+/* A trace without events is kept only where no process has any: a program that starts others often
+ * looks for devices itself. */
 static int make_trace(struct recording *r, const struct raw_file *file, struct error *error)
 {
-    const char *out = file == r->files
+    const char *out = !r->has_out
                           ? r->out
                           : arena_printf(&r->arena, "%.*s-%" PRIu64 "%s", (int)trace_stem(r->out),
                                          r->out, file->head.process, TRACE_SUFFIX);
+    const bool may_drop = r->has_out || file + 1 < r->files + r->count;
     struct import_report report;
     const int code =
         import_log(file->path, "raw", out, flag_number(r->line, "force"), &report, error);
-    for (unsigned i = 0; !code && i < report.trace_count; i++)
-        say_trace(r, file, &report.traces[i]);
+    for (unsigned i = 0; !code && i < report.trace_count; i++) {
+        const struct imported *trace = &report.traces[i];
+        if (!trace->totals.events && may_drop) {
+            unlink(trace->path);
+            continue;
+        }
+        say_trace(r, file, trace);
+        r->has_out = true;
+    }
     import_report_free(&report);
     if (!code)
         unlink(file->path);
@@ -199,10 +210,12 @@ static int make_traces(struct recording *r, struct error *error)
     const unsigned first = r->count;
     TRY(find_files(r, error));
     if (!r->count)
-        return error_set(error, ERR_UNSUPPORTED,
-                         "nothing was recorded: the application made no call of CUDA, and none of "
-                         "OpenCL in a way that gamut sees; for a loader of its own try --via "
-                         "preload");
+        return error_set(error, ERR_UNSUPPORTED, "nothing was recorded: the application %s",
+                         !r->opencl ? "made no call of CUDA"
+                         : flag_number(r->line, "via") == APPLICATION_VIA_PRELOAD
+                             ? "made no call of OpenCL in a way that gamut sees"
+                             : "made no call of CUDA, and none of OpenCL in a way that gamut sees; "
+                               "for a loader of its own try --via preload");
     for (unsigned i = first; i < r->count; i++)
         TRY(make_trace(r, &r->files[i], error));
     return 0;

@@ -273,6 +273,7 @@ static int take_processes(struct serving *s, bool is_first, struct error *error)
     json_t **list = NULL;
     unsigned count = 0, served = 0;
     json_int_t passed = 0;
+    const uint64_t via = flag_number(s->line, "via");
     int code = read_statistics(s, &list, &count, error);
     if (count)
         qsort(list, count, sizeof *list, by_begin);
@@ -299,7 +300,9 @@ static int take_processes(struct serving *s, bool is_first, struct error *error)
     return error_set(
         error, ERR_UNSUPPORTED,
         "nothing was served: the application asked for no buffer of OpenCL in a way "
-        "that gamut sees, or it was killed; for a loader of its own try --via preload");
+        "that gamut sees, or it was killed%s%s",
+        via == APPLICATION_VIA_AUTO && !has_cuda() ? "; CUDA's driver is not here" : "",
+        via == APPLICATION_VIA_PRELOAD ? "" : "; for a loader of its own try --via preload");
 }
 
 static int serve_in_folder(struct serving *s, int *status, struct error *error)
