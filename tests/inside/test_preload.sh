@@ -152,6 +152,8 @@ FAKE_CUDA_VERSION=99000 "$gamut" serve --via cuda-preload -- "$apps/app_linked" 
 [ $? = 77 ] && grep -q 'nothing was served: the driver has all requests' err && grep -q 'left to the driver: 100 requests after serving was ended' err || fail "gamut serve that serves nothing: $(cat err)"
 "$gamut" serve -- true >out 2>err
 [ $? = 77 ] && grep -q "nothing was served: the $([ $sees = 1 ] && echo program asked libcuda for no memory)" err || fail "gamut serve of no CUDA: $(cat err)"
+"$gamut" serve -s vmm -- true >out 2>err
+[ $? = 77 ] && { [ $sees = 0 ] || grep -q "OpenCL is not served: .* has no virtual memory" err; } || fail "gamut serve of an API that the strategy does not know: $(cat err)"
 
 # ---- programs without CUDA are as they were
 [ "$(LD_PRELOAD="$first $library" bash -c 'echo well')" = well ] || fail "a program without CUDA"

@@ -54,6 +54,7 @@ struct serving {
     struct arena arena;
     const char *opencl, *cuda; /* the libraries; NULL: the API is not served */
     const char *folder;
+    const char *why_not;   /* OpenCL is not served; "" */
     const char *predicted; /* NULL, or what a recording says beforehand */
 };
 
@@ -103,6 +104,8 @@ static int check_line(struct serving *s, struct error *error)
     const int code = choose_library(s, SERVING_OPENCL, &s->opencl, error);
     if (via == APPLICATION_VIA_AUTO && has_cuda())
         (void)choose_library(s, SERVING_CUDA, &s->cuda, NULL);
+    if (s->cuda && code)
+        s->why_not = arena_printf(&s->arena, "; OpenCL is not served: %s", error->text);
     return s->cuda ? 0 : code;
 }
 
@@ -295,8 +298,8 @@ static int take_processes(struct serving *s, bool is_first, struct error *error)
     if (s->cuda)
         return error_set(error, ERR_UNSUPPORTED,
                          "nothing was served: the program asked libcuda for no memory%s, or found "
-                         "it in a way that the preload does not see, or it was killed",
-                         s->opencl ? " and OpenCL for none" : "");
+                         "it in a way that the preload does not see, or it was killed%s",
+                         s->opencl ? " and OpenCL for none" : "", s->why_not);
     return error_set(
         error, ERR_UNSUPPORTED,
         "nothing was served: the application asked for no buffer of OpenCL in a way "
@@ -344,7 +347,7 @@ static int serve_application(struct serving *s, int *exit_code, struct error *er
 
 static int run_serve(const struct command_line *line)
 {
-    struct serving s = {.line = line};
+    struct serving s = {.line = line, .why_not = ""};
     struct error error = {0};
     int exit_code = 0;
     const int code = serve_application(&s, &exit_code, &error);
