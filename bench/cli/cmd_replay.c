@@ -163,19 +163,6 @@ static void keep_own(struct replay_session *s)
     s->all.count = kept;
 }
 
-/* Flags that mean nothing on a device, or without one. */
-static int check_flags(const struct command_line *line, bool on_device, struct error *error)
-{
-    const char *others = on_device ? "atlas,jobs,check" : "no-gaps,rounds";
-    char name[32];
-    while (text_next_item(&others, name, sizeof name))
-        if (flag_is_typed(line, name))
-            return error_set(
-                error, ERR_USAGE,
-                on_device ? "--%s is for replays without --device" : "--%s needs --device", name);
-    return 0;
-}
-
 /* ---- the run, on devices ---- */
 
 static void live_working(void *context, const struct items_state *state, size_t index)
@@ -363,7 +350,9 @@ static int start(struct replay_session *s, struct error *error)
 static int run(struct replay_session *s, const struct command_line *line, struct error *error)
 {
     s->on_device = flag_is_typed(line, "device");
-    TRY(check_flags(line, s->on_device, error));
+    TRY(s->on_device
+            ? flags_refuse(line, "atlas,jobs,check", "is for replays without --device", error)
+            : flags_refuse(line, "no-gaps,rounds", "needs --device", error));
     TRY(session_open(&s->common, line, error));
     TRY(check_names(&s->common.traces, error));
     s->all.atlas = s->common.atlas;

@@ -583,27 +583,37 @@ static int waits(const struct command_line *line, const struct traces *traces, s
 enum { ANY_FILES = 0 }; /* one or more */
 
 static const struct action {
-    const char *name;
+    const char *name, *flags; /* those that it reads */
     size_t files;
     int (*run)(const struct command_line *line, struct trace_reader *reader, struct error *error);
 } actions[] = {
-    {"info", 1, info_of}, {"show", 1, show},     {"check", 1, check},
-    {"cut", 1, cut},      {"diff", 2, NULL},     {"plan", 1, plan},
-    {"import", 1, NULL},  {"export", 1, export}, {"waits", ANY_FILES, NULL},
+    {"info", "format", 1, info_of},
+    {"show", "", 1, show},
+    {"check", "", 1, check},
+    {"cut", "out,force,first,last,phase", 1, cut},
+    {"diff", "actions,lines", 2, NULL},
+    {"plan", "out,force", 1, plan},
+    {"import", "out,force,log", 1, NULL},
+    {"export", "out,force", 1, export},
+    {"waits", "format,lines", ANY_FILES, NULL},
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
 TEXT_NAMES(action_name, ACTIONS, actions[i].name)
 
-/* The help of a flag that is for some actions names them: "diff: ..., waits: ...". */
-static int check_flags(const struct command_line *line, const char *action, struct error *error)
+/* Refuses a flag that the action does not read, and names the actions that do. */
+static int check_flags(const struct command_line *line, const struct action *action,
+                       struct error *error)
 {
+    char readers[64] = "";
     for (const struct flag *f = flags; f->name; f++) {
-        const char *at = strstr(f->help, action);
-        if (flag_is_typed(line, f->name) && strchr(f->help, ':') &&
-            !(at && strchr(":,", at[strlen(action)])))
-            return error_set(error, ERR_USAGE, "trace %s does not read --%s, which is for %.*s",
-                             action, f->name, (int)strcspn(f->help, ":"), f->help);
+        if (!flag_is_typed(line, f->name) || text_is_listed(action->flags, f->name))
+            continue;
+        for (size_t i = 0; i < ACTIONS; i++)
+            if (text_is_listed(actions[i].flags, f->name))
+                strcat(strcat(readers, *readers ? ", " : ""), actions[i].name);
+        return error_set(error, ERR_USAGE, "trace %s does not read --%s, which is for %s",
+                         action->name, f->name, readers);
     }
     return 0;
 }
@@ -624,7 +634,7 @@ static int find_action(const struct command_line *line, const struct action **ac
     if (actions[i].files != ANY_FILES && actions[i].files != files)
         return error_set(error, ERR_USAGE, "trace %s: expected %zu file%s, found %zu",
                          actions[i].name, actions[i].files, actions[i].files > 1 ? "s" : "", files);
-    return check_flags(line, actions[i].name, error);
+    return check_flags(line, *action, error);
 }
 
 static int run_action(const struct command_line *line, struct traces *traces, uint64_t *differences,

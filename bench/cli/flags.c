@@ -60,6 +60,16 @@ int flags_exclude(const struct command_line *line, const char *name, const char 
     return 0;
 }
 
+int flags_refuse(const struct command_line *line, const char *names, const char *why,
+                 struct error *error)
+{
+    char name[32];
+    while (text_next_item(&names, name, sizeof name))
+        if (flag_is_typed(line, name))
+            return error_set(error, ERR_USAGE, "--%s %s", name, why);
+    return 0;
+}
+
 static const char *flag_name(void *flags, size_t i)
 {
     return ((const struct flag *)flags)[i].name;

@@ -122,6 +122,10 @@ static inline bool flag_is_typed(const struct command_line *line, const char *na
 int flags_exclude(const struct command_line *line, const char *name, const char *others,
                   struct error *error);
 
+/* Refuses flags of the comma list that stand on the command line: "--rounds WHY". ERR_USAGE. */
+int flags_refuse(const struct command_line *line, const char *names, const char *why,
+                 struct error *error);
+
 /* The table of a command without flags. */
 extern const struct flag flags_none[1];
 

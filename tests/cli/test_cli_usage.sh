@@ -204,8 +204,8 @@ for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
     for file in missing.json folder empty half.json unknown; do refused "gamut: *" "$command" "unread/$file"; done
 done
 
-# ---- wrong values of each flag: of another type, below or beyond what a number can be, of another unit, a word that is none of a list, a missing file; and each
-# wrong value before and after a right one
+# ---- wrong values of each flag: of another type, below or beyond what a number can be, of another unit, a word that is none of a list, a missing file, a file
+# that is there, a folder that is a file; and each wrong value before and after a right one
 cases=$(echo floors/*/*.json)
 for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
     case $command in
@@ -221,6 +221,7 @@ for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
     esac
     "$gamut" "$command" --help | sed -n 's/^  [-a-z, ]*\(--[a-z-]*\) \([A-Z]\S*\)  \(.*\)/\1 \2 \3/p' >flags
     while read -r flag value help; do
+        rest=$more
         case $value in
         N | M) wrongs="few -1 1.5 5parsec 99999999999999999999" right=1 ;;
         SIZE) wrongs="lots -1 5parsec 1e999 99999999999999999999 99999999999999999999GiB" right=1GiB ;;
@@ -231,28 +232,37 @@ for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
         *) wrongs=no_such right=$(expr "$help" : '.*: \([a-z0-9-]*\)|.*') ;;
         esac
         case $command$flag in
-        *--out | *--results | *--name | *--title | trace--phase | plan--why) continue ;; # any word is one
-        fit--bound) more="$trace -s raw --against raw" ;;
-        plan--lifetimes) more= ;;
-        plan--planner) more="--lifetimes $here/../merge/pack/minimalloc_A.csv" ;;
-        compare--by) more=$cases ;;
-        compare--*) more="$cases $cases" ;;
-        serve--atlas) more="--beside $trace -- true" ;;
-        view--workload | view--dataset | view--merge | view--release) more=$cases ;;
+        serve--name | report--title) continue ;;  # any word is one
+        doctor--results | join--out) continue ;;  # above, and in test_cli_fleet.sh
+        report--out) wrongs="right.mem right.mem/x" right= rest=$result ;;
+        trace--out) wrongs="right.mem right.mem/x" rest="cut $trace" ;;
+        *--out | *--results) wrongs="right.mem right.mem/x" right= ;;
+        trace--phase) rest="cut $trace --out no_part" ;;
+        plan--why) rest="right.mem n=4 -m none" ;;
+        fit--bound) rest="$trace -s raw --against raw" ;;
+        plan--lifetimes) rest= ;;
+        plan--planner) rest="--lifetimes $here/../merge/pack/minimalloc_A.csv" ;;
+        compare--by) rest=$cases ;;
+        compare--*) rest="$cases $cases" ;;
+        serve--atlas) rest="--beside $trace -- true" ;;
+        view--workload | view--dataset | view--merge | view--release) rest=$cases ;;
         esac
         for value in $wrongs; do
-            case $value in no_such) said="no[ _]such" ;; *) said="${flag#--}*${value##*:}" ;; esac
+            case $value in no_such) said="no[ _]such" ;; right*) said=$value ;; *) said="${flag#--}*${value##*:}" ;; esac
             # shellcheck disable=SC2086
-            refused "gamut: *$said*" "$command" "$flag=$value" $more
+            refused "gamut: *$said*" "$command" "$flag=$value" $rest
         done
         # shellcheck disable=SC2086
         [ -z "$right" ] || {
-            refused "gamut: *$said*" "$command" "$flag=$value" "$flag=$right" $more
-            refused "gamut: *$said*" "$command" "$flag" "$right" "$flag" "$value" $more
+            refused "gamut: *$said*" "$command" "$flag=$value" "$flag=$right" $rest
+            refused "gamut: *$said*" "$command" "$flag" "$right" "$flag" "$value" $rest
         }
     done <flags
 done
 rm flags
+expect 0 "" report "$result" --title '</title><script>' --out titled
+grep -q '<title>&lt;/title&gt;&lt;script&gt;' titled/index.html || fail "a title is more than text"
+rm -r titled
 [ $wrong -ge 700 ] || fail "only $wrong wrong usages were found in the help"
 [ "$(ls -R)" = "$before" ] || fail "a wrong usage left a file behind"
 
@@ -267,8 +277,10 @@ expect 0 "2 cases, 1 round" run -w canny --smoke -s raw --no-save -w fft -f json
 grep -q '"canny"' out && grep -q '"fft"' out || fail "run: -w canny -w fft is not both"
 expect 2 "trace info does not read --first, which is for cut" trace info "$trace" --first 2
 expect 2 "trace waits does not read --actions, which is for diff" trace waits "$trace" --actions
-expect 2 "trace show does not read --out, which is for import, cut, plan, export" trace show "$trace" --out shown
+expect 2 "trace check does not read --force, which is for cut, plan, import, export" trace check "$trace" --force
+expect 2 "trace show does not read --out, which is for cut, plan, import, export" trace show "$trace" --out shown
 expect 2 "--atlas is for --beside" serve --atlas h200 -- true
+expect 2 "--why is for a program" plan --lifetimes "$here/../merge/pack/minimalloc_A.csv" --why 1
 expect 2 "--dataset says nothing without merge sets" plan canny --dataset small
 expect 2 "right.mem/x could not be made" plot $cases --out right.mem/x
 [ "$(wc -l <err)" -eq 1 ] || fail "plot: the folder is told more than once"

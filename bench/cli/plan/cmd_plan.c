@@ -258,12 +258,10 @@ static int check_usage(const struct command_line *line, struct error *error)
     if (flag_text(line, "lifetimes"))
         return line->positional_count || flag_text(line, "merge")
                    ? error_set(error, ERR_USAGE, "--lifetimes and a program exclude each other")
-                   : 0;
+                   : flags_refuse(line, "dataset,print,why,release", "is for a program", error);
     if (!line->positional_count)
         return error_set(error, ERR_USAGE, "plan needs FILE|WORKLOAD; see gamut plan --help");
-    if (flag_text(line, "capacity") || flag_text(line, "planner"))
-        return error_set(error, ERR_USAGE, "--%s is for --lifetimes",
-                         flag_text(line, "capacity") ? "capacity" : "planner");
+    TRY(flags_refuse(line, "capacity,planner", "is for --lifetimes", error));
     if (!flag_text(line, "merge")) {
         const char *what = line->positional_count > 1       ? line->positional[1]
                            : flag_text(line, "why")         ? "--why"

@@ -88,18 +88,6 @@ static int make_cases(struct viewed *v, bool second, struct error *error)
     return 0;
 }
 
-/* Refuses the flags that are for result files. */
-static int check_flags(const struct command_line *line, const char *path, struct error *error)
-{
-    const char *choosing = "workload,dataset,merge,release,device";
-    char name[32];
-    while (text_next_item(&choosing, name, sizeof name))
-        if (flag_is_typed(line, name))
-            return error_set(error, ERR_USAGE, "--%s chooses cases, and %s is no result file", name,
-                             path);
-    return 0;
-}
-
 static int add_file(struct viewed *v, unsigned i, struct error *error)
 {
     struct subject *s = &v->panes[i];
@@ -124,7 +112,8 @@ static int open_panes(struct viewed *v, struct error *error)
         if (v->count > 1)
             TRY(make_cases(v, true, error));
     } else {
-        TRY(check_flags(line, path, error));
+        TRY(flags_refuse(line, "workload,dataset,merge,release,device",
+                         "chooses cases of a result file", error));
         if (count > PANES_MOST)
             return error_set(error, ERR_USAGE,
                              "view makes a page of one trace or of two; these are %zu", count);
