@@ -30,7 +30,12 @@ json_t *tree_pack(const char *format, ...)
 void tree_put(json_t *object, const char *key, json_t *value)
 {
     must_have(value);
-    must_have(json_object_set_new(object, key, value) == 0 ? object : NULL);
+    if (json_object_set(object, key, value) != 0) {
+        json_t *clean = tree_text(key);
+        must_have(json_object_set(object, json_string_value(clean), value) == 0 ? object : NULL);
+        json_decref(clean);
+    }
+    json_decref(value);
 }
 
 void tree_append(json_t *array, json_t *value)
@@ -119,7 +124,7 @@ size_t tree_index_of(json_t *seen, const char *name, size_t count)
     const json_t *index = json_object_get(seen, name);
     if (index)
         return (size_t)json_integer_value(index);
-    tree_put(seen, name, tree_count(count));
+    json_object_set_new_nocheck(seen, name, tree_count(count)); /* it is never printed */
     return count;
 }
 

@@ -15,7 +15,8 @@ json_t *tree_array(void);
 /* The result of json_pack for a format; the caller owns it. Its texts ("s") must be UTF-8: others,
  * such as those of a driver, go through tree_text and "o". */
 json_t *tree_pack(const char *format, ...);
-/* Sets a member. This and the next two take over the caller's reference to `value`. */
+/* Sets a member, whose name is as tree_text makes it. This and the next two take over the caller's
+ * reference to `value`. */
 void tree_put(json_t *object, const char *key, json_t *value);
 /* Adds an element at the end. */
 void tree_append(json_t *array, json_t *value);

@@ -764,8 +764,8 @@ static json_t *reason_to_json(const char *id, const struct listed_file *f, const
     const size_t length = strlen(f->path);
     if (strncmp(reason, f->path, length) == 0 && strncmp(reason + length, ": ", 2) == 0)
         reason += length + 2;
-    return tree_pack("{s:s, s:n, s:n, s:[{s:o, s:o}]}", "id", id, "application", "leave", "traces",
-                     "trace", tree_text(name), "reason", tree_text(reason));
+    return tree_pack("{s:o, s:n, s:n, s:[{s:o, s:o}]}", "id", tree_text(id), "application", "leave",
+                     "traces", "trace", tree_text(name), "reason", tree_text(reason));
 }
 
 /* Adds the line of one trace of a file; `name` is that of the line. */

@@ -31,9 +31,9 @@ static int take_atlas(struct known_atlases *known, const json_t *json, const cha
     if (!code) {
         const char *folder = strrchr(path, '/');
         tree_append(known->atlases, json_incref((json_t *)json));
-        tree_append(known->sources, tree_pack("{s:s, s:s, s:s, s:s}", "device", atlas.device,
-                                              "file", folder ? folder + 1 : path, "run", run->id,
-                                              "started_at", run->started_at));
+        tree_append(known->sources, tree_pack("{s:s, s:o, s:s, s:s}", "device", atlas.device,
+                                              "file", tree_text(folder ? folder + 1 : path), "run",
+                                              run->id, "started_at", run->started_at));
     }
     if (!code && atlas_is_idle(&atlas))
         terminal_print(stderr,

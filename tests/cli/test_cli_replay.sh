@@ -110,6 +110,10 @@ has "^Fewer driver calls: vmm (224, 1.05×); fewest: caching (20, 2.53×).$"
 grep -Eq "wall|intervals|no times" out && fail "the table misses times"
 expect 0 "" compare r.json r.json
 expect 2 "r.json exists" replay gnn.trace -o r.json
+# A name that is not UTF-8 is one in the file with '?', whose id is by what the file has.
+odd=$(printf 'caf\351') && cp gnn.trace "$odd.trace"
+expect 0 "2 ok" replay "$odd.trace" -s raw,pool -o "$odd.json"
+expect 0 "" print "$odd.json"
 expect 2 "are both called gnn" replay gnn.trace ./gnn.trace --no-save
 expect 2 "did you mean pool?" replay gnn.trace -s pol --no-save
 expect 3 "1 oom" replay gnn.trace -s caching --mem-limit 1GiB --no-save

@@ -104,6 +104,9 @@ for rule in churn facts destructors views contexts; do
     grep -q '"free_count":[1-9]' counted. && cmp -s counted. counted.- || fail "what is counted of $rule under raw: $(diff counted. counted.-)"
 done
 
+# A name that is not UTF-8, as those of old encodings are, ends neither the application nor gamut, and its result file is read.
+cp "$blocks" $'caf\351' && "$gamut" serve -s pool -o $'caf\351.json' -- $'./caf\351' views >out 2>err && cmp -s plain.views out && "$gamut" print $'caf\351.json' >out 2>err ||
+    fail "a name that is not UTF-8: $(cat out err)"
 "$gamut" serve -s pool --beside gone.trace -- "$blocks" churn >out 2>err
 [ $? = 2 ] && grep -q '^gamut: .*gone.trace' err || fail "beside a trace that is not there: $(cat err)"
 

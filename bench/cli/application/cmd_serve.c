@@ -226,14 +226,15 @@ static int by_begin(const void *left, const void *right)
 static int move_result(struct serving *s, const json_t *statistics, bool first, struct error *error)
 {
     const char *out = flag_text(s->line, "out");
-    const char *from = tree_get_text(statistics, "result"), *slash = strrchr(from, '/');
+    const char *name = text_file_name(tree_get_text(statistics, "result")),
+               *from = arena_printf(&s->arena, "%s/%s", s->folder, name);
     if (!json_array_size(json_object_get(statistics, "devices"))) {
         unlink(from);
         return 0;
     }
     if (!first) {
         const size_t stem = strlen(out) - (ends_with(out, RESULT) ? strlen(RESULT) : 0);
-        out = arena_printf(&s->arena, "%.*s-%s", (int)stem, out, slash ? slash + 1 : from);
+        out = arena_printf(&s->arena, "%.*s-%s", (int)stem, out, name);
     }
     if (rename(from, out) == 0)
         fprintf(stderr, "gamut: wrote %s\n", out);

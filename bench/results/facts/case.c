@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/json_rules.h"
 #include "base/text.h"
+#include "base/tree.h"
 
 const char *const case_status_names[] = {CASE_STATUS_LIST(TEXT_NAME) NULL};
 
@@ -64,10 +65,13 @@ int case_key_from_json(const json_t *json, struct case_key *key, struct error *e
     return json_get_fields(json, "", key_fields, key, error);
 }
 
+/* Of the text as a file has it. */
 static uint64_t hash_line(uint64_t hash, const char *text)
 {
-    for (; *text; text++)
+    json_t *kept = tree_text(text);
+    for (text = json_string_value(kept); *text; text++)
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    json_decref(kept);
     return (hash ^ '\n') * 0x100000001b3u;
 }
 

@@ -87,7 +87,7 @@ static int check_contents(const struct join_file *file, json_t *seen, struct err
         const json_t *before = json_object_get(seen, name.data);
         int code = 0;
         if (digests.length > 1 && !before)
-            tree_put(seen, name.data, tree_pack("[s, s]", digests.data, file->path));
+            tree_put(seen, name.data, tree_pack("[s, o]", digests.data, tree_text(file->path)));
         else if (digests.length > 1 &&
                  strcmp(digests.data, json_string_value(json_array_get(before, 0))) != 0)
             code = error_set(
