@@ -56,6 +56,7 @@ END
 python3 "$root/scripts/serve_rounds" --data "$dir/box/serve-runs.json.gz" >"$dir/box/serve.json"
 gzip -dc "$root/$(sed -n 's/.*tables:surface isosurface=\(.*\)-->/\1/p' docs/h200.md)" |
     jq -c '.run.started_at = "2030-01-02T03:04:07Z" | .run.status = "interrupted"' >"$dir/box/isosurface.json"
+jq -c '.sizes |= map(del(.recorded))' results/data/thrust.json >"$dir/box/thrust.json"
 printf '\n## Of an older file\n\nIt was found in [the first one](../%s).\n' "$atlas" >>docs/driver-costs.md
 scripts/tables --from "$dir/box" >"$dir/out" || fail "scripts/tables --from"
 new=results/0badf00d/20300102T030405Z-0123456789ab.json.gz
@@ -69,6 +70,7 @@ grep -q "^+.*654 µs" "$dir/out" || fail "the change is not shown"
 grep -q '^| ResNet-50 | [0-9.]* ms | [0-9.]* of 5 ' docs/h200.md || fail "the page has the older runs"
 python3 "$root/scripts/serve_rounds" --data results/data/serve-runs.json.gz | cmp - results/data/serve.json || fail "a page's runs and their tables are not of one folder"
 grep -q '^docs/h200.md: free-list stays as it is: .*opencl:1' "$dir/out" || fail "a table that lacks a device was not left as it is"
+grep -q '^results/data/thrust.json stays as it is: docs/h200.md: recorder-cost' "$dir/out" && cmp results/data/thrust.json "$root/results/data/thrust.json" || fail "a data file of which one table cannot be made took the place of the older one"
 grep -q 'isosurface.json is left out: it is of a run that is interrupted' "$dir/out" || fail "a run that was interrupted is taken"
 cmp docs/choosing.md "$root/docs/choosing.md" || fail "a page changed without a file of its own"
 
