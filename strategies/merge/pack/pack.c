@@ -432,7 +432,7 @@ static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, 
 
 /* Memory of so much use is full; if so many times fewer buffers are left, joins may be right. */
 static const double FULL = 0.99;
-enum { FEWER = 4, JOINS_NS = 6000 }; /* with less time for each, joins might not come to an end */
+enum { FEWER = 4, JOINS_NS = 3000 }; /* with less time for each, joins might not come to an end */
 /* With more than this an order takes so long that there is only one, or sweeps have all the time.
  * With less they have half of it. */
 enum { ORDERS_MOST = 1 << 17 };
@@ -690,7 +690,7 @@ static uint64_t plan_joined(struct component *c, int64_t enough, uint64_t deadli
     struct pack_join join;
     uint64_t nodes = 0;
     const uint64_t now = pack_now(), time = deadline_ns > now ? deadline_ns - now : 0;
-    if (time < JOINS_NS * c->model.count)
+    if (time < (uint64_t)JOINS_NS * c->model.count)
         return 0;
     join_build(&join, c->model.items, c->model.count, NULL, now + time / 4 * 3);
     struct component joined = {.model = join.model, .is_joined = true};
