@@ -709,7 +709,8 @@ static uint64_t plan_joined(struct component *c, int64_t enough, uint64_t deadli
 }
 
 /* The greedy orders, until a plan is as low as need be; without a deadline (0) only the first. Of
- * many buffers only two, and of very many one: squeaky wheels begin like the others. */
+ * many buffers only two, and of very many one: squeaky wheels begin like the others. Of a full
+ * memory the first order is never cut: the sweep instead would take as long, and be far higher. */
 static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t deadline_ns)
 {
     const struct pack_item *items = c->model.items;
@@ -739,7 +740,8 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
         const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = is_large ? PACK_FIRST_GAP : (enum pack_gap)(k % PACK_GAP_COUNT);
         struct pack_run run = {.below = c->plan.height,
-                               .deadline_ns = deadline_ns ? deadline_ns : UINT64_MAX};
+                               .deadline_ns =
+                                   (full && k == 0) || !deadline_ns ? UINT64_MAX : deadline_ns};
         pack_order_fill(items, count, o, order);
         const int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
         if (height == INT64_MAX)

@@ -59,10 +59,10 @@ int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *e
 
 /* Greedy orders, then exact searches where at most 4096 buffers depend on each other, and better
  * orders until the plan is proved or the time limit is over. If that is so within the first order,
- * buffers are placed in the order of time. Memory grows with the buffers; the searches' tables grow
- * with the pairs that are alive at once. The same buffers give the same plan on every machine
- * unless the time runs out; with a limit of steps always. Returns 0 or an error of pack_verify, and
- * then `result` is empty. */
+ * buffers are placed in the order of time, but of a full memory the order goes on. Memory grows
+ * with the buffers; the searches' tables grow with the pairs that are alive at once. The same
+ * buffers give the same plan on every machine unless the time runs out; with a limit of steps
+ * always. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
 

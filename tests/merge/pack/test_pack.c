@@ -610,18 +610,24 @@ static void test_time_limit(void **state)
     }
 }
 
-/* If the time is over before the first order is, there is a plan in the order of time. */
+/* If the time is over before the first order is, a full memory has the order all the same, and
+ * others, here with a buffer that lives twice, have a plan in the order of time. */
 static void test_time_limit_in_an_order(void **state)
 {
     (void)state;
     enum { COUNT = 20000 };
-    struct pack_buffer *buffers = must_alloc(COUNT * sizeof *buffers);
+    struct pack_buffer *buffers = must_alloc((COUNT + 1) * sizeof *buffers);
     pack_guillotine(3, COUNT, 1000, 1 << 30, buffers);
-    struct pack_result first = solve(buffers, COUNT, 0, 0), cut = solve(buffers, COUNT, 1, 0);
+    buffers[COUNT] = (struct pack_buffer){.size = 1, .intervals = twice, .interval_count = 2};
+    struct pack_result first = solve(buffers, COUNT, 0, 0), full = solve(buffers, COUNT, 1, 0),
+                       cut = solve(buffers, COUNT + 1, 1, 0);
+    assert_string_equal(full.method, first.method);
+    assert_int_equal(full.height, first.height);
     assert_string_equal(cut.method, "sweeps through time");
     assert_true(cut.height < 2 * first.height);
     assert_false(cut.optimal);
     pack_result_free(&first);
+    pack_result_free(&full);
     pack_result_free(&cut);
     free(buffers);
 }
