@@ -432,10 +432,13 @@ static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, 
 
 /* Memory of so much use is full; if so many times fewer buffers are left, joins may be right. */
 static const double FULL = 0.99;
-enum { FEWER = 4, JOINS_NS = 3000 }; /* with less time for each, joins might not come to an end */
+/* With less time for each buffer, joins or two orders might not come to an end. */
+enum { FEWER = 4, JOINS_NS = 3000, ORDERS_NS = 8000 };
 /* With more than this an order takes so long that there is only one, or sweeps have all the time.
- * With less they have half of it. */
-enum { ORDERS_MOST = 1 << 17 };
+ * With less the orders come first, because one alone solves many programs, and then a trial of the
+ * sweeps. Each has 1 / FIRST_SHARE of the time. If the trial is lower than the orders, sweeps begin
+ * again with about half of the time. */
+enum { ORDERS_MOST = 1 << 17, FIRST_SHARE = 8 };
 
 /* A set of buffers whose lives overlap no others: an independent problem. */
 struct component {
@@ -708,6 +711,20 @@ static uint64_t plan_joined(struct component *c, int64_t enough, uint64_t deadli
     return nodes;
 }
 
+/* Sweeps until the deadline; is that plan lower? `offset` is room for it. */
+static bool lower_by_sweeps(struct component *c, int64_t enough, uint64_t deadline_ns,
+                            int64_t *offset)
+{
+    const unsigned count = c->model.count;
+    const int64_t height = pack_sweep(c->model.items, count, enough, deadline_ns, offset);
+    if (height >= c->plan.height)
+        return false;
+    c->plan.height = height;
+    c->plan.method = "sweeps through time";
+    memcpy(c->plan.offset, offset, count * sizeof *offset);
+    return true;
+}
+
 /* The greedy orders, until a plan is as low as need be; without a deadline (0) only the first. Of
  * many buffers only two, and of very many one: squeaky wheels begin like the others. Of a full
  * memory the first order is never cut: the sweep instead would take as long, and be far higher. */
@@ -729,10 +746,15 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
     const bool full = is_large && is_full(c);
     const uint64_t nodes = full && !c->is_joined ? plan_joined(c, enough, deadline_ns) : 0;
     const bool has_sweeps = is_large && !full && deadline_ns && !has_interrupted(items, count);
-    const int orders = has_sweeps            ? 0
-                       : count > ORDERS_MOST ? 1
-                       : is_large            ? sizeof many_orders / sizeof *many_orders
-                                             : PACK_ORDER_COUNT * PACK_GAP_COUNT;
+    const uint64_t now = pack_now(), time = deadline_ns > now ? deadline_ns - now : 0;
+    const bool has_both = has_sweeps && count <= ORDERS_MOST && time >= (uint64_t)ORDERS_NS * count;
+    const uint64_t orders_ns = has_both      ? now + time / FIRST_SHARE
+                               : deadline_ns ? deadline_ns
+                                             : UINT64_MAX;
+    const int orders = has_sweeps && !has_both ? 0
+                       : count > ORDERS_MOST   ? 1
+                       : is_large              ? sizeof many_orders / sizeof *many_orders
+                                               : PACK_ORDER_COUNT * PACK_GAP_COUNT;
     for (int k = 0; k < orders; k++) {
         if (c->plan.height < INT64_MAX &&
             (c->plan.height <= pack_max(enough, c->plan.lower_bound) || pack_now() > deadline_ns))
@@ -740,8 +762,7 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
         const enum pack_order o = is_large ? many_orders[k] : (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = is_large ? PACK_FIRST_GAP : (enum pack_gap)(k % PACK_GAP_COUNT);
         struct pack_run run = {.below = c->plan.height,
-                               .deadline_ns =
-                                   (full && k == 0) || !deadline_ns ? UINT64_MAX : deadline_ns};
+                               .deadline_ns = full && k == 0 ? UINT64_MAX : orders_ns};
         pack_order_fill(items, count, o, order);
         const int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
         if (height == INT64_MAX)
@@ -750,7 +771,13 @@ static uint64_t plan_greedily(struct component *c, int64_t enough, uint64_t dead
         c->plan.method = pack_greedy_name(o, gap);
         memcpy(c->plan.offset, offset, count * sizeof *offset);
     }
-    if (c->plan.height == INT64_MAX) {
+    const int64_t floor = pack_max(enough, c->plan.lower_bound);
+    if (has_both && c->plan.height > floor) {
+        const uint64_t trial_ns = share_deadline(deadline_ns, 1, FIRST_SHARE);
+        if (lower_by_sweeps(c, enough, trial_ns, offset) && c->plan.height > floor &&
+            pack_now() > trial_ns)
+            lower_by_sweeps(c, enough, share_deadline(deadline_ns, 5, 8), offset);
+    } else if (c->plan.height == INT64_MAX) {
         const uint64_t end_ns =
             count > ORDERS_MOST ? deadline_ns : share_deadline(deadline_ns, 1, 2);
         c->plan.height = pack_sweep(items, count, enough, has_sweeps ? end_ns : 1, c->plan.offset);

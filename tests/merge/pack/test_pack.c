@@ -592,6 +592,24 @@ static void test_joined_many(void **state)
     free(buffers);
 }
 
+/* An order alone solves many programs, so sweeps have their time after it. */
+static void test_order_before_sweeps(void **state)
+{
+    (void)state;
+    enum { COUNT = 10000 };
+    struct pack_buffer *buffers = must_alloc(COUNT * sizeof *buffers);
+    const struct pack_options options = {.step_limit = 1000000000};
+    struct pack_result result;
+    struct error error;
+    pack_training(8, COUNT, buffers);
+    assert_int_equal(pack_solve(buffers, COUNT, &options, &result, &error), 0);
+    assert_true(result.optimal);
+    assert_string_equal(result.method, "class of size, first gap");
+    assert_true(pack_steps < options.step_limit / 8);
+    pack_result_free(&result);
+    free(buffers);
+}
+
 /* --- limits --- */
 
 static void test_time_limit(void **state)
@@ -1184,6 +1202,7 @@ int main(void)
         cmocka_unit_test(test_placer),
         cmocka_unit_test(test_squeaky),
         cmocka_unit_test(test_joined_many),
+        cmocka_unit_test(test_order_before_sweeps),
         cmocka_unit_test(test_time_limit),
         cmocka_unit_test(test_time_limit_in_an_order),
         cmocka_unit_test(test_capacity),
