@@ -114,6 +114,7 @@ expect 2 "r.json exists" replay gnn.trace -o r.json
 odd=$(printf 'caf\351') && cp gnn.trace "$odd.trace"
 expect 0 "2 ok" replay "$odd.trace" -s raw,pool -o "$odd.json"
 expect 0 "" print "$odd.json"
+expect 0 "" report "$odd.json" "$odd.json" --out odd
 expect 2 "are both called gnn" replay gnn.trace ./gnn.trace --no-save
 expect 2 "did you mean pool?" replay gnn.trace -s pol --no-save
 expect 3 "1 oom" replay gnn.trace -s caching --mem-limit 1GiB --no-save

@@ -551,9 +551,11 @@ static void put_in_words(struct machines *m)
         const struct machine *own = &m->machine[at];
         const char *driver = own->device->driver;
         /* "cuda:0: A GPU, driver 1, machine aaaaaaaa, a.json" */
-        tree_append(m->words.machines, json_sprintf("%s: %s%s%s, machine %s, %s", own->name,
-                                                    own->device->name, *driver ? ", driver " : "",
-                                                    driver, machine_id_of(own), own->file));
+        struct text line = {0};
+        text_add(&line, "%s: %s%s%s, machine %s, %s", own->name, own->device->name,
+                 *driver ? ", driver " : "", driver, machine_id_of(own), own->file);
+        tree_append(m->words.machines, tree_text(line.data));
+        text_free(&line);
     }
     note_what_lacks(m);
     if (m->compared_count) {
