@@ -3,6 +3,7 @@
 
     serve_turns.py ROUNDS [PROGRAM...]     all programs whose packages are there, each in ROUNDS rounds
     serve_turns.py --list                  the programs and their ways
+    serve_turns.py --turns PROGRAM STEPS   one program, alone, as serve_thrust starts it
 
 All ways of a program run at once, each in a process of its own, and only one at a time works: a round has a turn of each, in random order. So the runs of
 a round are milliseconds apart, and no start of a program is in them. The answers of a round are compared; exit code 1: they differ, or a way failed.
@@ -248,6 +249,23 @@ def work(name):
         print(json.dumps({"step_ms": round(step_ms, 6), "answer": repr(answer)}), flush=True)
 
 
+def take_turns(name, count):
+    """STEPS steps, and as many more for each line of stdin. The first ones compile: they are taken to be as long as the others."""
+    make, _, ways = PROGRAMS[name]
+    os.environ.update(ways["alone"][1], WAY="alone", PYOPENCL_NO_CACHE="1")
+    steps, warm = make(), min(4, count - 1)
+    steps(warm)()
+    timed = count - warm
+    while True:
+        begin = time.perf_counter()
+        answer = steps(timed)
+        all_ms = 1e3 * (time.perf_counter() - begin) * count / timed
+        print(json.dumps({"first_ms": 0, "all_ms": round(all_ms, 6), "sum": repr(answer())}), flush=True)
+        timed = count
+        if not sys.stdin.readline():
+            return
+
+
 def turns(name, rounds, runs, ends):
     """Adds the runs of a program, and what was served in each way. False: a way failed."""
     processes = {}
@@ -288,6 +306,8 @@ def main():
         return 0
     if sys.argv[1:2] == ["--work"]:
         return work(sys.argv[2])
+    if sys.argv[1:2] == ["--turns"]:
+        return take_turns(sys.argv[2], int(sys.argv[3]))
     if len(sys.argv) < 2 or not sys.argv[1].isdigit():
         sys.exit(__doc__)
     runs, ends, began, good = [], [], time.monotonic(), True

@@ -66,7 +66,7 @@ fi
 
 # ---- the files have the names that the pages' tables know, and the pages are made of them
 cd "$root" || exit 1
-elsewhere="bench-planned corpus corpus-conf driver_pool earlier ends estimate explained fleet half hotspot kernels kinds lbm locvol lud midrun nw option others planned-times planned-unseen plans-million pools profiled recorder-asks recorder-calls recurrent seq serve-again serve-cupy serve-held serve-opencl-predicted serve-opencl-predicted-gpu serve-opencl-raw serve-runs settings slowed summary thrust-apart thrust-earlier thrust-recorder tries two-cores two-hosts verdicts"
+elsewhere="bench-planned corpus corpus-conf driver_pool earlier ends estimate explained fleet half hotspot kernels kinds lbm locvol lud midrun nw option others planned-times planned-unseen plans-million pools profiled python-predicted recorder-asks recorder-calls recurrent seq serve-again serve-cupy serve-held serve-opencl-predicted serve-opencl-predicted-gpu serve-opencl-raw serve-runs settings slowed summary thrust-apart thrust-earlier thrust-recorder tries two-cores two-hosts verdicts"
 for role in $(cat README.md docs/*.md strategies/*/README.md suites/real/README.md | grep '^<!--tables:' | grep -o '[a-z_-]*=' | tr -d = | sort -u); do
     scripts/gpu_box --steps | grep -q "^[+ ] $role " || case " $elsewhere " in *" $role "*) ;; *) fail "no step of scripts/gpu_box measures $role" ;; esac
 done
