@@ -403,7 +403,7 @@ test-apps: all ## record and serve real applications, see setup-apps
 	@BUILD=$(BUILD) tests/inside/apps/check_apps.sh
 
 sanitize: ## run all tests under ASan and UBSan
-	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
+	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.supp:print_suppressions=0 $(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
 
 thread: $(TESTED) ## run the tests of the server under TSan
 	$(MAKE) BUILD=$(BUILD)-thread FLAVOUR=thread $(addprefix $(BUILD)-thread/,tests/inside/apps/app_serve tests/inside/apps/app_preload tests/inside/apps/app_linked libgamut_serve_cuda.so)
