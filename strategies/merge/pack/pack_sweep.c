@@ -546,8 +546,8 @@ static bool sweep(struct sweeper *s, struct bridges *b, unsigned peak, const uns
         }
         far = tried = 0;
         const uint64_t before = pack_steps;
-        const bool is_long = is_limited && 2 * BEHIND * mean_life(s) > s->last;
-        if (is_limited && !is_long && wasted <= BRIDGE_SHARE * (pack_steps - begun)) {
+        if (is_limited && wasted <= BRIDGE_SHARE * (pack_steps - begun) &&
+            2 * BEHIND * mean_life(s) <= s->last) {
             const unsigned placed = cross(s, b, i, &first);
             i = placed ? placed : b->at;
             if (placed)
