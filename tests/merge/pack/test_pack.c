@@ -922,7 +922,8 @@ static void test_sweeps(void **state)
             all[model.items[i].source] = offset[i];
         assert_int_equal(pack_check(buffers, COUNT, all, low), 0);
         const int64_t bound = pack_load_bound(model.items, model.count, NULL);
-        assert_true(low < late && 100 * (low - bound) < 2 * bound);
+        /* One of them is 1.1 % above the bound. */
+        assert_true(low < late && 100 * (low - bound) < (k == 2 ? 2 : 1) * bound);
         assert_true(pack_sweep(model.items, model.count, late, UINT64_MAX, offset) <= late);
         near += 1000 * (low - bound) < bound;
         pack_model_free(&model);
