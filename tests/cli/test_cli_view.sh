@@ -12,7 +12,7 @@ expect 2 "nosuch.trace: No such file" view nosuch.trace
 expect 2 "did you mean vmm?" view gnn.trace -s vmn
 expect 2 "did you mean --strategy?" view gnn.trace --stratgy vmm
 expect 2 "view makes a page of one trace or of two; these are 3" view gnn.trace gnn.trace gnn.trace
-expect 2 "\-\-workload chooses cases of a result file" view gnn.trace -w stencil
+expect 2 "\-\-workload chooses cases, and gnn.trace is no result file" view gnn.trace -w stencil
 expect 2 "there are 6340 events, and none from 7000 on" view gnn.trace --from 7000
 expect 2 "nosuch/page.html" view gnn.trace -o nosuch/page.html
 head -c 9000 gnn.trace >cut.trace

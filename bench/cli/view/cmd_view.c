@@ -112,8 +112,10 @@ static int open_panes(struct viewed *v, struct error *error)
         if (v->count > 1)
             TRY(make_cases(v, true, error));
     } else {
-        TRY(flags_refuse(line, "workload,dataset,merge,release,device",
-                         "chooses cases of a result file", error));
+        TRY(flags_refuse(
+            line, "workload,dataset,merge,release,device",
+            arena_printf(&v->traces.arena, "chooses cases, and %s is no result file", path),
+            error));
         if (count > PANES_MOST)
             return error_set(error, ERR_USAGE,
                              "view makes a page of one trace or of two; these are %zu", count);
