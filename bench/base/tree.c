@@ -124,7 +124,8 @@ size_t tree_index_of(json_t *seen, const char *name, size_t count)
     const json_t *index = json_object_get(seen, name);
     if (index)
         return (size_t)json_integer_value(index);
-    json_object_set_new_nocheck(seen, name, tree_count(count)); /* it is never printed */
+    /* It is never printed, so the name may be no UTF-8. */
+    must_have(json_object_set_new_nocheck(seen, name, tree_count(count)) == 0 ? seen : NULL);
     return count;
 }
 
