@@ -186,7 +186,7 @@ expect 2 "APPLICATION" -s pool
 expect 2 "exists" -s pool -o served.json -- "$app"
 expect 77 "nothing was served" -s pool -- true
 expect 77 "or it was killed$" -s pool --via preload -- true
-expect 2 "^gamut: nowhere/x.json: a folder beside it: No such file" -s pool -o nowhere/x.json -- true
+expect 2 "^gamut: nowhere/x.json: no folder can be made beside it: No such file" -s pool -o nowhere/x.json -- true
 # A loader that reads no variable: gamut finds out before the application begins.
 mkdir deaf && sed 's/OPENCL_LAYERS/OPENCL_NOTHIN/g; s/OCL_ICD_VENDORS/OCL_ICD_NOTHING/g' "$(ldd "$app" | awk '/libOpenCL/ { print $3 }')" >deaf/libOpenCL.so.1
 for via in layer icd; do LD_LIBRARY_PATH=$PWD/deaf expect 77 "nothing was served: .* for a loader of its own try --via preload" -s pool --via $via -- "$blocks" facts; done

@@ -73,7 +73,8 @@ int application_folder(struct arena *arena, const char *path, const char **folde
     char *made = arena_printf(arena, "%s.XXXXXX", path), whole[PATH_MAX];
     remove_abandoned(arena, path);
     if (!mkdtemp(made) || !realpath(made, whole))
-        return error_set(error, ERR_IO, "%s: a folder beside it: %s", path, strerror(errno));
+        return error_set(error, ERR_IO, "%s: no folder can be made beside it: %s", path,
+                         strerror(errno));
     (void)lock_folder(whole);
     *folder = arena_printf(arena, "%s", whole);
     return 0;
